@@ -469,9 +469,9 @@ async def test_which_applications_can_be_a_family(world: World) -> None:
 
     assert "its own" in await problem(lone, lone)
     assert "already" in await problem(child, lone)
-    assert "publisher's game itself" in await problem(lone, child)
+    assert "itself a game of a publisher" in await problem(lone, child)
     assert "publisher itself" in await problem(parent, lone)
-    assert "same type of client" in await problem(public, parent)
+    assert "same client type" in await problem(public, parent)
     assert await problem(lone, parent) is None
 
 
@@ -531,7 +531,7 @@ def test_an_operator_bans_and_links(tmp_path: Any, capsys: pytest.CaptureFixture
     assert admin("link-publisher", child, parent, "--yes")[0] == 0
     assert admin("link-publisher", child, parent, "--yes") == (
         1,
-        "hubbub: Game has a publisher already, and that cannot be undone\n",
+        "hubbub: Game already has a publisher, and that cannot be undone\n",
     )
     assert admin("link-publisher", "1", parent)[0] == 1
     assert admin("ban-user", "alice", "--until", "yesterday")[0] == 1

@@ -1,4 +1,4 @@
-"""Guilds: the places where people meet."""
+"""Guilds: creation, settings, features and deletion."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.guilds import routes, rules

@@ -1,4 +1,4 @@
-"""Making, changing and deleting guilds: write, audit, publish."""
+"""Create, change and delete guilds: store, audit and publish."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -16,11 +16,11 @@ from hubbub.server.resources.guilds import founding, rules, store, views
 from hubbub.server.resources.guilds.facts import FeaturesLost, GuildDeleted, MemberLeft, NamesDrafted
 from hubbub.server.resources.guilds.store import GuildRow
 
-_TOLD_AT_ONCE = 1000
-"""So many members are named in one event of the bus."""
+_DELETE_BATCH_SIZE = 1000
+"""Number of members in one GUILD_DELETE audience."""
 
 _UNAUDITED = frozenset({"id", "roles", "emojis", "stickers", "nsfw"})
-"""What other slices write down, and what follows from something else."""
+"""Fields that other slices audit, and derived fields."""
 
 
 def create(
@@ -33,9 +33,10 @@ def create(
     features: list[str] | None = None,
     **settings: Any,
 ) -> GuildRow:
-    """Found a guild: @everyone, other roles and channels (the usual ones unless said otherwise), and its owner as a member.
+    """Create a guild with its roles, channels and owner.
 
-    `settings` are columns of the guild. It needs no actor, so that a world can be built before anybody is there."""
+    `begin` lists the roles and channels; None means the default ones. `settings` are columns of the guild. No actor is
+    needed, so that a world can be built without a caller."""
     guild_id = guild_id or call.new_id(GuildId)
     begin = begin or founding.usual(call)
     row = GuildRow(
@@ -59,18 +60,18 @@ def create(
 
 
 def change(call: Call, before: GuildRow, after: GuildRow, also: Sequence[AuditLogChange] = ()) -> wire.Guild:
-    """Keep what changed of a guild; nothing is said when nothing did.
+    """Store, audit and publish a changed guild. Does nothing if nothing changed.
 
-    `also` is what changed beside the guild object (its welcome screen), for the same entry of the audit log."""
+    `also` holds changes beside the guild object (its welcome screen) for the same audit log entry."""
     role_rows = roles.list_of_guild(call.tx, before.id)
     guild = views.guild(call.tx, after, role_rows, now=call.now)
     if after != before:
         if (after.name, after.description) != (before.name, before.description):
             call.tell(NamesDrafted((after.name, after.description or "")))
         store.update(call.tx, before, after)
-        old = views.guild(call.tx, before, role_rows, now=call.now)
+        previous = views.guild(call.tx, before, role_rows, now=call.now)
         keys = [key for key in guild.__struct_fields__ if key not in _UNAUDITED]
-        also = [*audit.differences(old, guild, keys), *also]
+        also = [*audit.differences(previous, guild, keys), *also]
         announce(call, guild)
     if also:
         audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=also)
@@ -85,40 +86,42 @@ def grant(
     add: Iterable[str] = (),
     remove: Iterable[str] = (),
 ) -> GuildRow:
-    """Give a guild, and take from it, what its members cannot: the operator's word, told and written down like any change."""
+    """Set a guild's boost tier, and add or remove features, for an operator.
+
+    The change is audited and published as usual."""
     after = before
     if premium_tier is not None:
         after = after._replace(premium_tier=premium_tier)
     for feature in add:
         after = store.with_feature(after, feature, True)
-    lost = frozenset(remove) & frozenset(before.feature_names)
-    for feature in lost:
+    removed = frozenset(remove) & frozenset(before.feature_names)
+    for feature in removed:
         after = store.with_feature(after, feature, False)
-    if GuildFeature.VANITY_URL in lost:
+    if GuildFeature.VANITY_URL in removed:
         after = after._replace(vanity_url_code=None)
     rules.require_community(after)
     change(call, before, after)
-    if lost:
-        call.tell(FeaturesLost(GuildId(before.id), lost))
+    if removed:
+        call.tell(FeaturesLost(GuildId(before.id), removed))
     return after
 
 
 def announce(call: Call, guild: wire.Guild) -> None:
-    """Tell the members that a guild is different now."""
+    """Publish a changed guild to its members."""
     call.tx.emit(wire.GUILD_UPDATE, guild, Audience.guild(guild.id), refresh="guild")
 
 
 def delete(call: Call, row: GuildRow) -> None:
-    """End a guild, for everybody."""
+    """Delete a guild and publish its deletion to all members."""
     members = store.member_ids(call.tx, row.id)
     call.tell(GuildDeleted(GuildId(row.id)))
     roles.delete_of_guild(call.tx, row.id)
     store.delete(call.tx, row.id)
-    gone = json.encode(wire.UnavailableGuild(id=GuildId(row.id)))
-    for start in range(0, len(members), _TOLD_AT_ONCE):
-        call.tx.emit(wire.GUILD_DELETE, gone, Audience.of_users(*members[start : start + _TOLD_AT_ONCE]))
+    payload = json.encode(wire.UnavailableGuild(id=GuildId(row.id)))
+    for start in range(0, len(members), _DELETE_BATCH_SIZE):
+        call.tx.emit(wire.GUILD_DELETE, payload, Audience.of_users(*members[start : start + _DELETE_BATCH_SIZE]))
 
 
 def leave(call: Call, guild_id: GuildId, user_id: UserId) -> None:
-    """Let a member go; the members slice, which hears it, does what every parting needs."""
+    """Raise `MemberLeft`, so that the members slice removes the member."""
     call.tell(MemberLeft(guild_id, user_id))

@@ -1,4 +1,4 @@
-"""What the guilds slice tells upper floors, inside the transaction."""
+"""Signals that the guilds slice raises inside the transaction."""
 
 import msgspec
 
@@ -6,26 +6,26 @@ from hubbub.protocol.ids import GuildId, UserId
 
 
 class GuildDeleted(msgspec.Struct, frozen=True):
-    """A guild is going: what belongs to it goes too. Its rows are still there while this is told."""
+    """A guild is about to be deleted; its rows still exist. Listeners delete what belongs to it."""
 
     guild_id: GuildId
 
 
 class FeaturesLost(msgspec.Struct, frozen=True):
-    """A guild no longer has these features, and what came with them."""
+    """A guild lost features. Listeners remove what depended on them."""
 
     guild_id: GuildId
     features: frozenset[str]
 
 
 class NamesDrafted(msgspec.Struct, frozen=True):
-    """Somebody is about to call a guild, a channel or a stage so; who hears it may refuse."""
+    """A caller is about to name a guild, a channel or a stage. A listener raises to reject the names."""
 
     texts: tuple[str, ...]
 
 
 class MemberLeft(msgspec.Struct, frozen=True):
-    """A member asked to go, and may: they are still there while this is told."""
+    """A member asked to leave and may do so. They are still a member when this is raised."""
 
     guild_id: GuildId
     user_id: UserId

@@ -1,4 +1,4 @@
-"""What a new guild begins with: roles and channels as a request lists them, or the usual ones."""
+"""The initial roles and channels of a new guild: from the request, or the default ones."""
 
 from typing import Final, NamedTuple, TypeVar
 
@@ -19,12 +19,12 @@ INITIAL_TYPES: Final = (ChannelType.GUILD_TEXT, ChannelType.GUILD_VOICE, Channel
 
 
 class Founding(NamedTuple):
-    """The first roles and channels of a guild."""
+    """The initial roles and channels of a guild."""
 
     everyone: int
-    """The permissions of @everyone."""
+    """Permissions of @everyone."""
     roles: list[roles.RoleRow]
-    """The others, lowest first."""
+    """Roles other than @everyone, lowest first."""
     channels: list[NewChannel]
     overwrites: list[NewOverwrite]
     system_channel_id: int | None = None
@@ -32,7 +32,7 @@ class Founding(NamedTuple):
 
 
 def usual(call: Call) -> Founding:
-    """A text and a voice channel, each in its category (decisions/0010)."""
+    """Return the default contents: a text and a voice channel, each in a category (decisions/0010)."""
     text, voice, general, lounge = (call.new_id(ChannelId) for _ in range(4))
     return Founding(
         Permissions.DEFAULT_EVERYONE,
@@ -49,10 +49,12 @@ def usual(call: Call) -> Founding:
 
 
 def asked(call: Call, guild_id: GuildId, body: wire.CreateGuild) -> Founding:
-    """What a request lists, its own numbers replaced by real ids; what it does not list is as usual."""
-    everyone, made, role_ids = _roles(call, guild_id, body)
+    """Build the contents of a request, replacing its placeholder ids by real ones.
+
+    Unlisted parts are the default ones."""
+    everyone, role_rows, role_ids = _roles(call, guild_id, body)
     if body.channels is UNSET or body.channels is None:
-        return usual(call)._replace(everyone=everyone, roles=made)
+        return usual(call)._replace(everyone=everyone, roles=role_rows)
     channel_ids: dict[int, int] = {each.id: call.new_id(ChannelId) for each in body.channels if each.id is not UNSET}
     channels: list[NewChannel] = []
     overwrites: list[NewOverwrite] = []
@@ -69,75 +71,78 @@ def asked(call: Call, guild_id: GuildId, body: wire.CreateGuild) -> Founding:
                 id=channel_id,
                 name=each.name,
                 type=int(kind),
-                position=_or(each.position, index),
+                position=_value_or(each.position, index),
                 parent_id=parent_id,
-                topic=_or(each.topic, None),
-                nsfw=int(_or(each.nsfw, False)),
-                rate_limit_per_user=_or(each.rate_limit_per_user, 0),
-                bitrate=_or(each.bitrate, BITRATE_DEFAULT) if voice else None,
-                user_limit=_or(each.user_limit, 0) if voice else None,
+                topic=_value_or(each.topic, None),
+                nsfw=int(_value_or(each.nsfw, False)),
+                rate_limit_per_user=_value_or(each.rate_limit_per_user, 0),
+                bitrate=_value_or(each.bitrate, BITRATE_DEFAULT) if voice else None,
+                user_limit=_value_or(each.user_limit, 0) if voice else None,
             )
         )
         given = each.permission_overwrites if each.permission_overwrites is not UNSET else None
-        for place, overwrite in enumerate(given or ()):
+        for overwrite_index, overwrite in enumerate(given or ()):
             role_id = role_ids.get(overwrite.id)
             if role_id is None:
-                # Nobody but the owner is a member yet, so that only roles of this request can be meant.
-                form.add(("channels", index, "permission_overwrites", place, "id"), *errors.choices(sorted(role_ids)))
+                # The owner is the only member yet, so only roles of this request are valid.
+                form.add(
+                    ("channels", index, "permission_overwrites", overwrite_index, "id"),
+                    *errors.choices(sorted(role_ids)),
+                )
                 continue
             overwrites.append(
                 NewOverwrite(
                     channel_id,
                     role_id,
                     OverwriteType.ROLE,
-                    _or(overwrite.allow, 0) & Permissions.ALL,
-                    _or(overwrite.deny, 0) & Permissions.ALL,
+                    _value_or(overwrite.allow, 0) & Permissions.ALL,
+                    _value_or(overwrite.deny, 0) & Permissions.ALL,
                 )
             )
     form.raise_if_any()
     return Founding(
         everyone,
-        made,
+        role_rows,
         channels,
         overwrites,
-        system_channel_id=channel_ids.get(_or(body.system_channel_id, 0)),
-        afk_channel_id=channel_ids.get(_or(body.afk_channel_id, 0)),
+        system_channel_id=channel_ids.get(_value_or(body.system_channel_id, 0)),
+        afk_channel_id=channel_ids.get(_value_or(body.afk_channel_id, 0)),
     )
 
 
 def _roles(call: Call, guild_id: GuildId, body: wire.CreateGuild) -> tuple[int, list[roles.RoleRow], dict[int, int]]:
-    """@everyone's permissions, the other roles, and the real id behind each number of the request."""
+    """Return the permissions of @everyone, the other roles, and the real id of each placeholder id."""
     given = body.roles if body.roles is not UNSET and body.roles is not None else []
     everyone: int = Permissions.DEFAULT_EVERYONE
-    # Number 0 means @everyone, as does the number of the first role listed.
+    # Placeholder 0 means @everyone, as does the id of the first role in the list.
     ids: dict[int, int] = {0: guild_id}
-    made: list[roles.RoleRow] = []
+    role_rows: list[roles.RoleRow] = []
     for position, each in enumerate(given):
-        permissions = _or(each.permissions, everyone) & Permissions.ALL
+        permissions = _value_or(each.permissions, everyone) & Permissions.ALL
         if position == 0:
             everyone = permissions
             role_id: int = guild_id
         else:
             role_id = call.new_id(RoleId)
-            made.append(
+            role_rows.append(
                 roles.RoleRow(
                     role_id,
                     guild_id,
-                    _or(each.name, DEFAULT_ROLE_NAME),
+                    _value_or(each.name, DEFAULT_ROLE_NAME),
                     permissions,
                     position,
-                    color=_or(each.color, 0),
-                    hoist=int(_or(each.hoist, False)),
-                    mentionable=int(_or(each.mentionable, False)),
+                    color=_value_or(each.color, 0),
+                    hoist=int(_value_or(each.hoist, False)),
+                    mentionable=int(_value_or(each.mentionable, False)),
                 )
             )
         if each.id is not UNSET:
             ids[each.id] = role_id
-    return everyone, made, ids
+    return everyone, role_rows, ids
 
 
 T = TypeVar("T")
 
 
-def _or(value: T | UnsetType | None, default: T) -> T:
+def _value_or(value: T | UnsetType | None, default: T) -> T:
     return default if value is UNSET or value is None else value

@@ -1,4 +1,4 @@
-"""Guilds over HTTP."""
+"""Handlers for guilds."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ _DEFAULTS = {
     "system_channel_flags": 0,
     "premium_progress_bar_enabled": 0,
 }
-"""What null goes back to."""
+"""Values that null resets a setting to."""
 
 _CHANNELS = (
     "afk_channel_id",
@@ -36,47 +36,51 @@ _CHANNELS = (
     "public_updates_channel_id",
     "safety_alerts_channel_id",
 )
-_PICTURES = ("icon", "splash", "discovery_splash", "banner")
+_IMAGES = ("icon", "splash", "discovery_splash", "banner")
 
 
 @handles(wire.CREATE_GUILD)
 def create_guild(call: Call, body: wire.CreateGuild) -> wire.Guild:
-    """Found a guild."""
+    """Create a guild."""
     rules.require_creation(call)
     name = rules.clean_name(body.name)
     guild_id = call.new_id(GuildId)
-    begin = founding.asked(call, guild_id, body)
-    settings = _numbers(body)
+    contents = founding.asked(call, guild_id, body)
+    settings = _numeric_settings(body)
     if body.icon:
         rules.require_picture("icon", body.icon, ())
         settings["icon"] = body.icon.hash
     if call.actor.is_bot:
         settings["application_id"] = call.actor.application_id
-    row = actions.create(call, owner_id=call.user_id, name=name, guild_id=guild_id, begin=begin, **settings)
+    row = actions.create(call, owner_id=call.user_id, name=name, guild_id=guild_id, begin=contents, **settings)
     return views.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
 
 
 @handles(wire.GET_GUILD)
 def get_guild(call: Call, guild_id: GuildId, query: wire.GetGuild) -> wire.Guild:
-    """A guild one is in."""
+    """Get a guild.
+
+    The caller must be a member."""
     access.guild(call, guild_id)
     row = _get(call, guild_id)
-    present = _present(call, [row])[guild_id] if query.with_counts else None
-    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), present, now=call.now)
+    online = _count_online(call, [row])[guild_id] if query.with_counts else None
+    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), online, now=call.now)
 
 
 @handles(wire.GET_GUILD_PREVIEW)
 def get_guild_preview(call: Call, guild_id: GuildId) -> wire.GuildPreview:
-    """A guild one is in, or one that anybody may find."""
+    """Get a guild preview.
+
+    The caller must be a member, or the guild must be discoverable."""
     row = _get(call, guild_id)
     if GuildFeature.DISCOVERABLE not in row.feature_names and not store.is_member(call.tx, guild_id, call.user_id):
         raise errors.UNKNOWN_GUILD()
-    return views.preview(call.tx, row, _present(call, [row])[guild_id])
+    return views.preview(call.tx, row, _count_online(call, [row])[guild_id])
 
 
 @handles(wire.UPDATE_GUILD)
 def update_guild(call: Call, guild_id: GuildId, body: wire.UpdateGuild) -> wire.Guild:
-    """Change a guild."""
+    """Update a guild."""
     standing = access.guild(call, guild_id)
     before = _get(call, guild_id)
     after = _with_owner(call, standing, before, body)
@@ -84,21 +88,23 @@ def update_guild(call: Call, guild_id: GuildId, body: wire.UpdateGuild) -> wire.
     if body.features is not UNSET:
         features = rules.features(standing, before.feature_names, body.features or ())
         after = after._replace(features=json.encode(features).decode())
-    after = _with_pictures(after, body)
+    after = _with_images(after, body)
     if body.name is not UNSET:
         after = after._replace(name=rules.clean_name(body.name))
     if body.description is not UNSET:
         after = after._replace(description=body.description or None)
     if body.preferred_locale is not UNSET:
         after = after._replace(preferred_locale=rules.require_locale(body.preferred_locale or "en-US"))
-    after = after._replace(**_numbers(body))
+    after = after._replace(**_numeric_settings(body))
     rules.require_community(after)
     return actions.change(call, before, after)
 
 
 @handles(wire.SET_GUILD_MFA_LEVEL)
 def set_guild_mfa_level(call: Call, guild_id: GuildId, body: wire.GuildMfaLevel) -> wire.GuildMfaLevel:
-    """Ask two-factor of moderators, or no longer."""
+    """Set the MFA level of a guild.
+
+    Only the owner may, and only with two-factor authentication enabled."""
     rules.require_owner(access.guild(call, guild_id))
     if body.level not in (MfaLevel.NONE, MfaLevel.ELEVATED):
         raise errors.INVALID_MFA_LEVEL()
@@ -112,14 +118,16 @@ def set_guild_mfa_level(call: Call, guild_id: GuildId, body: wire.GuildMfaLevel)
 
 @handles(wire.DELETE_GUILD)
 def delete_guild(call: Call, guild_id: GuildId) -> None:
-    """End a guild; only its owner may."""
+    """Delete a guild.
+
+    Only the owner may delete it."""
     rules.require_owner(access.guild(call, guild_id))
     actions.delete(call, _get(call, guild_id))
 
 
 @handles(wire.LIST_MY_GUILDS)
 def list_my_guilds(call: Call, query: wire.ListMyGuilds) -> list[wire.MyGuild]:
-    """The guilds one is in."""
+    """List the guilds of the current user."""
     rows = store.list_of_user(
         call.tx,
         call.user_id,
@@ -128,13 +136,15 @@ def list_my_guilds(call: Call, query: wire.ListMyGuilds) -> list[wire.MyGuild]:
         limit=query.limit,
     )
     permissions = roles.permissions_of(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
-    present = _present(call, rows) if query.with_counts else {}
-    return [views.my_guild(row, call.user_id, permissions[row.id], present.get(row.id), call.now) for row in rows]
+    online = _count_online(call, rows) if query.with_counts else {}
+    return [views.my_guild(row, call.user_id, permissions[row.id], online.get(row.id), call.now) for row in rows]
 
 
 @handles(wire.LEAVE_GUILD)
 def leave_guild(call: Call, guild_id: GuildId) -> None:
-    """Leave a guild; its owner cannot."""
+    """Leave a guild.
+
+    The owner cannot leave."""
     row = store.find(call.tx, guild_id)
     if row is None or not store.is_member(call.tx, guild_id, call.user_id):
         raise errors.UNKNOWN_GUILD()
@@ -150,13 +160,13 @@ def _get(call: Call, guild_id: GuildId) -> GuildRow:
     return row
 
 
-def _present(call: Call, rows: list[GuildRow]) -> dict[int, int]:
-    """How many members of each guild are online."""
+def _count_online(call: Call, rows: list[GuildRow]) -> dict[int, int]:
+    """Return the number of online members of each guild."""
     return store.count_present(call.tx, rows, {presence.user_id for presence in call.presences})
 
 
-def _numbers(body: wire.CreateGuild | wire.UpdateGuild) -> dict[str, Any]:
-    """The settings of a body that are plain numbers, as columns."""
+def _numeric_settings(body: wire.CreateGuild | wire.UpdateGuild) -> dict[str, Any]:
+    """Return the numeric settings of a request body, as columns."""
     found: dict[str, Any] = {}
     for field, default in _DEFAULTS.items():
         value = getattr(body, field, UNSET)
@@ -187,16 +197,16 @@ def _with_channels(call: Call, row: GuildRow, body: wire.UpdateGuild) -> GuildRo
     return row
 
 
-def _with_pictures(row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
+def _with_images(row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
     if body.home_header:
-        # No feature that gives a guild a home exists here (decisions/0010).
+        # No feature for a home header exists here (decisions/0010).
         raise errors.MORE_BOOSTS_NEEDED()
-    for field in _PICTURES:
+    for field in _IMAGES:
         image: ImageData | UnsetType | None = getattr(body, field)
         if image is UNSET:
             continue
         if image is not None:
             rules.require_picture(field, image, row.feature_names)
-        picture: dict[str, Any] = {field: None if image is None else image.hash}
-        row = row._replace(**picture)
+        column: dict[str, Any] = {field: None if image is None else image.hash}
+        row = row._replace(**column)
     return row

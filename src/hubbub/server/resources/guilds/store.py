@@ -1,4 +1,4 @@
-"""Rows of guilds, and what is written with a new one."""
+"""SQL for the guilds table, and for the rows created with a guild."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from hubbub.server.core.store import Tx, places
 
 
 class GuildRow(NamedTuple):
-    """A guild as we keep it."""
+    """A stored guild."""
 
     id: int
     name: str
@@ -37,27 +37,27 @@ class GuildRow(NamedTuple):
     premium_progress_bar_enabled: int = 0
     vanity_url_code: str | None = None
     features: str = "[]"
-    """A JSON list of names."""
+    """JSON list of feature names."""
     widget_enabled: int = 0
     widget_channel_id: int | None = None
     incidents: str | None = None
-    """`IncidentsData` as JSON."""
+    """JSON of `IncidentsData`."""
     member_count: int = 0
 
     @property
     def feature_names(self) -> list[str]:
-        """What the guild is allowed, or does, beyond the ordinary."""
+        """The decoded features."""
         return wire.decode(self.features, list[str])
 
 
-def with_feature(row: GuildRow, feature: str, having: bool) -> GuildRow:
-    """A guild with a feature, or without it."""
+def with_feature(row: GuildRow, feature: str, enabled: bool) -> GuildRow:
+    """Return a guild with a feature added or removed."""
     others = {name for name in row.feature_names if name != feature}
-    return row._replace(features=wire.encode(sorted(others | {str(feature)} if having else others)).decode())
+    return row._replace(features=wire.encode(sorted(others | {str(feature)} if enabled else others)).decode())
 
 
 class NewChannel(NamedTuple):
-    """A channel that comes with a new guild; everything else about it is set through the channels slice."""
+    """A channel created with a guild. The channels slice sets everything else about it."""
 
     id: int
     name: str
@@ -72,7 +72,7 @@ class NewChannel(NamedTuple):
 
 
 class NewOverwrite(NamedTuple):
-    """An overwrite of a channel that comes with a new guild."""
+    """An overwrite of a channel created with a guild."""
 
     channel_id: int
     target_id: int
@@ -100,12 +100,12 @@ _OWNED = (
 
 
 def find(tx: Tx, guild_id: int) -> GuildRow | None:
-    """A guild, or None."""
+    """Return a guild, or None."""
     return tx.find(GuildRow, f"SELECT {COLUMNS} FROM guilds WHERE id = ?", guild_id)
 
 
 def find_many(tx: Tx, guild_ids: Iterable[int]) -> dict[int, GuildRow]:
-    """The guilds there are of these, by id, in one query."""
+    """Return the existing guilds among these ids, by id."""
     wanted = list(dict.fromkeys(guild_ids))
     if not wanted:
         return {}
@@ -114,29 +114,29 @@ def find_many(tx: Tx, guild_ids: Iterable[int]) -> dict[int, GuildRow]:
 
 
 def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
-    """Whether a user is in a guild."""
+    """Return whether a user is a member of a guild."""
     return tx.value("SELECT 1 FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 
 def pending(tx: Tx, guild_id: int, user_id: int) -> int | None:
-    """Whether a member has yet to answer the guild's form; None for who is not in it."""
+    """Return whether a member has yet to pass membership screening, or None for a non-member."""
     found: int | None = tx.value("SELECT pending FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
     return found
 
 
 def ids_of_user(tx: Tx, user_id: int) -> list[int]:
-    """The guilds a user is in, in ascending order."""
+    """List the guilds of a user, in ascending order."""
     rows = tx.all("SELECT guild_id FROM members WHERE user_id = ? ORDER BY guild_id", user_id)
     return [guild_id for (guild_id,) in rows]
 
 
 def count_of_user(tx: Tx, user_id: int) -> int:
-    """How many guilds a user is in."""
+    """Return the number of guilds a user is in."""
     return int(tx.value("SELECT COUNT(*) FROM members WHERE user_id = ?", user_id))
 
 
 def list_of_user(tx: Tx, user_id: int, *, before: int | None, after: int | None, limit: int) -> list[GuildRow]:
-    """A page of the guilds a user is in, in ascending order; `before` wins over `after`."""
+    """Return a page of a user's guilds in ascending order. `before` takes precedence over `after`."""
     start = f"SELECT {_PREFIXED} FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ?"
     if before is not None:
         rows = tx.fetch(GuildRow, f"{start} AND g.id < ? ORDER BY g.id DESC LIMIT ?", user_id, before, limit)
@@ -145,12 +145,12 @@ def list_of_user(tx: Tx, user_id: int, *, before: int | None, after: int | None,
 
 
 def member_ids(tx: Tx, guild_id: int) -> list[int]:
-    """Everybody in a guild."""
+    """List the members of a guild."""
     return [user_id for (user_id,) in tx.all("SELECT user_id FROM members WHERE guild_id = ?", guild_id)]
 
 
 def count_present(tx: Tx, guilds: Sequence[GuildRow], present: Collection[int]) -> dict[int, int]:
-    """How many of these users are in each of these guilds; the smaller side is gone through."""
+    """Return how many of these users are in each guild. Iterates over the smaller side."""
     found = {guild.id: 0 for guild in guilds}
     wanted = list(found)
     if sum(guild.member_count for guild in guilds) < len(present):
@@ -172,17 +172,17 @@ def count_present(tx: Tx, guilds: Sequence[GuildRow], present: Collection[int]) 
 
 
 def insert(tx: Tx, row: GuildRow) -> None:
-    """Keep a new guild."""
+    """Insert a guild."""
     tx.run(f"INSERT INTO guilds ({COLUMNS}) VALUES ({places(row)})", *row)
 
 
 def insert_owner(tx: Tx, guild_id: int, user_id: int, joined_ms: int) -> None:
-    """Let the first member in; the others come through the members slice."""
+    """Insert the owner as the first member. The members slice adds the others."""
     tx.run("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", guild_id, user_id, joined_ms)
 
 
 def insert_channels(tx: Tx, guild_id: int, channels: Sequence[NewChannel], overwrites: Sequence[NewOverwrite]) -> None:
-    """Keep the channels that a guild begins with."""
+    """Insert the initial channels and overwrites of a guild."""
     columns = ", ".join(("guild_id", *NewChannel._fields))
     tx.run_many(
         f"INSERT INTO channels ({columns}) VALUES (?, {places(NewChannel._fields)})",
@@ -192,7 +192,7 @@ def insert_channels(tx: Tx, guild_id: int, channels: Sequence[NewChannel], overw
 
 
 def update(tx: Tx, before: GuildRow, after: GuildRow) -> None:
-    """Keep what differs between two states of one guild."""
+    """Update the columns that differ between two states of one guild."""
     changed = [field for field in GuildRow._fields if getattr(before, field) != getattr(after, field)]
     if changed:
         tx.run(
@@ -203,7 +203,7 @@ def update(tx: Tx, before: GuildRow, after: GuildRow) -> None:
 
 
 def delete(tx: Tx, guild_id: int) -> None:
-    """Remove a guild and whatever of it other slices have not removed yet; messages go with their channels' slices."""
+    """Delete a guild and the rows that other slices have not deleted yet. Messages are deleted with their channels."""
     tx.run("DELETE FROM invite_targets WHERE code IN (SELECT code FROM invites WHERE guild_id = ?)", guild_id)
     tx.run("DELETE FROM overwrites WHERE channel_id IN (SELECT id FROM channels WHERE guild_id = ?)", guild_id)
     for table in _OWNED:
@@ -212,7 +212,7 @@ def delete(tx: Tx, guild_id: int) -> None:
 
 
 def is_owner(tx: Tx, user_id: int) -> bool:
-    """Whether somebody owns a guild; who does is in it."""
+    """Return whether a user owns a guild."""
     found = tx.value(
         "SELECT 1 FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ? AND g.owner_id = ? LIMIT 1",
         user_id,

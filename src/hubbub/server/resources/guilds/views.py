@@ -1,4 +1,4 @@
-"""A guild as its members, its strangers and its member's own list see it."""
+"""Build the wire models of guilds."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ from hubbub.server.resources.guilds.store import GuildRow
 def guild(
     tx: Tx, row: GuildRow, role_rows: Iterable[roles.RoleRow], presences: int | None = None, *, now: int | None
 ) -> wire.Guild:
-    """A guild as its members see it at a moment; with the number of those present, also both counts."""
+    """Build a guild as its members see it at `now`. Both counts are present if `presences` is given."""
     return wire.Guild(
         id=GuildId(row.id),
         name=row.name,
@@ -60,7 +60,7 @@ def guild(
 
 
 def preview(tx: Tx, row: GuildRow, presences: int) -> wire.GuildPreview:
-    """A guild as strangers see it."""
+    """Build the preview of a guild for non-members."""
     return wire.GuildPreview(
         id=GuildId(row.id),
         name=row.name,
@@ -78,7 +78,7 @@ def preview(tx: Tx, row: GuildRow, presences: int) -> wire.GuildPreview:
 
 
 def my_guild(row: GuildRow, user_id: int, permissions: int, presences: int | None, now: int) -> wire.MyGuild:
-    """A guild in the list of a member's own."""
+    """Build a guild of a user's own guild list."""
     counts: int | UnsetType = UNSET if presences is None else row.member_count
     return wire.MyGuild(
         id=GuildId(row.id),

@@ -1,4 +1,4 @@
-"""External identities, the provisional accounts that stand for them, and how people's own accounts are linked with them."""
+"""External identities, the provisional accounts that represent them, and links with full accounts."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from hubbub.server.resources.identities.views import profiles
 
 
 def _ready(call: Call) -> dict[str, Any]:
-    # sdk.md 5.4. Whoever names further users in READY adds theirs with `profiles`.
+    # sdk.md 5.4. Slices that add other users to READY add their profiles with `profiles`.
     if call.actor.kind != "bearer" or call.actor.family_id is None:
         return {}
     return {"user_application_profiles": profiles(call.tx, call.actor.family_id, [call.user_id])}

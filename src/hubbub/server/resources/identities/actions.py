@@ -1,4 +1,4 @@
-"""Making provisional accounts, linking, merging and unlinking them, and joining publishers: write, publish, tell."""
+"""Create, link, merge and unlink provisional accounts, and join applications to publishers."""
 
 import base64
 import secrets
@@ -33,7 +33,7 @@ NAME_TRIES: Final = 8
 def create_provisional(
     call: Call, family_id: int, global_name: str | None, *, restricted_by: UserId | None = None
 ) -> UserRow:
-    """A new account that a game made: it has no password, and a name that nobody chose."""
+    """Create a provisional account. It has no password and a generated username."""
     flags = UserFlags.PROVISIONAL_ACCOUNT
     row = UserRow(
         id=call.new_id(UserId),
@@ -61,7 +61,9 @@ def _display_name(text: str | None) -> str | None:
 
 
 def find_or_create(call: Call, application: ApplicationRow, verified: Verified) -> UserRow:
-    """The provisional account of an identity, made where there is none; raises where a person's own account stands for it."""
+    """Return the provisional account of an identity, creating it if needed.
+
+    Raises if a full account has the identity."""
     identity = find_identity(call, application.family_id, verified)
     if identity is None:
         row = create_provisional(call, application.family_id, verified.name)
@@ -74,7 +76,7 @@ def find_or_create(call: Call, application: ApplicationRow, verified: Verified) 
 
 
 def linked(identity: IdentityRow) -> errors.ApiError:
-    """The refusal for an identity that a person's own account stands for."""
+    """Return the error for an identity that a full account has."""
     return errors.ACCOUNT_NOT_PROVISIONAL(
         user_id=str(int(identity.user_id)),
         provider_type=identity.provider_type,
@@ -84,12 +86,12 @@ def linked(identity: IdentityRow) -> errors.ApiError:
 
 
 def find_identity(call: Call, family_id: int, verified: Verified) -> IdentityRow | None:
-    """The identity of somebody whom their provider confirmed, or None."""
+    """Return the identity that a provider verified, or None."""
     return store.find_identity(call.tx, family_id, verified.provider_type, verified.provider_id, verified.user_id)
 
 
 def identity_of_token(call: Call, application: ApplicationRow, token: str) -> IdentityRow:
-    """Whom the application's own server named, by the token that their account got for it (sdk.md 8.5)."""
+    """Return the identity asserted by the application's server, from the account's access token (sdk.md 8.5)."""
     access = oauth2.find_access(call.tx, token, call.now)
     if access is None or applications.family_id(call.tx, access.application_id) != application.family_id:
         raise identity_providers.InvalidCredential()
@@ -101,7 +103,7 @@ def identity_of_token(call: Call, application: ApplicationRow, token: str) -> Id
 
 
 def add_identity(call: Call, family_id: int, verified: Verified, user_id: int) -> None:
-    """Let an account stand for an identity that none stood for."""
+    """Add a verified identity to an account."""
     row = IdentityRow(
         family_id=family_id,
         provider_type=verified.provider_type,
@@ -116,7 +118,7 @@ def add_identity(call: Call, family_id: int, verified: Verified, user_id: int) -
 
 
 def attach(call: Call, application: ApplicationRow, verified: Verified, provisional_id: int) -> UserRow:
-    """Let a provisional account that was made another way stand for this identity too."""
+    """Add a verified identity to an existing provisional account."""
     row, owner = users.find(call.tx, provisional_id), store.find_provisional(call.tx, provisional_id)
     if row is None or owner is None or owner.family_id != application.family_id:
         raise errors.UNKNOWN_USER()
@@ -129,7 +131,7 @@ def attach(call: Call, application: ApplicationRow, verified: Verified, provisio
 
 
 def issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> wire.ProvisionalToken:
-    """A token of a provisional account; the ID token in it is still to be signed."""
+    """Issue a token for a provisional account. The caller signs its ID token."""
     granted = (*wire.SCOPES, Scope.ACCOUNT_GLOBAL_NAME_UPDATE.value)
     issued = oauth2.issue(call, application, row.id, granted, refresh=refresh)
     return wire.ProvisionalToken(
@@ -143,7 +145,7 @@ def issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: boo
 
 
 def rename(call: Call, global_name: str | None) -> UserRow:
-    """Give the caller another display name."""
+    """Change the caller's display name."""
     row = users.find(call.tx, call.user_id)
     if row is None:
         raise errors.UNAUTHORIZED()
@@ -153,36 +155,36 @@ def rename(call: Call, global_name: str | None) -> UserRow:
 
 
 def update_profile(call: Call, row: IdentityRow, body: wire.UpdateIdentityProfile) -> IdentityRow:
-    """Keep what an application says of a player."""
+    """Store a player's profile as the application sets it, and publish it."""
     if body.username is None or isinstance(body.username, str):
         row = row._replace(username=body.username or None)
     if body.metadata is None or isinstance(body.metadata, dict):
         row = row._replace(metadata=json.encode(body.metadata or {}).decode())
     store.update_profile(call.tx, row)
-    _tell_profile(call, row.family_id, row.user_id)
+    _raise_profile_changed(call, row.family_id, row.user_id)
     return row
 
 
-def _tell_profile(call: Call, family_id: int, user_id: int) -> None:
+def _raise_profile_changed(call: Call, family_id: int, user_id: int) -> None:
     call.tell(ProfileChanged(views.profile_change(call.tx, family_id, user_id)))
 
 
-def show_profile(call: Call, told: wire.UserApplicationProfiles, to: Iterable[int]) -> None:
-    """Let some players see in their game who one of them is there."""
-    if people := frozenset(to):
-        audience = Audience(users=people, family_id=told.application_id, games_only=True)
-        call.tx.emit(wire.USER_APPLICATION_IDENTITY_UPDATE, told, audience)
+def show_profile(call: Call, profile: wire.UserApplicationProfiles, to: Iterable[int]) -> None:
+    """Publish a player's profile to these players' OAuth2 sessions of the family."""
+    if recipients := frozenset(to):
+        audience = Audience(users=recipients, family_id=profile.application_id, games_only=True)
+        call.tx.emit(wire.USER_APPLICATION_IDENTITY_UPDATE, profile, audience)
 
 
 # Linking
 
 
 def link(call: Call, application: ApplicationRow, user_id: UserId, identity: IdentityRow) -> None:
-    """Let a person's own account stand for an identity: the provisional account that did becomes part of it, now."""
+    """Link a full account with an identity by merging the provisional account that has it, now."""
     if identity.user_id == user_id:
         return
-    person = users.find(call.tx, user_id)
-    if person is None or rules.is_provisional(person):
+    user = users.find(call.tx, user_id)
+    if user is None or rules.is_provisional(user):
         raise errors.MERGE_DESTINATION_PROVISIONAL()
     source = store.find_provisional(call.tx, identity.user_id)
     if source is None:
@@ -197,46 +199,45 @@ def link(call: Call, application: ApplicationRow, user_id: UserId, identity: Ide
     store.insert_merge(call.tx, merge)
     store.move_identities(call.tx, family_id, source_id, user_id)
     call.tell(AccountsMerged(family_id=ApplicationId(family_id), source_id=source_id, user_id=user_id))
-    _tell_profile(call, family_id, user_id)
-    _end_tokens(call, family_id, source_id)
+    _raise_profile_changed(call, family_id, user_id)
+    _revoke_tokens(call, family_id, source_id)
     users.delete(call, source_id)
-    told = wire.MergeCompleted(merge_operation_id=Snowflake(merge.id), source_user_id=source_id)
+    payload = wire.MergeCompleted(merge_operation_id=Snowflake(merge.id), source_user_id=source_id)
     audience = Audience.of_users(user_id, family_id=family_id, games_only=True)
-    call.tx.emit(wire.USER_MERGE_OPERATION_COMPLETED, told, audience)
+    call.tx.emit(wire.USER_MERGE_OPERATION_COMPLETED, payload, audience)
 
 
 def link_new(call: Call, application: ApplicationRow, user_id: UserId, verified: Verified) -> None:
-    """Let a person's own account stand for an identity that none stood for: there is nothing to merge."""
-    person = users.find(call.tx, user_id)
-    if person is None or rules.is_provisional(person):
+    """Link a full account with a new identity; there is nothing to merge."""
+    user = users.find(call.tx, user_id)
+    if user is None or rules.is_provisional(user):
         raise errors.MERGE_DESTINATION_PROVISIONAL()
     if store.list_identities(call.tx, application.family_id, [user_id]):
         raise errors.EXTERNAL_IDENTITY_EXISTS()
     add_identity(call, application.family_id, verified, user_id)
-    _tell_profile(call, application.family_id, user_id)
+    _raise_profile_changed(call, application.family_id, user_id)
 
 
 # Unlinking
 
 
 def unmerge(call: Call, family_id: int, user_id: UserId) -> None:
-    """Let a person's own account leave a family of applications: all tokens end, and a new provisional account stands for the
-    same identity."""
+    """Unlink a full account from a family: revoke its tokens and move its identities to a new provisional account."""
     oauth2.deauthorize(call, user_id, family_id)
-    # It was told and heard, unless there was nothing but the identity.
+    # A listener of the deauthorization already did this, unless the account had no authorization.
     detach(call, family_id, user_id)
 
 
 def detach(call: Call, family_id: int, user_id: UserId) -> None:
-    """Let a new provisional account stand for all that a person is elsewhere, where it is anything."""
+    """Move a full account's identities in a family, if any, to a new provisional account."""
     if store.find_provisional(call.tx, user_id) is not None:
         return
-    _end_tokens(call, family_id, user_id)
+    _revoke_tokens(call, family_id, user_id)
     if not store.list_identities(call.tx, family_id, [user_id]):
         return
-    person = users.find(call.tx, user_id)
+    user = users.find(call.tx, user_id)
     restricted = accounts.find_ban(call.tx, user_id, call.now) is not None
-    name = None if person is None else person.global_name
+    name = None if user is None else user.global_name
     row = create_provisional(call, family_id, name, restricted_by=user_id if restricted else None)
     store.move_identities(call.tx, family_id, user_id, row.id)
     call.tell(
@@ -244,11 +245,11 @@ def detach(call: Call, family_id: int, user_id: UserId) -> None:
             family_id=ApplicationId(family_id), user_id=user_id, provisional_id=row.id, restricted=restricted
         )
     )
-    _tell_profile(call, family_id, user_id)
+    _raise_profile_changed(call, family_id, user_id)
 
 
 def forget(call: Call, user_id: UserId) -> None:
-    """A user is gone: somebody new stands for who they were elsewhere, unless they were provisional."""
+    """Remove a user's identities: delete those of a provisional account, detach those of a full one."""
     if store.find_provisional(call.tx, user_id) is not None:
         store.delete_identities_of(call.tx, user_id)
         store.delete_provisional(call.tx, user_id)
@@ -257,8 +258,8 @@ def forget(call: Call, user_id: UserId) -> None:
         detach(call, family_id, user_id)
 
 
-def _end_tokens(call: Call, family_id: int, user_id: int) -> None:
-    """End what any application of the family holds for a user: one link is all of them (sdk.md 8.7)."""
+def _revoke_tokens(call: Call, family_id: int, user_id: int) -> None:
+    """Revoke the tokens of a user in every application of a family: one link covers all of them (sdk.md 8.7)."""
     for application_id in applications.family(call.tx, family_id):
         auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
 
@@ -267,13 +268,13 @@ def _end_tokens(call: Call, family_id: int, user_id: int) -> None:
 
 
 def join_family(call: Call, child: ApplicationRow, parent: ApplicationRow) -> None:
-    """Let an application become a publisher's game, for good: what it had of its own players is gone (sdk.md 8.7)."""
+    """Make an application a publisher's game, permanently. Its own players are deleted (sdk.md 8.7)."""
     call.tell(FamilyJoined(application_id=child.id, parent_id=parent.id))
     forget_players(call, child)
     store.set_parent(call.tx, child.id, parent.id)
     store.add_flag(call.tx, parent.id, ApplicationFlags.PARENT)
     for user_id, token_ids in store.token_holders(call.tx, parent.id).items():
-        # The publisher's tokens stay good for getting its games' own, and for nothing else: what is open closes.
+        # The publisher's tokens remain valid only for the exchange for child tokens, so end their sessions.
         auth.changed(call.tx, user_id, revoked=token_ids)
     for row in (child, parent):
         if row.bot_id is not None:
@@ -281,8 +282,8 @@ def join_family(call: Call, child: ApplicationRow, parent: ApplicationRow) -> No
 
 
 def forget_players(call: Call, row: ApplicationRow) -> None:
-    """Let go of everybody that an application knows, and of whom it believed."""
-    # The identities go first: whoever is let go here has nobody new to stand for them.
+    """Delete an application's players, authorizations and identity providers."""
+    # Delete the identities first, so that deleting a user creates no replacement account.
     store.delete_identities(call.tx, row.id)
     for user_id in store.list_provisional(call.tx, row.id):
         users.delete(call, user_id)
@@ -291,7 +292,7 @@ def forget_players(call: Call, row: ApplicationRow) -> None:
 
 
 def issue_child(call: Call, child: ApplicationRow, parent: oauth2.AccessRow) -> wire.ChildToken:
-    """A game's token in the place of its publisher's: it ends at the same moment, and with it."""
+    """Issue a child token for a publisher's token. It expires, and is revoked, together with its parent."""
     scopes = frozenset(parent.scopes.split())
     token = auth.issue(
         call.tx,
@@ -304,5 +305,7 @@ def issue_child(call: Call, child: ApplicationRow, parent: oauth2.AccessRow) -> 
         expires_ms=parent.expires_ms,
         parent_id=parent.id,
     )
-    left_ms = 0 if parent.expires_ms is None else parent.expires_ms - call.now
-    return wire.ChildToken(access_token=token, expires_in=left_ms // 1000, scope=" ".join(oauth2.shown_scopes(scopes)))
+    remaining_ms = 0 if parent.expires_ms is None else parent.expires_ms - call.now
+    return wire.ChildToken(
+        access_token=token, expires_in=remaining_ms // 1000, scope=" ".join(oauth2.shown_scopes(scopes))
+    )

@@ -1,4 +1,4 @@
-"""What becomes of accounts, told inside the transaction to whoever keeps friends, lobbies or messages."""
+"""Signals that the identities slice raises inside the transaction, for friends, lobbies and messages."""
 
 import msgspec
 
@@ -7,38 +7,39 @@ from hubbub.protocol.resources.identities import UserApplicationProfiles
 
 
 class AccountsMerged(msgspec.Struct, frozen=True, kw_only=True):
-    """A provisional account became part of a full one: what it had moves there, then it is deleted (sdk.md 8.5)."""
+    """A provisional account is merged into a full one: its data moves there, then it is deleted (sdk.md 8.5)."""
 
     family_id: ApplicationId
-    """The head of the family of applications whose account it was."""
+    """The head of the application family that the account belongs to."""
     source_id: UserId
     """The provisional account."""
     user_id: UserId
-    """The full one."""
+    """The full account."""
 
 
 class AccountUnmerged(msgspec.Struct, frozen=True, kw_only=True):
-    """A full account left an application, and a new provisional one stands for the same identity: what is the game's is copied
-    to it (sdk.md 8.6)."""
+    """A full account left a family, and a new provisional account represents its identities (sdk.md 8.6).
+
+    Listeners copy the family's data of the user to the provisional account."""
 
     family_id: ApplicationId
     user_id: UserId
     """The full account."""
     provisional_id: UserId
-    """The new one."""
+    """The new provisional account."""
     restricted: bool
-    """Made by a ban: it cannot be merged until the ban ends."""
+    """Whether a ban caused it; then the account cannot be merged until the ban ends."""
 
 
 class ProfileChanged(msgspec.Struct, frozen=True):
-    """A family of applications knows a player otherwise: whoever shows players to each other tells them."""
+    """The profile of a player in an application family changed. Listeners publish it to other players."""
 
     told: UserApplicationProfiles
 
 
 class FamilyJoined(msgspec.Struct, frozen=True, kw_only=True):
-    """An application became a publisher's game: what it had of players, friends and lobbies is gone (sdk.md 8.7)."""
+    """An application became a game of a publisher. Its own players, friends and lobbies are deleted (sdk.md 8.7)."""
 
     application_id: ApplicationId
-    """The game, until now the head of a family of its own."""
+    """The game, until now the head of its own family."""
     parent_id: ApplicationId

@@ -1,4 +1,4 @@
-"""What identities do when others tell that something happened."""
+"""Listeners of the identities slice."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -13,42 +13,42 @@ from hubbub.server.resources.oauth2 import ApplicationDeauthorized, LinkAsked
 from hubbub.server.resources.users import DataAsked, UserDeleted
 
 
-def link(call: Call, asked: LinkAsked) -> None:
-    """A person lets an application in who plays it already under another account."""
-    application, credential = asked.application, asked.credential
+def link(call: Call, signal: LinkAsked) -> None:
+    """Link a user's account with the identity of their credential when they authorize an application."""
+    application, credential = signal.application, signal.credential
     rules.require_enabled(application)
     if credential.verified is None:
         identity = actions.identity_of_token(call, application, credential.token)
-        actions.link(call, application, asked.user_id, identity)
+        actions.link(call, application, signal.user_id, identity)
         return
     found = actions.find_identity(call, application.family_id, credential.verified)
     if found is None:
-        actions.link_new(call, application, asked.user_id, credential.verified)
+        actions.link_new(call, application, signal.user_id, credential.verified)
     else:
-        actions.link(call, application, asked.user_id, found)
+        actions.link(call, application, signal.user_id, found)
 
 
-def unlink(call: Call, fact: ApplicationDeauthorized) -> None:
-    """A person takes back what they gave the head of a family, whichever way; a game's own tokens are no link."""
-    if applications.family_id(call.tx, fact.application_id) == fact.application_id:
-        actions.detach(call, fact.application_id, fact.user_id)
+def unlink(call: Call, signal: ApplicationDeauthorized) -> None:
+    """Detach a user's identities when they deauthorize the head of a family. Tokens of its games are not links."""
+    if applications.family_id(call.tx, signal.application_id) == signal.application_id:
+        actions.detach(call, signal.application_id, signal.user_id)
 
 
-def ban(call: Call, fact: AccountBanned) -> None:
-    """A person's account is closed: it leaves every application."""
-    oauth2.deauthorize_all(call, fact.user_id)
-    # Where there was nothing but an identity, nothing was told.
-    actions.forget(call, fact.user_id)
+def ban(call: Call, signal: AccountBanned) -> None:
+    """Remove a banned account from every application."""
+    oauth2.deauthorize_all(call, signal.user_id)
+    # Families that know the account only by an identity have no authorization and raise no signal.
+    actions.forget(call, signal.user_id)
 
 
-def forget(call: Call, fact: UserDeleted) -> None:
-    """A user is gone."""
-    actions.forget(call, fact.user_id)
+def forget(call: Call, signal: UserDeleted) -> None:
+    """Remove the identities of a deleted user."""
+    actions.forget(call, signal.user_id)
 
 
-def harvest(call: Call, asked: DataAsked) -> None:
-    """Who a person is elsewhere, for their copy of all that is kept of them."""
-    asked.records["identities"] = [
+def harvest(call: Call, signal: DataAsked) -> None:
+    """Add a user's identities to their data export."""
+    signal.records["identities"] = [
         {
             "application_id": str(int(row.family_id)),
             "provider_type": row.provider_type,
@@ -57,14 +57,14 @@ def harvest(call: Call, asked: DataAsked) -> None:
             "username": row.username,
             "metadata": json.decode(row.metadata, dict[str, str]),
         }
-        for family_id in store.families_of(call.tx, asked.user_id)
-        for row in store.list_identities(call.tx, family_id, [asked.user_id])
+        for family_id in store.families_of(call.tx, signal.user_id)
+        for row in store.list_identities(call.tx, family_id, [signal.user_id])
     ]
 
 
-def show_profile(call: Call, fact: ProfileChanged) -> None:
-    """A game knows a player otherwise: their own sessions there see it."""
-    actions.show_profile(call, fact.told, [fact.told.user_id])
+def show_profile(call: Call, signal: ProfileChanged) -> None:
+    """Publish a changed profile to the user's own sessions in the game."""
+    actions.show_profile(call, signal.told, [signal.told.user_id])
 
 
 HEARS: Final[Mapping[type, Callable[[Call, Any], None]]] = {

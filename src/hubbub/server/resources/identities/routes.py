@@ -1,4 +1,4 @@
-"""Provisional accounts, identities and a publisher's tokens over HTTP."""
+"""Handlers for provisional accounts, identities, profiles and child tokens."""
 
 from typing import Any
 
@@ -30,7 +30,9 @@ Issued = tuple[wire.ProvisionalToken, dict[str, Any]]
 
 @handles(wire.PARTNER_SDK_TOKEN)
 async def partner_sdk_token(work: Work, body: wire.ExternalCredentials) -> Answer:
-    """A token for whoever a provider says they are."""
+    """Get a provisional account token.
+
+    The external credential identifies the player; an account is created if there is none."""
     verified = await _verify(work, body)
 
     def enter(call: Call) -> Issued:
@@ -40,12 +42,14 @@ async def partner_sdk_token(work: Work, body: wire.ExternalCredentials) -> Answe
         refresh = body.external_auth_type == "OIDC" and not oauth2.is_public(application)
         return _issue(call, application, row, refresh=refresh)
 
-    return await _signed(work, await work.write(enter))
+    return await _signed_response(work, await work.write(enter))
 
 
 @handles(wire.BOT_PARTNER_SDK_TOKEN)
 async def bot_partner_sdk_token(work: Work, body: wire.CreateBotToken) -> Answer:
-    """A token for whoever the application's own server says they are."""
+    """Get a provisional account token as a bot.
+
+    The application's server identifies the player."""
 
     def enter(call: Call) -> Issued:
         application = rules.require_bot_application(call)
@@ -57,20 +61,20 @@ async def bot_partner_sdk_token(work: Work, body: wire.CreateBotToken) -> Answer
             row = actions.find_or_create(call, application, verified)
         return _issue(call, application, row)
 
-    return await _signed(work, await work.write(enter))
+    return await _signed_response(work, await work.write(enter))
 
 
 async def _verify(work: Work, body: wire.ExternalCredentials) -> Verified:
-    """Who brings the credential, once the client has shown that it may ask."""
+    """Verify the external credential, after the client has authenticated."""
     application = await work.read(lambda call: rules.require_client(call, body.client_id, body.client_secret))
     if body.external_auth_type not in identity_providers.PROVIDERS:
-        # A token of our own would renew itself for ever; the application's server asks as its bot.
+        # One of our own tokens would renew itself forever; the application's server uses the bot endpoint instead.
         raise errors.invalid("external_auth_type", *errors.choices(list(identity_providers.PROVIDERS)))
     return await identity_providers.verify(work, application.id, body.external_auth_type, body.external_auth_token)
 
 
 def _issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> Issued:
-    answer = actions.issue(call, application, row, refresh=refresh)
+    response = actions.issue(call, application, row, refresh=refresh)
     claims = oauth2.id_claims(
         call.config,
         row,
@@ -78,15 +82,15 @@ def _issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bo
         expand(wire.SCOPES),
         now=call.now,
         nonce=None,
-        access_token=answer.access_token,
+        access_token=response.access_token,
     )
-    return answer, claims
+    return response, claims
 
 
-async def _signed(work: Work, issued: Issued) -> Answer:
-    answer, claims = issued
-    answer.id_token = await oauth2.sign(work, claims)
-    return Answer(200, answer, NO_STORE)
+async def _signed_response(work: Work, issued: Issued) -> Answer:
+    response, claims = issued
+    response.id_token = await oauth2.sign(work, claims)
+    return Answer(200, response, NO_STORE)
 
 
 # Unlinking
@@ -94,43 +98,47 @@ async def _signed(work: Work, issued: Issued) -> Answer:
 
 @handles(wire.PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT)
 async def partner_sdk_unmerge_provisional_account(work: Work, body: wire.ExternalCredentials) -> None:
-    """Let the account of whoever a provider says they are leave the application."""
+    """Unmerge a provisional account.
+
+    Unlinks the full account that has the identity of the external credential."""
     verified = await _verify(work, body)
 
     def leave(call: Call) -> None:
         application = rules.require_client(call, body.client_id, body.client_secret)
-        identity = _known(actions.find_identity(call, application.family_id, verified))
-        _leave(call, identity)
+        identity = _require_known(actions.find_identity(call, application.family_id, verified))
+        _unmerge(call, identity)
 
     await work.write(leave)
 
 
 @handles(wire.BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT)
 def bot_partner_sdk_unmerge_provisional_account(call: Call, body: wire.UnmergeByBot) -> None:
-    """Let the account of whoever the application's own server says they are leave the application."""
+    """Unmerge a provisional account as a bot.
+
+    Unlinks the full account that has the given identity."""
     application = rules.require_bot_application(call)
     verified = Verified(provider_type=PLATFORM_BOT, user_id=body.external_user_id)
-    _leave(call, _known(actions.find_identity(call, application.family_id, verified)))
+    _unmerge(call, _require_known(actions.find_identity(call, application.family_id, verified)))
 
 
-def _known(identity: IdentityRow | None) -> IdentityRow:
+def _require_known(identity: IdentityRow | None) -> IdentityRow:
     if identity is None:
         raise errors.UNKNOWN_USER()
     return identity
 
 
-def _leave(call: Call, identity: IdentityRow) -> None:
+def _unmerge(call: Call, identity: IdentityRow) -> None:
     if store.find_provisional(call.tx, identity.user_id) is not None:
         raise errors.ACCOUNT_IS_PROVISIONAL()
     actions.unmerge(call, identity.family_id, UserId(identity.user_id))
 
 
-# The account
+# Account
 
 
 @handles(wire.UPDATE_MY_ACCOUNT)
 def update_my_account(call: Call, body: wire.UpdateAccount) -> User:
-    """Be called something else."""
+    """Update the account of the current user."""
     row = users.find(call.tx, call.user_id)
     if row is None:
         raise errors.UNAUTHORIZED()
@@ -139,12 +147,12 @@ def update_my_account(call: Call, body: wire.UpdateAccount) -> User:
     return users.user(row)
 
 
-# A publisher's tokens
+# Child tokens
 
 
 @handles(wire.PARTNER_SDK_CHILD_TOKEN)
 def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Answer:
-    """A game's token in the place of its publisher's."""
+    """Exchange a publisher's token for a child token."""
     token = oauth2.find_access(call.tx, body.parent_access_token, call.now)
     parent = None if token is None else applications.find(call.tx, token.application_id)
     if token is None or parent is None or not rules.is_publisher(parent.flags):
@@ -158,7 +166,7 @@ def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Answer
 
 @handles(wire.GET_PUBLISHER_LINK)
 def get_publisher_link(call: Call, application_id: ApplicationId) -> wire.PublisherLink:
-    """The family of an application that one manages."""
+    """Get the publisher link of an application."""
     row = applications.require_manager(call, application_id)
     return wire.PublisherLink(
         application_id=ApplicationId(row.id),
@@ -174,7 +182,7 @@ def get_publisher_link(call: Call, application_id: ApplicationId) -> wire.Publis
 def get_user_identity_profile(
     call: Call, application_id: ApplicationId, user_id: UserId, external_user_id: str
 ) -> wire.IdentityProfile:
-    """What the application says of a player."""
+    """Get the identity profile of a player."""
     return views.identity_profile(_identity(call, application_id, user_id, external_user_id))
 
 
@@ -186,7 +194,7 @@ def update_user_identity_profile(
     external_user_id: str,
     body: wire.UpdateIdentityProfile,
 ) -> wire.IdentityProfile:
-    """Say something else of a player."""
+    """Update the identity profile of a player."""
     row = _identity(call, application_id, user_id, external_user_id)
     return views.identity_profile(actions.update_profile(call, row, body))
 
@@ -194,15 +202,17 @@ def update_user_identity_profile(
 def _identity(call: Call, application_id: int, user_id: int, external_user_id: str) -> IdentityRow:
     application = applications.require_manager(call, application_id)
     found = store.list_identities(call.tx, application.family_id, [user_id])
-    named = [row for row in found if row.provider_user_id == external_user_id]
-    # One id may be known to several providers; the application's own comes first.
-    named.sort(key=lambda row: row.provider_type != PLATFORM_BOT)
-    return _known(named[0] if named else None)
+    matching = [row for row in found if row.provider_user_id == external_user_id]
+    # Several providers may know the same id; the application's own identities come first.
+    matching.sort(key=lambda row: row.provider_type != PLATFORM_BOT)
+    return _require_known(matching[0] if matching else None)
 
 
 @handles(wire.LIST_APPLICATION_IDENTITIES, writes=False)
 def list_application_identities(call: Call, body: wire.FindIdentities) -> list[wire.ApplicationIdentity]:
-    """Who these players are elsewhere, as far as the calling application knows them."""
+    """List the external ids of users.
+
+    Users unknown to the calling application are left out."""
     rows = store.list_identities(call.tx, call.actor.family_id or 0, body.user_ids)
     return [
         wire.ApplicationIdentity(user_id=UserId(row.user_id), external_user_id=row.provider_user_id) for row in rows

@@ -1,4 +1,4 @@
-"""Who may use provisional accounts, and which two accounts may become one."""
+"""Rules for provisional accounts, merges and application families."""
 
 import hashlib
 import hmac
@@ -20,18 +20,18 @@ DAY_MS: Final = 86_400_000
 
 
 def is_provisional(row: users.UserRow | None) -> bool:
-    """Whether this is an account that a game made."""
+    """Return whether this is a provisional account."""
     return row is not None and bool(row.flags & UserFlags.PROVISIONAL_ACCOUNT)
 
 
 def require_enabled(row: ApplicationRow) -> None:
-    """Raise for an application without the social layer, and for a game whose publisher signs its players in (sdk.md 8.7)."""
+    """Reject an application without the social layer, and a game whose publisher signs its players in (sdk.md 8.7)."""
     if not row.flags & SOCIAL_LAYER_FLAGS or row.parent_id is not None:
         raise errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED()
 
 
 def require_client(call: Call, application_id: int, secret: str | None | UnsetType) -> ApplicationRow:
-    """The asking application; raises unless it has its secret, or is public and shows none."""
+    """Return the application if the client secret is right, or absent for a public client."""
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -41,19 +41,19 @@ def require_client(call: Call, application_id: int, secret: str | None | UnsetTy
 
 
 def require_secret(call: Call, row: ApplicationRow, secret: str | None | UnsetType) -> None:
-    """Raise INVALID_CLIENT_SECRET unless this is the application's secret, or it is public and shows none."""
+    """Raise INVALID_CLIENT_SECRET unless the secret is right, or absent for a public client."""
     if not isinstance(secret, str) or not secret:
         if not oauth2.is_public(row):
             raise errors.INVALID_CLIENT_SECRET()
         return
-    kept = oauth2.client_secret_hash(call.tx, row.id)
+    stored = oauth2.client_secret_hash(call.tx, row.id)
     digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
-    if kept is None or not hmac.compare_digest(kept, digest):
+    if stored is None or not hmac.compare_digest(stored, digest):
         raise errors.INVALID_CLIENT_SECRET()
 
 
 def require_bot_application(call: Call) -> ApplicationRow:
-    """The calling bot's application, which must be one that may have provisional accounts."""
+    """Return the calling bot's application, which must be allowed to have provisional accounts."""
     row = None if call.actor.application_id is None else applications.find(call.tx, call.actor.application_id)
     if row is None:
         raise errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED()
@@ -62,13 +62,13 @@ def require_bot_application(call: Call) -> ApplicationRow:
 
 
 def require_unrestricted(call: Call, row: ProvisionalRow) -> None:
-    """Raise while the account that this one took the place of is banned."""
+    """Reject a provisional account that replaced an account which is still banned."""
     if row.restricted_by is not None and accounts.find_ban(call.tx, row.restricted_by, call.now) is not None:
         raise errors.MERGE_SOURCE_BANNED()
 
 
 def is_restricted(call: Call, user_id: int) -> bool:
-    """Whether this provisional account stands for somebody who is banned: it stays inside its game."""
+    """Return whether a provisional account replaced a banned account. It stays inside its game."""
     row = store.find_provisional(call.tx, user_id)
     return (
         row is not None
@@ -78,34 +78,34 @@ def is_restricted(call: Call, user_id: int) -> bool:
 
 
 def require_merge_allowance(call: Call, application: ApplicationRow, user_id: int) -> None:
-    """Raise where a person merged too often today; testers of the application are exempt (sdk.md 8.5)."""
-    done = store.merges_since(call.tx, user_id, call.now - DAY_MS)
-    if len(done) < wire.MERGES_A_DAY or is_tester(call, application, user_id):
+    """Reject a user who merged too often today. Testers of the application are exempt (sdk.md 8.5)."""
+    merges = store.merges_since(call.tx, user_id, call.now - DAY_MS)
+    if len(merges) < wire.MERGES_A_DAY or is_tester(call, application, user_id):
         return
-    wait_ms = done[-wire.MERGES_A_DAY] + DAY_MS - call.now
+    wait_ms = merges[-wire.MERGES_A_DAY] + DAY_MS - call.now
     raise errors.RATE_LIMITED(retry_after=wait_ms / 1000, **{"global": False})
 
 
 def is_tester(call: Call, application: ApplicationRow, user_id: int) -> bool:
-    """Whether somebody tries the application out: its owner, and whom the owner asked to."""
+    """Return whether a user owns the application or is one of its testers."""
     return user_id == application.owner_id or applications.is_tester(call.tx, application.id, user_id)
 
 
 def find_publisher_problem(call: Call, child: ApplicationRow, parent: ApplicationRow) -> str | None:
-    """Why an application cannot become a publisher's game, in words for the operator; None where it can."""
+    """Return why an application cannot become a publisher's game, as a text for the operator, or None."""
     if child.id == parent.id:
         return "an application cannot be its own publisher"
     if child.parent_id is not None:
-        return f"{child.name} has a publisher already, and that cannot be undone"
+        return f"{child.name} already has a publisher, and that cannot be undone"
     if parent.parent_id is not None:
-        return f"{parent.name} is a publisher's game itself"
+        return f"{parent.name} is itself a game of a publisher"
     if store.children(call.tx, child.id):
-        return f"{child.name} is a publisher itself"
+        return f"{child.name} is itself a publisher"
     if oauth2.is_public(child) is not oauth2.is_public(parent):
-        return "a publisher and its games must be the same type of client, all public or all with a secret"
+        return "a publisher and its games must have the same client type: all public or all confidential"
     return None
 
 
 def is_publisher(flags: int) -> bool:
-    """Whether these are the flags of an application that only signs people in for its games."""
+    """Return whether the flags are those of a publisher, which only signs users in for its games."""
     return bool(flags & ApplicationFlags.PARENT)

@@ -1,4 +1,4 @@
-"""Rows of external identities, provisional accounts, merges and families."""
+"""SQL for external identities, provisional accounts, merges and application families."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -7,16 +7,16 @@ from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.core.store import Tx, places
 
 MERGES_KEPT_MS: Final = 30 * 86_400_000
-"""How long it is remembered who merged what."""
+"""Retention of merge records in milliseconds."""
 
 
 class IdentityRow(NamedTuple):
-    """Who somebody is elsewhere."""
+    """An external identity of a user in an application family."""
 
     family_id: int
     provider_type: str
     provider_id: str
-    """The issuer where a type has several, else empty."""
+    """The issuer for provider types with several issuers, otherwise empty."""
     provider_user_id: str
     user_id: UserId
     username: str | None
@@ -25,17 +25,17 @@ class IdentityRow(NamedTuple):
 
 
 class ProvisionalRow(NamedTuple):
-    """Whose a provisional account is."""
+    """A provisional account and the family it belongs to."""
 
     user_id: UserId
     family_id: int
     restricted_by: UserId | None
-    """The banned account that it took the place of."""
+    """The banned account that it replaced."""
     created_ms: int
 
 
 class MergeRow(NamedTuple):
-    """A merge that was done."""
+    """A completed merge."""
 
     id: int
     family_id: int
@@ -54,7 +54,7 @@ _PROVISIONAL: Final = ", ".join(ProvisionalRow._fields)
 def find_identity(
     tx: Tx, family_id: int, provider_type: str, provider_id: str, provider_user_id: str
 ) -> IdentityRow | None:
-    """The identity, or None."""
+    """Return an identity, or None."""
     return tx.find(
         IdentityRow,
         f"SELECT {_IDENTITY} FROM external_identities "
@@ -67,12 +67,12 @@ def find_identity(
 
 
 def insert_identity(tx: Tx, row: IdentityRow) -> None:
-    """Keep a new identity."""
+    """Insert an identity."""
     tx.run(f"INSERT INTO external_identities ({_IDENTITY}) VALUES ({places(row)})", *row)
 
 
 def list_identities(tx: Tx, family_id: int, user_ids: Iterable[int]) -> list[IdentityRow]:
-    """Who these users are elsewhere, for one family of applications; the oldest identity of each first."""
+    """List the identities of users in one application family, oldest first."""
     wanted = list(dict.fromkeys(user_ids))
     found: list[IdentityRow] = []
     for start in range(0, len(wanted), 500):
@@ -88,12 +88,12 @@ def list_identities(tx: Tx, family_id: int, user_ids: Iterable[int]) -> list[Ide
 
 
 def families_of(tx: Tx, user_id: int) -> list[int]:
-    """The families of applications that know a user by an identity."""
+    """List the families in which a user has an identity."""
     return [row[0] for row in tx.all("SELECT DISTINCT family_id FROM external_identities WHERE user_id = ?", user_id)]
 
 
 def players(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
-    """In which families these users have an identity: pairs of user and family."""
+    """List (user id, family id) of these users' identities."""
     wanted, found = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for start in range(0, len(wanted), 500):
         some = wanted[start : start + 500]
@@ -103,14 +103,14 @@ def players(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
 
 
 def move_identities(tx: Tx, family_id: int, user_id: int, to_id: int) -> int:
-    """Let another account stand for all that a user is elsewhere; how many identities that is."""
+    """Move a user's identities in a family to another account. Return the number of moved identities."""
     return tx.run(
         "UPDATE external_identities SET user_id = ? WHERE family_id = ? AND user_id = ?", to_id, family_id, user_id
     )
 
 
 def update_profile(tx: Tx, row: IdentityRow) -> None:
-    """Keep what the application says of a player."""
+    """Update the profile of an identity."""
     tx.run(
         "UPDATE external_identities SET username = ?, metadata = ? "
         "WHERE family_id = ? AND provider_type = ? AND provider_id = ? AND provider_user_id = ?",
@@ -121,12 +121,12 @@ def update_profile(tx: Tx, row: IdentityRow) -> None:
 
 
 def delete_identities(tx: Tx, family_id: int) -> None:
-    """Forget everybody whom a family knew."""
+    """Delete all identities of a family."""
     tx.run("DELETE FROM external_identities WHERE family_id = ?", family_id)
 
 
 def delete_identities_of(tx: Tx, user_id: int) -> None:
-    """Forget who a user was elsewhere."""
+    """Delete all identities of a user."""
     tx.run("DELETE FROM external_identities WHERE user_id = ?", user_id)
 
 
@@ -134,23 +134,23 @@ def delete_identities_of(tx: Tx, user_id: int) -> None:
 
 
 def find_provisional(tx: Tx, user_id: int) -> ProvisionalRow | None:
-    """Whose a provisional account is; None for every other account."""
+    """Return a provisional account, or None if the account is not provisional."""
     return tx.find(ProvisionalRow, f"SELECT {_PROVISIONAL} FROM provisional_accounts WHERE user_id = ?", user_id)
 
 
 def list_provisional(tx: Tx, family_id: int) -> list[UserId]:
-    """The provisional accounts of a family."""
+    """List the provisional accounts of a family."""
     rows = tx.all("SELECT user_id FROM provisional_accounts WHERE family_id = ? ORDER BY user_id", family_id)
     return [UserId(row[0]) for row in rows]
 
 
 def insert_provisional(tx: Tx, row: ProvisionalRow) -> None:
-    """Keep whose a new provisional account is."""
+    """Insert a provisional account."""
     tx.run(f"INSERT INTO provisional_accounts ({_PROVISIONAL}) VALUES ({places(row)})", *row)
 
 
 def delete_provisional(tx: Tx, user_id: int) -> None:
-    """Forget a provisional account."""
+    """Delete a provisional account."""
     tx.run("DELETE FROM provisional_accounts WHERE user_id = ?", user_id)
 
 
@@ -158,7 +158,7 @@ def delete_provisional(tx: Tx, user_id: int) -> None:
 
 
 def insert_merge(tx: Tx, row: MergeRow) -> None:
-    """Keep that a merge was done, and drop those that count no longer."""
+    """Insert a merge and delete expired merge records."""
     tx.run("DELETE FROM merge_operations WHERE created_ms < ?", row.created_ms - MERGES_KEPT_MS)
     tx.run(
         "INSERT INTO merge_operations (id, family_id, user_id, source_user_id, created_ms) VALUES (?, ?, ?, ?, ?)",
@@ -167,7 +167,7 @@ def insert_merge(tx: Tx, row: MergeRow) -> None:
 
 
 def merges_since(tx: Tx, user_id: int, since_ms: int) -> list[int]:
-    """When a person merged accounts since a moment, the earliest first."""
+    """List when a user merged accounts since a time, earliest first."""
     sql = "SELECT created_ms FROM merge_operations WHERE user_id = ? AND created_ms > ? ORDER BY created_ms"
     return [row[0] for row in tx.all(sql, user_id, since_ms)]
 
@@ -176,23 +176,23 @@ def merges_since(tx: Tx, user_id: int, since_ms: int) -> list[int]:
 
 
 def set_parent(tx: Tx, application_id: int, parent_id: int) -> None:
-    """Let an application belong to a publisher."""
+    """Set the publisher of an application."""
     tx.run("UPDATE applications SET parent_id = ? WHERE id = ?", parent_id, application_id)
 
 
 def add_flag(tx: Tx, application_id: int, flag: int) -> None:
-    """Give an application a flag."""
+    """Add a flag to an application."""
     tx.run("UPDATE applications SET flags = flags | ? WHERE id = ?", flag, application_id)
 
 
 def children(tx: Tx, parent_id: int) -> list[ApplicationId]:
-    """The games of a publisher."""
+    """List the games of a publisher."""
     rows = tx.all("SELECT id FROM applications WHERE parent_id = ? ORDER BY id", parent_id)
     return [ApplicationId(row[0]) for row in rows]
 
 
 def token_holders(tx: Tx, application_id: int) -> dict[UserId, list[int]]:
-    """Who has access tokens of an application, with the ids of these."""
+    """Return the access token ids of an application, by user id."""
     found: dict[UserId, list[int]] = {}
     sql = "SELECT user_id, id FROM tokens WHERE application_id = ? AND kind = 'bearer'"
     for user_id, token_id in tx.all(sql, application_id):

@@ -1,4 +1,4 @@
-"""Players as games and their servers see them."""
+"""Build the wire models of identities and application profiles."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from hubbub.server.resources.identities.store import IdentityRow
 
 
 def external_id(row: IdentityRow) -> wire.ExternalId:
-    """Who somebody is elsewhere."""
+    """Build the external id of an identity."""
     return wire.ExternalId(
         provider_type=row.provider_type,
         provider_id=row.provider_id or None,
@@ -20,14 +20,14 @@ def external_id(row: IdentityRow) -> wire.ExternalId:
 
 
 def identity_profile(row: IdentityRow) -> wire.IdentityProfile:
-    """A profile for the application's own server."""
+    """Build a profile for the application's server."""
     return wire.IdentityProfile(
         username=row.username, metadata=json.decode(row.metadata, dict[str, str]), external_id=external_id(row)
     )
 
 
 def profile_change(tx: Tx, family_id: int, user_id: int) -> wire.UserApplicationProfiles:
-    """What a game's players hear when one of them is known otherwise."""
+    """Build the payload that tells players about a changed profile."""
     return wire.UserApplicationProfiles(
         user_id=UserId(user_id),
         application_id=ApplicationId(family_id),
@@ -36,7 +36,7 @@ def profile_change(tx: Tx, family_id: int, user_id: int) -> wire.UserApplication
 
 
 def profiles(tx: Tx, family_id: int, user_ids: Iterable[int]) -> dict[str, list[wire.UserApplicationProfile]]:
-    """The profiles of these users in one family of applications, by the user's id; at most one each."""
+    """Return the profiles of users in one application family, by user id. Each user has at most one."""
     found: dict[str, list[wire.UserApplicationProfile]] = {}
     for row in store.list_identities(tx, family_id, user_ids):
         found.setdefault(

@@ -1,4 +1,4 @@
-"""Identity providers: whom an application believes when they say who a player is, and how what they say is checked."""
+"""Identity providers: the external issuers an application trusts, and the verification of their credentials."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.identity_providers import routes

@@ -1,4 +1,4 @@
-"""Keeping whom an application believes."""
+"""Store the identity provider configurations of applications."""
 
 import msgspec
 
@@ -9,22 +9,22 @@ from hubbub.server.resources.identity_providers import store
 from hubbub.server.resources.identity_providers.store import ProviderRow
 
 STRICT = 1
-"""The level of what was judged by the rules of issuers."""
+"""Level of a configuration that was validated by the issuer rules."""
 
 
 class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """A provider as it is stored. Add fields with a default, never rename."""
+    """The stored settings of a provider. Add fields with a default, never rename."""
 
     clients: list[wire.ProviderClient]
     oidc_issuer_url: str | None = None
 
     def issuer_of(self, client: wire.ProviderClient) -> str:
-        """The issuer that a client's tokens come from."""
+        """Return the issuer of a client's tokens."""
         return client.oidc_issuer_url or self.oidc_issuer_url or ""
 
 
 def keep(call: Call, application_id: int, type: str, settings: Settings, *, strict: bool) -> ProviderRow:
-    """Keep a provider, judged by the rules or not."""
+    """Store a provider configuration. `strict` records that its issuers passed the rules."""
     text = json.encode(settings).decode()
     row = ProviderRow(application_id, type, text, STRICT if strict else 0, call.now)
     store.put(call.tx, row)
@@ -32,5 +32,5 @@ def keep(call: Call, application_id: int, type: str, settings: Settings, *, stri
 
 
 def settings(row: ProviderRow) -> Settings:
-    """A provider's settings."""
+    """Decode the settings of a provider."""
     return json.decode(row.settings, Settings)

@@ -1,4 +1,4 @@
-"""Which addresses may be an OIDC issuer (sdk.md 8.4.1)."""
+"""Validation of OIDC issuer URLs (sdk.md 8.4.1)."""
 
 import re
 from typing import Final
@@ -7,23 +7,23 @@ from urllib.parse import urlsplit
 from hubbub.server.core.config import Config
 
 BUILT_IN: Final = "built-in"
-"""The issuer of a rehearsal, wherever it listens."""
+"""The issuer of a rehearsal, whatever its URL is."""
 
-_NEVER: Final = frozenset({"local", "arpa", "internal", "localhost"})
+_FORBIDDEN_SUFFIXES: Final = frozenset({"local", "arpa", "internal", "localhost"})
 _PRINTABLE: Final = re.compile(r"[\x21-\x7e]+", re.ASCII)
 _LABEL: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 
 
 def address_of(config: Config, issuer: str) -> str:
-    """An issuer's address: that of the built-in one follows from ours."""
+    """Return the URL of an issuer. The built-in issuer's URL follows from the server's own."""
     if issuer == BUILT_IN and config.control:
         return f"{config.web_url}/control/issuers/oidc"
     return issuer
 
 
 def find_problem(url: str, *, strict: bool) -> str | None:
-    """Why an address cannot be an issuer, or None. What is not strict may be http, and have any host."""
+    """Return why a URL cannot be an issuer, or None. Without `strict`, http and any host are allowed."""
     if _PRINTABLE.fullmatch(url) is None or "\\" in url:
         return "Not a well formed URL."
     try:
@@ -33,22 +33,22 @@ def find_problem(url: str, *, strict: bool) -> str | None:
     except ValueError:
         return "Not a well formed URL."
     if parts.scheme not in (("https",) if strict else ("http", "https")) or not host:
-        return "The issuer must be an https address."
+        return "The issuer must be an https URL."
     if parts.username is not None or parts.password is not None:
-        return "The issuer must not carry credentials."
+        return "The issuer must not contain credentials."
     if "?" in url or "#" in url:
-        return "The issuer must have no query and no fragment."
+        return "The issuer must not have a query or a fragment."
     return _host_problem(host) if strict else None
 
 
 def _host_problem(host: str) -> str | None:
     labels = host.split(".")
     if ":" in host or _NUMBER.fullmatch(labels[-1]):
-        # A browser, and many a resolver, takes every name that ends in a number for an address.
-        return "The issuer must be a host name, not an address."
+        # Browsers and many resolvers parse every name that ends in a number as an IP address.
+        return "The issuer must be a host name, not an IP address."
     if len(labels) < 2:
         return "The host of the issuer must have at least two labels."
-    if labels[-1] in _NEVER:
+    if labels[-1] in _FORBIDDEN_SUFFIXES:
         return f"The host of the issuer must not end in .{labels[-1]}."
     if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
         return "Not a well formed host name."

@@ -1,4 +1,4 @@
-"""Signed claims of a provider: which key, which algorithm, and whether what they say still holds."""
+"""Verification of signed ID tokens: key, algorithm, signature and time."""
 
 import binascii
 from typing import Any, Final, NamedTuple
@@ -16,18 +16,18 @@ from hubbub.server.core.guarded import UnreachableError
 from hubbub.server.core.work import Work
 
 SKEW_SECONDS: Final = 60
-"""How far ahead of ours the provider's clock may be."""
+"""Accepted clock skew of the provider, in seconds."""
 KEYS_MOST: Final = 100
 RSA_LEAST: Final = 2048
 RSA_MOST: Final = 16_384
-"""Bits of an RSA key."""
+"""Largest accepted RSA key, in bits."""
 
 _REGISTRY: Final = JWSRegistry(algorithms=list(wire.ALGORITHMS))
-_KINDS: Final = {"RS": "RSA", "PS": "RSA", "ES": "EC"}
+_KEY_TYPES: Final = {"RS": "RSA", "PS": "RSA", "ES": "EC"}
 
 
 class Token(NamedTuple):
-    """An ID token that was taken apart and not yet believed."""
+    """A parsed ID token that is not verified yet."""
 
     text: str
     header: dict[str, Any]
@@ -35,29 +35,29 @@ class Token(NamedTuple):
 
     @property
     def issuer(self) -> str:
-        """Who is said to have issued it."""
+        """The claimed issuer, or an empty string."""
         return _text(self.claims.get("iss"))
 
     @property
     def subject(self) -> str:
-        """Whom it speaks of."""
+        """The claimed subject, or an empty string."""
         return _text(self.claims.get("sub"))
 
     @property
     def audience(self) -> list[str]:
-        """Whom it is for."""
+        """The claimed audiences."""
         audience = self.claims.get("aud")
         return [each for each in (audience if isinstance(audience, list) else [audience]) if isinstance(each, str)]
 
 
 def read(text: str) -> Token:
-    """Take a token apart; raises unless it is one that could be checked."""
+    """Parse a token. Raises unless its form and algorithm can be verified."""
     parts = text.split(".")
     if len(parts) != 3:
         raise errors.INVALID_OIDC_TOKEN()
     header, claims = _decode(parts[0]), _decode(parts[1])
     if header.get("alg") not in wire.ALGORITHMS:
-        # Also none, and every algorithm whose key we would have to share (HS256 with a public key as its secret).
+        # Also rejects `none` and symmetric algorithms (HS256 with a public key as its secret).
         raise errors.INVALID_OIDC_TOKEN()
     if not isinstance(header.get("kid"), str) or not header["kid"]:
         raise errors.OIDC_TOKEN_WITHOUT_KID()
@@ -65,7 +65,9 @@ def read(text: str) -> Token:
 
 
 async def require_signature(work: Work, token: Token, keys_url: str, now: int) -> None:
-    """Raise unless the provider signed the token. A key that we do not know may be new, so we look again, seldom."""
+    """Require a valid signature of the provider.
+
+    An unknown key may be new, so the keys are fetched again, at a limited rate."""
     key = _find_key(await _keys(work, keys_url, now), token)
     if key is None:
         key = _find_key(await _keys(work, keys_url, now, again=True), token)
@@ -78,33 +80,33 @@ async def require_signature(work: Work, token: Token, keys_url: str, now: int) -
 
 
 def require_current(token: Token, now: int) -> None:
-    """Raise unless the token holds now."""
+    """Require that the token is valid now."""
     seconds = now // 1000
     expires, issued = _time(token, "exp"), _time(token, "iat")
-    begins = _time(token, "nbf") if "nbf" in token.claims else 0
+    not_before = _time(token, "nbf") if "nbf" in token.claims else 0
     if expires <= seconds:
         raise errors.ID_TOKEN_EXPIRED()
     if issued < seconds - wire.ID_TOKEN_AGE_SECONDS:
         raise errors.ID_TOKEN_TOO_OLD()
-    if max(issued, begins) > seconds + SKEW_SECONDS:
+    if max(issued, not_before) > seconds + SKEW_SECONDS:
         raise errors.INVALID_OIDC_TOKEN()
     if not token.subject or len(token.subject) > 1024:
         raise errors.INVALID_OIDC_TOKEN()
 
 
 def read_keys(data: bytes) -> KeySet:
-    """A provider's keys; ValueError for what is none. Keys that we cannot use are left out."""
+    """Parse a provider's key set. Unusable keys are skipped. Raises ValueError for invalid data."""
     found = json.decode(data, dict[str, Any]).get("keys")
     if not isinstance(found, list) or len(found) > KEYS_MOST:
         raise ValueError("no keys")
     usable = [key for key in found if isinstance(key, dict) and _is_usable(key)]
-    kept = []
+    imported = []
     for key in usable:
         try:
-            kept += KeySet.import_key_set({"keys": [key]}).keys
+            imported += KeySet.import_key_set({"keys": [key]}).keys
         except (JoseError, ValueError, TypeError, KeyError):
             continue
-    return KeySet(kept)
+    return KeySet(imported)
 
 
 async def _keys(work: Work, url: str, now: int, *, again: bool = False) -> KeySet:
@@ -117,9 +119,9 @@ async def _keys(work: Work, url: str, now: int, *, again: bool = False) -> KeySe
 def _find_key(keys: KeySet, token: Token) -> Any:
     algorithm = token.header["alg"]
     for key in keys.keys:
-        shown = key.as_dict(private=False)
-        if shown.get("kid") == token.header["kid"] and key.key_type == _KINDS[algorithm[:2]]:
-            if shown.get("alg", algorithm) == algorithm and shown.get("use", "sig") == "sig":
+        public = key.as_dict(private=False)
+        if public.get("kid") == token.header["kid"] and key.key_type == _KEY_TYPES[algorithm[:2]]:
+            if public.get("alg", algorithm) == algorithm and public.get("use", "sig") == "sig":
                 return key
     return None
 
@@ -128,9 +130,9 @@ def _is_usable(key: dict[str, Any]) -> bool:
     if not isinstance(key.get("kid"), str):
         return False
     if key.get("kty") == "RSA":
-        # RFC 7518 3.3 asks for 2048 bits; what is huge is slow to check with.
+        # RFC 7518 3.3 requires 2048 bits; huge keys make verification slow.
         return isinstance(key.get("n"), str) and RSA_LEAST <= len(key["n"]) * 6 < RSA_MOST
-    # A symmetric key that is shown to everybody is none.
+    # A published symmetric key is not a secret.
     return key.get("kty") == "EC"
 
 

@@ -1,4 +1,4 @@
-"""OpenID Connect discovery: where an issuer's keys are, and whether it signs in a way that we take (sdk.md 8.4.1)."""
+"""OpenID Connect discovery: the key URL and signing algorithms of an issuer (sdk.md 8.4.1)."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from hubbub.server.resources.identity_providers import issuers, jwts
 
 
 class Discovery(msgspec.Struct, frozen=True):
-    """What an issuer says of itself."""
+    """The parts of a discovery document that are used."""
 
     issuer: str
     jwks_uri: str
@@ -21,7 +21,7 @@ class Discovery(msgspec.Struct, frozen=True):
 
 
 async def keys_url(work: Work, issuer: str, now: int, *, strict: bool) -> str:
-    """Where an issuer's keys are; OIDC_DISCOVERY_UNREACHABLE where it cannot be believed."""
+    """Return the URL of an issuer's keys. Raises OIDC_DISCOVERY_UNREACHABLE if its discovery document is invalid."""
     if issuers.find_problem(issuer, strict=strict) is not None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE()
     url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
@@ -38,7 +38,7 @@ async def keys_url(work: Work, issuer: str, now: int, *, strict: bool) -> str:
 
 
 async def require_issuer(work: Work, issuer: str, now: int, *, strict: bool) -> None:
-    """Raise unless an issuer can be found, and its keys."""
+    """Require that an issuer and its keys can be fetched."""
     url = await keys_url(work, issuer, now, strict=strict)
     try:
         await work.outside.documents.get(url, jwts.read_keys, now, again=True)

@@ -1,4 +1,4 @@
-"""One provider for each kind of credential: what a player brings becomes who they are elsewhere, or a refusal."""
+"""Identity providers: one for each type of credential. A credential is verified to an external identity or rejected."""
 
 import re
 from typing import Any, Final, Protocol
@@ -21,18 +21,18 @@ NAMES: Final = ("preferred_username", "nickname", "name")
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """Who somebody is elsewhere, as their provider confirmed."""
+    """An external identity that a provider verified."""
 
     provider_type: str
     provider_id: str = ""
-    """The issuer where a type has several."""
+    """The issuer, for provider types with several issuers."""
     user_id: str
-    """What the provider calls them."""
+    """The user id at the provider."""
     name: str | None = None
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What a provider is asked."""
+    """A credential to verify, with the provider's settings."""
 
     settings: Settings
     credential: str
@@ -43,39 +43,41 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Provider(Protocol):
-    """A kind of credential."""
+    """A verifier for one type of credential."""
 
     @property
     def type(self) -> str:
-        """The provider as applications configure it."""
+        """The provider type as applications configure it."""
         ...
 
     async def verify(self, work: Work, question: Question) -> Verified:
-        """Who brings this; raises in the codes of sdk.md 8.4."""
+        """Return the identity of the credential. Raises the error codes of sdk.md 8.4."""
         ...
 
 
 class Oidc:
-    """An ID token of an issuer that the application named."""
+    """Verifies ID tokens of the issuers that the application configured."""
 
     type = "OIDC"
 
     async def verify(self, work: Work, question: Question) -> Verified:
-        """Check issuer, audience, signature and time, in this order."""
+        """Verify issuer, audience, signature and time, in this order."""
         token = jwts.read(question.credential)
         settings = question.settings
-        addresses = {
+        issuer_urls = {
             client.id: issuers.address_of(question.config, settings.issuer_of(client)) for client in settings.clients
         }
-        if token.issuer not in addresses.values():
+        if token.issuer not in issuer_urls.values():
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
-        if not any(addresses.get(client_id) == token.issuer for client_id in token.audience):
+        if not any(issuer_urls.get(client_id) == token.issuer for client_id in token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         keys_url = await oidc.keys_url(work, token.issuer, question.now, strict=question.strict)
         await jwts.require_signature(work, token, keys_url, question.now)
         jwts.require_current(token, question.now)
-        # The stored word, not the address: what is built in moves with the port.
-        stored = next(settings.issuer_of(client) for client in settings.clients if addresses[client.id] == token.issuer)
+        # Use the stored issuer, not the URL: the URL of the built-in issuer changes with the port.
+        stored = next(
+            settings.issuer_of(client) for client in settings.clients if issuer_urls[client.id] == token.issuer
+        )
         name = token.claims.get("preferred_username")
         return Verified(
             provider_type=self.type,
@@ -86,28 +88,29 @@ class Oidc:
 
 
 class IdToken(msgspec.Struct, frozen=True, kw_only=True):
-    """An ID token of a provider that there is one of: its address and where its keys are is known."""
+    """Verifies ID tokens of a provider with a single, known issuer."""
 
     type: str
     word: str
-    """What its address is called in the configuration, and in a rehearsal."""
+    """Name of the provider's URL in the configuration, and in a rehearsal."""
     usual: str
+    """URL of the provider unless the operator configured another."""
     keys: dict[str, str]
-    """Paths of issuers below the address, and of the keys of each."""
+    """Issuer paths below the URL, with the path of each issuer's keys."""
     audience: str = "{}"
-    """What of the audience is the client's id."""
+    """Format of the audience claim; `{}` is the client id."""
     names: tuple[str, ...] = NAMES
 
     async def verify(self, work: Work, question: Question) -> Verified:
-        """Check issuer, audience, signature and time."""
+        """Verify issuer, audience, signature and time."""
         token = jwts.read(question.credential)
         base = address(question.config, self.word, self.usual)
-        found = {f"{base}{path}": f"{base}{keys}" for path, keys in self.keys.items()}
-        keys_url = found.get(token.issuer)
+        keys_by_issuer = {f"{base}{path}": f"{base}{keys}" for path, keys in self.keys.items()}
+        keys_url = keys_by_issuer.get(token.issuer)
         if keys_url is None:
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
-        meant = {self.audience.format(client.id) for client in question.settings.clients}
-        if meant.isdisjoint(token.audience):
+        expected = {self.audience.format(client.id) for client in question.settings.clients}
+        if expected.isdisjoint(token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         await jwts.require_signature(work, token, keys_url, question.now)
         jwts.require_current(token, question.now)
@@ -115,22 +118,24 @@ class IdToken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Steam:
-    """A session ticket, which Steam's web API knows."""
+    """Verifies session tickets with Steam's Web API."""
 
     type = "STEAM"
 
     async def verify(self, work: Work, question: Question) -> Verified:
-        """Ask for each of the games that the application is there."""
+        """Try each of the application's Steam app ids."""
         base = address(question.config, "steam", "https://partner.steam-api.com")
         key = question.config.identity.steam_key or ("rehearsal" if question.config.control else "")
         if not key:
-            raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The operator has no key of Steam's web API")
+            raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The operator has not configured a Steam Web API key")
         if re.fullmatch(r"[0-9a-fA-F]+", question.credential) is None:
             raise InvalidCredential()
         for client in question.settings.clients:
             query = {"key": key, "appid": client.id, "ticket": question.credential, "identity": STANDARD_SCHEME}
-            answer = await _ask(work, "GET", f"{base}/ISteamUserAuth/AuthenticateUserTicket/v1/?{urlencode(query)}")
-            params = _inner(_inner(answer, "response"), "params")
+            response = await _request(
+                work, "GET", f"{base}/ISteamUserAuth/AuthenticateUserTicket/v1/?{urlencode(query)}"
+            )
+            params = _inner(_inner(response, "response"), "params")
             steam_id = params.get("steamid")
             if params.get("result") == "OK" and isinstance(steam_id, str) and steam_id:
                 return Verified(
@@ -141,31 +146,31 @@ class Steam:
     async def _persona(self, work: Work, base: str, key: str, steam_id: str) -> str | None:
         query = urlencode({"key": key, "steamids": steam_id})
         try:
-            answer = await _ask(work, "GET", f"{base}/ISteamUser/GetPlayerSummaries/v2/?{query}")
+            response = await _request(work, "GET", f"{base}/ISteamUser/GetPlayerSummaries/v2/?{query}")
         except errors.ApiError:
-            # A name is no proof: without it the player comes in all the same.
+            # The name is optional: without it the player can still sign in.
             return None
-        players = _inner(answer, "response").get("players")
+        players = _inner(response, "response").get("players")
         first = players[0] if isinstance(players, list) and players else None
         return _name(first, ("personaname",)) if isinstance(first, dict) else None
 
 
 class EpicAccessToken:
-    """An access token, which Epic Online Services know."""
+    """Verifies access tokens with Epic Online Services."""
 
     type = "EPIC_ONLINE_SERVICES"
 
     async def verify(self, work: Work, question: Question) -> Verified:
-        """Ask whose it is, and whether it was given to one of our clients."""
+        """Look the token up, and check that it was issued to one of the application's clients."""
         base = address(question.config, "epic", EPIC)
         body = urlencode({"token": question.credential}).encode()
-        answer = await _ask(work, "POST", f"{base}/epic/oauth/v2/tokenInfo", body=body)
-        account = answer.get("account_id")
-        if answer.get("active") is not True or not isinstance(account, str) or not account:
+        token_info = await _request(work, "POST", f"{base}/epic/oauth/v2/tokenInfo", body=body)
+        account = token_info.get("account_id")
+        if token_info.get("active") is not True or not isinstance(account, str) or not account:
             raise InvalidCredential()
-        if answer.get("client_id") not in [client.id for client in question.settings.clients]:
+        if token_info.get("client_id") not in [client.id for client in question.settings.clients]:
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
-        return Verified(provider_type=self.type, user_id=account, name=_name(answer, ("display_name", "dn")))
+        return Verified(provider_type=self.type, user_id=account, name=_name(token_info, ("display_name", "dn")))
 
 
 EPIC: Final = "https://api.epicgames.dev"
@@ -173,7 +178,7 @@ EPIC: Final = "https://api.epicgames.dev"
 PROVIDERS: Final[dict[str, Provider]] = {
     "OIDC": Oidc(),
     "EPIC_ONLINE_SERVICES_ACCESS_TOKEN": EpicAccessToken(),
-    # Auth tokens carry the account's name, those of Connect none.
+    # Auth tokens contain the account's name; Connect tokens do not.
     "EPIC_ONLINE_SERVICES_ID_TOKEN": IdToken(
         type="EPIC_ONLINE_SERVICES",
         word="epic",
@@ -202,32 +207,32 @@ PROVIDERS: Final[dict[str, Provider]] = {
         names=("online_id", *NAMES),
     ),
 }
-"""The provider of each kind of credential."""
+"""Providers by type of credential."""
 
 
 def address(config: Config, word: str, usual: str) -> str:
-    """Where a provider is: where the operator says, in a rehearsal with us, else where it usually is."""
-    given: str | None = getattr(config.identity, f"{word}_url")
-    if given is None:
-        given = f"{config.web_url}/control/issuers/{word}" if config.control else usual
-    return given.rstrip("/")
+    """Return the URL of a provider: the configured one, the built-in one of a rehearsal, or the default."""
+    url: str | None = getattr(config.identity, f"{word}_url")
+    if url is None:
+        url = f"{config.web_url}/control/issuers/{word}" if config.control else usual
+    return url.rstrip("/")
 
 
-async def _ask(work: Work, method: str, url: str, *, body: bytes = b"") -> dict[str, Any]:
+async def _request(work: Work, method: str, url: str, *, body: bytes = b"") -> dict[str, Any]:
     try:
-        answer: GuardedAnswer = await work.outside.request(method, url, headers=FORM, body=body)
-        if answer.status in (400, 401, 403, 404):
+        response: GuardedAnswer = await work.outside.request(method, url, headers=FORM, body=body)
+        if response.status in (400, 401, 403, 404):
             raise InvalidCredential()
-        if answer.status != 200:
-            raise UnreachableError(f"answered {answer.status}")
-        return json.decode(answer.body, dict[str, Any])
+        if response.status != 200:
+            raise UnreachableError(f"answered {response.status}")
+        return json.decode(response.body, dict[str, Any])
     except (UnreachableError, ValueError):
         raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The identity provider could not be reached") from None
 
 
-def _inner(answer: dict[str, Any], key: str) -> dict[str, Any]:
-    """An object inside another, or none of its keys."""
-    found = answer.get(key)
+def _inner(document: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return an object inside another, or an empty one."""
+    found = document.get(key)
     return found if isinstance(found, dict) else {}
 
 

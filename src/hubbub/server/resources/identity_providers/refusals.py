@@ -1,11 +1,11 @@
-"""What may be wrong with a credential."""
+"""Errors of external credentials."""
 
 from typing import Final
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 
-_ABOUT_THE_CREDENTIAL: Final = frozenset(
+_CREDENTIAL_ERRORS: Final = frozenset(
     {
         errors.ID_TOKEN_EXPIRED,
         errors.ID_TOKEN_ISSUER_MISMATCH,
@@ -18,17 +18,17 @@ _ABOUT_THE_CREDENTIAL: Final = frozenset(
 
 
 class InvalidCredential(ApiError):
-    """The provider does not know this ticket or token; 50025 has another status here than elsewhere (sdk.md 8.5)."""
+    """The provider rejected the ticket or token. 50025 has another status here than elsewhere (sdk.md 8.5)."""
 
     def __init__(self) -> None:
         super().__init__(errors.INVALID_OAUTH2_ACCESS_TOKEN, extra={"message": "Invalid external_auth_token provided"})
 
     @property
     def status(self) -> int:
-        """403 instead of 401: it is not the caller who is unknown."""
+        """403 instead of 401, because the caller itself is authenticated."""
         return 403
 
 
 def is_about_credential(error: ApiError) -> bool:
-    """Whether the credential itself is refused, not the provider or its configuration."""
-    return error.kind in _ABOUT_THE_CREDENTIAL
+    """Return whether the error concerns the credential itself, not the provider or its configuration."""
+    return error.kind in _CREDENTIAL_ERRORS

@@ -1,4 +1,4 @@
-"""Identity providers over HTTP, for whoever manages the application."""
+"""Handlers for identity provider configurations."""
 
 from typing import get_args
 
@@ -21,16 +21,18 @@ TYPES = get_args(wire.ProviderType)
 def list_external_identity_provider_configurations(
     call: Call, application_id: ApplicationId
 ) -> list[wire.ProviderConfiguration]:
-    """Whom an application believes."""
+    """List the identity providers of an application."""
     applications.require_manager(call, application_id)
-    return [_shown(call.config, row) for row in store.list_all(call.tx, application_id)]
+    return [_configuration(call.config, row) for row in store.list_all(call.tx, application_id)]
 
 
 @handles(wire.SET_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION)
 async def set_external_identity_provider_configuration(
     work: Work, application_id: ApplicationId, type: str, body: wire.SetProviderConfiguration
 ) -> wire.ProviderConfiguration:
-    """Believe a provider; an OIDC issuer must be there and look sound now."""
+    """Set an identity provider of an application.
+
+    An OIDC issuer must be reachable and valid when it is saved."""
     config, now = await work.read(lambda call: _require(call, application_id, type))
     strict = not config.identity.any_issuer and changes.OIDC_STRICT_ISSUER.active(now)
     settings = Settings(clients=body.clients, oidc_issuer_url=body.oidc_issuer_url or None)
@@ -39,19 +41,23 @@ async def set_external_identity_provider_configuration(
         for issuer in _require_issuers(settings, config, strict=strict):
             await oidc.require_issuer(work, issuer, now, strict=strict)
     elif settings.oidc_issuer_url or any(client.oidc_issuer_url for client in settings.clients):
-        raise errors.invalid("oidc_issuer_url", "OIDC_ISSUER_NOT_ALLOWED", "Only OIDC has issuers of one's own.")
+        raise errors.invalid(
+            "oidc_issuer_url", "OIDC_ISSUER_NOT_ALLOWED", "Only OIDC providers can have an issuer URL."
+        )
 
-    def keep(call: Call) -> wire.ProviderConfiguration:
+    def save(call: Call) -> wire.ProviderConfiguration:
         _require(call, application_id, type)
         row = actions.keep(call, application_id, type, settings, strict=strict)
-        return _shown(call.config, row)
+        return _configuration(call.config, row)
 
-    return await work.write(keep)
+    return await work.write(save)
 
 
 @handles(wire.DELETE_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION)
 def delete_external_identity_provider_configuration(call: Call, application_id: ApplicationId, type: str) -> None:
-    """Believe a provider no longer; players who came by it stay who they are."""
+    """Delete an identity provider of an application.
+
+    Existing identities of players are kept."""
     _require(call, application_id, type)
     if not store.delete(call.tx, application_id, type):
         raise errors.NOT_FOUND()
@@ -66,22 +72,22 @@ def _require(call: Call, application_id: int, type: str) -> tuple[Config, int]:
 
 def _require_distinct(settings: Settings) -> None:
     seen: set[str] = set()
-    for number, client in enumerate(settings.clients):
+    for index, client in enumerate(settings.clients):
         if client.id in seen:
-            raise errors.invalid(("clients", number, "id"), "CLIENT_ID_REPEATED", "A client can be named once only.")
+            raise errors.invalid(("clients", index, "id"), "CLIENT_ID_REPEATED", "Each client can be listed only once.")
         seen.add(client.id)
 
 
 def _require_issuers(settings: Settings, config: Config, *, strict: bool) -> list[str]:
-    """The addresses of all issuers, each once; form errors where they cannot be any."""
+    """Return the URLs of all issuers, each once, or raise form errors for invalid ones."""
     form = errors.FormErrors()
     found: dict[str, None] = {}
     if settings.oidc_issuer_url:
-        _judge(form, ("oidc_issuer_url",), settings.oidc_issuer_url, config, found, strict=strict)
-    for number, client in enumerate(settings.clients):
+        _check_issuer(form, ("oidc_issuer_url",), settings.oidc_issuer_url, config, found, strict=strict)
+    for index, client in enumerate(settings.clients):
         if client.oidc_issuer_url:
-            path = ("clients", number, "oidc_issuer_url")
-            _judge(form, path, client.oidc_issuer_url, config, found, strict=strict)
+            path = ("clients", index, "oidc_issuer_url")
+            _check_issuer(form, path, client.oidc_issuer_url, config, found, strict=strict)
         elif not settings.oidc_issuer_url:
             form.add("oidc_issuer_url", *errors.required())
             break
@@ -89,7 +95,7 @@ def _require_issuers(settings: Settings, config: Config, *, strict: bool) -> lis
     return list(found)
 
 
-def _judge(
+def _check_issuer(
     form: errors.FormErrors,
     path: tuple[str | int, ...],
     url: str,
@@ -98,15 +104,15 @@ def _judge(
     *,
     strict: bool,
 ) -> None:
-    address = issuers.address_of(config, url)
-    problem = issuers.find_problem(address, strict=strict)
+    issuer_url = issuers.address_of(config, url)
+    problem = issuers.find_problem(issuer_url, strict=strict)
     if problem is None:
-        found[address] = None
+        found[issuer_url] = None
     else:
         form.add(path, "OIDC_ISSUER_INVALID", problem)
 
 
-def _shown(config: Config, row: ProviderRow) -> wire.ProviderConfiguration:
+def _configuration(config: Config, row: ProviderRow) -> wire.ProviderConfiguration:
     settings = actions.settings(row)
     issuer = settings.oidc_issuer_url
     return wire.ProviderConfiguration(

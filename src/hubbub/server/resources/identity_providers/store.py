@@ -1,4 +1,4 @@
-"""Rows of identity providers."""
+"""SQL for the identity_providers table."""
 
 from typing import Final, NamedTuple
 
@@ -6,14 +6,14 @@ from hubbub.server.core.store import Tx, places
 
 
 class ProviderRow(NamedTuple):
-    """A provider that an application believes."""
+    """An identity provider that an application trusts."""
 
     application_id: int
     type: str
     settings: str
     """JSON of `Settings`."""
     level: int
-    """How strictly its issuers were judged when it was saved: 0 not at all, 1 by the rules."""
+    """How its issuers were validated when it was saved: 0 not at all, 1 by the rules."""
     changed_ms: int
 
 
@@ -21,7 +21,7 @@ _COLUMNS: Final = ", ".join(ProviderRow._fields)
 
 
 def find(tx: Tx, application_id: int, type: str) -> ProviderRow | None:
-    """A provider of an application, or None."""
+    """Return a provider of an application, or None."""
     return tx.find(
         ProviderRow,
         f"SELECT {_COLUMNS} FROM identity_providers WHERE application_id = ? AND type = ?",
@@ -31,14 +31,14 @@ def find(tx: Tx, application_id: int, type: str) -> ProviderRow | None:
 
 
 def list_all(tx: Tx, application_id: int) -> list[ProviderRow]:
-    """Every provider of an application."""
+    """List the providers of an application."""
     return tx.fetch(
         ProviderRow, f"SELECT {_COLUMNS} FROM identity_providers WHERE application_id = ? ORDER BY type", application_id
     )
 
 
 def put(tx: Tx, row: ProviderRow) -> None:
-    """Keep a provider, in the place of what it was."""
+    """Insert or replace a provider."""
     tx.run(
         f"INSERT INTO identity_providers ({_COLUMNS}) VALUES ({places(row)}) "
         "ON CONFLICT (application_id, type) DO UPDATE "
@@ -48,10 +48,10 @@ def put(tx: Tx, row: ProviderRow) -> None:
 
 
 def delete(tx: Tx, application_id: int, type: str) -> bool:
-    """Believe a provider no longer; False when it was not believed."""
+    """Delete a provider. Return False if there was none."""
     return bool(tx.run("DELETE FROM identity_providers WHERE application_id = ? AND type = ?", application_id, type))
 
 
 def delete_all(tx: Tx, application_id: int) -> None:
-    """Believe nobody any more."""
+    """Delete all providers of an application."""
     tx.run("DELETE FROM identity_providers WHERE application_id = ?", application_id)

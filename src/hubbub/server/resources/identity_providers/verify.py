@@ -1,4 +1,4 @@
-"""Checking a credential against what the application configured."""
+"""Verification of a credential with the provider that the application configured."""
 
 from typing import NamedTuple
 
@@ -11,25 +11,29 @@ from hubbub.server.resources.identity_providers.providers import PROVIDERS, Ques
 from hubbub.server.resources.identity_providers.store import ProviderRow
 
 
-class _Known(NamedTuple):
+class _Configuration(NamedTuple):
     row: ProviderRow | None
     config: Config
     now: int
 
 
 async def verify(work: Work, application_id: int, auth_type: str, credential: str) -> Verified:
-    """Who brings this credential to the application; raises in the codes of sdk.md 8.4."""
+    """Return the identity of a credential. Raises the error codes of sdk.md 8.4."""
     provider = PROVIDERS[auth_type]
 
-    def load(call: Call) -> _Known:
-        return _Known(store.find(call.tx, application_id, provider.type), call.config, call.now)
+    def load(call: Call) -> _Configuration:
+        return _Configuration(store.find(call.tx, application_id, provider.type), call.config, call.now)
 
-    known = await work.read(load)
-    if known.row is None:
+    configured = await work.read(load)
+    if configured.row is None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE(message=f"The application has no {provider.type} provider")
-    # An issuer that was saved under looser rules keeps them until it is edited.
-    strict = known.row.level >= actions.STRICT
+    # An issuer saved under looser rules keeps them until it is edited.
+    strict = configured.row.level >= actions.STRICT
     question = Question(
-        settings=actions.settings(known.row), credential=credential, config=known.config, now=known.now, strict=strict
+        settings=actions.settings(configured.row),
+        credential=credential,
+        config=configured.config,
+        now=configured.now,
+        strict=strict,
     )
     return await provider.verify(work, question)
