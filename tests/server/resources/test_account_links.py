@@ -470,7 +470,7 @@ async def test_which_applications_can_be_a_family(world: World) -> None:
     assert "its own" in await problem(lone, lone)
     assert "already" in await problem(child, lone)
     assert "itself a game of a publisher" in await problem(lone, child)
-    assert "publisher itself" in await problem(parent, lone)
+    assert "itself a publisher" in await problem(parent, lone)
     assert "same client type" in await problem(public, parent)
     assert await problem(lone, parent) is None
 

@@ -11,8 +11,8 @@ from hubbub.server.resources.accounts.store import BanRow, find_ban
 from hubbub.server.resources.oauth2 import TokenAsked
 
 
-def _refuse_banned(call: Call, asked: TokenAsked) -> None:
-    asked.refused = find_ban(call.tx, asked.user_id, call.now) is not None
+def _refuse_banned(call: Call, signal: TokenAsked) -> None:
+    signal.refused = find_ban(call.tx, signal.user_id, call.now) is not None
 
 
 SLICE = Slice(name="accounts", modules=(routes,), hears={TokenAsked: _refuse_banned})

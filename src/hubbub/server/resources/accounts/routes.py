@@ -223,13 +223,13 @@ async def delete_account(work: Work, body: wire.DeleteAccount) -> None:
 def harvest(call: Call) -> wire.Harvest:
     """Get the stored data of the current user, except their messages."""
     row = _me(call)
-    asked = users.DataAsked(row.id, {})
-    call.tell(asked)
+    signal = users.DataAsked(row.id, {})
+    call.tell(signal)
     return wire.Harvest(
         created_at=json.timestamp(Snowflake(row.id).created_ms),
         user=users.my_user(row, call.actor),
         sessions=list_auth_sessions(call),
-        records=asked.records,
+        records=signal.records,
     )
 
 

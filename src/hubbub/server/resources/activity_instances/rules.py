@@ -70,8 +70,8 @@ def require_room(call: Call, application: ApplicationRow, row: InstanceRow, user
     limit = applications.settings(application).max_participants
     if limit is None or limit < 0:
         return
-    people = {each.user_id for each in store.participants(call.tx, [row.id]).get(row.id, ())}
-    if user_id not in people and len(people) >= limit:
+    user_ids = {each.user_id for each in store.participants(call.tx, [row.id]).get(row.id, ())}
+    if user_id not in user_ids and len(user_ids) >= limit:
         raise errors.INVALID_ACTIVITY_ACTION()
 
 

@@ -75,9 +75,9 @@ def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[InstanceRow]:
     """List the running activities in the given channels."""
     found: list[InstanceRow] = []
     for start in range(0, len(channel_ids), 500):
-        some = channel_ids[start : start + 500]
+        batch = channel_ids[start : start + 500]
         found += tx.fetch(
-            InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE channel_id IN ({places(some)})", *some
+            InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE channel_id IN ({places(batch)})", *batch
         )
     return found
 
@@ -114,12 +114,12 @@ def participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[Particip
     """Return the participants of activities by instance id, in the order they joined."""
     found: dict[int, list[ParticipantRow]] = {}
     for start in range(0, len(instance_ids), 500):
-        some = instance_ids[start : start + 500]
+        batch = instance_ids[start : start + 500]
         for row in tx.fetch(
             ParticipantRow,
-            f"SELECT {PARTICIPANT_COLUMNS} FROM activity_participants WHERE instance_id IN ({places(some)}) "
+            f"SELECT {PARTICIPANT_COLUMNS} FROM activity_participants WHERE instance_id IN ({places(batch)}) "
             "ORDER BY joined_ms, user_id, session_id",
-            *some,
+            *batch,
         ):
             found.setdefault(row.instance_id, []).append(row)
     return found

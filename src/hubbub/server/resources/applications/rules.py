@@ -184,9 +184,9 @@ def require_url(path: str, text: str | None) -> str | None:
     return text
 
 
-def require_no_application(call: Call, asked: UserDeletionAsked) -> None:
+def require_no_application(call: Call, signal: UserDeletionAsked) -> None:
     """Reject the deletion of a user who owns an application."""
-    if store.is_owner(call.tx, asked.user_id):
+    if store.is_owner(call.tx, signal.user_id):
         raise errors.MUST_TRANSFER_OWNERSHIP(
             message="Transfer your applications to another owner before you delete your account"
         )

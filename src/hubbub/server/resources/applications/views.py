@@ -56,10 +56,10 @@ def settings(row: Configured) -> Settings:
 
 def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -> wire.Application:
     """Build the full application for its managers. Some fields are visible only to the owner (`owned`)."""
-    people = users.find_many(tx, [row.owner_id, *([row.bot_id] if row.bot_id else [])])
+    users_by_id = users.find_many(tx, [row.owner_id, *([row.bot_id] if row.bot_id else [])])
     stored = settings(row)
     flags, flags_new = wire.flags_on_the_wire(row.flags, now)
-    bot: User | UnsetType = users.user(people[row.bot_id]) if row.bot_id else UNSET
+    bot: User | UnsetType = users.user(users_by_id[row.bot_id]) if row.bot_id else UNSET
     return wire.Application(
         id=ApplicationId(row.id),
         name=row.name,
@@ -83,7 +83,7 @@ def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -
         max_participants=stored.max_participants,
         rpc_origins=stored.rpc_origins or UNSET,
         tags=json.decode(row.tags, list[str]),
-        owner=users.user(people[row.owner_id]),
+        owner=users.user(users_by_id[row.owner_id]),
         team=None,
         redirect_uris=json.decode(row.redirect_uris, list[str]),
         interactions_endpoint_url=stored.interactions_endpoint_url,

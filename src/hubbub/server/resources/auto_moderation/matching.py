@@ -103,7 +103,7 @@ class WordList:
             else:
                 self._others.setdefault(entry.needle, []).append((position, entry))
                 lengths.setdefault(entry.needle[0], set()).add(len(entry.needle))
-        self._lengths = {first: sorted(some, reverse=True) for first, some in lengths.items()}
+        self._lengths = {first: sorted(values, reverse=True) for first, values in lengths.items()}
         """Lengths of the other entries by first letter, longest first."""
         self._any = _any_of({needle[:HEAD] for needle in self._others}) if len(self._others) > FEW else None
 

@@ -107,8 +107,8 @@ def find_many(tx: Tx, channel_ids: Iterable[int]) -> dict[int, ChannelRow]:
     wanted = list(dict.fromkeys(channel_ids))
     found: dict[int, ChannelRow] = {}
     for start in range(0, len(wanted), 500):
-        some = wanted[start : start + 500]
-        for row in tx.all(f"SELECT {COLUMNS} FROM channels c WHERE c.id IN ({places(some)})", *some):
+        batch = wanted[start : start + 500]
+        for row in tx.all(f"SELECT {COLUMNS} FROM channels c WHERE c.id IN ({places(batch)})", *batch):
             found[row[0]] = ChannelRow(*row)
     return found
 

@@ -48,17 +48,17 @@ def recipients(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
     """Return the recipients of private channels by channel id, ordered by user id."""
     found: dict[int, list[int]] = {}
     for start in range(0, len(channel_ids), 500):
-        some = channel_ids[start : start + 500]
+        batch = channel_ids[start : start + 500]
         for channel_id, user_id in tx.all(
-            f"SELECT channel_id, user_id FROM recipients WHERE channel_id IN ({places(some)}) ORDER BY channel_id, user_id",
-            *some,
+            f"SELECT channel_id, user_id FROM recipients WHERE channel_id IN ({places(batch)}) ORDER BY channel_id, user_id",
+            *batch,
         ):
             found.setdefault(channel_id, []).append(user_id)
     return found
 
 
 def hidden_from(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
-    """List the recipients from whom a private channel is hidden, with whether each is a bot."""
+    """List the recipients who have hidden a private channel, with whether each is a bot."""
     return [
         (user_id, bot)
         for user_id, bot in tx.all(

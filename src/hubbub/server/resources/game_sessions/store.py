@@ -26,10 +26,10 @@ def connected(tx: Tx, application_id: int, user_ids: Iterable[int]) -> set[int]:
     wanted = list(user_ids)
     found: set[int] = set()
     for start in range(0, len(wanted), BATCH):
-        some = wanted[start : start + BATCH]
+        batch = wanted[start : start + BATCH]
         rows = tx.all(
-            f"SELECT DISTINCT user_id FROM game_sessions WHERE user_id IN ({places(some)}) AND application_id = ?",
-            *some,
+            f"SELECT DISTINCT user_id FROM game_sessions WHERE user_id IN ({places(batch)}) AND application_id = ?",
+            *batch,
             application_id,
         )
         found |= {row[0] for row in rows}

@@ -160,12 +160,12 @@ def count_present(tx: Tx, guilds: Sequence[GuildRow], present: Collection[int]) 
         return found
     users = list(present)
     for start in range(0, len(users) if wanted else 0, 500):
-        some = users[start : start + 500]
+        batch = users[start : start + 500]
         for guild_id, count in tx.all(
             f"SELECT guild_id, COUNT(*) FROM members WHERE guild_id IN ({places(wanted)}) "
-            f"AND user_id IN ({places(some)}) GROUP BY guild_id",
+            f"AND user_id IN ({places(batch)}) GROUP BY guild_id",
             *wanted,
-            *some,
+            *batch,
         ):
             found[guild_id] += count
     return found

@@ -76,13 +76,13 @@ def list_identities(tx: Tx, family_id: int, user_ids: Iterable[int]) -> list[Ide
     wanted = list(dict.fromkeys(user_ids))
     found: list[IdentityRow] = []
     for start in range(0, len(wanted), 500):
-        some = wanted[start : start + 500]
+        batch = wanted[start : start + 500]
         found += tx.fetch(
             IdentityRow,
-            f"SELECT {_IDENTITY} FROM external_identities WHERE family_id = ? AND user_id IN ({places(some)}) "
+            f"SELECT {_IDENTITY} FROM external_identities WHERE family_id = ? AND user_id IN ({places(batch)}) "
             "ORDER BY created_ms, provider_type, provider_id, provider_user_id",
             family_id,
-            *some,
+            *batch,
         )
     return found
 
@@ -96,9 +96,9 @@ def players(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
     """List (user id, family id) of these users' identities."""
     wanted, found = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for start in range(0, len(wanted), 500):
-        some = wanted[start : start + 500]
-        sql = f"SELECT DISTINCT user_id, family_id FROM external_identities WHERE user_id IN ({places(some)})"
-        found += [(row[0], row[1]) for row in tx.all(sql, *some)]
+        batch = wanted[start : start + 500]
+        sql = f"SELECT DISTINCT user_id, family_id FROM external_identities WHERE user_id IN ({places(batch)})"
+        found += [(row[0], row[1]) for row in tx.all(sql, *batch)]
     return found
 
 
