@@ -193,6 +193,6 @@ async def test_a_url_map_is_edited_on_the_portal(world: World) -> None:
     assert page.status == 400
     assert "Line 2, target" in page.text
     page = await browser.press(page, "Save URL map", url_map="/ game.example.org\nx https://a.example.org")
-    assert "Line 2, prefix: A prefix is a path" in page.text
+    assert "Line 2, prefix: A prefix must be a path" in page.text
     assert "Line 2, target: A target must be a host without" in page.text
     assert (await alice.get(f"/applications/{application['id']}/proxy-config")).ok()["url_map"] == kept

@@ -38,10 +38,10 @@ def instance(row: InstanceRow, participants: Sequence[ParticipantRow]) -> wire.A
 
 
 def embedded(
-    row: InstanceRow, participants: Sequence[ParticipantRow], faces: dict[int, Member] | None = None
+    row: InstanceRow, participants: Sequence[ParticipantRow], members_by_id: dict[int, Member] | None = None
 ) -> wire.EmbeddedActivity:
     """Build an activity for clients that see its channel."""
-    known = faces or {}
+    known = members_by_id or {}
     return wire.EmbeddedActivity(
         application_id=ApplicationId(row.application_id),
         instance_id=ActivityInstanceId(row.id),
