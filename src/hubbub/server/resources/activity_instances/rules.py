@@ -58,8 +58,7 @@ def require_playable(call: Call, application_id: int, here: ChannelAccess) -> Ap
 
 
 def _is_installed(call: Call, row: ApplicationRow, guild_id: int) -> bool:
-    """Return whether an application is installed in a guild, with its bot or with its commands only
-    (decisions/0030)."""
+    """Return whether an application is installed in a guild, with or without its bot (decisions/0030)."""
     if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
         return True
     return oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None

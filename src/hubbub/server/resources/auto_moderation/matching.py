@@ -108,8 +108,7 @@ class WordList:
         self._any = _any_of({needle[:HEAD] for needle in self._others}) if len(self._others) > FEW else None
 
     def first(self, folded: str, allowed: "Allowed") -> tuple[Keyword, Span] | None:
-        """Return the first whole word that is an entry, or else the earliest entry of the list that matches
-        elsewhere."""
+        """Return the first whole word that is an entry, or else the matching entry that is listed first."""
         if self._whole:
             for match in _WORD.finditer(folded):
                 entry = self._whole.get(match[0])
