@@ -7,7 +7,7 @@ _HASHER = PasswordHasher()
 
 # Verified when the account is unknown, so that response time does not reveal which accounts exist. No password has this
 # hash, and verifying it costs as much as verifying a real one.
-_UNKNOWN_ACCOUNT_HASH = (
+_DUMMY_HASH = (
     f"$argon2id$v=19$m={_HASHER.memory_cost},t={_HASHER.time_cost},p={_HASHER.parallelism}${'A' * 22}${'A' * 43}"
 )
 
@@ -25,7 +25,7 @@ def hash_lightly(password: str, *, salt: bytes) -> str:
 def verify(stored_hash: str | None, password: str) -> bool:
     """Return whether the password matches. Without a stored hash, take the same time and return False."""
     try:
-        _HASHER.verify(stored_hash if stored_hash is not None else _UNKNOWN_ACCOUNT_HASH, password)
+        _HASHER.verify(stored_hash if stored_hash is not None else _DUMMY_HASH, password)
     except (VerificationError, InvalidHashError):
         return False
     return stored_hash is not None

@@ -116,8 +116,7 @@ def require_group(call: Call, channel_id: int) -> ChannelRow:
 
 
 def require_can_add(call: Call, group: ChannelRow) -> None:
-    """Require a caller who may add users: for an application's group only its bot, otherwise any recipient (http.md
-    4.2)."""
+    """Require the bot of an application's group for adding users. Otherwise any recipient may (http.md 4.2)."""
     if group.application_id is not None and group.application_id != call.actor.application_id:
         raise errors.MISSING_PERMISSIONS()
 
