@@ -30,8 +30,7 @@ NESTING: Final = frozenset({CommandOptionType.SUB_COMMAND, CommandOptionType.SUB
 OFFERING: Final = frozenset({CommandOptionType.STRING, CommandOptionType.INTEGER, CommandOptionType.NUMBER})
 """Option types that support choices and autocomplete."""
 _MARK_SCRIPTS: Final = ("DEVANAGARI", "THAI")
-"""Scripts whose combining marks are allowed in names: \\p{sc=Deva} and \\p{sc=Thai} of webhooks-and-interactions.md
-5.1."""
+"""Scripts with marks allowed in names: \\p{sc=Deva} and \\p{sc=Thai} of webhooks-and-interactions.md 5.1."""
 _BOT_DM: Final = int(InteractionContextType.BOT_DM)
 _VALUES: Final = tuple(kind for kind in CommandOptionType if kind not in NESTING)
 
