@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 
 
@@ -74,8 +75,7 @@ def list_of_application(tx: Tx, application_id: int) -> list[InstanceRow]:
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[InstanceRow]:
     """List the running activities in the given channels."""
     found: list[InstanceRow] = []
-    for start in range(0, len(channel_ids), 500):
-        batch = channel_ids[start : start + 500]
+    for batch in batches(channel_ids):
         found += tx.fetch(
             InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE channel_id IN ({places(batch)})", *batch
         )
@@ -113,8 +113,7 @@ def takes_part(tx: Tx, instance_id: int, user_id: int) -> bool:
 def participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[ParticipantRow]]:
     """Return the participants of activities by instance id, in the order they joined."""
     found: dict[int, list[ParticipantRow]] = {}
-    for start in range(0, len(instance_ids), 500):
-        batch = instance_ids[start : start + 500]
+    for batch in batches(instance_ids):
         for row in tx.fetch(
             ParticipantRow,
             f"SELECT {PARTICIPANT_COLUMNS} FROM activity_participants WHERE instance_id IN ({places(batch)}) "

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.numbers import INT32_MAX
 from hubbub.server.core.access import ChannelRef, channel_ref
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 
 
@@ -106,8 +107,7 @@ def find_many(tx: Tx, channel_ids: Iterable[int]) -> dict[int, ChannelRow]:
     """Return the existing channels among these ids, by id."""
     wanted = list(dict.fromkeys(channel_ids))
     found: dict[int, ChannelRow] = {}
-    for start in range(0, len(wanted), 500):
-        batch = wanted[start : start + 500]
+    for batch in batches(wanted):
         for row in tx.all(f"SELECT {COLUMNS} FROM channels c WHERE c.id IN ({places(batch)})", *batch):
             found[row[0]] = ChannelRow(*row)
     return found

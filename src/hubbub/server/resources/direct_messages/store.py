@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 from hubbub.server.resources.channels import CHANNEL_COLUMNS, ChannelRow
 
@@ -47,8 +48,7 @@ def remove(tx: Tx, channel_id: int, user_id: int) -> bool:
 def recipients(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
     """Return the recipients of private channels by channel id, ordered by user id."""
     found: dict[int, list[int]] = {}
-    for start in range(0, len(channel_ids), 500):
-        batch = channel_ids[start : start + 500]
+    for batch in batches(channel_ids):
         for channel_id, user_id in tx.all(
             f"SELECT channel_id, user_id FROM recipients WHERE channel_id IN ({places(batch)}) ORDER BY channel_id, user_id",
             *batch,

@@ -3,10 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
-
-BATCH = 500
-"""Number of ids in one IN list."""
 
 
 class SessionRow(NamedTuple):
@@ -25,8 +23,7 @@ def connected(tx: Tx, application_id: int, user_ids: Iterable[int]) -> set[int]:
     """Return which of these users are connected to a game."""
     wanted = list(user_ids)
     found: set[int] = set()
-    for start in range(0, len(wanted), BATCH):
-        batch = wanted[start : start + BATCH]
+    for batch in batches(wanted):
         rows = tx.all(
             f"SELECT DISTINCT user_id FROM game_sessions WHERE user_id IN ({places(batch)}) AND application_id = ?",
             *batch,

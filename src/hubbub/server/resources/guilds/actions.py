@@ -9,6 +9,7 @@ from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import guilds as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import audit
+from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import roles
@@ -118,8 +119,8 @@ def delete(call: Call, row: GuildRow) -> None:
     roles.delete_of_guild(call.tx, row.id)
     store.delete(call.tx, row.id)
     payload = json.encode(wire.UnavailableGuild(id=GuildId(row.id)))
-    for start in range(0, len(members), _DELETE_BATCH_SIZE):
-        call.tx.emit(wire.GUILD_DELETE, payload, Audience.of_users(*members[start : start + _DELETE_BATCH_SIZE]))
+    for batch in batches(members, _DELETE_BATCH_SIZE):
+        call.tx.emit(wire.GUILD_DELETE, payload, Audience.of_users(*batch))
 
 
 def leave(call: Call, guild_id: GuildId, user_id: UserId) -> None:

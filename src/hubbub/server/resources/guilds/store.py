@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from hubbub.protocol import wire
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 
 
@@ -159,8 +160,7 @@ def count_present(tx: Tx, guilds: Sequence[GuildRow], present: Collection[int]) 
             found[guild_id] += user_id in present
         return found
     users = list(present)
-    for start in range(0, len(users) if wanted else 0, 500):
-        batch = users[start : start + 500]
+    for batch in batches(users if wanted else ()):
         for guild_id, count in tx.all(
             f"SELECT guild_id, COUNT(*) FROM members WHERE guild_id IN ({places(wanted)}) "
             f"AND user_id IN ({places(batch)}) GROUP BY guild_id",

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 
 MERGES_KEPT_MS: Final = 30 * 86_400_000
@@ -75,8 +76,7 @@ def list_identities(tx: Tx, family_id: int, user_ids: Iterable[int]) -> list[Ide
     """List the identities of users in one application family, oldest first."""
     wanted = list(dict.fromkeys(user_ids))
     found: list[IdentityRow] = []
-    for start in range(0, len(wanted), 500):
-        batch = wanted[start : start + 500]
+    for batch in batches(wanted):
         found += tx.fetch(
             IdentityRow,
             f"SELECT {_IDENTITY} FROM external_identities WHERE family_id = ? AND user_id IN ({places(batch)}) "
@@ -95,8 +95,7 @@ def families_of(tx: Tx, user_id: int) -> list[int]:
 def players(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
     """List (user id, family id) of these users' identities."""
     wanted, found = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
-    for start in range(0, len(wanted), 500):
-        batch = wanted[start : start + 500]
+    for batch in batches(wanted):
         sql = f"SELECT DISTINCT user_id, family_id FROM external_identities WHERE user_id IN ({places(batch)})"
         found += [(row[0], row[1]) for row in tx.all(sql, *batch)]
     return found

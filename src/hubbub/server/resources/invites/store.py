@@ -1,16 +1,14 @@
 """SQL for the invites and invite_targets tables."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from hubbub.protocol import wire
 from hubbub.protocol.ids import RoleId
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
-
-BATCH = 500
-"""Number of ids in one IN list."""
 
 
 class Targets(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -72,12 +70,6 @@ class InviteRow(NamedTuple):
 COLUMNS = ", ".join(InviteRow._fields)
 
 
-def _batches(values: Iterable[int]) -> Iterator[list[int]]:
-    ids = list(values)
-    for start in range(0, len(ids), BATCH):
-        yield ids[start : start + BATCH]
-
-
 def find(tx: Tx, code: str) -> InviteRow | None:
     """Return the invite, or None."""
     return tx.find(InviteRow, f"SELECT {COLUMNS} FROM invites WHERE code = ?", code)
@@ -97,7 +89,7 @@ def list_of_guild(tx: Tx, guild_id: int, now: int) -> list[InviteRow]:
 def list_of_channels(tx: Tx, channel_ids: Iterable[int], now: int = 0) -> list[InviteRow]:
     """Return the unexpired invites to some channels, oldest first."""
     found: list[InviteRow] = []
-    for batch in _batches(channel_ids):
+    for batch in batches(channel_ids):
         found += tx.fetch(
             InviteRow,
             f"SELECT {COLUMNS} FROM invites WHERE channel_id IN ({places(batch)}) "

@@ -4,10 +4,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from hubbub.protocol import wire as json
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
-
-BATCH = 500
-"""Number of ids in one IN list."""
 
 
 class LobbyRow(NamedTuple):
@@ -124,8 +122,7 @@ def list_of_application(tx: Tx, application_id: int) -> list[LobbyRow]:
 def list_of_channels(tx: Tx, channel_ids: Iterable[int]) -> list[LobbyRow]:
     """Return the lobbies linked to some channels."""
     ids, found = list(channel_ids), list[LobbyRow]()
-    for start in range(0, len(ids), BATCH):
-        batch = ids[start : start + BATCH]
+    for batch in batches(ids):
         found += tx.fetch(
             LobbyRow, f"SELECT {_LOBBY_COLUMNS} FROM lobbies WHERE linked_channel_id IN ({places(batch)})", *batch
         )
@@ -151,8 +148,7 @@ def members_of(tx: Tx, lobby_ids: Iterable[int]) -> dict[int, list[MemberRow]]:
     """Return the members of some lobbies by lobby id, ordered by user id."""
     ids = list(lobby_ids)
     found: dict[int, list[MemberRow]] = {lobby_id: [] for lobby_id in ids}
-    for start in range(0, len(ids), BATCH):
-        batch = ids[start : start + BATCH]
+    for batch in batches(ids):
         for row in tx.all(
             f"SELECT {_MEMBER_COLUMNS} FROM lobby_members WHERE lobby_id IN ({places(batch)}) ORDER BY user_id", *batch
         ):

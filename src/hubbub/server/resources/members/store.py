@@ -8,12 +8,10 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import GuildId, RoleId, Snowflake, UserId
 from hubbub.protocol.permissions import Rank, highest
+from hubbub.server.core.batches import batches, distinct_batches
 from hubbub.server.core.store import Tx, places
 from hubbub.server.resources import users
 from hubbub.server.resources.users import UserRow
-
-BATCH = 500
-"""Number of ids in one IN list."""
 
 
 class MemberRow(NamedTuple):
@@ -51,12 +49,6 @@ SHOWN: Final = MemberRow._fields[: MemberRow._fields.index("bio")]
 """The columns needed to show a member, for example as a message author."""
 
 
-def _batches(ids: Iterable[int]) -> Iterator[list[int]]:
-    distinct = list(dict.fromkeys(ids))
-    for start in range(0, len(distinct), BATCH):
-        yield distinct[start : start + BATCH]
-
-
 def find_row(tx: Tx, guild_id: int, user_id: int) -> MemberRow | None:
     """Return a member's row, or None."""
     return tx.find(MemberRow, f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
@@ -65,7 +57,7 @@ def find_row(tx: Tx, guild_id: int, user_id: int) -> MemberRow | None:
 def find_rows(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberRow]:
     """Return the rows of those users who are members, by user id."""
     found: dict[int, MemberRow] = {}
-    for batch in _batches(user_ids):
+    for batch in distinct_batches(user_ids):
         rows = tx.all(
             f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id IN ({places(batch)})", guild_id, *batch
         )
@@ -76,7 +68,7 @@ def find_rows(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Membe
 def find_roles(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, tuple[RoleId, ...]]:
     """Return the role ids of members, by user id; members without roles are absent."""
     found: dict[int, tuple[RoleId, ...]] = {}
-    for batch in _batches(user_ids):
+    for batch in distinct_batches(user_ids):
         rows = tx.all(
             f"SELECT user_id, role_id FROM member_roles WHERE guild_id = ? AND user_id IN ({places(batch)}) "
             "ORDER BY user_id, role_id",
@@ -137,8 +129,7 @@ def everywhere(tx: Tx, user_id: int) -> Iterator[Membership]:
     if user is None:
         return
     rows = tx.fetch(MemberRow, f"SELECT {COLUMNS} FROM members WHERE user_id = ? ORDER BY guild_id", user_id)
-    for start in range(0, len(rows), BATCH):
-        batch = rows[start : start + BATCH]
+    for batch in batches(rows):
         roles_by_guild: dict[int, list[RoleId]] = {}
         for guild_id, role_id in tx.all(
             f"SELECT guild_id, role_id FROM member_roles WHERE user_id = ? AND guild_id IN ({places(batch)}) ORDER BY role_id",
@@ -220,7 +211,7 @@ def voice_channel_id(tx: Tx, guild_id: int, user_id: int) -> int | None:
 def ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank]:
     """Return members' highest role ranks, by user id; users who are not members are absent."""
     found: dict[int, Rank] = {}
-    for batch in _batches(user_ids):
+    for batch in distinct_batches(user_ids):
         rows = tx.all(
             "SELECT m.user_id, r.position, r.id FROM members m "
             "LEFT JOIN member_roles mr ON mr.guild_id = m.guild_id AND mr.user_id = m.user_id "
@@ -321,7 +312,7 @@ def remove_roles(tx: Tx, guild_id: int, user_id: int, role_ids: Sequence[int]) -
 def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
     """Delete members and their roles, and decrement the member count."""
     count = 0
-    for batch in _batches(user_ids):
+    for batch in distinct_batches(user_ids):
         where = f"WHERE guild_id = ? AND user_id IN ({places(batch)})"
         tx.run(f"DELETE FROM member_roles {where}", guild_id, *batch)
         count += tx.run(f"DELETE FROM members {where}", guild_id, *batch)

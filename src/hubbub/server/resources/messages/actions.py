@@ -18,6 +18,7 @@ from hubbub.protocol.resources.members import PartialMember
 from hubbub.server.core import access as core_access
 from hubbub.server.core import audit
 from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.dispatches import Audience
 from hubbub.server.resources import members
@@ -270,9 +271,9 @@ def member_banned(call: Call, signal: MemberBanned) -> None:
 def _delete_batch(call: Call, channel: ChannelRef, rows: Sequence[MessageRow]) -> None:
     _remove(call, channel, tuple(rows))
     recipients = audience(call, channel)
-    for start in range(0, len(rows), BULK_EVENT_MAX):
+    for batch in batches(rows, BULK_EVENT_MAX):
         payload = wire.MessagesDeleted(
-            ids=[MessageId(row.id) for row in rows[start : start + BULK_EVENT_MAX]],
+            ids=[MessageId(row.id) for row in batch],
             channel_id=ChannelId(channel.id),
             guild_id=UNSET if channel.guild_id is None else channel.guild_id,
         )

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from hubbub.server.core import cdn_urls
+from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.core.work import Work
@@ -58,9 +59,8 @@ def messages_gone(call: Call, rows: Sequence[MessageRow]) -> None:
         if row.attachments is not None and not columns.extra(row).shared
         for file in columns.attachments(row)
     ]
-    for start in range(0, len(file_ids), FILES_AT_ONCE):
-        payload = ForgetFiles(attachment_ids=file_ids[start : start + FILES_AT_ONCE])
-        call.tx.enqueue(FORGET_FILES, payload, due_ms=call.now + GRACE_MS)
+    for batch in batches(file_ids, FILES_AT_ONCE):
+        call.tx.enqueue(FORGET_FILES, ForgetFiles(attachment_ids=batch), due_ms=call.now + GRACE_MS)
 
 
 async def forget_files(work: Work, job: Job) -> None:

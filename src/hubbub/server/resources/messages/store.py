@@ -10,6 +10,7 @@ import msgspec
 
 from hubbub.protocol import errors, wire
 from hubbub.protocol.resources.polls import PollAnswerCount
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 from hubbub.server.resources import members, users
 from hubbub.server.resources.messages.records import Author, Extra, Line, MessageRow, ReactionRow
@@ -99,8 +100,7 @@ def find_many(tx: Tx, channel_id: int, message_ids: Iterable[int]) -> dict[int, 
     """Return those messages of a channel that exist, by id."""
     ids = list(dict.fromkeys(message_ids))
     found: dict[int, MessageRow] = {}
-    for start in range(0, len(ids), BATCH):
-        batch = ids[start : start + BATCH]
+    for batch in batches(ids):
         for row in tx.all(f"{_SELECT} AND id IN ({places(batch)})", channel_id, *batch):
             found[row[1]] = MessageRow._make(row)
     return found
@@ -238,13 +238,13 @@ def set_reacted(tx: Tx, channel_id: int, message_id: int, reacted: bool) -> None
 
 def delete(tx: Tx, channel_id: int, rows: Sequence[MessageRow]) -> None:
     """Delete messages with their reactions and votes."""
-    for start in range(0, len(rows), BATCH):
-        ids = [row.id for row in rows[start : start + BATCH]]
+    for batch in batches(rows):
+        ids = [row.id for row in batch]
         tx.run(f"DELETE FROM messages WHERE channel_id = ? AND id IN ({places(ids)})", channel_id, *ids)
-        reacted = [row.id for row in rows[start : start + BATCH] if row.reacted]
+        reacted = [row.id for row in batch if row.reacted]
         if reacted:
             tx.run(f"DELETE FROM reactions WHERE message_id IN ({places(reacted)})", *reacted)
-        polled = [row.id for row in rows[start : start + BATCH] if row.polled]
+        polled = [row.id for row in batch if row.polled]
         for table in ("poll_votes", "poll_counts") if polled else ():
             tx.run(f"DELETE FROM {table} WHERE message_id IN ({places(polled)})", *polled)
 
@@ -407,8 +407,7 @@ def spoke(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
 def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[ReactionRow]]:
     """Return reaction counts of messages by emoji, in the order of their first reaction."""
     found: dict[int, list[ReactionRow]] = {}
-    for start in range(0, len(message_ids), BATCH):
-        batch = message_ids[start : start + BATCH]
+    for batch in batches(message_ids):
         rows = tx.all(
             "SELECT message_id, MAX(emoji_id), MAX(emoji_name), MAX(animated), SUM(1 - burst), SUM(burst), "
             "MAX(CASE WHEN user_id = ? AND burst = 0 THEN 1 ELSE 0 END), "
@@ -428,8 +427,7 @@ def poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int,
 
     `viewer_id` decides which votes are `me_voted`."""
     found: dict[int, list[PollAnswerCount]] = {}
-    for start in range(0, len(message_ids), BATCH):
-        batch = message_ids[start : start + BATCH]
+    for batch in batches(message_ids):
         rows = tx.all(
             "SELECT c.message_id, c.answer_id, c.votes, v.user_id FROM poll_counts c LEFT JOIN poll_votes v "
             "ON v.message_id = c.message_id AND v.user_id = ? AND v.answer_id = c.answer_id "

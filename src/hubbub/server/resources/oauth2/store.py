@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import Snowflake
 from hubbub.server.core.auth import hash_token
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 
 CODE_KEPT_MS: Final = 86_400_000
@@ -178,8 +179,7 @@ def players_among(tx: Tx, application_ids: Sequence[int], user_ids: Iterable[int
 
     Provisional accounts have only a token."""
     ids, found = list(dict.fromkeys(user_ids)), set[int]()
-    for start in range(0, len(ids), 400):
-        batch = ids[start : start + 400]
+    for batch in batches(ids):
         where = f"application_id IN ({places(application_ids)}) AND user_id IN ({places(batch)})"
         rows = tx.all(
             f"SELECT user_id FROM authorizations WHERE {where} "
@@ -196,8 +196,7 @@ def players_among(tx: Tx, application_ids: Sequence[int], user_ids: Iterable[int
 def applications_of(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
     """Return (user id, application id) pairs of authorizations and tokens."""
     ids, found = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
-    for start in range(0, len(ids), 400):
-        batch = ids[start : start + 400]
+    for batch in batches(ids):
         rows = tx.all(
             f"SELECT user_id, application_id FROM authorizations WHERE user_id IN ({places(batch)}) "
             "UNION SELECT user_id, application_id FROM tokens "

@@ -4,12 +4,11 @@ from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
 from hubbub.protocol.enums import RelationshipType
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 
 PLATFORM: Final = 0
 """Family id of relationships that do not belong to a game."""
-AT_ONCE: Final = 500
-"""Maximum number of ids in one query."""
 CONVERSATIONS: Final = 200
 """Number of a user's newest private channels whose recipients receive a changed name."""
 
@@ -135,8 +134,7 @@ def is_blocked_between(tx: Tx, one: int, other: int) -> bool:
 def blocks_among(tx: Tx, user_id: int, others: Iterable[int]) -> set[int]:
     """Return those of the users who are blocked by the user or block the user."""
     wanted, found = list(others), set[int]()
-    for start in range(0, len(wanted), AT_ONCE):
-        batch = wanted[start : start + AT_ONCE]
+    for batch in batches(wanted):
         within = f"IN ({places(batch)})"
         rows = tx.all(
             f"SELECT other_id FROM relationships WHERE user_id = ? AND family_id = 0 AND type = 2 AND other_id {within} "

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import EventStatus
 from hubbub.protocol.resources import scheduled_events as wire
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 
 FINISHED = frozenset({EventStatus.COMPLETED, EventStatus.CANCELED})
@@ -99,8 +100,7 @@ def list_open(tx: Tx, guild_id: int) -> list[EventRow]:
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[EventRow]:
     """Return the scheduled and active events of channels."""
     found: list[EventRow] = []
-    for start in range(0, len(channel_ids), 500):
-        batch = channel_ids[start : start + 500]
+    for batch in batches(channel_ids):
         found += tx.fetch(
             EventRow,
             f"SELECT {COLUMNS} FROM scheduled_events WHERE channel_id IN ({places(batch)}) AND status IN {_OPEN} ORDER BY id",

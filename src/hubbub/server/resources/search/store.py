@@ -5,14 +5,13 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 from hubbub.server.resources.channels import ThreadMemberRow
 from hubbub.server.resources.search import documents
 from hubbub.server.resources.search.documents import Document
 from hubbub.server.resources.search.words import Unit, reach
 
-BATCH: Final = 500
-"""Maximum number of ids in one IN list."""
 _POSITION_MAX: Final = 1 << 30
 """A word position behind every real one."""
 
@@ -128,8 +127,7 @@ def take_changes(tx: Tx, guild_id: int, limit: int) -> list[tuple[int, int]]:
         guild_id,
         limit,
     )
-    for start in range(0, len(rows), BATCH):
-        ids = [message_id for _, message_id in rows[start : start + BATCH]]
+    for ids in batches([message_id for _, message_id in rows]):
         tx.run(f"DELETE FROM search_changes WHERE guild_id = ? AND message_id IN ({places(ids)})", guild_id, *ids)
     return [(channel_id, message_id) for channel_id, message_id in rows]
 
@@ -143,8 +141,7 @@ _DELETE_TERMS: Final = "INSERT INTO search_terms (search_terms, rowid, terms) VA
 def find_documents(tx: Tx, ids: Sequence[int]) -> dict[int, Document]:
     """Return the indexed documents with these ids, by id."""
     found: dict[int, Document] = {}
-    for start in range(0, len(ids), BATCH):
-        batch = ids[start : start + BATCH]
+    for batch in batches(ids):
         for row in tx.all(f"SELECT {_COLUMNS} FROM search_documents WHERE id IN ({places(batch)})", *batch):
             found[row[0]] = Document(*row)
     return found
@@ -170,8 +167,7 @@ def remove_of_channel(tx: Tx, channel_id: int, limit: int) -> int:
 def channels_with_documents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
     """Return those of the channels that have documents."""
     found: list[int] = []
-    for start in range(0, len(channel_ids), BATCH):
-        batch = channel_ids[start : start + BATCH]
+    for batch in batches(channel_ids):
         rows = tx.all(f"SELECT DISTINCT channel_id FROM search_documents WHERE channel_id IN ({places(batch)})", *batch)
         found += [channel_id for (channel_id,) in rows]
     return found
@@ -198,8 +194,7 @@ def _remove(tx: Tx, old: Sequence[Document]) -> None:
     if tx.dialect == "sqlite":
         # The FTS5 table is contentless, so deleting requires the original terms.
         tx.run_many(_DELETE_TERMS, [(document.id, " ".join(documents.terms(document))) for document in old])
-    for start in range(0, len(old), BATCH):
-        ids = [document.id for document in old[start : start + BATCH]]
+    for ids in batches([document.id for document in old]):
         tx.run(f"DELETE FROM search_documents WHERE id IN ({places(ids)})", *ids)
 
 
@@ -210,8 +205,7 @@ def bots_among(tx: Tx, user_ids: Iterable[int]) -> set[int]:
     """Return those of the users who are bots."""
     wanted = list(dict.fromkeys(user_ids))
     found: set[int] = set()
-    for start in range(0, len(wanted), BATCH):
-        batch = wanted[start : start + BATCH]
+    for batch in batches(wanted):
         rows = tx.all(f"SELECT id FROM users WHERE bot = 1 AND id IN ({places(batch)})", *batch)
         found.update(user_id for (user_id,) in rows)
     return found
@@ -259,8 +253,7 @@ def words_of(tx: Tx, ids: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
     joined = "group_concat(id || ' ' || words, char(10))"
     if tx.dialect != "sqlite":
         joined = "string_agg(id || ' ' || words, chr(10))"
-    for start in range(0, len(ids), BATCH):
-        batch = ids[start : start + BATCH]
+    for batch in batches(ids):
         text = _fetch_joined(tx, f"SELECT {joined} FROM search_documents WHERE id IN ({places(batch)})", *batch)
         for line in text.split("\n") if text else ():
             id, *words = line.split(" ")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 
 
@@ -34,8 +35,7 @@ def list_of_guild(tx: Tx, guild_id: int) -> list[StageInstanceRow]:
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[StageInstanceRow]:
     """Return the stage instances of channels."""
     found: list[StageInstanceRow] = []
-    for start in range(0, len(channel_ids), 500):
-        batch = channel_ids[start : start + 500]
+    for batch in batches(channel_ids):
         found += tx.fetch(
             StageInstanceRow, f"SELECT {COLUMNS} FROM stage_instances WHERE channel_id IN ({places(batch)})", *batch
         )

@@ -29,8 +29,6 @@ class Renewal(msgspec.Struct, frozen=True, omit_defaults=True):
 
     subscription_id: SubscriptionId
     period_end_ms: int
-    declined: int = 0
-    """Number of declined payments; set only by older versions of this job."""
     since_ms: int = 0
     """Time of the first payment attempt in milliseconds; 0 before it."""
 

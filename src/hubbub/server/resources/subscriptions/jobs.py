@@ -85,19 +85,14 @@ def _declined(call: Call, renewal: Renewal, charge: Charge) -> None:
     row = _due(call, renewal)
     if row is not None:
         ledger.declined(call, charge.key)
-        _retry_or_end(call, row, _first_attempt_ms(call, renewal), call.now + RETRY_MS)
+        _retry_or_end(call, row, renewal.since_ms or call.now, call.now + RETRY_MS)
 
 
 def _uncertain(call: Call, renewal: Renewal) -> None:
     row = _due(call, renewal)
     if row is not None:
-        since_ms = _first_attempt_ms(call, renewal)
+        since_ms = renewal.since_ms or call.now
         _retry_or_end(call, row, since_ms, ledger.again_ms(call.now, since_ms))
-
-
-def _first_attempt_ms(call: Call, renewal: Renewal) -> int:
-    """Return the time of the first attempt; older versions of the job stored only the number of declined payments."""
-    return renewal.since_ms or call.now - renewal.declined * RETRY_MS
 
 
 def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int) -> None:

@@ -3,13 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 from hubbub.server.resources.channels import CHANNEL_COLUMNS, ChannelRow, ThreadMemberRow
 
 _THREADS: Final = f"SELECT {CHANNEL_COLUMNS} FROM channels c"
 _MEMBER: Final = "m.thread_id, m.user_id, m.joined_ms, m.flags"
-BATCH: Final = 500
-"""Maximum number of ids in one IN list."""
 
 
 def member_ids(tx: Tx, thread_id: int) -> list[int]:
@@ -29,8 +28,7 @@ def list_members(tx: Tx, thread_id: int, *, after: int = 0, limit: int | None = 
 def memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
     """Return a user's memberships in threads, by thread id."""
     found: dict[int, ThreadMemberRow] = {}
-    for start in range(0, len(thread_ids), BATCH):
-        batch = thread_ids[start : start + BATCH]
+    for batch in batches(thread_ids):
         for row in tx.fetch(
             ThreadMemberRow,
             f"SELECT {_MEMBER} FROM thread_members m WHERE m.user_id = ? AND m.thread_id IN ({places(batch)})",
@@ -63,8 +61,7 @@ def delete_member(tx: Tx, thread_id: int, user_id: int) -> bool:
 
 def delete_all_members(tx: Tx, thread_ids: Sequence[int]) -> None:
     """Delete the memberships of threads."""
-    for start in range(0, len(thread_ids), BATCH):
-        batch = thread_ids[start : start + BATCH]
+    for batch in batches(thread_ids):
         tx.run(f"DELETE FROM thread_members WHERE thread_id IN ({places(batch)})", *batch)
 
 
@@ -81,8 +78,7 @@ def joined_in_guild(tx: Tx, guild_id: int, user_id: int) -> list[ChannelRow]:
 def ids_of_parents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
     """Return the ids of all threads of these channels."""
     found: list[int] = []
-    for start in range(0, len(channel_ids), BATCH):
-        batch = channel_ids[start : start + BATCH]
+    for batch in batches(channel_ids):
         rows = tx.all(f"SELECT id FROM channels WHERE parent_id IN ({places(batch)}) AND type IN (10, 11, 12)", *batch)
         found += [thread_id for (thread_id,) in rows]
     return found
@@ -183,6 +179,5 @@ def opened(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
 def delete_rows(tx: Tx, thread_ids: Iterable[int]) -> None:
     """Delete threads."""
     wanted = list(thread_ids)
-    for start in range(0, len(wanted), BATCH):
-        batch = wanted[start : start + BATCH]
+    for batch in batches(wanted):
         tx.run(f"DELETE FROM channels WHERE id IN ({places(batch)}) AND type IN (10, 11, 12)", *batch)

@@ -1,14 +1,12 @@
 """SQL for ephemeral messages, game invites, moderation metadata and acknowledged disclosures."""
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import ActivityActionType
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
-
-AT_ONCE: Final = 500
-"""Maximum number of ids in one query."""
 
 
 class PassingRow(NamedTuple):
@@ -109,8 +107,7 @@ def answer_requests(tx: Tx, asker_id: int, recipient_id: int, application_id: in
 def forget_invites(tx: Tx, message_ids: Iterable[int]) -> None:
     """Delete the invites of deleted messages."""
     wanted = list(message_ids)
-    for start in range(0, len(wanted), AT_ONCE):
-        batch = wanted[start : start + AT_ONCE]
+    for batch in batches(wanted):
         tx.run(f"DELETE FROM game_invites WHERE message_id IN ({places(batch)})", *batch)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import UserId
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 
 
@@ -45,8 +46,7 @@ def find_many(tx: Tx, user_ids: Iterable[int]) -> dict[int, UserRow]:
     """Return those of the users that exist, by id."""
     wanted = list(dict.fromkeys(user_ids))
     found: dict[int, UserRow] = {}
-    for start in range(0, len(wanted), 500):
-        batch = wanted[start : start + 500]
+    for batch in batches(wanted):
         for row in tx.all(f"SELECT {COLUMNS} FROM users WHERE id IN ({places(batch)})", *batch):
             found[row[0]] = UserRow(*row)
     return found

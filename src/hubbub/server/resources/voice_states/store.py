@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, UserId
+from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, places
 from hubbub.server.core.voice import Ticket
 
@@ -68,8 +69,7 @@ def list_of_user(tx: Tx, user_id: int) -> list[VoiceStateRow]:
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRow]:
     """Return the voice states of channels, in order of joining."""
     found: list[VoiceStateRow] = []
-    for start in range(0, len(channel_ids), 500):
-        batch = channel_ids[start : start + 500]
+    for batch in batches(channel_ids):
         found += tx.fetch(
             VoiceStateRow,
             f"SELECT {COLUMNS} FROM voice_states WHERE channel_id IN ({places(batch)}) ORDER BY joined_ms, user_id",
@@ -207,8 +207,7 @@ def find_caller(tx: Tx, call_id: int, user_id: int) -> CallStateRow | None:
 def callers(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallStateRow]]:
     """Return the participants of calls in order of joining; calls without participants are absent."""
     found: dict[int, list[CallStateRow]] = {}
-    for start in range(0, len(call_ids), 500):
-        batch = call_ids[start : start + 500]
+    for batch in batches(call_ids):
         for row in tx.fetch(
             CallStateRow,
             f"SELECT {_CALL_COLUMNS} FROM call_states WHERE call_id IN ({places(batch)}) ORDER BY joined_ms, user_id",

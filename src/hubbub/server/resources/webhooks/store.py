@@ -1,13 +1,11 @@
 """SQL for webhooks, the key of their tokens, and the copies of crossposted messages."""
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from hubbub.server.core.batches import distinct_batches
 from hubbub.server.core.store import Tx, places
-
-BATCH: Final = 500
-"""Maximum number of ids in one IN list."""
 
 _KEY: Final = "webhook_key"
 
@@ -50,7 +48,7 @@ def find(tx: Tx, webhook_id: int) -> WebhookRow | None:
 def find_many(tx: Tx, webhook_ids: Iterable[int]) -> list[WebhookRow]:
     """Return those of the webhooks that exist, by ascending id."""
     found: list[WebhookRow] = []
-    for batch in _batches(webhook_ids):
+    for batch in distinct_batches(webhook_ids):
         sql = f"SELECT {COLUMNS} FROM webhooks WHERE id IN ({places(batch)}) ORDER BY id"
         found += tx.fetch(WebhookRow, sql, *batch)
     return found
@@ -99,7 +97,7 @@ def delete(tx: Tx, webhook_id: int) -> None:
 
 def delete_of_channels(tx: Tx, channel_ids: Iterable[int]) -> None:
     """Delete the webhooks of channels, and the records of copies from and in these channels."""
-    for batch in _batches(channel_ids):
+    for batch in distinct_batches(channel_ids):
         listed = places(batch)
         tx.run(f"DELETE FROM webhooks WHERE channel_id IN ({listed})", *batch)
         tx.run(f"DELETE FROM crossposts WHERE channel_id IN ({listed})", *batch)
@@ -164,7 +162,7 @@ def forget_source(tx: Tx, source_channel_id: int, source_message_id: int) -> Non
 
 def forget_copies(tx: Tx, channel_id: int, message_ids: Sequence[int]) -> None:
     """Delete the records of deleted copies."""
-    for batch in _batches(message_ids):
+    for batch in distinct_batches(message_ids):
         sql = f"DELETE FROM crossposts WHERE channel_id = ? AND message_id IN ({places(batch)})"
         tx.run(sql, channel_id, *batch)
 
@@ -186,9 +184,3 @@ def get_key(tx: Tx) -> bytes:
         tx.run("INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", _KEY, key.hex())
         key = find_key(tx) or key
     return key
-
-
-def _batches(values: Iterable[int]) -> Iterator[list[int]]:
-    wanted = list(dict.fromkeys(values))
-    for start in range(0, len(wanted), BATCH):
-        yield wanted[start : start + BATCH]

@@ -11,6 +11,7 @@ from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.permissions import Permissions, channel_permissions
 from hubbub.protocol.resources import widgets as wire
 from hubbub.server.core import access
+from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.resources import channels, guilds, invites, members, roles, voice_states
@@ -20,7 +21,6 @@ from hubbub.server.resources.widgets import picture, store
 
 AVATARS: Final = 6
 """Number of default avatars. Members of a widget are shown with default avatars only."""
-BATCH: Final = 500
 
 
 @handles(wire.GET_GUILD_WIDGET_SETTINGS)
@@ -155,8 +155,8 @@ def _iterate_members(call: Call, guild: GuildRow, online: list[int]) -> Iterator
     if guild.member_count < len(online):
         online_ids = set(online)
         online = [user_id for user_id in guilds.member_ids(call.tx, guild.id) if user_id in online_ids]
-    for start in range(0, len(online), BATCH):
-        yield from members.find_many(call.tx, guild.id, online[start : start + BATCH]).values()
+    for batch in batches(online):
+        yield from members.find_many(call.tx, guild.id, batch).values()
 
 
 def _activity_name(activity: Any) -> str | None:
