@@ -544,7 +544,7 @@ async def test_closed_connections_are_in_the_trace(rehearsal: Rehearsal) -> None
         (str(game.id), 4014),
         (None, 4004),
     ]
-    assert closed[0]["reason"] == "Asked for by the control API"
+    assert closed[0]["reason"] == "Requested by the control API"
     mine = (await rehearsal.ask("GET", f"/trace?user_id={game.id}&after={closed[0]['number']}")).ok()["closed"]
     assert [each["code"] for each in mine] == [4014]
 

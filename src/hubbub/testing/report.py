@@ -8,7 +8,7 @@ from hubbub.testing.platform import Platform
 from hubbub.testing.scene import DELIVERED, Scene
 
 EVENTS_SHOWN: Final = 25
-SELF: Final = "not told to the user whom it is about"
+SELF: Final = "not sent to the user it is about"
 """Nobody wonders about these."""
 CALLS_SHOWN: Final = 15
 FAULT: Final = ("method", "route", "user_id", "status", "code", "session_id")

@@ -1,1 +1,1 @@
-"""The doors: HTTP, gateway and the others. They know no resource by name."""
+"""Network servers: HTTP, gateway, voice, web, CDN and activities. They know no resource by name."""

@@ -1,8 +1,10 @@
-"""The CDN door: attachments at signed addresses, pictures at addresses that hold their hash, emoji, stickers and sounds by their
-ids, and default avatars. Pictures come in the size and type that the address asks for, made once and kept.
+"""The CDN: attachments at signed URLs, images at URLs with their hash, emoji, stickers and sounds by id, and default
+avatars.
 
-Whatever people upload is served so that no browser runs it: the type is told from the bytes, anything but pictures, sounds and
-films is a download, and every answer is sandboxed.
+Images are converted to the size and type that the URL requests; each result is made once and stored.
+
+User uploads are served so that no browser executes them: the content type is detected from the bytes, anything other
+than images, audio and video is a download, and every response is sandboxed.
 """
 
 import re
@@ -24,7 +26,7 @@ from hubbub.server.core.images import Images, InvalidImageError
 from hubbub.server.transports import media_proxy
 from hubbub.server.transports.media_proxy import MediaProxy
 
-# http.md 1.12: pictures that are known by an owner and a hash.
+# http.md 1.12: kinds of images whose URL consists of an owner id and a hash.
 PICTURES: Final = (
     "icons",
     "splashes",
@@ -47,7 +49,7 @@ SIZES: Final = frozenset(
         *(20, 22, 24, 28, 40, 44, 48, 56, 60, 80, 96, 100, 160, 240, 300, 320, 480, 600, 640, 1280, 1536, 3072),
     }
 )
-"""What `size` may be (http.md 1.12)."""
+"""Allowed values of the query parameter `size` (http.md 1.12)."""
 
 _TYPES: Final = {
     "png": "image/png",
@@ -65,26 +67,26 @@ _ATTACHMENT: Final = (
 )
 _AVATAR_COLORS: Final = ("5865f2", "747f8d", "3ba55c", "faa61a", "ed4245", "eb459f")
 
-_SAFE: Final = {
+_SECURITY_HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "Cross-Origin-Resource-Policy": "cross-origin",
     "Access-Control-Allow-Origin": "*",
     "Referrer-Policy": "no-referrer",
 }
-_FOREVER: Final = "public, max-age=31536000, immutable"
-# What an id stands for never changes, and may be deleted.
-_FOR_A_DAY: Final = "public, max-age=86400"
+_CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
+# The file of an id never changes, but it may be deleted.
+_CACHE_FOR_A_DAY: Final = "public, max-age=86400"
 
 FindKey = Callable[[], Awaitable[bytes | None]]
-"""Reads the signing key; asked each time, since a rehearsal world may be replaced by another."""
+"""Reads the URL signing key; called for each request, because a rehearsal world may be replaced."""
 
 FindAsset = Callable[[str, int], Awaitable[str | bytes | None]]
-"""The file of an emoji, sticker or sound: its key in the file store, or its bytes."""
+"""Finds the file of an emoji, sticker or sound: its key in the file store, its bytes, or None."""
 
 
 class _Wanted(NamedTuple):
-    """How an address asks for a picture."""
+    """The image conversion that a URL requests."""
 
     type: str | None
     side: int | None
@@ -92,7 +94,7 @@ class _Wanted(NamedTuple):
 
 
 class Cdn:
-    """Serves files."""
+    """Serves attachments, images, emoji, stickers, sounds and default avatars."""
 
     def __init__(self, *, files: Files, images: Images, clock: Clock, find_key: FindKey, find_asset: FindAsset) -> None:
         self._files = files
@@ -103,7 +105,7 @@ class Cdn:
         self._find_asset = find_asset
 
     def routes(self) -> list[web.RouteDef]:
-        """What to mount, below /cdn."""
+        """Return the routes to mount, all below /cdn."""
         kinds = "|".join(PICTURES)
         return [
             web.get(f"/cdn{_ATTACHMENT}", self.attachment),
@@ -120,7 +122,7 @@ class Cdn:
         ]
 
     async def attachment(self, request: web.Request) -> web.StreamResponse:
-        """A file of a message, for who has its address while that lasts."""
+        """Serve an attachment at its signed URL until the URL expires."""
         left = await self._seconds_left(request)
         if left is None:
             return not_found()
@@ -134,7 +136,7 @@ class Cdn:
         )
 
     async def proxied_attachment(self, request: web.Request) -> web.StreamResponse:
-        """The same, where pictures come in the size and type that the address asks for."""
+        """Serve an attachment at its signed URL, converted to the size and type that the query requests."""
         try:
             wanted = media_proxy.read(request.query)
         except ValueError:
@@ -148,7 +150,7 @@ class Cdn:
         if info is None:
             return not_found()
         etag = f'"{attachment_id}-{wanted.name}"'
-        headers = {**_SAFE, "ETag": etag, "Cache-Control": f"private, max-age={left}"}
+        headers = {**_SECURITY_HEADERS, "ETag": etag, "Cache-Control": f"private, max-age={left}"}
         if _is_known(request, etag):
             return web.Response(status=304, headers=headers)
         try:
@@ -162,13 +164,13 @@ class Cdn:
         return web.Response(body=made.data, headers={**headers, "Content-Type": made.content_type})
 
     async def _seconds_left(self, request: web.Request) -> int | None:
-        """For how long an attachment's address still works; None for one that does not."""
-        said, query, now_ms = request.match_info, request.query, self._clock.now_ms()
+        """Return the seconds until an attachment URL expires, or None if it is invalid or expired."""
+        match_info, query, now_ms = request.match_info, request.query, self._clock.now_ms()
         path = cdn_urls.attachment_path(
-            int(said["channel_id"]),
-            int(said["attachment_id"]),
-            said["filename"],
-            ephemeral=said["kind"] == cdn_urls.EPHEMERAL,
+            int(match_info["channel_id"]),
+            int(match_info["attachment_id"]),
+            match_info["filename"],
+            ephemeral=match_info["kind"] == cdn_urls.EPHEMERAL,
         )
         key, expires = await self._find_key(), query.get("ex", "")
         if key is None or not cdn_urls.verify(key, path, expires, query.get("is", ""), query.get("hm", ""), now_ms):
@@ -176,53 +178,54 @@ class Cdn:
         return int(expires, 16) - now_ms // 1000
 
     async def picture(self, request: web.Request) -> web.StreamResponse:
-        """An avatar, an icon, a banner."""
+        """Serve an avatar, icon, banner or other image that is addressed by its hash."""
         match = _PICTURE.fullmatch(request.match_info["name"])
         if match is None:
             return not_found()
         name, extension = match.groups()
-        return await self._serve_as(request, cdn_urls.image_key(name), name, extension, cache=_FOREVER)
+        return await self._serve_as(request, cdn_urls.image_key(name), name, extension, cache=_CACHE_FOREVER)
 
     async def expression(self, request: web.Request) -> web.StreamResponse:
-        """A custom emoji, a sticker, or a picture for rich presence."""
+        """Serve a custom emoji, a sticker, or a rich presence asset."""
         found = await self._find_asset(request.match_info["kind"], int(request.match_info["asset_id"]))
         extension = request.match_info["extension"] or None
         if found is None or (extension is None) is not (request.match_info["dot"] == ""):
             return not_found()
         if isinstance(found, bytes):
-            return _bytes(found, _TYPES.get(extension or ""))
+            return _bundled_file(found, _TYPES.get(extension or ""))
         name = found.rpartition("/")[2]
         # http.md 1.12: a sticker has one size.
         sized = request.match_info["kind"] != "stickers"
-        return await self._serve_as(request, found, name, extension, cache=_FOR_A_DAY, sized=sized)
+        return await self._serve_as(request, found, name, extension, cache=_CACHE_FOR_A_DAY, sized=sized)
 
     async def sound(self, request: web.Request) -> web.StreamResponse:
-        """A sound of a soundboard."""
+        """Serve a soundboard sound."""
         found = await self._find_asset("soundboard-sounds", int(request.match_info["asset_id"]))
         if found is None:
             return not_found()
         if isinstance(found, bytes):
-            return _bytes(found, None)
+            return _bundled_file(found, None)
         name = found.rpartition("/")[2]
-        return await self._serve(request, found, etag=f'"{name}"', cache=_FOR_A_DAY, filename=name)
+        return await self._serve(request, found, etag=f'"{name}"', cache=_CACHE_FOR_A_DAY, filename=name)
 
     async def default_avatar(self, request: web.Request) -> web.StreamResponse:
-        """What shows for one who chose no avatar."""
+        """Serve one of the avatars of users without an avatar of their own."""
         index = int(request.match_info["index"])
         if index >= DEFAULT_AVATARS:
             return not_found()
         return web.Response(
-            body=default_avatar(index), headers={**_SAFE, "Content-Type": "image/png", "Cache-Control": _FOREVER}
+            body=default_avatar(index),
+            headers={**_SECURITY_HEADERS, "Content-Type": "image/png", "Cache-Control": _CACHE_FOREVER},
         )
 
     async def missing(self, request: web.Request) -> web.StreamResponse:
-        """Any other address."""
+        """Respond with 404 to any other path below /cdn."""
         return not_found()
 
     async def _serve_as(
         self, request: web.Request, key: str, name: str, extension: str | None, *, cache: str, sized: bool = True
     ) -> web.StreamResponse:
-        """A picture in the type and size that the address asks for; as it is kept where it asks for neither."""
+        """Serve an image in the type and size that the URL requests, or as stored if it requests neither."""
         size = request.query.get("size") if sized else None
         if size is not None and not (size.isascii() and size.isdecimal() and int(size[:5]) in SIZES):
             return refusal(400)
@@ -232,7 +235,7 @@ class Cdn:
         wanted = _Wanted(
             type=_TYPES[extension] if extension else None,
             side=int(size) if size is not None else None,
-            # http.md 1.12: what moves is a gif, or a webp that is asked to.
+            # http.md 1.12: only GIF, and WebP with `animated=true`, keep the animation.
             moving=extension in (None, "gif") or (extension == "webp" and animated == "true"),
         )
         if extension == "gif" and not name.startswith("a_"):
@@ -244,31 +247,33 @@ class Cdn:
         if found is None:
             return refusal(415)
         etag = f'"{found.partition("/")[2]}"'
-        # A Lottie sticker is the one file that is neither picture nor sound, and it was read before it was kept.
-        known = wanted.type if wanted.type == _TYPES["json"] else None
-        return await self._serve(request, found, etag=etag, cache=cache, filename=name, content_type=known)
+        # A Lottie sticker is the only file that is neither image nor sound; it was validated before it was stored.
+        lottie_type = wanted.type if wanted.type == _TYPES["json"] else None
+        return await self._serve(request, found, etag=etag, cache=cache, filename=name, content_type=lottie_type)
 
     async def _derived(self, key: str, name: str, wanted: "_Wanted") -> str | None:
-        """The key of a picture as it is wanted, made now if nobody asked before; None where it cannot be had like that."""
+        """Return the key of the converted image, converting it on first use; None if the conversion is not possible."""
         if wanted.type is None and wanted.side is None:
             return key
         if wanted.side is None and wanted.type is not None:
             head = await self._head(key)
-            kept = media.safe_type(head) or (_TYPES["json"] if head.lstrip()[:1] == b"{" else None)
-            if kept == wanted.type and (wanted.moving or not name.startswith("a_") or wanted.type == "image/png"):
+            stored_type = media.safe_type(head) or (_TYPES["json"] if head.lstrip()[:1] == b"{" else None)
+            if stored_type == wanted.type and (
+                wanted.moving or not name.startswith("a_") or wanted.type == "image/png"
+            ):
                 return key
-        # Names of derived files say all that makes them differ.
+        # The key of a converted file holds every parameter of the conversion.
         kind = (wanted.type or "").rpartition("/")[2] or "same"
         derived = f"derived/{name}/{wanted.side or 'full'}-{'moving' if wanted.moving else 'still'}-{kind}"
         if await self._files.exists(derived):
             return derived
         data = await self._files.get(key)
-        kept = sniff_image(data)
-        if kept is None or wanted.type == _TYPES["json"]:
+        stored_type = sniff_image(data)
+        if stored_type is None or wanted.type == _TYPES["json"]:
             return None
         side = wanted.side or IMAGE_SIDE_MAX
         try:
-            made = await self._images.convert(data, to=wanted.type or kept, side=side, moving=wanted.moving)
+            made = await self._images.convert(data, to=wanted.type or stored_type, side=side, moving=wanted.moving)
         except InvalidImageError:
             return None
         await self._files.put(derived, made.data, made.content_type)
@@ -294,7 +299,7 @@ class Cdn:
         filename: str,
         content_type: str | None = None,
     ) -> web.StreamResponse:
-        headers = {**_SAFE, "ETag": etag, "Cache-Control": cache, "Accept-Ranges": "bytes"}
+        headers = {**_SECURITY_HEADERS, "ETag": etag, "Cache-Control": cache, "Accept-Ranges": "bytes"}
         try:
             info = await self._files.find_info(key)
         except InvalidKeyError:
@@ -313,7 +318,7 @@ class Cdn:
             return not_found()
 
     async def _described(self, key: str, info: FileInfo, filename: str) -> dict[str, str]:
-        """What the bytes say the file is; its name and its sender are not asked."""
+        """Return the content headers detected from the bytes; the filename and the uploader's type are not trusted."""
         content_type = media.safe_type(await self._head(key, info))
         if content_type is not None:
             return {"Content-Type": content_type}
@@ -324,9 +329,9 @@ class Cdn:
         self, request: web.Request, key: str, info: FileInfo, headers: dict[str, str]
     ) -> web.StreamResponse:
         start, end, status = 0, info.size, 200
-        asked = request.headers.get("Range")
-        if asked is not None and request.headers.get("If-Range", headers["ETag"]) == headers["ETag"]:
-            span = byte_range(asked, info.size)
+        range_header = request.headers.get("Range")
+        if range_header is not None and request.headers.get("If-Range", headers["ETag"]) == headers["ETag"]:
+            span = byte_range(range_header, info.size)
             if span is not None:
                 start, end = span
                 if start >= end:
@@ -347,10 +352,13 @@ class Cdn:
         return response
 
 
-def byte_range(asked: str, size: int) -> tuple[int, int] | None:
-    """The one range of a Range header as start and end; an empty one cannot be met, None means all of it."""
-    match = re.fullmatch(r"bytes=(\d*)-(\d*)", asked.strip(), re.ASCII)
-    if match is None or match[0] == "bytes=-" or len(asked) > 64:
+def byte_range(header: str, size: int) -> tuple[int, int] | None:
+    """Parse a Range header with one range into start and end (exclusive).
+
+    An empty range (start >= end) cannot be satisfied. None means that the header is ignored and the whole file is sent.
+    """
+    match = re.fullmatch(r"bytes=(\d*)-(\d*)", header.strip(), re.ASCII)
+    if match is None or match[0] == "bytes=-" or len(header) > 64:
         return None
     first, last = match.groups()
     if not first:
@@ -362,17 +370,17 @@ def byte_range(asked: str, size: int) -> tuple[int, int] | None:
 
 
 def _is_known(request: web.Request, etag: str) -> bool:
-    """Whether the asker has it already."""
+    """Return whether the client has the current version, according to If-None-Match."""
     return etag in [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]
 
 
 def not_found() -> web.Response:
-    """The platform's 404."""
+    """Return the platform's 404 response."""
     return refusal(404)
 
 
 def refusal(status: int) -> web.Response:
-    """The platform's body for a refusal without a code."""
+    """Return the platform's error response for a status without a JSON error code."""
     return web.Response(
         status=status,
         body=wire.encode({"message": f"{status}: {HTTPStatus(status).phrase}", "code": 0}),
@@ -380,17 +388,18 @@ def refusal(status: int) -> web.Response:
     )
 
 
-def _bytes(data: bytes, asked: str | None) -> web.Response:
-    """A file that comes with the program, in the one type it has."""
-    kind = media.safe_type(data[: media.HEAD_BYTES]) or "application/octet-stream"
-    if asked is not None and asked != kind:
+def _bundled_file(data: bytes, requested_type: str | None) -> web.Response:
+    """Serve a file that is part of the program, or respond with 415 if another type is requested."""
+    content_type = media.safe_type(data[: media.HEAD_BYTES]) or "application/octet-stream"
+    if requested_type is not None and requested_type != content_type:
         return refusal(415)
-    return web.Response(body=data, headers={**_SAFE, "Content-Type": kind, "Cache-Control": _FOREVER})
+    headers = {**_SECURITY_HEADERS, "Content-Type": content_type, "Cache-Control": _CACHE_FOREVER}
+    return web.Response(body=data, headers=headers)
 
 
 @lru_cache(maxsize=DEFAULT_AVATARS)
 def default_avatar(index: int) -> bytes:
-    """A figure on a ground of one of six colours, as a PNG of two palette entries."""
+    """Return a two-color PNG of a figure on one of six background colors."""
     size = AVATAR_PIXELS
     rows = bytearray()
     for y in range(size):
@@ -409,7 +418,7 @@ def default_avatar(index: int) -> bytes:
 
 
 def _figure(x: float, y: float) -> int:
-    """1 inside a head and its shoulders."""
+    """Return 1 for a point inside the head or the shoulders, otherwise 0."""
     head = (x - 0.5) ** 2 + (y - 0.38) ** 2 < 0.03
     shoulders = (x - 0.5) ** 2 + (y - 1.0) ** 2 < 0.12 and y < 0.9
     return int(head or shoulders)

@@ -1,4 +1,4 @@
-"""Where clients find out about us: the OpenID Connect discovery document (and RFC 8414's), at the root of our address."""
+"""The OpenID Connect and RFC 8414 discovery documents, served at the root of the public URL."""
 
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ _HEADERS: Final = {
 
 
 def document(config: Config) -> dict[str, Any]:
-    """What we are and can, as OpenID Connect Discovery 1.0 and RFC 8414 name it."""
+    """Return the server metadata defined by OpenID Connect Discovery 1.0 and RFC 8414."""
     root = config.web_url
     api = f"{root}/api/oauth2"
     return {
@@ -67,13 +67,13 @@ def document(config: Config) -> dict[str, Any]:
 
 
 class Discovery:
-    """Serves the document."""
+    """Serves the discovery document."""
 
     def __init__(self, config: Config) -> None:
         self._body = json.encode(document(config))
 
     def routes(self) -> list[web.RouteDef]:
-        """What the App serves beside the doors."""
+        """Return the routes to mount on the application."""
         return [web.get(path, self._show) for path in PATHS]
 
     async def _show(self, _: web.Request) -> web.Response:

@@ -1,7 +1,8 @@
-"""Attached pictures in the size and type that an address asks for (http.md 1.12: `width`, `height`, `format` of the media proxy).
+"""Resized and converted attachment images (http.md 1.12: `width`, `height`, `format` of the media proxy).
 
-They are made when asked for and not kept: there are too many sizes to keep, and a file that its message took along must be gone. So
-only one is made at a time, which leaves a process to all other pictures."""
+Results are not stored: there are too many possible sizes, and nothing may remain once a message and its files are
+deleted. One image is converted at a time, which leaves an image worker process for all other images.
+"""
 
 import asyncio
 from collections.abc import Mapping
@@ -14,9 +15,9 @@ from hubbub.server.core.images import Images, InvalidImageError, Picture
 
 SIDE_MAX: Final = 4096
 BYTES_MAX: Final = 25 << 20
-"""Larger files are shown as they are only."""
+"""Size in bytes above which a file is only served unchanged."""
 WAITING_MAX: Final = 32
-"""So many may wait for their turn; more are told to come again."""
+"""Number of conversions that may wait; further requests are rejected with RESOURCE_OVERLOADED."""
 
 _FORMATS: Final = {
     "png": "image/png",
@@ -28,7 +29,7 @@ _FORMATS: Final = {
 
 
 class Wanted(NamedTuple):
-    """How an address asks for an attached picture."""
+    """The image conversion that a URL requests."""
 
     width: int | None
     height: int | None
@@ -37,20 +38,23 @@ class Wanted(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What tells it from the same picture asked for in another way."""
+        """Return a string that identifies this conversion, for use in ETags."""
         kind = self.format or "same"
         return f"{self.width or ''}x{self.height or ''}-{'moving' if self.moving else 'still'}-{kind}"
 
 
 def read(query: Mapping[str, str]) -> Wanted | None:
-    """What an address asks for; None where it wants the file as it is, ValueError for what nobody can have."""
+    """Parse the query of a media proxy URL.
+
+    Return None if it requests the unchanged file; raise ValueError if it is invalid.
+    """
     width, height, kind = (query.get(name) for name in ("width", "height", "format"))
     animated = query.get("animated", "false")
     if animated not in ("true", "false") or not (kind is None or kind in _FORMATS):
         raise ValueError
     if width is None and height is None and kind is None:
         return None
-    # http.md 1.12: what moves is a gif, or a webp that is asked to.
+    # http.md 1.12: only GIF, and WebP with `animated=true`, keep the animation.
     moving = kind in (None, "gif") or (kind == "webp" and animated == "true")
     return Wanted(_side(width), _side(height), kind, moving)
 
@@ -64,30 +68,30 @@ def _side(text: str | None) -> int | None:
 
 
 class MediaProxy:
-    """Makes attached pictures smaller, one at a time."""
+    """Converts attachment images, one at a time."""
 
     def __init__(self, files: Files, images: Images) -> None:
         self._files = files
         self._images = images
-        self._turn = asyncio.Semaphore(1)
+        self._lock = asyncio.Semaphore(1)
         self._waiting = 0
 
     async def make(self, key: str, info: FileInfo, wanted: Wanted) -> Picture:
-        """A picture within the sides that are wanted, never larger than it is; InvalidImageError where there is none."""
+        """Return the image scaled down to the requested sides; raise InvalidImageError if it is not an image."""
         if info.size > BYTES_MAX:
             raise InvalidImageError("too large")
         if self._waiting >= WAITING_MAX:
             raise errors.RESOURCE_OVERLOADED()
         self._waiting += 1
         try:
-            async with self._turn:
+            async with self._lock:
                 data = await self._files.get(key)
-                kept = sniff_image(data)
-                if kept is None:
-                    raise InvalidImageError("not a picture")
+                stored_type = sniff_image(data)
+                if stored_type is None:
+                    raise InvalidImageError("not an image")
                 return await self._images.convert(
                     data,
-                    to=kept if wanted.format is None else _FORMATS[wanted.format],
+                    to=stored_type if wanted.format is None else _FORMATS[wanted.format],
                     side=SIDE_MAX,
                     box=(wanted.width or SIDE_MAX, wanted.height or SIDE_MAX),
                     moving=wanted.moving,

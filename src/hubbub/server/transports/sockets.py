@@ -1,4 +1,4 @@
-"""What the two gateways share: how a WebSocket is taken, and how it ends in order."""
+"""WebSocket accept and close, shared by the gateway and the voice gateway."""
 
 import asyncio
 import contextlib
@@ -7,13 +7,13 @@ from typing import Final, Protocol
 from aiohttp import web
 
 CLOSE_S: Final = 3.0
-"""How long a client may take to answer our close frame; a slow one is cut after that."""
+"""Time in seconds that a client has to answer a close frame before the connection is aborted."""
 GONE: Final = contextlib.suppress(RuntimeError)
-"""uvloop's transports refuse to write once the peer is gone. The door will notice."""
+"""Ignores the RuntimeError of uvloop transports on a write after a disconnect; the read loop ends the connection."""
 
 
 class Closing(Exception):
-    """Ends the connection with a close code."""
+    """Raised to end the connection with a close code."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -22,37 +22,41 @@ class Closing(Exception):
 
 
 class Writing(Protocol):
-    """What frames are written to: a transport, or what stands in for one. Not by its class: uvloop's are none of asyncio's."""
+    """The part of a transport that frames are written to.
+
+    A protocol, because uvloop transports do not subclass asyncio's.
+    """
 
     def write(self, data: bytes, /) -> None:
-        """Write, without waiting."""
+        """Queue data for sending, without waiting."""
 
     def get_write_buffer_size(self) -> int:
-        """What has not left yet."""
+        """Return the number of bytes that have not been sent yet."""
 
     def is_closing(self) -> bool:
-        """Whether nothing can be written any more."""
+        """Return whether the transport no longer accepts writes."""
 
     def abort(self) -> None:
-        """Cut the connection at once."""
+        """Close the connection at once and discard unsent data."""
 
 
 async def accept(request: web.Request, unread_most: int) -> tuple[web.WebSocketResponse, asyncio.Transport | None]:
-    """Take a WebSocket, and what to write to; there is nothing to write to when the client has gone already.
+    """Accept a WebSocket and return it with its transport, which is None if the client has already disconnected.
 
-    A frame above `unread_most` is not even read; aiohttp closes with 1009. There is no permessage-deflate, which libraries do
-    without: frames are written past aiohttp, as they are."""
+    A frame larger than `unread_most` bytes is not read: aiohttp closes the connection with 1009. permessage-deflate is
+    disabled because frames are written directly to the transport, bypassing aiohttp.
+    """
     socket = web.WebSocketResponse(compress=False, max_msg_size=unread_most)
     try:
         await socket.prepare(request)
     except ValueError:
-        # aiohttp takes the key for ASCII.
+        # aiohttp raises ValueError when Sec-WebSocket-Key is not ASCII.
         raise web.HTTPBadRequest from None
     return socket, request.transport
 
 
 class OpenSocket:
-    """An open socket, and its orderly end."""
+    """An open WebSocket and its close handshake."""
 
     __slots__ = ("_socket", "closing", "code", "reason", "transport")
 
@@ -61,17 +65,19 @@ class OpenSocket:
         self.transport = transport
         self.closing: asyncio.Task[None] | None = None
         self.code: int | None = None
-        """The code we closed with,"""
+        """The close code that the server sent, or None."""
         self.reason = ""
-        """and why."""
+        """The close reason that the server sent."""
 
     def cut(self) -> None:
-        """End without a word, as a network does."""
+        """Drop the connection without a close frame, as a network failure does."""
         self.transport.abort()
 
     def close(self, code: int, reason: str, *, after_s: float = 0.0) -> None:
-        """Say goodbye, and cut the connection when the client does not answer; returns at once. `after_s`: the client is given
-        so long to go by itself."""
+        """Start the close handshake and return at once; abort the connection if the client does not answer.
+
+        `after_s` is a delay in seconds during which the client may close the connection itself.
+        """
         if self.closing is None:
             self.code, self.reason = code, reason
             self.closing = asyncio.get_running_loop().create_task(self._close(code, reason, after_s))

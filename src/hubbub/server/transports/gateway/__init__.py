@@ -1,4 +1,4 @@
-"""The real-time door: sessions, their ordered streams of events, and who hears what."""
+"""The gateway server: WebSocket sessions, their ordered event streams, and event delivery."""
 
 from hubbub.server.transports.gateway.door import Gateway
 from hubbub.server.transports.gateway.presence import PresenceFeed

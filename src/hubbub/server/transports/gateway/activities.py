@@ -1,7 +1,8 @@
-"""Activities as sessions say them, and as others may see them (sdk.md 10.1).
+"""Conversion of the activities that sessions set to the activities that other users see (sdk.md 10.1).
 
-There is no answer on the gateway that says no: a field outside its limits is left out, an activity without a name or of a type
-that its sender may not set is not shown."""
+The gateway protocol has no error response, so invalid input is dropped: a field outside its limits is omitted, and so
+is an activity without a name or of a type that its sender may not set.
+"""
 
 import hashlib
 from collections.abc import Iterable
@@ -23,11 +24,11 @@ STREAMS: Final = ("twitch.tv", "www.twitch.tv", "youtube.com", "www.youtube.com"
 GAME_TYPES: Final = frozenset(
     {ActivityType.PLAYING, ActivityType.LISTENING, ActivityType.WATCHING, ActivityType.COMPETING}
 )
-"""What a game may say that its player does."""
+"""Activity types that an OAuth2 session may set."""
 SENT_FLAGS: Final = (
     ActivityFlags.EMBEDDED | ActivityFlags.PARTY_PRIVACY_FRIENDS | ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL
 )
-"""Flags that are taken as they were sent; the others follow from the activity."""
+"""Flags that the client may set; all other flags are derived from the activity."""
 OPEN_PARTY: Final = ActivityFlags.PARTY_PRIVACY_FRIENDS | ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL
 
 
@@ -40,10 +41,13 @@ def shown(
     now_ms: int,
     before: SessionPresence | None,
 ) -> tuple[list[dict[str, Any]], list[Hidden]]:
-    """Activities as others see them, and what is kept from them; an activity that was there before keeps its beginning."""
+    """Return the activities that other users see, and their hidden parts (join secrets and button URLs).
+
+    An activity that was already set before keeps its `created_at`.
+    """
     if actor.kind == "bearer":
-        # A game speaks of itself, and of one thing at a time.
-        sent = [_of_game(activity, actor, application_name) for activity in sent[:1] if activity.type in GAME_TYPES]
+        # An OAuth2 session may set one activity, and only of its own application.
+        sent = [_of_oauth2(activity, actor, application_name) for activity in sent[:1] if activity.type in GAME_TYPES]
     found: list[dict[str, Any]] = []
     hidden: list[Hidden] = []
     known = [] if before is None else before.activities
@@ -52,30 +56,30 @@ def shown(
             continue
         if activity.type not in range(ActivityType.COMPETING + 1):
             continue
-        kept = _of_bot(activity) if actor.is_bot else _of_person(activity, session_id)
+        visible = _of_bot(activity) if actor.is_bot else _of_user(activity, session_id)
         if actor.kind == "bearer" and actor.family_id != actor.application_id:
-            # So that a sibling of the game knows it for one (sdk.md 8.7).
-            kept["parent_application_id"] = actor.family_id
+            # Lets other applications of the family recognize it as one of theirs (sdk.md 8.7).
+            visible["parent_application_id"] = actor.family_id
         if not changes.ACTIVITY_URLS.active(now_ms):
-            _take_urls_off(kept)
-        began = next(
-            (each["created_at"] for each in known if each == kept | {"created_at": each["created_at"]}), now_ms
+            _remove_urls(visible)
+        created_at = next(
+            (each["created_at"] for each in known if each == visible | {"created_at": each["created_at"]}), now_ms
         )
-        found.append(kept | {"created_at": began})
-        if not actor.is_bot and (secret := _hidden(activity)) is not None:
+        found.append(visible | {"created_at": created_at})
+        if not actor.is_bot and (secret := _hidden_parts(activity)) is not None:
             hidden.append(secret)
     return found, hidden
 
 
-def _take_urls_off(activity: dict[str, Any]) -> None:
-    """dated-changes.md 3: before 17 July 2025 activities had no addresses and no choice of the line shown."""
+def _remove_urls(activity: dict[str, Any]) -> None:
+    """Remove the URLs and `status_display_type`, which activities lacked before 17 July 2025 (dated-changes.md 3)."""
     for key in ("state_url", "details_url", "status_display_type"):
         activity.pop(key, None)
     for key in ("large_url", "small_url"):
         activity.get("assets", {}).pop(key, None)
 
 
-def _of_game(activity: SetActivity, actor: Actor, application_name: str) -> SetActivity:
+def _of_oauth2(activity: SetActivity, actor: Actor, application_name: str) -> SetActivity:
     return msgspec.structs.replace(
         activity,
         application_id=actor.application_id or UNSET,
@@ -84,73 +88,73 @@ def _of_game(activity: SetActivity, actor: Actor, application_name: str) -> SetA
 
 
 def _of_bot(activity: SetActivity) -> dict[str, Any]:
-    """What a bot may set; its other keys are dropped (gateway.md 8)."""
-    kept: dict[str, Any] = {"name": activity.name, "type": activity.type}
+    """Return the keys that a bot may set; its other keys are dropped (gateway.md 8)."""
+    fields: dict[str, Any] = {"name": activity.name, "type": activity.type}
     if isinstance(activity.state, str) and 1 <= len(activity.state) <= wire.ACTIVITY_STATE_MAX:
-        kept["state"] = activity.state
-    if activity.type == ActivityType.STREAMING and _is_stream(activity.url):
-        kept["url"] = activity.url
-    return kept
+        fields["state"] = activity.state
+    if activity.type == ActivityType.STREAMING and _is_stream_url(activity.url):
+        fields["url"] = activity.url
+    return fields
 
 
-def _of_person(activity: SetActivity, session_id: str) -> dict[str, Any]:
-    kept = _of_bot(activity)
+def _of_user(activity: SetActivity, session_id: str) -> dict[str, Any]:
+    fields = _of_bot(activity)
     if activity.type != ActivityType.CUSTOM:
-        kept.pop("state", None)
-        kept |= _texts(activity, ("state", "details"), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
-        kept |= _links(activity, ("state_url", "details_url"))
+        fields.pop("state", None)
+        fields |= _texts(activity, ("state", "details"), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
+        fields |= _links(activity, ("state_url", "details_url"))
     application_id = activity.application_id
     if application_id:
-        kept["application_id"] = application_id
-    kept["id"] = _id(activity, session_id)
-    kept["session_id"] = session_id
-    kept |= _given(activity)
+        fields["application_id"] = application_id
+    fields["id"] = _id(activity, session_id)
+    fields["session_id"] = session_id
+    fields |= _simple_fields(activity)
     if activity.party and (party := _party(activity.party)):
-        kept["party"] = party
+        fields["party"] = party
     if activity.assets and (assets := _assets(activity.assets)):
-        kept["assets"] = assets
+        fields["assets"] = assets
     if labels := [label for label, _ in _buttons(activity)]:
-        kept["buttons"] = labels
+        fields["buttons"] = labels
     if platforms := _platforms(activity):
-        kept["supported_platforms"] = platforms
+        fields["supported_platforms"] = platforms
     if flags := _flags(activity):
-        kept["flags"] = flags
-    return kept
+        fields["flags"] = flags
+    return fields
 
 
 def _id(activity: SetActivity, session_id: str) -> str:
-    """The same for the same thing done in the same session."""
+    """Return an id that is stable for the same application or name and type within a session."""
     if activity.type == ActivityType.CUSTOM:
         return "custom"
-    what = f"{session_id}:{activity.application_id or activity.name}:{activity.type}"
-    return hashlib.blake2s(what.encode(), digest_size=8).hexdigest()
+    source = f"{session_id}:{activity.application_id or activity.name}:{activity.type}"
+    return hashlib.blake2s(source.encode(), digest_size=8).hexdigest()
 
 
-def _given(activity: SetActivity) -> dict[str, Any]:
-    """What needs no more than a look."""
-    kept: dict[str, Any] = {}
+def _simple_fields(activity: SetActivity) -> dict[str, Any]:
+    """Return the valid fields among those that need only a type or range check."""
+    fields: dict[str, Any] = {}
     if activity.status_display_type in (0, 1, 2):
-        kept["status_display_type"] = activity.status_display_type
+        fields["status_display_type"] = activity.status_display_type
     if activity.timestamps:
         times = {key: getattr(activity.timestamps, key) for key in ("start", "end")}
         if times := {key: value for key, value in times.items() if isinstance(value, int) and value >= 0}:
-            kept["timestamps"] = times
+            fields["timestamps"] = times
     if activity.emoji and len(activity.emoji.name) <= wire.ACTIVITY_STATE_MAX:
-        kept["emoji"] = msgspec.to_builtins(activity.emoji, builtin_types=(), enc_hook=str)
+        fields["emoji"] = msgspec.to_builtins(activity.emoji, builtin_types=(), enc_hook=str)
     if activity.instance is True:
-        kept["instance"] = True
-    return kept
+        fields["instance"] = True
+    return fields
 
 
-def _texts(source: object, names: Iterable[str], least: int, most: int) -> dict[str, str]:
+def _texts(source: object, names: Iterable[str], length_min: int, length_max: int) -> dict[str, str]:
     values = ((name, getattr(source, name)) for name in names)
-    return {name: value for name, value in values if isinstance(value, str) and least <= len(value) <= most}
+    return {name: value for name, value in values if isinstance(value, str) and length_min <= len(value) <= length_max}
 
 
 def _links(source: object, names: Iterable[str]) -> dict[str, str]:
-    """Links that others may click: nothing but addresses of the web."""
+    """Return the links that other users may click: only http and https URLs."""
     found = _texts(source, names, 1, wire.ACTIVITY_URL_MAX)
-    return {name: value for name, value in found.items() if _is_web(value)}
+    return {name: value for name, value in found.items() if _is_web_url(value)}
 
 
 def _assets(assets: wire.ActivityAssets) -> dict[str, str]:
@@ -162,8 +166,8 @@ def _assets(assets: wire.ActivityAssets) -> dict[str, str]:
 
 
 def _party(party: wire.SetActivityParty) -> dict[str, Any]:
-    """Whether strangers may come is told by flags, and to nobody as such (sdk.md 2)."""
-    kept: dict[str, Any] = _texts(party, ("id",), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
+    """Return id and size of the party. Its privacy is expressed by flags and not sent itself (sdk.md 2)."""
+    fields: dict[str, Any] = _texts(party, ("id",), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
     size = party.size
     if (
         isinstance(size, list)
@@ -172,22 +176,22 @@ def _party(party: wire.SetActivityParty) -> dict[str, Any]:
         and size[1] >= 0
         and (not size[1] or size[0] <= size[1])
     ):
-        kept["size"] = size
-    return kept
+        fields["size"] = size
+    return fields
 
 
 def _buttons(activity: SetActivity) -> list[tuple[str, str]]:
-    """Labels and addresses: over the gateway apart, over local RPC together (sdk.md 10.1)."""
+    """Return labels and URLs of the buttons; the gateway receives them separately, local RPC together (sdk.md 10.1)."""
     if not isinstance(activity.buttons, list):
         return []
     urls = list(activity.metadata.button_urls) if activity.metadata else []
     found = []
-    for place, button in enumerate(activity.buttons[: wire.BUTTONS_MAX]):
+    for index, button in enumerate(activity.buttons[: wire.BUTTONS_MAX]):
         label = button if isinstance(button, str) else button.get("label") if isinstance(button, dict) else None
-        url = button.get("url") if isinstance(button, dict) else urls[place] if place < len(urls) else ""
+        url = button.get("url") if isinstance(button, dict) else urls[index] if index < len(urls) else ""
         if isinstance(label, str) and 1 <= len(label) <= wire.BUTTON_LABEL_MAX:
-            sound = isinstance(url, str) and len(url) <= wire.BUTTON_URL_MAX and _is_web(url)
-            found.append((label, url if sound and isinstance(url, str) else ""))
+            is_valid = isinstance(url, str) and len(url) <= wire.BUTTON_URL_MAX and _is_web_url(url)
+            found.append((label, url if is_valid and isinstance(url, str) else ""))
     return found
 
 
@@ -201,29 +205,29 @@ def _flags(activity: SetActivity) -> int:
     flags = activity.flags & SENT_FLAGS if isinstance(activity.flags, int) else 0
     if activity.instance is True:
         flags |= ActivityFlags.INSTANCE
-    if _join(activity) is not None:
+    if _join_secret(activity) is not None:
         flags |= ActivityFlags.JOIN
         if activity.party and activity.party.privacy == wire.PARTY_PUBLIC:
             flags |= OPEN_PARTY
     return flags
 
 
-def _join(activity: SetActivity) -> str | None:
+def _join_secret(activity: SetActivity) -> str | None:
     secret = activity.secrets.join if activity.secrets else None
-    sound = isinstance(secret, str) and wire.ACTIVITY_TEXT_MIN <= len(secret) <= wire.SECRET_MAX
-    return secret if sound and isinstance(secret, str) else None
+    is_valid = isinstance(secret, str) and wire.ACTIVITY_TEXT_MIN <= len(secret) <= wire.SECRET_MAX
+    return secret if is_valid and isinstance(secret, str) else None
 
 
-def _hidden(activity: SetActivity) -> Hidden | None:
+def _hidden_parts(activity: SetActivity) -> Hidden | None:
     if not activity.application_id:
         return None
-    join, urls = _join(activity), [url for _, url in _buttons(activity)]
+    join, urls = _join_secret(activity), [url for _, url in _buttons(activity)]
     if join is None and not any(urls):
         return None
     return Hidden(application_id=int(activity.application_id), join=join, button_urls=urls)
 
 
-def _is_web(url: str) -> bool:
+def _is_web_url(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname)
@@ -231,5 +235,5 @@ def _is_web(url: str) -> bool:
         return False
 
 
-def _is_stream(url: object) -> bool:
-    return isinstance(url, str) and _is_web(url) and urlsplit(url).hostname in STREAMS
+def _is_stream_url(url: object) -> bool:
+    return isinstance(url, str) and _is_web_url(url) and urlsplit(url).hostname in STREAMS

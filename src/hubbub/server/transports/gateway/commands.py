@@ -1,4 +1,4 @@
-"""What clients ask for once they have a session."""
+"""Gateway commands: opcodes that clients send within a session."""
 
 import logging
 from collections.abc import Callable
@@ -35,8 +35,8 @@ from hubbub.server.transports.sockets import Closing
 
 log = logging.getLogger(__name__)
 
-# First-party and SDK clients say these (gateway.md 2); from a bot they are unknown. Where no slice obeys one, nothing comes of it:
-# streams are not carried, and a client that asks for them must not lose its session by that.
+# Opcodes that first-party and SDK clients send (gateway.md 2); they are unknown opcodes for bots. If no slice handles
+# one, it is ignored: streams, for example, are not supported, and a client that requests one must not lose its session.
 HINTS: Final = frozenset(
     {
         GatewayOpcode.VOICE_SERVER_PING,
@@ -51,8 +51,8 @@ HINTS: Final = frozenset(
     }
 )
 
-
-# What concerns guilds: a game is in none (sdk.md 5.3), and only the scope `voice` lets it into a voice channel.
+# Opcodes about guilds, with the scope that an OAuth2 session needs; "" means never. An OAuth2 session has no guilds
+# (sdk.md 5.3), but with the scope `voice` it may join a voice channel.
 OF_GUILDS: Final = {
     GatewayOpcode.VOICE_STATE_UPDATE: Scope.VOICE.value,
     GatewayOpcode.REQUEST_GUILD_MEMBERS: "",
@@ -62,7 +62,7 @@ OF_GUILDS: Final = {
 
 
 class Commands:
-    """The opcodes that slices obey, and the door's own."""
+    """Executes the opcodes that slices handle, and presence updates, which the gateway handles itself."""
 
     def __init__(self, world: World, sessions: Sessions, metrics: Metrics, rate_limits: RateLimits) -> None:
         self._world = world
@@ -76,12 +76,12 @@ class Commands:
                 self._table[command.opcode] = (command, function)
 
     async def obey(self, connection: Connection, session: Session, opcode: int, data: msgspec.Raw, now: float) -> None:
-        """Do what a frame asks for; Closing when it makes no sense."""
+        """Execute a command; raise `Closing` if its opcode is unknown or its payload invalid."""
         if opcode == SET_PRESENCE.opcode:
             self._counts(SET_PRESENCE.name).inc()
-            wish = _payload(SET_PRESENCE, data)
+            presence = _payload(SET_PRESENCE, data)
             if session.presences.take(now) or not self._rate_limits.refuses("presence updates", session.user_id):
-                self._sessions.feed.put(session, wish)
+                self._sessions.feed.put(session, presence)
             return
         if session.is_game and opcode in OF_GUILDS and OF_GUILDS[GatewayOpcode(opcode)] not in session.actor.scopes:
             return
@@ -93,7 +93,7 @@ class Commands:
         command, function = entry
         self._counts(command.name).inc()
         payload = _payload(command, data)
-        if command is REQUEST_GUILD_MEMBERS and self._refused(session, payload):
+        if command is REQUEST_GUILD_MEMBERS and self._is_rate_limited(session, payload):
             return
 
         def work(tx: Tx) -> list[tuple[str, bytes]]:
@@ -109,18 +109,18 @@ class Commands:
                 await follow(refusal, self._world.db, lambda tx: self._world.call(tx, session))
                 raise
         except ApiError as error:
-            # There is no answer on the gateway that says no (gateway.md 7).
-            log.debug("a command was refused", extra={"command": command.name, "reason": str(error)})
+            # The gateway protocol has no error response (gateway.md 7).
+            log.debug("gateway command rejected", extra={"command": command.name, "reason": str(error)})
             return
         except StoreUnavailable:
-            log.warning("a command could not reach the store", extra={"command": command.name})
+            log.warning("gateway command failed: the database is unavailable", extra={"command": command.name})
             return
         for event, body in replies:
             session.send(self._sessions.packet(event, body))
             await connection.room()
 
-    def _refused(self, session: Session, request: RequestGuildMembers) -> bool:
-        """Whether all members of a guild are asked for too soon after the last time; the client is told."""
+    def _is_rate_limited(self, session: Session, request: RequestGuildMembers) -> bool:
+        """Return whether a bot requests all members of a guild too soon again; if so, send RATE_LIMITED."""
         if not session.actor.is_bot or request.query != "" or request.limit or request.wanted:
             return False
         try:
@@ -130,24 +130,25 @@ class Commands:
         if len(guilds) != 1 or guilds[0] not in session.seats:
             return False
         guild_id = guilds[0]
-        wait = self._requests.wait_ms(session.user_id, guild_id, self._sessions.member_count(guild_id))
-        if not wait:
+        wait_ms = self._requests.wait_ms(session.user_id, guild_id, self._sessions.member_count(guild_id))
+        if not wait_ms:
             return False
         nonce = request.nonce
         if not isinstance(nonce, str) or len(nonce.encode()) > NONCE_BYTES_MAX:
             nonce = UNSET
-        told = RateLimited(
+        rate_limited = RateLimited(
             opcode=REQUEST_GUILD_MEMBERS.opcode,
-            retry_after=wait / 1000,
+            retry_after=wait_ms / 1000,
             meta=RateLimitedRequest(guild_id=Snowflake(guild_id), nonce=nonce),
         )
-        session.send(self._sessions.packet(RATE_LIMITED.name, wire.encode(told)))
+        session.send(self._sessions.packet(RATE_LIMITED.name, wire.encode(rate_limited)))
         return True
 
 
 def _payload(command: Command[Any], data: msgspec.Raw) -> Any:
     try:
-        # As bodies of requests are read, so that no store sees what it cannot take: NUL in text, numbers over 64 bits.
+        # Decoded like HTTP request bodies, which rejects values that a store cannot hold: NUL in text, integers over 64
+        # bits.
         return forms.decode(bytes(data), command.payload)
     except (ApiError, ValueError) as error:
         raise Closing(CloseCode.DECODE_ERROR, "Error while decoding payload") from error

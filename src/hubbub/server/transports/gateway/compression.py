@@ -1,9 +1,9 @@
-"""Compressed streams that share their work: a body is compressed once, however many connections it goes to.
+"""Compressed streams that share work: a body is compressed once for all connections that receive it.
 
-A gateway message is a short head with the session's own `s`, and a tail that is the same for everybody (see `packets`). Each
-connection must see one continuous zlib or zstd stream, but nothing obliges the blocks of a stream to refer to earlier
-ones. So the head travels in an uncompressed block of its own, and the tail as blocks that were made without history
-and fit into any stream.
+A gateway message is a short head with the session's own `s`, and a tail that is the same for all sessions (see
+`packets`). Each connection must see one continuous zlib or zstd stream, but the blocks of a stream need not refer to
+earlier blocks. So the head is sent in an uncompressed block of its own, and the tail in blocks that were made without
+history and fit into any stream.
 """
 
 import zlib
@@ -22,72 +22,72 @@ except ImportError:
 
 
 class Compression(IntEnum):
-    """How a connection wants its messages (gateway.md 1.2)."""
+    """The compression that a connection requested (gateway.md 1.2)."""
 
     NONE = 0
     PAYLOAD = 1
-    """Asked for in Identify: every large message is a zlib stream of its own."""
+    """Requested in Identify: every large message is a zlib stream of its own."""
     ZLIB_STREAM = 2
     ZSTD_STREAM = 3
 
 
 SMALL: Final = 160
-"""Tails up to this size are not worth compressing: they stay as they are, inside the stream."""
+"""Size in bytes up to which a tail is put into the stream uncompressed."""
 PAYLOAD_LARGE: Final = 1024
-"""From this size on payload compression is used; smaller messages stay text, as gateway.md 1.2 allows."""
+"""Minimum size in bytes for payload compression; smaller messages stay text, as gateway.md 1.2 allows."""
 
 ZLIB_OPENING: Final = b"\x78\x9c"
 """The first two bytes of a zlib stream (RFC 1950)."""
 _ZLIB_SYNC: Final = b"\x00\x00\x00\xff\xff"
-"""An empty stored block: what Z_SYNC_FLUSH ends with, and what clients look for."""
+"""An empty stored block: the suffix of Z_SYNC_FLUSH, by which clients detect the end of a message."""
 _ZLIB_FINAL: Final = b"\x01\x00\x00\xff\xff"
-_STORED_MOST: Final = 65_535
-_RAW_MOST: Final = 1 << 17
+_STORED_BLOCK_MAX: Final = 65_535
+_RAW_BLOCK_MAX: Final = 1 << 17
 _WINDOW_LOG: Final = 17
 
 ZSTD_OPENING: Final = b"\x28\xb5\x2f\xfd\x00" + bytes(((_WINDOW_LOG - 10) << 3,))
 """A zstd frame header: no content size, no checksum, a window of 128 KiB (RFC 8878, 3.1.1)."""
 
-# zstd sequences may name one of the last three match distances instead of a new one, and blocks made without history
-# believe that these are 1, 4 and 8, as at the start of a frame. Two tiny blocks make that true again: they produce 17
-# spaces by matches at distance 8, then 4, then 1. Spaces between JSON tokens mean nothing.
+# A zstd sequence may refer to one of the last three match distances instead of a new one. Blocks made without history
+# assume that these are 1, 4 and 8, as at the start of a frame. Two tiny blocks restore that state: they produce 17
+# spaces by matches at distance 8, then 4, then 1. Spaces between JSON tokens are insignificant.
 _ZSTD_DISTANCES: Final = bytes.fromhex("44 00 00 41 20 01 54 08 03 00 0b3c 00 00 00 02 54 00 02 00 1c")
 
 
 def _stored(data: bytes) -> bytes:
-    """Bytes as they are, in stored deflate blocks (RFC 1951, 3.2.4)."""
+    """Return the data in stored (uncompressed) deflate blocks (RFC 1951, 3.2.4)."""
     return b"".join(
         stored_header(len(part)) + part
-        for part in (data[i : i + _STORED_MOST] for i in range(0, len(data), _STORED_MOST))
+        for part in (data[i : i + _STORED_BLOCK_MAX] for i in range(0, len(data), _STORED_BLOCK_MAX))
     )
 
 
 def stored_header(length: int) -> bytes:
-    """What precedes so many bytes in a stored deflate block that begins on a byte's edge."""
+    """Return the header of a stored deflate block of this length that starts on a byte boundary."""
     return b"\x00" + length.to_bytes(2, "little") + (length ^ 0xFFFF).to_bytes(2, "little")
 
 
 def raw_header(length: int) -> bytes:
-    """What precedes so many bytes in a raw zstd block (RFC 8878, 3.1.1.2)."""
+    """Return the header of a raw zstd block of this length (RFC 8878, 3.1.1.2)."""
     return (length << 3).to_bytes(3, "little")
 
 
 class Deflater:
-    """Deflates tails for all connections of one gateway."""
+    """Compresses tails for all connections of one gateway."""
 
     def __init__(self) -> None:
         self._deflate = zlib.compressobj(6, zlib.DEFLATED, -zlib.MAX_WBITS)
         self._zstd: Any = None
 
     def zlib_blocks(self, tail: bytes) -> bytes:
-        """A tail as deflate blocks that end on 00 00 ff ff and refer to nothing before them."""
+        """Compress a tail into deflate blocks that end with 00 00 ff ff and do not refer to earlier blocks."""
         if len(tail) <= SMALL:
             return _stored(tail) + _ZLIB_SYNC
-        # A full flush forgets what was seen, so that the next tail starts without history too.
+        # A full flush resets the history, so that the next tail does not refer to this one.
         return self._deflate.compress(tail) + self._deflate.flush(zlib.Z_FULL_FLUSH)
 
     def zstd_blocks(self, tail: bytes) -> bytes:
-        """A tail as zstd blocks that refer to nothing before them."""
+        """Compress a tail into zstd blocks that do not refer to earlier blocks."""
         if len(tail) <= SMALL:
             return raw_header(len(tail)) + tail
         if self._zstd is None:
@@ -106,25 +106,25 @@ class Deflater:
 
 
 def has_zstd() -> bool:
-    """Whether this Python can speak zstd."""
+    """Return whether zstd is available in this Python installation."""
     return zstd is not None
 
 
 def whole(kind: Compression, payload: bytes, *, opening: bool = False) -> bytes:
-    """A frame with a message that is for one connection only; `opening` begins its stream."""
+    """Return a frame with a message for a single connection. `opening` starts the connection's compressed stream."""
     if kind is Compression.ZLIB_STREAM:
         return frame(BINARY, (ZLIB_OPENING if opening else b"") + _stored(payload) + _ZLIB_SYNC)
     if kind is Compression.ZSTD_STREAM:
         blocks = b"".join(
             raw_header(len(part)) + part
-            for part in (payload[i : i + _RAW_MOST] for i in range(0, len(payload), _RAW_MOST))
+            for part in (payload[i : i + _RAW_BLOCK_MAX] for i in range(0, len(payload), _RAW_BLOCK_MAX))
         )
         return frame(BINARY, (ZSTD_OPENING if opening else b"") + blocks)
     return frame(TEXT, payload)
 
 
 class Face:
-    """A shared message as connections of one kind see it: only the digits of `s` are put in for each."""
+    """A shared message for one kind of compression; only the digits of `s` are inserted for each session."""
 
     __slots__ = ("_first", "_head", "_kind", "starts", "tail")
 
@@ -134,10 +134,10 @@ class Face:
         self._head = head
         self.tail = tail
         self.starts: dict[int, bytes] = {}
-        """Number of digits to everything that precedes them."""
+        """Number of digits of `s` to the bytes of the frame that precede them."""
 
     def frame(self, seq: int) -> bytes:
-        """The frame for one session."""
+        """Return the frame for a session with this sequence number."""
         digits = b"%d" % seq
         start = self.starts.get(len(digits)) or self._start(len(digits))
         return start + digits + self.tail
@@ -155,7 +155,7 @@ class Face:
 
 
 class PayloadFace(Face):
-    """A large message as a whole zlib stream."""
+    """A large message for payload compression: each frame is a complete zlib stream."""
 
     __slots__ = ("_plain",)
 
@@ -164,7 +164,7 @@ class PayloadFace(Face):
         self._plain = tail
 
     def frame(self, seq: int) -> bytes:
-        """The frame for one session; the checksum at its end covers the session's own digits."""
+        """Return the frame for a session with this sequence number, which the final checksum covers."""
         head = self._head + b"%d" % seq
         checksum = zlib.adler32(self._plain, zlib.adler32(head))
         stream = ZLIB_OPENING + stored_header(len(head)) + head + self.tail + _ZLIB_FINAL

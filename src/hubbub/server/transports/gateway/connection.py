@@ -1,4 +1,4 @@
-"""One open socket: frames out without waiting, and an orderly end."""
+"""A gateway connection: non-blocking writes, backpressure and close."""
 
 import asyncio
 import logging
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ROOM_BYTES: Final = 256 * 1024
-"""Bulk (start-up, replay, member chunks) goes on once no more than this waits."""
+"""Write buffer size in bytes below which bulk sends (guilds at session start, replay, member chunks) continue."""
 ROOM_S: Final = 0.01
+"""Interval in seconds between checks of the write buffer."""
 
 
 class Late:
-    """A transport whose writes arrive late, in their order."""
+    """A transport that delays writes and keeps their order, for fault injection."""
 
     def __init__(self, transport: Writing, delay_s: float) -> None:
         self._transport = transport
@@ -34,7 +35,7 @@ class Late:
         self._size = 0
 
     def write(self, data: bytes) -> None:
-        """Write, later."""
+        """Queue data to be written after the delay."""
         self._waiting.append(data)
         self._size += len(data)
         asyncio.get_running_loop().call_later(self._delay_s, self._write)
@@ -46,20 +47,20 @@ class Late:
             self._transport.write(data)
 
     def get_write_buffer_size(self) -> int:
-        """What has not left yet."""
+        """Return the number of bytes that are delayed or not sent yet."""
         return self._size + self._transport.get_write_buffer_size()
 
     def is_closing(self) -> bool:
-        """Whether nothing can be written any more."""
+        """Return whether the transport no longer accepts writes."""
         return self._transport.is_closing()
 
     def abort(self) -> None:
-        """Cut the connection at once."""
+        """Close the connection at once and discard unsent data."""
         self._transport.abort()
 
 
 class Connection(OpenSocket):
-    """A socket, how it is compressed, and the session it carries."""
+    """A gateway WebSocket with its compression, limits and session."""
 
     __slots__ = (
         "beat_at",
@@ -87,26 +88,29 @@ class Connection(OpenSocket):
     ) -> None:
         super().__init__(socket, transport)
         self.buffer_most = buffer_most
-        """Bytes that may wait; with more the client is too slow."""
+        """Write buffer limit in bytes; a client that exceeds it is disconnected as too slow."""
         self.compression = compression
         self.version = version
         self.resume_url = resume_url
         self.opened_at = self.beat_at = now
-        """By the event loop's time."""
+        """Times of the last heartbeat and of connecting, in seconds of the event loop's clock."""
         self.frames = frames
         self.session: Session | None = None
         self.user_id: int | None = None
-        """Who identified, or tried to."""
+        """The user of the last authenticated Identify or Resume, or None."""
 
     def deliver(self, packet: Packet, seq: int) -> None:
-        """Write a dispatch."""
+        """Write a dispatch with its sequence number."""
         with GONE:
             self.transport.write(packet.face(self.compression).frame(seq))
 
     def say(self, opcode: GatewayOpcode, data: object = None, *, opening: bool = False) -> None:
-        """Write anything but a dispatch. Libraries index all four keys (gateway.md 1)."""
+        """Write a payload other than a dispatch.
+
+        All four keys are present: client libraries require them (gateway.md 1).
+        """
         if self.closing is None and self.transport.get_write_buffer_size() > self.buffer_most:
-            # Who sends heartbeats and reads no answer is too slow as well.
+            # This also catches a client that sends heartbeats but does not read the acknowledgments.
             self.close(CloseCode.UNKNOWN_ERROR, "Too slow")
         elif self.closing is None:
             payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, wire.encode(data))
@@ -114,7 +118,7 @@ class Connection(OpenSocket):
                 self.transport.write(whole(self.compression, payload, opening=opening))
 
     async def room(self) -> bool:
-        """Wait until little is waiting for the client; False when the connection has gone meanwhile."""
+        """Wait until the write buffer is at most `ROOM_BYTES`; return False if the connection closed meanwhile."""
         while self.closing is None and not self.transport.is_closing():
             if self.transport.get_write_buffer_size() <= ROOM_BYTES:
                 return True
@@ -122,6 +126,6 @@ class Connection(OpenSocket):
         return False
 
     def delay(self, delay_ms: int) -> None:
-        """Send everything so much later from now on."""
+        """Delay all further writes by this many milliseconds."""
         if not isinstance(self.transport, Late):
             self.transport = Late(self.transport, delay_ms / 1000)

@@ -1,4 +1,4 @@
-"""The gateway's door: sockets come in, are greeted, and become sessions."""
+"""The gateway server: accepts WebSockets, handles Identify, Resume and heartbeats, and closes idle connections."""
 
 import asyncio
 import logging
@@ -46,12 +46,12 @@ COMPRESSIONS: Final = {
     "zstd-stream": Compression.ZSTD_STREAM,
 }
 UNREAD_MOST: Final = 1024 * 1024
-"""A frame above this is not even read."""
+"""Size in bytes above which a frame is not read and the connection is closed."""
 SWEEP_S: Final = 2.0
 
 
 class Envelope(msgspec.Struct):
-    """A client's frame; other keys are ignored."""
+    """A payload from a client; keys other than `op` and `d` are ignored."""
 
     op: int
     d: msgspec.Raw = msgspec.Raw(b"null")
@@ -83,7 +83,7 @@ class Gateway:
         self._faults = faults if faults is not None else Faults()
         self._metrics = metrics
         self._authenticate = authenticate
-        """Takes a bare token."""
+        """Finds the actor of a token without prefix."""
         self._world = World(
             db=db,
             clock=clock,
@@ -99,31 +99,34 @@ class Gateway:
         self.starts = SessionStarts(config, clock, self._rate_limits)
         self._commands = Commands(self._world, self.sessions, metrics, self._rate_limits)
         self._connections: set[Connection] = set()
-        self._left = asyncio.Event()
+        self._disconnected = asyncio.Event()
         self._draining = False
         self._sweeper: asyncio.Task[None] | None = None
         metrics.watch(metrics.gateway_connections, lambda: len(self._connections))
 
     async def start(self) -> None:
-        """Begin to listen to the bus; before the first connection."""
+        """Subscribe to the bus. Must be called before the first connection."""
         self.sessions.start()
         self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
 
     async def drain(self) -> None:
-        """Ask every client to go elsewhere, and show the door to those who stay; new ones are sent on at once."""
+        """Ask every client to reconnect elsewhere and close the remaining connections after `drain_ms`.
+
+        New connections are asked to reconnect at once.
+        """
         self._draining = True
         for connection in list(self._connections):
             connection.say(GatewayOpcode.RECONNECT)
         try:
             async with asyncio.timeout(self._config.gateway.drain_ms / 1000):
                 while self._connections:
-                    self._left.clear()
-                    await self._left.wait()
+                    self._disconnected.clear()
+                    await self._disconnected.wait()
         except TimeoutError:
             await self._close_all()
 
     async def close(self) -> None:
-        """End every connection and session."""
+        """Close every connection and end every session."""
         self._draining = True
         if self._sweeper is not None:
             self._sweeper.cancel()
@@ -138,7 +141,7 @@ class Gateway:
         await asyncio.gather(*(c.closing for c in connections if c.closing is not None), return_exceptions=True)
 
     async def handle(self, request: web.Request) -> web.WebSocketResponse:
-        """One socket, from its first frame to its last."""
+        """Handle a WebSocket request until the connection ends."""
         socket, transport = await sockets.accept(request, UNREAD_MOST)
         if transport is None:
             return socket
@@ -146,11 +149,11 @@ class Gateway:
         self._connections.add(connection)
         code: int | None = None
         try:
-            self._greet(connection, request)
+            self._send_hello(connection, request)
             while connection.closing is None:
                 message = await socket.receive()
                 if message.type is WSMsgType.TEXT or message.type is WSMsgType.BINARY:
-                    await self._take(connection, message.data)
+                    await self._handle_frame(connection, message.data)
                 else:
                     if message.type is WSMsgType.CLOSE:
                         code = message.data
@@ -158,11 +161,11 @@ class Gateway:
         except Closing as closing:
             connection.close(closing.code, closing.reason)
         except Exception:
-            log.exception("a gateway connection failed")
+            log.exception("unexpected error on a gateway connection")
             connection.close(CloseCode.UNKNOWN_ERROR, "Unknown error")
         finally:
             self._connections.discard(connection)
-            self._left.set()
+            self._disconnected.set()
             self.sessions.detach(connection, code)
         if connection.closing is not None:
             self._metrics.gateway_closes(str(connection.code)).inc()
@@ -172,7 +175,7 @@ class Gateway:
             await connection.closing
         return socket
 
-    # Coming in
+    # Connecting
 
     def _connection(
         self, request: web.Request, socket: web.WebSocketResponse, transport: asyncio.WriteTransport
@@ -183,13 +186,13 @@ class Gateway:
             transport,
             compression=COMPRESSIONS.get(request.query.get("compress", ""), Compression.NONE),
             version=int(version) if version in VERSIONS else 0,
-            resume_url=self._url(request),
+            resume_url=self._resume_url(request),
             now=asyncio.get_running_loop().time(),
             frames=Window(self._config.gateway.commands, COMMANDS_SECONDS),
             buffer_most=self._config.gateway.outgoing_buffer_bytes,
         )
 
-    def _greet(self, connection: Connection, request: web.Request) -> None:
+    def _send_hello(self, connection: Connection, request: web.Request) -> None:
         if not connection.version:
             raise Closing(CloseCode.INVALID_API_VERSION, "Invalid API version")
         encoding, compress = request.query.get("encoding", "json"), request.query.get("compress", "")
@@ -203,8 +206,8 @@ class Gateway:
         interval = self._config.gateway.heartbeat_interval_ms
         connection.say(GatewayOpcode.HELLO, Hello(heartbeat_interval=interval), opening=True)
 
-    def _url(self, request: web.Request) -> str:
-        """Where to resume: this same node, where the operator names it; else the platform, or what the client found."""
+    def _resume_url(self, request: web.Request) -> str:
+        """Return the resume URL: the configured one of this node, else the public URL, else the URL of the request."""
         if self._config.gateway.resume_url is not None:
             return self._config.gateway.resume_url
         public = self._config.public_url
@@ -212,9 +215,9 @@ class Gateway:
             return "ws" + public.removeprefix("http").rstrip("/") + "/gateway"
         return f"{'wss' if request.secure else 'ws'}://{request.host}/gateway"
 
-    # What clients say
+    # Client frames
 
-    async def _take(self, connection: Connection, message: str | bytes) -> None:
+    async def _handle_frame(self, connection: Connection, message: str | bytes) -> None:
         data = message.encode() if isinstance(message, str) else message
         if len(data) > self._config.gateway.max_frame_bytes:
             raise Closing(CloseCode.DECODE_ERROR, "Payload too large")
@@ -226,27 +229,27 @@ class Gateway:
         envelope = _decode(data, Envelope)
         opcode, session = envelope.op, connection.session
         if opcode == GatewayOpcode.HEARTBEAT:
-            self._beat(connection, _decode(envelope.d, int | None), now)
+            self._heartbeat(connection, _decode(envelope.d, int | None), now)
         elif opcode == GatewayOpcode.IDENTIFY:
-            self._once(connection)
+            self._require_unidentified(connection)
             await self._identify(connection, _decode(envelope.d, Identify))
         elif opcode == GatewayOpcode.RESUME:
-            self._once(connection)
+            self._require_unidentified(connection)
             await self._resume(connection, _decode(envelope.d, Resume))
         elif session is None:
             raise Closing(CloseCode.NOT_AUTHENTICATED, "Not authenticated")
         elif opcode == GatewayOpcode.QOS_HEARTBEAT and not session.actor.is_bot:
-            self._beat(connection, _decode(envelope.d, dict[str, Any]).get("seq"), now)
+            self._heartbeat(connection, _decode(envelope.d, dict[str, Any]).get("seq"), now)
         else:
             await self._commands.obey(connection, session, opcode, envelope.d, now)
 
-    def _beat(self, connection: Connection, seq: object, now: float) -> None:
+    def _heartbeat(self, connection: Connection, seq: object, now: float) -> None:
         connection.beat_at = now
         if connection.session is not None and isinstance(seq, int):
             connection.session.acknowledged = max(connection.session.acknowledged, seq)
         connection.say(GatewayOpcode.HEARTBEAT_ACK)
 
-    def _once(self, connection: Connection) -> None:
+    def _require_unidentified(self, connection: Connection) -> None:
         if connection.session is not None:
             raise Closing(CloseCode.ALREADY_AUTHENTICATED, "Already authenticated")
 
@@ -268,13 +271,13 @@ class Gateway:
         except Closing as closing:
             self._metrics.gateway_identifies(str(int(closing.code))).inc()
             raise
-        if self._faults.gateway and self._fails(connection, actor, None):
+        if self._faults.gateway and self._apply_pending_fault(connection, actor, None):
             return
         now = asyncio.get_running_loop().time()
         if actor.is_bot and not self.starts.take(int(actor.user_id), asked.shard[0], now, guilds):
             # The connection stays usable (gateway.md 4.1).
             self._metrics.gateway_identifies("limited").inc()
-            log.info("a bot started too many sessions", extra={"user_id": int(actor.user_id)})
+            log.info("bot exceeded its session start limit", extra={"user_id": int(actor.user_id)})
             connection.say(GatewayOpcode.INVALID_SESSION, False)
             return
         if connection.compression is Compression.NONE and identify.compress not in (False, None, 0, "", "false"):
@@ -291,35 +294,35 @@ class Gateway:
             self._metrics.gateway_resumes("unknown").inc()
             connection.say(GatewayOpcode.INVALID_SESSION, False)
             return
-        if self._faults.gateway and self._fails(connection, actor, session.id):
+        if self._faults.gateway and self._apply_pending_fault(connection, actor, session.id):
             return
         resumed = await self.sessions.resume(connection, session, resume.seq or 0)
         self._metrics.gateway_resumes("ok" if resumed else "overrun").inc()
 
-    # What goes wrong on demand
+    # Fault injection
 
     def inflict(self, fault: GatewayFault) -> int:
-        """Let it go wrong for the sessions that are meant; answers how many those are."""
-        hit = [session for session in self.sessions if fault.matches(session.user_id, session.id)]
-        for session in hit:
+        """Apply a fault to the matching sessions; return their number."""
+        matching = [session for session in self.sessions if fault.matches(session.user_id, session.id)]
+        for session in matching:
             connection = session.connection
             if fault.effect == "invalid_session" and not fault.resumable:
                 self.sessions.invalidate(session)
             elif connection is not None:
-                self._harm(connection, fault)
-        return len(hit)
+                self._apply_fault(connection, fault)
+        return len(matching)
 
-    def _fails(self, connection: Connection, actor: Actor, session_id: str | None) -> bool:
-        """Whether an Identify or Resume goes wrong now."""
+    def _apply_pending_fault(self, connection: Connection, actor: Actor, session_id: str | None) -> bool:
+        """Apply a pending fault to an Identify or Resume; return whether it must not continue."""
         fault = self._faults.take_gateway(int(actor.user_id), session_id)
         if fault is None:
             return False
-        self._harm(connection, fault)
+        self._apply_fault(connection, fault)
         return fault.effect != "delay"
 
-    def _harm(self, connection: Connection, fault: GatewayFault) -> None:
+    def _apply_fault(self, connection: Connection, fault: GatewayFault) -> None:
         if fault.effect == "close":
-            connection.close(fault.code, "Asked for by the control API")
+            connection.close(fault.code, "Requested by the control API")
         elif fault.effect == "drop":
             connection.cut()
         elif fault.effect == "delay":
@@ -327,10 +330,10 @@ class Gateway:
         else:
             connection.say(GatewayOpcode.INVALID_SESSION, fault.resumable)
 
-    # Time
+    # Timeouts
 
     async def _sweep(self) -> None:
-        """Close connections that fell silent or never identified, and let sessions tidy up."""
+        """Close connections without heartbeats or without Identify, and discard expired session state, periodically."""
         loop = asyncio.get_running_loop()
         settings = self._config.gateway
         silence = settings.heartbeat_interval_ms / 1000 * settings.heartbeat_grace
@@ -346,7 +349,7 @@ class Gateway:
                         connection.close(CloseCode.SESSION_TIMED_OUT, "Session timed out")
                 self.sessions.tidy(now)
             except Exception:
-                log.exception("the gateway's sweep failed")
+                log.exception("the periodic gateway cleanup failed")
 
 
 def _decode(data: bytes | msgspec.Raw, kind: Any) -> Any:

@@ -1,14 +1,15 @@
-"""WebSocket frames as the server writes them: unmasked, unfragmented, built by hand so that one write sends one."""
+"""Unmasked, unfragmented WebSocket frames, built by hand so that each frame is a single write."""
 
 from typing import Final
 
 TEXT: Final = 0x81
+"""First byte of a text frame: FIN and the opcode (RFC 6455, 5.2)."""
 BINARY: Final = 0x82
-"""First byte of a frame: FIN and the opcode (RFC 6455, 5.2)."""
+"""First byte of a binary frame: FIN and the opcode (RFC 6455, 5.2)."""
 
 
 def header(first: int, length: int) -> bytes:
-    """What precedes a payload of this length."""
+    """Return the frame header for a payload of this length."""
     if length < 126:
         return bytes((first, length))
     if length < 65_536:
@@ -17,5 +18,5 @@ def header(first: int, length: int) -> bytes:
 
 
 def frame(first: int, payload: bytes) -> bytes:
-    """A whole frame."""
+    """Return a complete frame."""
     return header(first, len(payload)) + payload

@@ -1,8 +1,8 @@
-"""One guild on this node: the sessions in it, what each may hear, and events fanned out to them in order.
+"""One guild on this node: its sessions, their permissions, and ordered delivery of events to them.
 
-Most events need nothing but a look at a remembered list of recipients. An event that changes who may see what
-(`Dispatch.refresh`) makes the hub pause: later events queue, the guild is read again, the event itself goes out, then what
-sessions gained and lost by it, then the queue.
+Most events only need a cached list of recipients. An event that changes visibility (`Dispatch.refresh`) pauses the hub:
+later events are queued, the guild is re-read, the event is sent, then the channels that sessions gained and lost by it,
+then the queued events.
 """
 
 import asyncio
@@ -29,15 +29,16 @@ T = TypeVar("T")
 
 CHANNEL_EVENTS: Final = frozenset({"CHANNEL_CREATE", "CHANNEL_UPDATE", "CHANNEL_DELETE"})
 WHOLE: Final = frozenset({"guild", "channels"})
-"""Kinds of `Dispatch.refresh` for which the whole guild is read again."""
+"""Values of `Dispatch.refresh` for which the whole guild is re-read."""
 FRESH_S: Final = 30.0
-"""How long after a session entered an event from before may still be on its way."""
+"""Time in seconds after a session joined the hub during which events from before its GUILD_CREATE may still arrive."""
 RETRY_S: Final = 0.5
+"""Delay in seconds before a failed read is retried."""
 ARRIVALS_MOST: Final = 50
-"""Sessions that are let in by one read."""
+"""Number of sessions that are admitted by one read."""
 QUEUE_MOST: Final = 20_000
-"""Events that may wait for a read, or for a session to come in; more would mean that the store or the client is away, and
-memory is not endless."""
+"""Number of events that may wait for a read or for a session to be admitted. More means that the store or the client is
+not responding; the limit bounds memory use."""
 
 
 class Hub:
@@ -58,57 +59,57 @@ class Hub:
         self._packet = packet
         self._on_empty = on_empty
         self._on_hole = on_hole
-        """Called with sessions that missed something."""
+        """Called with sessions that missed events."""
         self._members: dict[int, SeatedMember] = {}
         self._standings: Standings | None = None
         self._timeout_end = 0
-        self._lists: dict[tuple[int | None, int, int], tuple[list[Session], list[Session]]] = {}
-        """(channel, permission, intents) to those who hear everything, and those who do not see message content."""
+        self._recipient_lists: dict[tuple[int | None, int, int], tuple[list[Session], list[Session]]] = {}
+        """(channel, permission, intents) to the recipients with message content and those without it."""
         self._arriving: list[Seat] = []
-        self._loading: asyncio.Task[None] | None = None
+        self._load_task: asyncio.Task[None] | None = None
         self._fresh: dict[Session, Seat] = {}
-        """Sessions whose GUILD_CREATE may have in it what an event on its way tells."""
+        """Recently admitted sessions, whose GUILD_CREATE may already contain an event that arrives later."""
         self._fresh_end = 0
-        """From this stamp on no GUILD_CREATE of theirs has it."""
+        """Stamp from which on no event is contained in a GUILD_CREATE of these sessions."""
         self._queue: deque[Dispatch | Seat] = deque()
-        self._working: asyncio.Task[None] | None = None
-        self._before: dict[int, tuple[bytes, frozenset[int], float]] = {}
-        """Channels that changed or went, until their event comes: how they looked obfuscated, who saw them, and since when."""
+        self._queue_task: asyncio.Task[None] | None = None
+        self._changed_channels: dict[int, tuple[bytes, frozenset[int], float]] = {}
+        """Changed or deleted channels until their event arrives: obfuscated payload, viewer ids, and loop time."""
         self._unannounced: set[int] = set()
-        """Channels that are new in the state, until their CHANNEL_CREATE comes."""
+        """Ids of channels that are new in the state, until their CHANNEL_CREATE arrives."""
 
-    # Coming and going
+    # Admission
 
     def expect(self, seat: Seat) -> None:
-        """Keep events for a session that is about to come in."""
+        """Start to buffer events for a session that will be admitted."""
         self._arriving.append(seat)
 
     def admit(self, seat: Seat) -> "asyncio.Future[None]":
-        """Let an expected session in: GUILD_CREATE and all events after it; done when that is sent."""
+        """Admit an expected session; the future is done when GUILD_CREATE and the buffered events are sent."""
         seat.admitted = True
-        if self._loading is None:
-            self._loading = asyncio.get_running_loop().create_task(self._load())
+        if self._load_task is None:
+            self._load_task = asyncio.get_running_loop().create_task(self._load())
         return seat.opened
 
     async def _load(self) -> None:
-        """Read what arriving sessions need, many at once, and queue their entry."""
+        """Read the data of arriving sessions in batches and queue their admission."""
         try:
             while waiting := [seat for seat in self._arriving if seat.admitted and not seat.read][:ARRIVALS_MOST]:
                 sessions = [(seat.session, seat.joins) for seat in waiting]
-                arrivals = await self._insist(partial(self._world.arrivals, self.guild_id, sessions))
+                arrivals = await self._read_with_retry(partial(self._world.arrivals, self.guild_id, sessions))
                 for seat, arrival in zip(waiting, arrivals, strict=True):
                     seat.arrival, seat.read = arrival, True
                     if arrival is None:
-                        # Not a member any more; a GUILD_DELETE for the user says so.
+                        # No longer a member; the user also receives a GUILD_DELETE.
                         self.leave(seat)
                     else:
                         self._queue.append(seat)
-                self._work()
+                self._start_queue_task()
         finally:
-            self._loading = None
+            self._load_task = None
 
     def leave(self, seat: Seat) -> None:
-        """The session ended or its user left the guild."""
+        """Remove a session that ended or whose user left the guild."""
         if seat.gone:
             return
         seat.gone = True
@@ -120,7 +121,7 @@ class Hub:
         if self.seats.get(session) is seat:
             del self.seats[session]
             self._fresh.pop(session, None)
-            self._lists.clear()
+            self._recipient_lists.clear()
             member = self._members[session.user_id]
             member.seats.remove(seat)
             if not member.seats:
@@ -129,24 +130,26 @@ class Hub:
             self._on_empty(self)
 
     def under_way(self) -> list[asyncio.Task[None]]:
-        """What has to end before everything heard so far is sent."""
-        return [task for task in (self._loading, self._working) if task is not None]
+        """Return the tasks that must finish before all received events are sent."""
+        return [task for task in (self._load_task, self._queue_task) if task is not None]
 
     def close(self) -> None:
-        """Stop working."""
+        """Cancel the hub's tasks."""
         for task in self.under_way():
             task.cancel()
 
     def tidy(self, now: float) -> None:
-        """Forget what only mattered for a while."""
+        """Discard expired state of admissions and changed channels."""
         for session, seat in list(self._fresh.items()):
             if now - seat.opened_at >= FRESH_S:
                 del self._fresh[session]
                 seat.snapshot = None
-        if self._before:
-            self._before = {channel: was for channel, was in self._before.items() if now - was[2] < FRESH_S}
+        if self._changed_channels:
+            self._changed_channels = {
+                channel: was for channel, was in self._changed_channels.items() if now - was[2] < FRESH_S
+            }
 
-    async def _open(self, seat: Seat) -> None:
+    async def _admit_read(self, seat: Seat) -> None:
         if seat.gone or seat.arrival is None:
             return
         self._arriving.remove(seat)
@@ -164,7 +167,7 @@ class Hub:
         seat.opened_at = asyncio.get_running_loop().time()
         self.seats[session] = self._fresh[session] = seat
         self._fresh_end = max(self._fresh_end, arrival.snapshot.end)
-        self._stand(member)
+        self._update_standings(member)
         if arrival.body is not None:
             session.send(self._packet("GUILD_CREATE", arrival.body))
         backlog, seat.backlog = seat.backlog or [], None
@@ -174,54 +177,56 @@ class Hub:
         if not seat.opened.done():
             seat.opened.set_result(None)
 
-    # Events in order
+    # Ordered processing
 
     def hear(self, dispatch: Dispatch) -> None:
-        """An event of the guild, from the bus."""
-        if self._working is not None:
+        """Handle an event of the guild from the bus."""
+        if self._queue_task is not None:
             self._queue.append(dispatch)
             if len(self._queue) > QUEUE_MOST:
-                log.error("a guild's events waited too long", extra={"guild_id": self.guild_id})
-                self._give_up()
-        elif self._stale(dispatch):
+                log.error(
+                    "event queue of a guild overflowed; its sessions are invalidated", extra={"guild_id": self.guild_id}
+                )
+                self._invalidate_all()
+        elif self._needs_refresh(dispatch):
             self._queue.append(dispatch)
-            self._work()
+            self._start_queue_task()
         else:
             try:
                 self._deliver(dispatch, None)
             except Exception:
-                log.exception("a guild's event failed", extra={"guild_id": self.guild_id})
-                self._give_up()
+                log.exception("failed to deliver a guild event", extra={"guild_id": self.guild_id})
+                self._invalidate_all()
 
-    def _work(self) -> None:
-        if self._working is None and self._queue:
-            self._working = asyncio.get_running_loop().create_task(self._drain())
+    def _start_queue_task(self) -> None:
+        if self._queue_task is None and self._queue:
+            self._queue_task = asyncio.get_running_loop().create_task(self._process_queue())
 
-    async def _drain(self) -> None:
+    async def _process_queue(self) -> None:
         try:
             while self._queue:
                 item = self._queue.popleft()
                 try:
                     if isinstance(item, Seat):
-                        await self._open(item)
+                        await self._admit_read(item)
                     else:
                         await self._process(item, None)
                 except Exception:
-                    log.exception("a guild's event failed", extra={"guild_id": self.guild_id})
-                    self._give_up(item if isinstance(item, Seat) else None)
+                    log.exception("failed to deliver a guild event", extra={"guild_id": self.guild_id})
+                    self._invalidate_all(item if isinstance(item, Seat) else None)
         finally:
-            self._working = None
+            self._queue_task = None
 
-    def _give_up(self, opening: Seat | None = None) -> None:
-        """Who heard what cannot be said any more: a stream with a hole is worse than a new one (decisions/0004)."""
+    def _invalidate_all(self, opening: Seat | None = None) -> None:
+        """Invalidate all sessions after a failure: a new session is better than lost events (decisions/0004)."""
         self._queue.clear()
         seats = [*self.seats.values(), *self._arriving]
         if opening is not None and opening not in seats:
             seats.append(opening)
         self._on_hole([seat.session for seat in seats])
 
-    def _stale(self, dispatch: Dispatch) -> bool:
-        """Whether something must be read again before this event is delivered."""
+    def _needs_refresh(self, dispatch: Dispatch) -> bool:
+        """Return whether the guild or a member must be re-read before this event is delivered."""
         if not dispatch.refresh or self.state is None:
             return False
         if dispatch.refresh in WHOLE:
@@ -232,35 +237,38 @@ class Hub:
         return False
 
     async def _process(self, dispatch: Dispatch, only: Seat | None) -> None:
-        """Deliver an event (to one session, if it is still catching up), reading first and announcing after as needed."""
-        stale = self._stale(dispatch)
+        """Deliver an event, re-reading before and announcing visibility changes after it as needed.
+
+        `only` limits delivery to one session that is still processing its backlog.
+        """
+        stale = self._needs_refresh(dispatch)
         if stale:
-            await self._renew(dispatch)
+            await self._refresh(dispatch)
         self._deliver(dispatch, only)
         if stale:
-            await self._announce(dispatch, list(self.seats.values()))
+            await self._announce_visibility(dispatch, list(self.seats.values()))
         elif only is not None and dispatch.refresh:
-            await self._announce(dispatch, [only])
+            await self._announce_visibility(dispatch, [only])
 
-    async def _renew(self, dispatch: Dispatch) -> None:
+    async def _refresh(self, dispatch: Dispatch) -> None:
         whole = dispatch.refresh in WHOLE
         waiting = [dispatch, *(item for item in self._queue if isinstance(item, Dispatch))]
         users = {d.subject_id for d in waiting if d.refresh == "member" and d.subject_id in self._members}
-        renewal = await self._insist(lambda: self._world.renew(self.guild_id, whole=whole, users=users))
+        renewal = await self._read_with_retry(lambda: self._world.renew(self.guild_id, whole=whole, users=users))
         if renewal.state is not None:
             self._adopt(renewal.state)
         for user in users:
             if (member := self._members.get(user)) is not None:
                 member.state, member.snapshot = renewal.members.get(user), renewal.snapshot
-        self._stand()
+        self._update_standings()
 
-    async def _insist(self, read: Callable[[], Awaitable[T]]) -> T:
-        """Read until it works: delivering by stale permissions would show what must not be seen."""
+    async def _read_with_retry(self, read: Callable[[], Awaitable[T]]) -> T:
+        """Retry a read until it succeeds: delivery with outdated permissions would reveal hidden channels."""
         while True:
             try:
                 return await read()
             except Exception:
-                log.exception("a guild could not be read", extra={"guild_id": self.guild_id})
+                log.exception("failed to read a guild; retrying", extra={"guild_id": self.guild_id})
                 await asyncio.sleep(RETRY_S)
 
     def _adopt(self, state: GuildState) -> None:
@@ -273,13 +281,13 @@ class Hub:
             now = state.channels.get(channel_id)
             if now is None:
                 viewers = frozenset(s.session.user_id for s in self.seats.values() if channel_id in s.visible)
-                self._before.setdefault(channel_id, (channel.hidden, viewers, at))
+                self._changed_channels.setdefault(channel_id, (channel.hidden, viewers, at))
             elif now.hidden != channel.hidden:
-                self._before.setdefault(channel_id, (channel.hidden, frozenset(), at))
+                self._changed_channels.setdefault(channel_id, (channel.hidden, frozenset(), at))
         self._unannounced = (self._unannounced | (state.channels.keys() - old.channels.keys())) & state.channels.keys()
 
-    def _stand(self, *members: SeatedMember) -> None:
-        """Work out the standing of these members anew, or of all."""
+    def _update_standings(self, *members: SeatedMember) -> None:
+        """Recompute the standing of these members, or of all members if none are given."""
         assert self._standings is not None
         now = self._world.clock.now_ms()
         ends = {self._timeout_end} if members else set()
@@ -289,11 +297,11 @@ class Hub:
                 seat.standing = standing
             if member.state is not None and member.state.timed_out_until_ms > now:
                 ends.add(member.state.timed_out_until_ms)
-        # Then standings change by themselves.
+        # When the earliest timeout ends, standings change without an event.
         self._timeout_end = min(ends - {0}, default=0)
-        self._lists.clear()
+        self._recipient_lists.clear()
 
-    # Who hears what
+    # Delivery
 
     def _deliver(self, dispatch: Dispatch, only: Seat | None) -> None:
         if self._world.trace.on:
@@ -310,16 +318,16 @@ class Hub:
 
     def _fan_out(self, dispatch: Dispatch, only: Seat | None) -> None:
         if only is None and self._arriving:
-            self._put_by(dispatch)
+            self._buffer_for_arriving(dispatch)
         if not self.seats:
             return
         if self._timeout_end and self._world.clock.now_ms() >= self._timeout_end:
-            self._stand()
+            self._update_standings()
         if dispatch.event in CHANNEL_EVENTS:
             self._deliver_channel(dispatch, only)
             return
         audience = dispatch.audience
-        seeing, stripped = self._recipients(audience.channel_id, audience.permission, dispatch.intents)
+        full, redacted = self._recipients(audience.channel_id, audience.permission, dispatch.intents)
         if (
             (self._fresh and 0 < dispatch.stamp < self._fresh_end)
             or only is not None
@@ -329,44 +337,44 @@ class Hub:
             or audience.blind_to is not None
             or audience.always is not None
         ):
-            seeing, stripped = self._narrow(seeing, dispatch, only), self._narrow(stripped, dispatch, only)
+            full, redacted = self._narrow(full, dispatch, only), self._narrow(redacted, dispatch, only)
             if audience.always is not None:
-                seeing += self._always(dispatch, only, {*seeing, *stripped})
-        if not seeing and not stripped:
+                full += self._always(dispatch, only, {*full, *redacted})
+        if not full and not redacted:
             return
         packet = self._packet(dispatch.event, dispatch.body)
-        send_all(seeing, packet)
-        if stripped:
+        send_all(full, packet)
+        if redacted:
             if dispatch.redacted is None:
-                send_all(stripped, packet)
+                send_all(redacted, packet)
             else:
                 exempt = dispatch.unredacted_for
-                send_all([session for session in stripped if session.user_id in exempt], packet)
-                rest = [session for session in stripped if session.user_id not in exempt]
+                send_all([session for session in redacted if session.user_id in exempt], packet)
+                rest = [session for session in redacted if session.user_id not in exempt]
                 for users, body in dispatch.partly:
-                    if told := [session for session in rest if session.user_id in users]:
-                        send_all(told, self._packet(dispatch.event, body))
+                    if partial_recipients := [session for session in rest if session.user_id in users]:
+                        send_all(partial_recipients, self._packet(dispatch.event, body))
                         rest = [session for session in rest if session.user_id not in users]
                 send_all(rest, self._packet(dispatch.event, dispatch.redacted))
 
-    def _put_by(self, dispatch: Dispatch) -> None:
-        """Keep an event for those who come in; who takes too long, since it reads nothing of what it was sent, begins anew."""
-        late = []
+    def _buffer_for_arriving(self, dispatch: Dispatch) -> None:
+        """Buffer an event for sessions that are not admitted yet; invalidate a session whose buffer overflows."""
+        overflowed = []
         for seat in self._arriving:
             if seat.backlog is not None:
                 seat.backlog.append(dispatch)
                 if len(seat.backlog) > QUEUE_MOST:
-                    late.append(seat.session)
-        if late:
-            self._on_hole(late)
+                    overflowed.append(seat.session)
+        if overflowed:
+            self._on_hole(overflowed)
 
     def _recipients(self, channel_id: int | None, permission: int, intents: int) -> tuple[list[Session], list[Session]]:
         key = (channel_id, permission, intents)
-        found = self._lists.get(key)
+        found = self._recipient_lists.get(key)
         if found is None:
-            found = self._lists[key] = ([], [])
+            found = self._recipient_lists[key] = ([], [])
             for session, seat in self.seats.items():
-                if (not intents or session.intents & intents) and _allowed(seat.standing, channel_id, permission):
+                if (not intents or session.intents & intents) and _may_receive(seat.standing, channel_id, permission):
                     found[0 if session.sees_content else 1].append(session)
         return found
 
@@ -395,30 +403,32 @@ class Hub:
             chosen.append(session)
         return chosen
 
-    def _always(self, dispatch: Dispatch, only: Seat | None, heard: set[Session]) -> list[Session]:
+    def _always(self, dispatch: Dispatch, only: Seat | None, recipients: set[Session]) -> list[Session]:
+        """Return the sessions of `audience.always` that are not among the recipients yet."""
         member = self._members.get(dispatch.audience.always or 0)
         if member is None or member.state is None:
             return []
         return [
             seat.session
             for seat in member.seats
-            if seat.session not in heard and (only is None or seat is only) and seat.missed(dispatch)
+            if seat.session not in recipients and (only is None or seat is only) and seat.missed(dispatch)
         ]
 
-    # Channels and who sees them (gateway.md 9)
+    # Channel visibility (gateway.md 9)
 
     def _deliver_channel(self, dispatch: Dispatch, only: Seat | None) -> None:
-        """CHANNEL_CREATE, UPDATE and DELETE go to all; who may not see the channel gets it obfuscated, where that is on."""
+        """Send CHANNEL_CREATE, UPDATE or DELETE to all sessions, obfuscated to those that cannot view the channel."""
         assert self.state is not None
         channel_id = dispatch.subject_id or dispatch.audience.channel_id or 0
         channel = self.state.channels.get(channel_id)
-        hidden_before, viewers, _ = self._before.get(channel_id, (None, frozenset[int](), 0.0))
-        full = self._packet(dispatch.event, dispatch.body)
+        hidden_before, viewers, _ = self._changed_channels.get(channel_id, (None, frozenset[int](), 0.0))
+        full_packet = self._packet(dispatch.event, dispatch.body)
         hidden = channel.hidden if channel is not None else hidden_before
-        thin = None if hidden is None else self._packet(dispatch.event, hidden)
-        # A hidden channel's edit is told only if something visible changed; to who is catching up, in any case.
+        hidden_packet = None if hidden is None else self._packet(dispatch.event, hidden)
+        # An update of a hidden channel is sent only if its obfuscated form changed, or to a session processing its
+        # backlog.
         edited = hidden_before is not None and hidden_before != hidden
-        told = only is not None or edited or dispatch.event != "CHANNEL_UPDATE"
+        send_hidden = only is not None or edited or dispatch.event != "CHANNEL_UPDATE"
         seeing: list[Session] = []
         others: list[Session] = []
         for seat in list(self.seats.values()) if only is None else [only]:
@@ -428,23 +438,23 @@ class Hub:
             sees = channel_id in seat.standing.visible if channel is not None else session.user_id in viewers
             if sees or not self._world.obfuscates(session):
                 seeing.append(session)
-            elif told or channel_id in seat.visible:
+            elif send_hidden or channel_id in seat.visible:
                 others.append(session)
-        send_all(seeing, full)
-        if thin is not None:
-            send_all(others, thin)
+        send_all(seeing, full_packet)
+        if hidden_packet is not None:
+            send_all(others, hidden_packet)
         if only is None:
             self._unannounced.discard(channel_id)
             if channel is not None:
-                self._before.pop(channel_id, None)
+                self._changed_channels.pop(channel_id, None)
 
-    async def _announce(self, cause: Dispatch, seats: list[Seat]) -> None:
-        """Tell sessions which channels they now see, or no longer do, after the event that caused it."""
+    async def _announce_visibility(self, cause: Dispatch, seats: list[Seat]) -> None:
+        """Inform sessions of channels that the event `cause` made visible or hidden to them."""
         state = self.state
         assert state is not None
         caused = cause.subject_id if cause.event in CHANNEL_EVENTS else 0
         created = {caused} if cause.event == "CHANNEL_CREATE" else set()
-        made: dict[bytes, Packet] = {}
+        packets_by_body: dict[bytes, Packet] = {}
         gains: list[Gain] = []
         for seat in seats:
             session, standing = seat.session, seat.standing
@@ -461,9 +471,10 @@ class Hub:
                 for body in [state.channels[c].full for c in gained if c != caused] + [
                     state.channels[c].hidden for c in lost if c != caused
                 ]:
-                    packet = made.get(body) or made.setdefault(body, self._packet("CHANNEL_UPDATE", body))
+                    if (packet := packets_by_body.get(body)) is None:
+                        packet = packets_by_body[body] = self._packet("CHANNEL_UPDATE", body)
                     session.send(packet)
-            # Who now moderates a channel sees private threads in it that they did not.
+            # A member who gained MANAGE_THREADS in a channel now sees all of its private threads.
             threaded = {channel for channel in gained if state.channels[channel].type in THREADED}
             threaded |= seat.moderated - moderated - new
             voiced = [channel for channel in gained if state.channels[channel].type in VOICED]
@@ -471,13 +482,13 @@ class Hub:
             if (threaded or voiced) and member is not None:
                 gains.append(Gain(session, member, standing, sorted(threaded), voiced))
         if gains:
-            told = await self._insist(lambda: self._world.gained(state, gains))
-            for gain, packets in zip(gains, told, strict=True):
+            events = await self._read_with_retry(lambda: self._world.gained(state, gains))
+            for gain, packets in zip(gains, events, strict=True):
                 for event, body in packets:
                     gain.session.send(self._packet(event, body))
 
 
-def _allowed(standing: Standing | None, channel_id: int | None, permission: int) -> bool:
+def _may_receive(standing: Standing | None, channel_id: int | None, permission: int) -> bool:
     if standing is None:
         return False
     if channel_id is None:

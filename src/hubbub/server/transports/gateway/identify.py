@@ -1,4 +1,4 @@
-"""Identify: what a client asks for, checked in the order of the close codes (gateway.md 4.1)."""
+"""Validation of Identify, in the order of the close codes (gateway.md 4.1)."""
 
 from typing import Final
 
@@ -26,7 +26,7 @@ GRANTS: Final = (
         ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED,
     ),
 )
-"""Privileged intents and the application flags that allow them."""
+"""Privileged intents and the application flags that grant them; any of the flags is enough."""
 
 GAME_GRANTS: Final = (
     (Intents.GUILDS, Scope.GUILDS),
@@ -38,14 +38,14 @@ GAME_GRANTS: Final = (
     (Intents.LOBBIES, Scope.LOBBIES_WRITE),
     (Intents.LOBBY_DELETE, Scope.LOBBIES_WRITE),
 )
-"""What an OAuth2 session may hear, and the scope that lets it; of guilds it hears no more than id and name (sdk.md 5.3)."""
+"""Intents available to OAuth2 sessions and their scopes; the GUILDS intent yields only ids and names (sdk.md 5.3)."""
 
 CONNECT_SCOPES: Final = ("gateway.connect", "voice")
-"""An OAuth2 session needs `identify` and one of these."""
+"""Scopes for connecting to the gateway: an OAuth2 session needs `identify` and one of these."""
 
 
 def bare_token(text: str) -> tuple[str, str | None]:
-    """A token without its prefix, and the kind of caller that the prefix speaks of."""
+    """Return a token without its prefix, and the actor kind that the prefix names, or None without a prefix."""
     if " " not in text:
         return text, None
     kind, token = auth.split_header(text)
@@ -53,37 +53,41 @@ def bare_token(text: str) -> tuple[str, str | None]:
 
 
 def may_connect(actor: Actor, kind: str | None) -> bool:
-    """Whether this caller may have a session."""
+    """Return whether this actor may start a session.
+
+    `kind` is the actor kind that the token prefix claimed, or None.
+    """
     if kind is not None and kind != actor.kind:
         return False
     if actor.kind == "bearer":
         if actor.application_flags & ApplicationFlags.PARENT:
-            # sdk.md 8.7: a publisher's token gets its games theirs, and only those open sessions.
+            # sdk.md 8.7: a publisher's token is exchanged for tokens of its games; only those start sessions.
             return False
         return "identify" in actor.scopes and any(scope in actor.scopes for scope in CONNECT_SCOPES)
     return True
 
 
 class Asked(msgspec.Struct, kw_only=True):
-    """What a session will be."""
+    """The validated parameters of a new session."""
 
     intents: int
     shard: tuple[int, int]
     large_threshold: int
     obfuscates: bool
     capabilities: int = 0
-    """What the client can take; a bot's say nothing (gateway.md 4.1)."""
+    """Capabilities of the client; always 0 for bots (gateway.md 4.1)."""
 
 
 def check(identify: Identify, actor: Actor, multiple: int = 1) -> Asked:
-    """What the client may have, whose shards come in this multiple; Closing says why not."""
+    """Validate Identify; raise `Closing` if it is invalid. The shard count must be a multiple of `multiple`."""
     return Asked(
         shard=_shard(identify, multiple),
         intents=_intents(identify, actor),
         large_threshold=min(
             max(identify.large_threshold or LARGE_THRESHOLD_MIN, LARGE_THRESHOLD_MIN), LARGE_THRESHOLD_MAX
         ),
-        # People are never shown what they may not see; bots from a date on, or when they or their application ask for it.
+        # Hidden channels are always obfuscated for users; for bots from a date on, or if the bot or its application
+        # requests it.
         obfuscates=not actor.is_bot
         or actor.obfuscates_channels
         or bool((identify.capabilities or 0) & Capabilities.CHANNEL_OBFUSCATION),
@@ -92,7 +96,7 @@ def check(identify: Identify, actor: Actor, multiple: int = 1) -> Asked:
 
 
 def check_size(guilds: int, actor: Actor) -> None:
-    """A bot's session with too many guilds must be sharded."""
+    """Raise `Closing` if a bot's session has so many guilds that it must be sharded."""
     if actor.is_bot and guilds > GUILDS_PER_SHARD_MAX:
         raise Closing(CloseCode.SHARDING_REQUIRED, "Sharding required")
 
@@ -115,7 +119,7 @@ def _intents(identify: Identify, actor: Actor) -> int:
             raise Closing(CloseCode.INVALID_INTENTS, "Invalid intent(s)")
         return 0
     if not actor.is_bot:
-        # Bits that were not granted are left out without a word: newer SDKs ask for more than we know.
+        # Intents that are not granted are dropped silently: newer SDKs request intents that this server does not know.
         return asked & sum(intent for intent, scope in GAME_GRANTS if scope in actor.scopes)
     if asked & ~Intents.BOT_MASK:
         raise Closing(CloseCode.INVALID_INTENTS, "Invalid intent(s)")

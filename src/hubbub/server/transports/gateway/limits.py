@@ -1,4 +1,4 @@
-"""What a client may do how often. Which clock counts what is told in docs/decisions/0005-gateway-time.md."""
+"""Gateway rate limits. docs/decisions/0005-gateway-time.md explains which clock each limit uses."""
 
 import math
 from collections.abc import Callable
@@ -15,14 +15,14 @@ DAY_MS: Final = 86_400_000
 IDENTIFY_SECONDS: Final = 5.0
 """The window of `max_concurrency` (gateway.md 4.1)."""
 STALE_MOST: Final = 10_000
-"""Entries after which old ones are looked for."""
+"""Number of entries above which expired entries are removed."""
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
 class Fading(Generic[K, V]):
-    """What is remembered for a while: what no longer matters goes whenever there is twice as much as mattered last time."""
+    """A dict whose expired entries are removed whenever its size has doubled since the last removal."""
 
     __slots__ = ("_entries", "_sweep_at")
 
@@ -34,51 +34,51 @@ class Fading(Generic[K, V]):
         return len(self._entries)
 
     def get(self, key: K, default: V) -> V:
-        """What was put, or the default."""
+        """Return the stored value, or the default."""
         return self._entries.get(key, default)
 
     def put(self, key: K, value: V, matters: Callable[[V], bool]) -> None:
-        """Remember; `matters` says what of the rest still counts."""
+        """Store a value. `matters` returns False for the value of an expired entry."""
         if len(self._entries) >= self._sweep_at and key not in self._entries:
-            self._entries = {known: kept for known, kept in self._entries.items() if matters(kept)}
+            self._entries = {known: stored for known, stored in self._entries.items() if matters(stored)}
             self._sweep_at = max(STALE_MOST, 2 * len(self._entries))
         self._entries[key] = value
 
 
 class Window:
-    """So many in so many seconds; the window begins with its first one."""
+    """A fixed-window rate limit; a window starts with its first request."""
 
-    __slots__ = ("_count", "_most", "_seconds", "_since")
+    __slots__ = ("_count", "_max", "_seconds", "_since")
 
     def __init__(self, most: int, seconds: float) -> None:
-        self._most = most
+        self._max = most
         self._seconds = seconds
         self._since = -math.inf
         self._count = 0
 
     def take(self, now: float) -> bool:
-        """Count one more; False when it is too many."""
+        """Count a request; return False if it exceeds the limit."""
         if now - self._since >= self._seconds:
             self._since = now
             self._count = 0
         self._count += 1
-        return self._count <= self._most
+        return self._count <= self._max
 
 
 class SessionStarts:
-    """How many sessions each bot may still begin: per day, and within five seconds (gateway.md 4.1)."""
+    """Limits on session starts of each bot: per day, and within five seconds (gateway.md 4.1)."""
 
     def __init__(self, config: Config, clock: Clock, rate_limits: RateLimits) -> None:
         self._settings = config.gateway
         self._rate_limits = rate_limits
         self._clock = clock
         self._days: Fading[int, tuple[int, int]] = Fading()
-        """Bot to the day's beginning and the starts since."""
+        """Bot id to the start of its 24-hour window in milliseconds and the number of session starts since."""
         self._windows: Fading[tuple[int, int], float] = Fading()
-        """Bot and rate key to the last start, by the event loop's time."""
+        """(bot id, rate limit key) to the last session start, in seconds of the event loop's clock."""
 
     def take(self, user_id: int, shard: int, now: float, guilds: int = 0) -> bool:
-        """Count a start; False when it has to wait. Only starts that succeed are counted."""
+        """Count a session start; return False if a limit rejects it. Only accepted starts are counted."""
         if self._rate_limits.mode is Mode.OFF:
             return True
         total, concurrency = self._settings.starts(guilds)
@@ -94,7 +94,7 @@ class SessionStarts:
         return True
 
     def left(self, user_id: int, guilds: int = 0) -> SessionStartLimit:
-        """What GET /gateway/bot tells a bot in so many guilds."""
+        """Return the limits that GET /gateway/bot reports to a bot in this number of guilds."""
         total, concurrency = self._settings.starts(guilds)
         began, used = self._day(user_id)
         return SessionStartLimit(
@@ -114,7 +114,7 @@ class SessionStarts:
 
 
 class MemberRequests:
-    """Requests for all members: one per guild and bot in 30 seconds (gateway.md 6.1; dated-changes.md 2.4)."""
+    """Limit on requests for all members: one per guild and bot in 30 seconds (gateway.md 6.1; dated-changes.md 2.4)."""
 
     def __init__(self, clock: Clock, rate_limits: RateLimits) -> None:
         self._rate_limits = rate_limits
@@ -122,14 +122,14 @@ class MemberRequests:
         self._last: Fading[tuple[int, int], int] = Fading()
 
     def wait_ms(self, user_id: int, guild_id: int, member_count: int) -> int:
-        """How long the bot must wait; 0 admits the request and begins the next wait."""
+        """Return the milliseconds that the bot must wait. 0 accepts the request and starts the next wait."""
         now = self._clock.now_ms()
         large = member_count >= LARGE_GUILD and changes.MEMBER_REQUEST_LIMIT_LARGE.active(now)
         if self._rate_limits.mode is Mode.OFF or not (large or changes.MEMBER_REQUEST_LIMIT.active(now)):
             return 0
         window = ALL_MEMBERS_SECONDS * 1000
         passed = now - self._last.get((user_id, guild_id), -window)
-        # A clock that was set back must not lock anybody out.
+        # If the clock was set back, `passed` is negative; that must not lock a bot out.
         if 0 <= passed < window and self._rate_limits.refuses("all members", user_id, guild_id):
             return window - passed
         self._last.put((user_id, guild_id), now, lambda at: 0 <= now - at < window)

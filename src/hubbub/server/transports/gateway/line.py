@@ -1,4 +1,4 @@
-"""A user's line: events for the user rather than for a guild, and the guilds they come to and leave."""
+"""Delivery of events that are addressed to a user, including the guilds that the user joins and leaves."""
 
 import logging
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from hubbub.server.transports.gateway.world import World
 log = logging.getLogger(__name__)
 
 MOVES: Final = frozenset({GUILD_CREATE.name, GUILD_DELETE.name})
-"""Told to a user, these say that they came to a guild or left it."""
+"""Events that, when addressed to a user, mean that the user joined or left a guild."""
 
 
 class _GuildId(msgspec.Struct):
@@ -28,34 +28,34 @@ class _GuildId(msgspec.Struct):
 
 
 class Floor(Protocol):
-    """What a line asks of the gateway."""
+    """The operations of the gateway that `Line` needs."""
 
     def enter(self, session: Session, guild_id: int) -> None:
-        """The user joined a guild."""
+        """Add a session to a guild that its user joined."""
 
     def leave(self, session: Session, guild_id: int) -> None:
-        """The user left a guild."""
+        """Remove a session from a guild that its user left."""
 
     def revoke(self, session: Session) -> None:
-        """The session's token is no longer good."""
+        """End a session whose token was revoked."""
 
     def invalidate(self, session: Session) -> None:
-        """The session missed something and cannot go on."""
+        """End a session that missed events."""
 
 
 class Made:
-    """The packets of one dispatch, and who is told which."""
+    """The packets of one dispatch, with the sessions that receive each of them."""
 
     __slots__ = ("games", "packets")
 
     def __init__(self) -> None:
         self.packets: dict[int, tuple[Packet, list[Session]]] = {}
-        """By which of the dispatch's bodies they hold."""
+        """`id()` of the body to the packet and its recipients; a dispatch may have several bodies."""
         self.games: dict[Kind, list[Session] | None] = {}
-        """Among whom sessions of games are told, if they are: asked once for all of a kind."""
+        """The recipient list for each kind of OAuth2 session, or None if that kind does not receive the event."""
 
     def send(self) -> None:
-        """Tell them."""
+        """Send each packet to its recipients."""
         for packet, sessions in self.packets.values():
             send_all(sessions, packet)
         self.packets.clear()
@@ -75,7 +75,7 @@ class Line:
         self.subscription: Subscription | None = None
 
     def hear(self, dispatch: Dispatch) -> None:
-        """An event for the user, from the bus."""
+        """Handle an event for the user from the bus."""
         if dispatch.event == ACTOR_CHANGED.name:
             revoked = set(wire.decode(dispatch.body, ActorChanged).revoked)
             for session in list(self.sessions):
@@ -85,12 +85,12 @@ class Line:
             try:
                 self.share(dispatch)
             except Exception:
-                log.exception("a user's event failed")
+                log.exception("failed to deliver an event to a user")
                 for session in list(self.sessions):
                     self._floor.invalidate(session)
 
     def share(self, dispatch: Dispatch) -> None:
-        """Tell the user, and note it in the trace if that is on."""
+        """Deliver an event to the user's sessions, and record it if the trace is on."""
         if self._world.trace.on:
             tracing.watch(
                 self._world,
@@ -103,13 +103,13 @@ class Line:
             self.tell(dispatch)
 
     def tell(self, dispatch: Dispatch) -> None:
-        """Tell the user's sessions."""
+        """Deliver an event to the user's sessions."""
         made = Made()
         self.tell_among(dispatch, made)
         made.send()
 
     def tell_among(self, dispatch: Dispatch, made: Made) -> None:
-        """An event for many users, of whom this is one; all of them are told by `made`."""
+        """Add the user's sessions to the recipients of an event for many users; `made.send()` delivers it."""
         for session in list(self.sessions):
             if session.early is not None:
                 session.early.append(dispatch)
@@ -117,7 +117,7 @@ class Line:
                 self.admit(session, dispatch, made)
 
     def admit(self, session: Session, dispatch: Dispatch, made: Made) -> None:
-        """Put a session among those who are told, if the event is for it."""
+        """Add a session to the recipients if the event is meant for it."""
         audience = dispatch.audience
         if session.snapshot is not None and not session.missed(dispatch):
             return
@@ -132,36 +132,36 @@ class Line:
             elif session.shard[1] > 1 and not audience.session_id and not session.in_shard_of(audience.shard_of):
                 return
         if session.is_game:
-            heard = audience.games_of.get(session.user_id) if audience.games_of else None
-            if heard is not None and session.actor.family_id not in heard:
+            families = audience.games_of.get(session.user_id) if audience.games_of else None
+            if families is not None and session.actor.family_id not in families:
                 return
             if session.kind not in made.games:
-                made.games[session.kind] = self._for_game(session, dispatch, made)
-            told = made.games[session.kind]
-            if told is not None:
-                told.append(session)
+                made.games[session.kind] = self._oauth2_recipients(session, dispatch, made)
+            recipients = made.games[session.kind]
+            if recipients is not None:
+                recipients.append(session)
         elif not audience.games_only and (not dispatch.intents or session.intents & dispatch.intents):
             body = dispatch.body if session.sees_content else dispatch.body_without_intent(session.user_id)
-            self._told(dispatch, body, made).append(session)
+            self._recipients(dispatch, body, made).append(session)
 
-    def _for_game(self, session: Session, dispatch: Dispatch, made: Made) -> list[Session] | None:
-        """Among whom a game's session is told, and every other of its kind; None if it is not for them."""
+    def _oauth2_recipients(self, session: Session, dispatch: Dispatch, made: Made) -> list[Session] | None:
+        """Return the recipient list for OAuth2 sessions of this kind, or None if they do not receive the event."""
         if dispatch.intents and not session.intents & dispatch.intents:
             return None
         if not session.admits(dispatch) or dispatch.event in self._world.config.gateway.disabled_gateway_events:
             return None
         games = dispatch.games
         body = games.get(int(session.actor.family_id or 0)) or games.get(0) if games else None
-        return self._told(dispatch, body or dispatch.body, made)
+        return self._recipients(dispatch, body or dispatch.body, made)
 
-    def _told(self, dispatch: Dispatch, body: bytes, made: Made) -> list[Session]:
+    def _recipients(self, dispatch: Dispatch, body: bytes, made: Made) -> list[Session]:
         found = made.packets.get(id(body))
         if found is None:
             found = made.packets[id(body)] = (self._packet(dispatch.event, body), [])
         return found[1]
 
     def _move(self, session: Session, dispatch: Dispatch) -> bool:
-        """The user joined a guild or left one; whether the session is told of it now."""
+        """Add the session to a guild or remove it; return whether the event itself is sent to the session now."""
         guild_id = int(wire.decode(dispatch.body, _GuildId).id)
         if dispatch.event == GUILD_CREATE.name:
             self._floor.enter(session, guild_id)

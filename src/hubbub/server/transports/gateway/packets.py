@@ -1,4 +1,4 @@
-"""One dispatch on its way to sessions: encoded once, compressed at most once per kind."""
+"""Dispatch packets, which are encoded once and compressed at most once per kind of compression."""
 
 from collections.abc import Callable
 
@@ -6,7 +6,7 @@ from hubbub.server.transports.gateway.compression import PAYLOAD_LARGE, Compress
 
 
 class Packet:
-    """An event and its payload; sessions only add their own `s`. Replay buffers hold references to it."""
+    """An encoded event that all receiving sessions share; only `s` differs. Replay buffers hold references to it."""
 
     __slots__ = ("_count", "_deflater", "_head", "_tail", "at", "event", "faces", "size")
 
@@ -23,20 +23,20 @@ class Packet:
         self._tail = b',"op":0,"d":' + body + b"}"
         self._deflater = deflater
         self._count = count
-        """Is told the event, how many got it, and its size."""
+        """Metrics callback: event name, number of connections, and size in bytes."""
         self.at = at
-        """When it was made, by the event loop's time."""
+        """Creation time, in seconds of the event loop's clock."""
         self.size = len(self._head) + len(self._tail)
         self.faces: list[Face | None] = [None, None, None, None]
-        """By kind of compression, once somebody needed it."""
+        """The encoded form for each kind of compression, or None until first use."""
 
     def given(self, count: int) -> None:
-        """So many more connections were given it."""
+        """Report to the metrics that the packet was written to `count` more connections."""
         if count and self._count is not None:
             self._count(self.event, count, self.size)
 
     def face(self, kind: Compression) -> Face:
-        """What connections of this kind get."""
+        """Return the encoded form for connections with this kind of compression."""
         face = self.faces[kind]
         if face is None:
             face = self.faces[kind] = self._make(kind)
@@ -52,5 +52,5 @@ class Packet:
         return Face(Compression.NONE, self._head, self._tail)
 
     def shed(self) -> None:
-        """Forget the compressed forms; a replay makes them again."""
+        """Discard the compressed forms; a replay creates them again."""
         self.faces = [None, None, None, None]

@@ -1,9 +1,10 @@
-"""Presence: what sessions say of their users, told to the guilds they share, to friends and to the other nodes.
+"""Presence: publishes session presences to shared guilds, to friends and to the other nodes.
 
-Each node keeps the presences of all, also one without a gateway, whose operations count who is there. Changes of a node's own
-sessions go to the others over the bus subject `presence`; a node that starts or that missed messages asks for all of it, and
-one that falls silent is forgotten with its sessions. What such a node had committed and did not get to say nobody knows: for
-the others that is a gap, as if the bus had lost it. One that takes leave has said everything before.
+Every node stores the presences of all sessions in the cluster. This includes nodes without a gateway, whose operations
+count online users. A node publishes changes of its own sessions on the bus subject `presence`. A node that starts or
+that missed messages requests the full state. A node that stops responding is removed together with its sessions, and
+the other nodes treat this as a gap in the bus, because the node may have committed changes that it did not publish. A
+node that announces its shutdown has published everything.
 """
 
 import asyncio
@@ -32,12 +33,12 @@ log = logging.getLogger(__name__)
 
 SUBJECT: Final = "presence"
 ALIVE_S: Final = 20.0
-"""How often a node says that it is there."""
+"""Interval in seconds between a node's keepalive messages."""
 SILENT_S: Final = 70.0
-"""After so long without a word from a node its sessions are offline."""
+"""Time in seconds without a message after which a node counts as dead and its sessions as offline."""
 
 CHANGES_MOST: Final = 1000
-"""Changes that wait to be told before those that a later one says anew are left out."""
+"""Number of pending changes above which changes of the same user are merged."""
 
 SAID: Final = "_PRESENCE"
 ENDED: Final = "_PRESENCE_ENDED"
@@ -47,22 +48,22 @@ BYE: Final = "_PRESENCE_BYE"
 
 STATUSES: Final = frozenset(Status)
 SHOWING: Final = frozenset({Scope.ACTIVITIES_WRITE.value, Scope.PRESENCES_WRITE.value})
-"""Scopes that let a game show its player."""
+"""Scopes that allow an OAuth2 session to set its user's presence; either is enough."""
 
 
-class _Word(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """What nodes tell each other."""
+class _NodeMessage(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A message between nodes. Its field names are the wire format."""
 
     node: str
     said: list[SessionPresence] = []
     full: bool = False
-    """Whether `said` is all there is on the node."""
+    """Whether `said` holds all sessions of the node."""
     user_id: int = 0
     session_id: str = ""
 
 
 class PresenceFeed:
-    """Takes presences from sessions and spreads them."""
+    """Receives presences from sessions and publishes them."""
 
     def __init__(
         self,
@@ -78,54 +79,54 @@ class PresenceFeed:
         self._clock = clock
         self._presences = presences
         self._reach = reach
-        """Who may see a user; None on a node without sessions, which has nobody to tell."""
+        """Finds the users who may see a user's presence; None on a node without gateway sessions."""
         self._local = local
         """Delivers an event to this node's sessions only."""
         self._lost = lost
-        """Called with the sessions of a node that fell silent."""
+        """Called with the sessions of a node that stopped responding."""
         self.node = secrets.token_hex(8)
-        self._heard: dict[str, float] = {}
+        self._last_message_at: dict[str, float] = {}
         self._changes: deque[_Change] = deque()
         self._merge_at = CHANGES_MOST
         self.telling: asyncio.Task[None] | None = None
         self._subscriptions: list[Subscription] = []
-        self._said_at = 0.0
-        self._several: set[int] = set()
-        """People whose clients know that they have more than one session."""
+        self._keepalive_at = 0.0
+        self._with_several_sessions: set[int] = set()
+        """Users whose clients were informed that the user has more than one session."""
 
     def start(self) -> None:
-        """Listen to the other nodes, and ask what they have."""
-        self._subscriptions = [self._bus.subscribe(SUBJECT, self._hear), self._bus.on_gap(self._ask_again)]
-        self._say(HELLO)
+        """Subscribe to the other nodes' messages and request their sessions."""
+        self._subscriptions = [self._bus.subscribe(SUBJECT, self._receive), self._bus.on_gap(self._resync)]
+        self._send(HELLO)
 
     def close(self) -> None:
-        """Take leave of the other nodes."""
+        """Unsubscribe and announce the shutdown to the other nodes."""
         if self._subscriptions:
             for subscription in self._subscriptions:
                 subscription.cancel()
             self._subscriptions = []
-            self._say(BYE)
+            self._send(BYE)
         if self.telling is not None:
             self.telling.cancel()
 
-    def put(self, session: Session, wish: SetPresence) -> None:
-        """A session's new presence; one with an unknown status is ignored (gateway.md 8)."""
-        if wish.status not in STATUSES:
+    def put(self, session: Session, request: SetPresence) -> None:
+        """Set a session's presence. A request with an unknown status is ignored (gateway.md 8)."""
+        if request.status not in STATUSES:
             return
-        actor, status, activities, hidden = session.actor, wish.status, list[Any](), list[Hidden]()
+        actor, status, activities, hidden = session.actor, request.status, list[Any](), list[Hidden]()
         if session.is_game and actor.scopes.isdisjoint(SHOWING):
-            # It may listen for its player, but not show them.
+            # The session may receive events for its user, but not set their presence.
             status = Status.INVISIBLE
         else:
             activities, hidden = shown(
-                wish.shown,
+                request.shown,
                 actor,
                 session_id=session.id,
                 application_name=session.application_name,
                 now_ms=self._clock.now_ms(),
                 before=self._presences.session(session.user_id, session.id),
             )
-        said = SessionPresence(
+        presence = SessionPresence(
             user_id=session.user_id,
             session_id=session.id,
             device=session.device,
@@ -135,75 +136,75 @@ class PresenceFeed:
             application_id=int(actor.application_id) if session.is_game and actor.application_id else None,
             family_id=int(actor.family_id) if session.is_game and actor.family_id else None,
             hidden=hidden,
-            showing_chat=wish.showing_chat is True,
+            showing_chat=request.showing_chat is True,
         )
-        changed = self._presences.put(said)
-        self._say(SAID, said=[said])
-        self._tell_own(said.user_id)
-        self._tell(said.user_id, changed, everywhere=True, bot=said.bot)
+        changed = self._presences.put(presence)
+        self._send(SAID, said=[presence])
+        self._send_own_sessions(presence.user_id)
+        self._queue_update(presence.user_id, changed, everywhere=True, bot=presence.bot)
 
     def drop(self, user_id: int, session_id: str) -> None:
-        """A session ended."""
+        """Remove the presence of a session that ended."""
         changed = self._presences.drop(user_id, session_id)
-        self._say(ENDED, user_id=user_id, session_id=session_id)
-        self._tell_own(user_id)
-        self._tell(user_id, changed, everywhere=True)
+        self._send(ENDED, user_id=user_id, session_id=session_id)
+        self._send_own_sessions(user_id)
+        self._queue_update(user_id, changed, everywhere=True)
 
     def tell_guild(self, user_id: int, guild_id: int) -> None:
-        """Somebody who is online has just joined a guild."""
+        """Publish a user's presence to a guild that the user just joined, unless the user is offline."""
         if (presence := self._presences.find(user_id)) is not None:
             self._bus.publish(f"guild.{guild_id}", presence_update(user_id, guild_id, presence))
 
     def sweep(self, now: float) -> None:
-        """Say that we are there, and forget nodes that do not."""
-        if now - self._said_at >= ALIVE_S:
-            self._said_at = now
-            self._say(ALIVE)
+        """Send a keepalive when it is due, and remove nodes that stopped responding."""
+        if now - self._keepalive_at >= ALIVE_S:
+            self._keepalive_at = now
+            self._send(ALIVE)
         if not self._bus.healthy:
-            # Whom one does not hear then may well be there.
-            self._heard = dict.fromkeys(self._heard, now)
-        silent = [node for node, heard in self._heard.items() if now - heard >= SILENT_S]
+            # While the bus is unhealthy, missing messages do not mean that a node is dead.
+            self._last_message_at = dict.fromkeys(self._last_message_at, now)
+        silent = [node for node, at in self._last_message_at.items() if now - at >= SILENT_S]
         for node in silent:
-            log.warning("a node fell silent; its sessions are over", extra={"node": node})
+            log.warning("a node stopped responding; ending its sessions", extra={"node": node})
             self._lost(self._presences.sessions(node))
             self._forget(node)
         if silent:
             self._bus.tell_of_gap()
 
-    def _say(self, event: str, **more: Any) -> None:
-        body = wire.encode(_Word(node=self.node, **more))
+    def _send(self, event: str, **fields: Any) -> None:
+        body = wire.encode(_NodeMessage(node=self.node, **fields))
         self._bus.publish(SUBJECT, Dispatch(event=event, body=body, audience=Audience()))
 
-    def _hear(self, dispatch: Dispatch) -> None:
-        word = wire.decode(dispatch.body, _Word)
-        if word.node == self.node:
+    def _receive(self, dispatch: Dispatch) -> None:
+        message = wire.decode(dispatch.body, _NodeMessage)
+        if message.node == self.node:
             return
         if dispatch.event == BYE:
-            self._forget(word.node)
+            self._forget(message.node)
             return
-        if dispatch.event == HELLO or word.node not in self._heard:
-            # It does not know ours, or we may have missed its own: the greeting is answered in full.
-            self._say(SAID, said=self._presences.sessions(), full=True)
+        if dispatch.event == HELLO or message.node not in self._last_message_at:
+            # The other node does not know our sessions, or we may have missed its HELLO: send the full state.
+            self._send(SAID, said=self._presences.sessions(), full=True)
             if dispatch.event != HELLO and dispatch.event != SAID:
-                self._say(HELLO)
-        self._heard[word.node] = asyncio.get_running_loop().time()
-        if dispatch.event == SAID and word.full:
-            self._replace(word.node, word.said)
+                self._send(HELLO)
+        self._last_message_at[message.node] = asyncio.get_running_loop().time()
+        if dispatch.event == SAID and message.full:
+            self._replace(message.node, message.said)
         elif dispatch.event == SAID:
-            for one in word.said:
-                self._presences.put(msgspec.structs.replace(one, node=word.node))
-                self._tell_own(one.user_id)
+            for one in message.said:
+                self._presences.put(msgspec.structs.replace(one, node=message.node))
+                self._send_own_sessions(one.user_id)
         elif dispatch.event == ENDED:
-            self._presences.drop(word.user_id, word.session_id)
-            self._tell_own(word.user_id)
+            self._presences.drop(message.user_id, message.session_id)
+            self._send_own_sessions(message.user_id)
 
-    def _replace(self, node: str, said: list[SessionPresence]) -> None:
-        """Take a node at its word; what changes by that nobody was told yet."""
+    def _replace(self, node: str, reported: list[SessionPresence]) -> None:
+        """Replace the known sessions of a node with its full report, and publish the difference."""
         before = {one.session_id: one for one in self._presences.sessions(node)}
         changed: dict[int, frozenset[int]] = {}
-        for one in said:
+        for one in reported:
             known = before.pop(one.session_id, None)
-            # Put again, an old presence would pass for the latest of its user.
+            # An unchanged presence is not stored again: that would make it the user's most recent one.
             one = msgspec.structs.replace(one, node=node)
             if known != one:
                 changed[one.user_id] = changed.get(one.user_id, frozenset()) | self._presences.put(one)
@@ -211,41 +212,43 @@ class PresenceFeed:
             views = self._presences.drop(gone.user_id, gone.session_id)
             changed[gone.user_id] = changed.get(gone.user_id, frozenset()) | views
         for user_id, views in changed.items():
-            self._tell_own(user_id)
-            self._tell(user_id, views, everywhere=False)
+            self._send_own_sessions(user_id)
+            self._queue_update(user_id, views, everywhere=False)
 
-    def _ask_again(self) -> None:
-        """Words were lost on the bus: every node says all of its own again."""
-        self._say(HELLO)
-        self._say(SAID, said=self._presences.sessions(), full=True)
+    def _resync(self) -> None:
+        """Exchange full state with every node after the bus lost messages."""
+        self._send(HELLO)
+        self._send(SAID, said=self._presences.sessions(), full=True)
 
     def _forget(self, node: str) -> None:
-        self._heard.pop(node, None)
-        # Every node that is left notices by itself, so each tells only its own sessions.
-        lost = {said.user_id for said in self._presences.sessions(node)}
+        self._last_message_at.pop(node, None)
+        # Every remaining node detects the loss itself, so each updates only its own sessions.
+        lost = {presence.user_id for presence in self._presences.sessions(node)}
         for user_id, views in self._presences.drop_node(node).items():
-            self._tell(user_id, views, everywhere=False)
+            self._queue_update(user_id, views, everywhere=False)
         for user_id in lost:
-            self._tell_own(user_id)
+            self._send_own_sessions(user_id)
 
-    def _tell_own(self, user_id: int) -> None:
-        """Tell a person's own clients on this node which sessions they have, once there are several. Every node hears of every
-        session, so each tells its own."""
+    def _send_own_sessions(self, user_id: int) -> None:
+        """Send SESSIONS_REPLACE to a user's own clients on this node, once the user has several sessions.
+
+        Every node receives every presence, so each node sends only to its own clients.
+        """
         if self._reach is None:
             return
-        said = self._presences.sessions_of(user_id)
-        if len(said) > 1:
-            self._several.add(user_id)
-        elif user_id in self._several:
-            self._several.discard(user_id)
+        sessions = self._presences.sessions_of(user_id)
+        if len(sessions) > 1:
+            self._with_several_sessions.add(user_id)
+        elif user_id in self._with_several_sessions:
+            self._with_several_sessions.discard(user_id)
         else:
             return
-        if said and not said[0].bot:
-            body = wire.encode(presences.own(said))
+        if sessions and not sessions[0].bot:
+            body = wire.encode(presences.own(sessions))
             self._local(Dispatch(event=SESSIONS_REPLACE.name, body=body, audience=Audience.of_users(user_id)))
 
-    def _tell(self, user_id: int, views: frozenset[int], *, everywhere: bool, bot: bool = False) -> None:
-        """Queue PRESENCE_UPDATE for those who see a user and now see something else."""
+    def _queue_update(self, user_id: int, views: frozenset[int], *, everywhere: bool, bot: bool = False) -> None:
+        """Queue PRESENCE_UPDATE for the users whose view of a user changed."""
         if self._reach is None or not views:
             return
         seen = {family_id: self._presences.find(user_id, family_id=family_id) for family_id in views}
@@ -253,10 +256,10 @@ class PresenceFeed:
         if len(self._changes) > self._merge_at:
             self._merge()
         if self.telling is None:
-            self.telling = asyncio.get_running_loop().create_task(self._tell_all())
+            self.telling = asyncio.get_running_loop().create_task(self._publish_updates())
 
     def _merge(self) -> None:
-        """Leave out what was overtaken while it waited, so that no more waits than there are users."""
+        """Merge pending changes of the same user, so that the queue is bounded by the number of users."""
         merged: dict[tuple[int, bool], _Change] = {}
         for change in self._changes:
             before = merged.pop((change.user_id, change.everywhere), None)
@@ -266,7 +269,7 @@ class PresenceFeed:
         self._changes = deque(merged.values())
         self._merge_at = max(CHANGES_MOST, 2 * len(merged))
 
-    async def _tell_all(self) -> None:
+    async def _publish_updates(self) -> None:
         assert self._reach is not None
         try:
             while self._changes:
@@ -274,7 +277,7 @@ class PresenceFeed:
                 try:
                     reach = await self._reach(change.user_id, friends=not change.bot)
                 except Exception:
-                    log.exception("a presence could not be told")
+                    log.exception("failed to publish a presence")
                     continue
                 for dispatch in _updates(change, reach):
                     guild_id = dispatch.audience.guild_id
@@ -287,18 +290,18 @@ class PresenceFeed:
 
 
 class _Change(NamedTuple):
-    """Something that is to be told of a user."""
+    """A pending presence update of a user."""
 
     user_id: int
     seen: dict[int, Presence | None]
-    """By family of games what is seen inside it; under EVERYBODY what everybody sees."""
+    """The presence that each family of applications sees; the key `EVERYBODY` is for all other users."""
     everywhere: bool
-    """Whether other nodes are told too."""
+    """Whether the update is also sent to other nodes."""
     bot: bool
 
 
 def _updates(change: _Change, reach: Reach) -> Iterator[Dispatch]:
-    """Who is told what: the user's guilds and friends all, and the friends of a game what is seen there (sdk.md 9.3)."""
+    """Yield the updates for a user's guilds, friends, and friends in a family of applications (sdk.md 9.3)."""
     user_id, friends = change.user_id, {other for family_id, other in reach.friends if family_id == EVERYBODY}
     for view, presence in change.seen.items():
         if view == EVERYBODY:
@@ -312,7 +315,7 @@ def _updates(change: _Change, reach: Reach) -> Iterator[Dispatch]:
 
 
 def presence_update(user_id: int, guild_id: int, presence: Presence | None) -> Dispatch:
-    """PRESENCE_UPDATE for one guild; never told to the user themselves (gateway.md 5.1)."""
+    """Return PRESENCE_UPDATE for one guild. It is never sent to the user it is about (gateway.md 5.1)."""
     return Dispatch(
         event=PRESENCE_UPDATE.name,
         body=wire.encode(presences.shown(user_id, presence, guild_id=guild_id)),
@@ -322,7 +325,7 @@ def presence_update(user_id: int, guild_id: int, presence: Presence | None) -> D
 
 
 def to_friends(user_id: int, presence: Presence | None, audience: Audience, families: Iterable[int]) -> Dispatch:
-    """PRESENCE_UPDATE for many friends at once, who are told whether the user plays their game."""
+    """Return PRESENCE_UPDATE for friends; each OAuth2 session learns whether the user plays its application."""
     return dispatch(
         PRESENCE_UPDATE,
         presences.shown(user_id, presence),
@@ -332,11 +335,11 @@ def to_friends(user_id: int, presence: Presence | None, audience: Audience, fami
 
 
 def device_of(actor: Actor, properties: dict[str, Any]) -> str:
-    """Which kind of client a session is; bots are on the web (gateway.md 8)."""
+    """Return the device kind of a session: web, mobile, desktop or vr; always web for bots (gateway.md 8)."""
     if actor.is_bot:
         return "web"
-    words = " ".join(str(properties.get(key) or properties.get("$" + key) or "") for key in ("os", "browser", "device"))
-    words = words.lower()
-    if any(word in words for word in ("android", "ios", "mobile")):
+    text = " ".join(str(properties.get(key) or properties.get("$" + key) or "") for key in ("os", "browser", "device"))
+    text = text.lower()
+    if any(keyword in text for keyword in ("android", "ios", "mobile")):
         return "mobile"
-    return "vr" if "vr" in words.split() else "desktop" if "client" in words or "console" in words else "web"
+    return "vr" if "vr" in text.split() else "desktop" if "client" in text or "console" in text else "web"

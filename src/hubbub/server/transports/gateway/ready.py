@@ -1,4 +1,4 @@
-"""READY as one session gets it: the parts of the slices, split and thinned as the client said it can take them (sdk.md 5.3)."""
+"""READY for one session: the slices' parts, split and reduced by the client's capabilities (sdk.md 5.3)."""
 
 from typing import Any, Final
 
@@ -17,18 +17,18 @@ CALL_CREATE: Final = "CALL_CREATE"
 
 
 class Opening(msgspec.Struct, kw_only=True):
-    """How a session begins."""
+    """The data that a session starts with."""
 
     packets: list[tuple[str, bytes]]
-    """READY, and what follows it at once: names and bodies."""
+    """Names and payloads of READY and of the events that follow it immediately."""
     guilds: list[int]
     snapshot: Snapshot
     application_name: str = ""
-    """Of the game, where the session is one's."""
+    """Name of the application of an OAuth2 session, otherwise empty."""
 
 
 def packets(parts: dict[str, Any], session: Session) -> list[tuple[str, bytes]]:
-    """READY for a session, and the events that carry what it does not."""
+    """Return names and payloads of READY and of the events that carry the parts which READY does not."""
     after: list[tuple[str, Any]] = []
     if not session.actor.is_bot:
         supplement = {
@@ -47,23 +47,23 @@ def packets(parts: dict[str, Any], session: Session) -> list[tuple[str, bytes]]:
                 after += [(LOBBY_CREATE, lobby) for lobby in lobbies]
         calls = parts.pop(CALLS, [])
         if session.capabilities & Capabilities.AUTO_CALL_CONNECT and session.intents & Intents.CALLS:
-            # Others ask for each (opcode 13).
+            # Clients without this capability request each call (opcode 13).
             after += [(CALL_CREATE, call) for call in calls]
         if session.capabilities & Capabilities.DEDUPE_USER_OBJECTS:
-            _name_users_once(parts)
+            _deduplicate_users(parts)
     return [(READY.name, wire.encode(parts)), *((event, wire.encode(body)) for event, body in after)]
 
 
-def _name_users_once(parts: dict[str, Any]) -> None:
-    """Put every user into `users`, and leave ids where they were."""
+def _deduplicate_users(parts: dict[str, Any]) -> None:
+    """Move every user object to `users`, and leave only ids in the other parts."""
     users: dict[str, Any] = {}
     for key in ("relationships", "game_relationships"):
-        told = _plain(parts.get(key, []))
-        for one in told:
+        relationships = _to_dicts(parts.get(key, []))
+        for one in relationships:
             if (user := one.pop("user", None)) is not None:
                 users[user["id"]] = user
-        parts[key] = told
-    channels = _plain(parts.get("private_channels", []))
+        parts[key] = relationships
+    channels = _to_dicts(parts.get("private_channels", []))
     for channel in channels:
         recipients = channel.pop("recipients", [])
         users |= {user["id"]: user for user in recipients}
@@ -72,6 +72,6 @@ def _name_users_once(parts: dict[str, Any]) -> None:
     parts["users"] = list(users.values())
 
 
-def _plain(values: list[Any]) -> list[dict[str, Any]]:
-    plain: list[dict[str, Any]] = msgspec.json.decode(wire.encode(values))
-    return plain
+def _to_dicts(values: list[Any]) -> list[dict[str, Any]]:
+    dicts: list[dict[str, Any]] = msgspec.json.decode(wire.encode(values))
+    return dicts

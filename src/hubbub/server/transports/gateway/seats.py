@@ -1,4 +1,4 @@
-"""Places of sessions in a guild."""
+"""Seats: the state of a session within one guild."""
 
 import asyncio
 from typing import Final
@@ -25,11 +25,11 @@ MOMENTS: Final = (
     "VOICE_CHANNEL_EFFECT_",
     "WEBHOOKS_",
 )
-"""How events begin that tell what happened, of which GUILD_CREATE holds nothing: they are owed from READY on."""
+"""Prefixes of events whose content GUILD_CREATE does not contain; a session must receive them from READY on."""
 
 
 class Seat:
-    """A session's place in a guild."""
+    """The state of a session within a guild."""
 
     __slots__ = (
         "admitted",
@@ -50,34 +50,35 @@ class Seat:
     def __init__(self, session: Session, *, joins: bool) -> None:
         self.session = session
         self.joins = joins
-        """Whether the user just joined the guild, rather than the session just began."""
+        """Whether the user is joining the guild now, rather than the session starting."""
         self.admitted = False
-        """Whether the bus certainly brings the guild's events, so that GUILD_CREATE may be read."""
+        """Whether the bus subscription is active, so that GUILD_CREATE may be read."""
         self.read = False
+        """Whether `arrival` was read."""
         self.arrival: Arrival | None = None
         self.backlog: list[Dispatch] | None = []
-        """Events that came while GUILD_CREATE was being made; None afterwards."""
+        """Events received before GUILD_CREATE was sent; None afterwards."""
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.opened_at = 0.0
         self.snapshot: Snapshot | None = None
-        """The moment GUILD_CREATE was read: events that it covers are not told again."""
+        """The store snapshot of GUILD_CREATE: events that it covers are not sent again. None once it expired."""
         self.standing: Standing | None = None
-        """None while the user is not a member."""
+        """The member's permissions, or None while the user is not a member."""
         self.visible: frozenset[int] = frozenset()
-        """The channels that the session has been told it can see."""
+        """Ids of the channels that the session was informed it can view."""
         self.moderated: frozenset[int] = frozenset()
-        """Those of which it has been told all private threads."""
+        """Ids of the channels whose private threads were all sent to the session."""
         self.gone = False
 
     def missed(self, dispatch: Dispatch) -> bool:
-        """Whether the session has yet to be told of an event: GUILD_CREATE does not have it."""
+        """Return whether the session still needs an event, because GUILD_CREATE does not contain it."""
         if self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp):
             return True
         return dispatch.event.startswith(MOMENTS) and self.session.missed(dispatch)
 
 
 class SeatedMember:
-    """A connected member of the guild."""
+    """A member of the guild with at least one session on this node."""
 
     __slots__ = ("seats", "snapshot", "state")
 

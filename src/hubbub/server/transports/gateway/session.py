@@ -1,4 +1,4 @@
-"""A session: one totally ordered stream of events for one client, over any number of connections."""
+"""A gateway session: one totally ordered stream of events for one client, over any number of connections."""
 
 import secrets
 from typing import TYPE_CHECKING, Final
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 
 class Kind:
-    """Sessions of one game with the same intents and scopes: an event is for all of them or for none."""
+    """Identity object shared by sessions of the same application, intents and scopes: they receive the same events."""
 
     __slots__ = ("__weakref__",)
 
 
 AT_ONCE: Final = 256
-"""Frames that are made before they are written: few enough to stay in a processor's cache."""
+"""Number of frames that are built before they are written; small enough to stay in the processor cache."""
 _kinds: Final[WeakValueDictionary[tuple[object, ...], Kind]] = WeakValueDictionary()
 
 
 class Session:
-    """Who listens, to what, and how far they are."""
+    """A client's event stream: actor, intents, guilds, replay buffer and current connection."""
 
     __slots__ = (
         "acknowledged",
@@ -80,50 +80,52 @@ class Session:
         self.actor = actor
         self.user_id = int(actor.user_id)
         self.is_game = actor.kind == "bearer"
-        """Whether a game holds it for its player, by an OAuth2 token."""
+        """Whether it is an OAuth2 session: an application connects on behalf of a user."""
         self.intents = intents
         kind = (actor.kind, actor.application_id, actor.family_id, actor.scopes, intents)
         self.kind = _kinds.get(kind) or _kinds.setdefault(kind, Kind())
         self.shard = shard
         self.large_threshold = large_threshold
         self.obfuscates = obfuscates
-        """Whether channels it may not see are hidden from it even before changes.CHANNEL_OBFUSCATION."""
+        """Whether hidden channels are obfuscated for it even before changes.CHANNEL_OBFUSCATION takes effect."""
         self.capabilities = capabilities
         self.application_name = ""
-        """Of the game, where the session is one's."""
+        """Name of the application of an OAuth2 session, otherwise empty."""
         self.sees_content = not actor.is_bot or bool(intents & Intents.MESSAGE_CONTENT)
         self.version = version
         self.device = device
         self.began_at = now
-        """By the event loop's time."""
+        """Start time, in seconds of the event loop's clock."""
         self.replay = replay
         self.presences = presences
         self.connection: Connection | None = None
         self.resuming: Connection | None = None
-        """The connection that is being told what it missed."""
+        """The connection on which missed events are being replayed, or None."""
         self.seats: dict[int, Seat] = {}
-        """Its place in each of its guilds."""
+        """Guild id to the session's seat in that guild."""
         self.early: list[Dispatch] | None = []
-        """Events for the user that came before READY was made; None afterwards."""
+        """Events for the user received before READY was sent; None afterwards."""
         self.snapshot: Snapshot | None = None
-        """The moment READY was read; forgotten when no event from before it can be on its way any more."""
+        """The store snapshot of READY; None once no earlier event can still arrive."""
         self.acknowledged = 0
         self.expiry: Timer | None = None
         self.ended = False
 
     def send(self, packet: Packet) -> None:
-        """Number an event, keep it for a resume, and write it if somebody is there."""
+        """Assign a sequence number to an event, buffer it for a resume, and write it if a client is connected."""
         send_all([self], packet)
 
     def admits(self, dispatch: Dispatch) -> bool:
-        """Whether an event that names its users is for this session of theirs: games hear what is theirs, and what the person
-        let them hear."""
+        """Return whether this session may receive an event that is addressed to its user.
+
+        OAuth2 sessions receive events of their own application, and events that the user's scopes grant.
+        """
         if not self.is_game:
             return not dispatch.audience.games_only
         audience, actor = dispatch.audience, self.actor
-        named = audience.application_id or audience.family_id or audience.session_id or dispatch.games
-        if not (dispatch.intents or dispatch.scope or named):
-            # Nobody thought of games: what needs neither an intent nor a scope is a person's own business.
+        addressed = audience.application_id or audience.family_id or audience.session_id or dispatch.games
+        if not (dispatch.intents or dispatch.scope or addressed):
+            # Events declared without an intent or a scope are never sent to OAuth2 sessions.
             return False
         return (
             (audience.application_id is None or audience.application_id == actor.application_id)
@@ -134,25 +136,25 @@ class Session:
         )
 
     def in_shard(self, guild_id: int) -> bool:
-        """Whether a guild's events belong to this session's shard (gateway.md 4.2)."""
+        """Return whether a guild belongs to this session's shard (gateway.md 4.2)."""
         return (guild_id >> 22) % self.shard[1] == self.shard[0]
 
     def in_shard_of(self, guild_id: int | None) -> bool:
-        """The same for what names a guild or none; what belongs to no guild goes to shard 0 only."""
+        """Return whether an event belongs to this session's shard; an event without a guild belongs to shard 0."""
         return self.shard[0] == 0 if guild_id is None else self.in_shard(guild_id)
 
     def missed(self, dispatch: Dispatch) -> bool:
-        """Whether an event happened after READY was read."""
+        """Return whether the session still needs an event, because READY does not contain it."""
         return self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp)
 
 
 def send_all(sessions: list[Session], packet: Packet) -> None:
-    """`Session.send` for many.
+    """Send a packet to many sessions, like `Session.send`.
 
-    Frames are made for a good number of sessions before the first is written: a system call costs little more than itself, but
-    leaves the processor's caches cold for whoever works between two of them. What was given is counted once for all.
+    Frames are built in batches before the first one is written, because each write is a system call that leaves the
+    processor caches cold for the code after it. Metrics are updated once for all sessions.
     """
-    faces, given = packet.faces, 0
+    faces, sent = packet.faces, 0
     for start in range(0, len(sessions), AT_ONCE):
         writes = []
         for session in sessions[start : start + AT_ONCE]:
@@ -162,17 +164,17 @@ def send_all(sessions: list[Session], packet: Packet) -> None:
                 continue
             transport = connection.transport
             if transport.get_write_buffer_size() > connection.buffer_most:
-                # Slow consumer (gateway.md 11): the session stays and may be resumed.
+                # Slow client (gateway.md 11): the session stays and may be resumed.
                 session.connection = None
                 connection.close(CloseCode.UNKNOWN_ERROR, "Too slow")
             else:
                 face = faces[connection.compression] or packet.face(connection.compression)
                 writes.append((transport, face.frame(seq)))
-        given += len(writes)
+        sent += len(writes)
         for transport, frame in writes:
             try:
                 transport.write(frame)
             except RuntimeError:
-                # As sockets.GONE says; others must hear the event all the same.
+                # The peer disconnected (see sockets.GONE); the other sessions must still receive the event.
                 continue
-    packet.given(given)
+    packet.given(sent)

@@ -1,4 +1,4 @@
-"""All sessions of this node: how they begin, go on after a cut, and end."""
+"""All gateway sessions of this node: start, resume and end."""
 
 import asyncio
 import logging
@@ -37,21 +37,21 @@ from hubbub.server.transports.sockets import Closing
 log = logging.getLogger(__name__)
 
 GUILDS_AT_ONCE: Final = 16
-"""Guilds that are read at the same time while a session starts."""
+"""Number of guilds that are read concurrently while a session starts."""
 REPLAY_AT_ONCE: Final = 200
-"""Events that are replayed before the client's buffer is looked at."""
+"""Number of events that are replayed before the client's write buffer is checked."""
 SESSIONS_MOST: Final = 50
-"""Sessions that a person may have at once on a node (gateway.md 3, 4015)."""
+"""Concurrent sessions of a user on a node; does not apply to bots (gateway.md 3, 4015)."""
 ORPHANS_EVERY_S: Final = 300.0
-"""How often what sessions left behind that no node has is looked for,"""
+"""Interval in seconds between searches for stored sessions that no node has."""
 ORPHANS_MS: Final = 120_000
-"""and how old a session must be before its absence says anything."""
+"""Minimum age in milliseconds before a stored session that no node has is treated as orphaned."""
 LEAVING_CODES: Final = frozenset({1000, 1001})
-"""A client that closes with one of these ends its session (gateway.md 3)."""
+"""Client close codes that end the session instead of keeping it resumable (gateway.md 3)."""
 
 
 class Sessions:
-    """The sessions, the guilds they are in, and the lines of their users."""
+    """The sessions of this node, indexed by session, guild and user."""
 
     def __init__(self, world: World, bus: Bus[Dispatch], metrics: Metrics, presences: Presences) -> None:
         self._world = world
@@ -60,18 +60,18 @@ class Sessions:
         self._presences = presences
         self._sessions: dict[str, Session] = {}
         self._hubs: dict[int, tuple[Hub, Subscription]] = {}
-        self._lines: dict[int, Line] = {}
+        self._user_sessions: dict[int, Line] = {}
         self._deflater = Deflater()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._gap: Subscription | None = None
         self._crowd: Subscription | None = None
         self._resumable_ms = world.config.gateway.replay_ms
-        self._enders = [part.session_ended for part in world.slices if part.session_ended is not None]
-        self._beginners = [part.session_began for part in world.slices if part.session_began is not None]
-        self._keepers = [part.sessions_kept for part in world.slices if part.sessions_kept is not None]
-        self._looked_at = 0.0
+        self._session_ended_hooks = [part.session_ended for part in world.slices if part.session_ended is not None]
+        self._session_began_hooks = [part.session_began for part in world.slices if part.session_began is not None]
+        self._stored_session_hooks = [part.sessions_kept for part in world.slices if part.sessions_kept is not None]
+        self._orphans_checked_at = 0.0
         self._gaps = 0
-        """How often events may have been lost on the bus."""
+        """Number of times that the bus may have lost events."""
         self.feed = PresenceFeed(
             bus,
             world.clock,
@@ -83,9 +83,9 @@ class Sessions:
         metrics.watch(metrics.gateway_sessions, lambda: len(self._sessions))
 
     def start(self) -> None:
-        """Begin to listen to the other nodes."""
+        """Subscribe to the bus."""
         self._loop = asyncio.get_running_loop()
-        self._looked_at = self._loop.time()
+        self._orphans_checked_at = self._loop.time()
         self._gap = self._bus.on_gap(self._lost_events)
         self._crowd = self._bus.subscribe(CROWD, self._share)
         self.feed.start()
@@ -95,7 +95,7 @@ class Sessions:
         sessions = list(self._sessions.values())
         for session in sessions:
             self._end(session)
-        await self._tell_ended(sessions)
+        await self._run_ended_hooks(sessions)
         self.feed.close()
         for subscription in (self._gap, self._crowd):
             if subscription is not None:
@@ -104,7 +104,7 @@ class Sessions:
             task.cancel()
 
     async def settle(self) -> None:
-        """Return once what has been said so far is sent: guilds read anew, presences told, sessions let in."""
+        """Wait until all events received so far are sent: guilds re-read, presences published, sessions admitted."""
         while under_way := {
             *self._tasks,
             *(task for hub, _ in self._hubs.values() for task in hub.under_way()),
@@ -113,25 +113,25 @@ class Sessions:
             await asyncio.wait(under_way)
 
     def find(self, session_id: str) -> Session | None:
-        """A session that is connected or can be resumed."""
+        """Return the session if it is connected or can be resumed, or None."""
         return self._sessions.get(session_id)
 
     def __iter__(self) -> Iterator[Session]:
         return iter(list(self._sessions.values()))
 
     def packet(self, event: str, body: bytes) -> Packet:
-        """An event, ready for any number of sessions."""
+        """Return an encoded event that can be sent to any number of sessions."""
         return Packet(event, body, self._deflater, self._loop.time(), self._count)
 
     def member_count(self, guild_id: int) -> int:
-        """How many members a guild that sessions are in had when it was last read."""
+        """Return a guild's member count as of its last read, or 0 if no session of this node is in the guild."""
         entry = self._hubs.get(guild_id)
         return entry[0].state.member_count if entry is not None and entry[0].state is not None else 0
 
-    # Begin
+    # Starting sessions
 
     async def begin(self, connection: Connection, actor: Actor, asked: Asked, identify: Identify, device: str) -> None:
-        """READY, then the guilds one after another in the background."""
+        """Start a session: send READY, then GUILD_CREATE for each guild in the background."""
         settings = self._world.config.gateway
         session = Session(
             actor,
@@ -146,30 +146,30 @@ class Sessions:
             presences=Window(PRESENCE_UPDATES_MAX, PRESENCE_UPDATES_SECONDS),
             now=self._loop.time(),
         )
-        known = self._lines.get(session.user_id)
+        known = self._user_sessions.get(session.user_id)
         if not actor.is_bot and known is not None and len(known.sessions) >= SESSIONS_MOST:
             raise Closing(CloseCode.TOO_MANY_SESSIONS, "Too many sessions")
-        line = self._join_line(session)
+        line = self._join_user_sessions(session)
         gaps = self._gaps
         try:
-            # First listen, then read: what happens in between is heard, and told unless the read has it already.
+            # Subscribe before reading: events in between are buffered, and sent unless the read already contains them.
             await self._bus.flush()
-            await self._tell_began(session)
+            await self._run_began_hooks(session)
             opening = await self._world.ready(
                 session, lambda guilds: self._ready(session, guilds, connection.resume_url, identify.shard)
             )
             session.snapshot, session.application_name = opening.snapshot, opening.application_name
             check_size(len(opening.guilds), actor)
-            # What happens in a guild once the client has seen READY is owed to it, even before GUILD_CREATE.
+            # Events of a guild after READY must reach the client even if they happen before its GUILD_CREATE.
             seats = [self._seat(session, guild, joins=False) for guild in opening.guilds]
             await self._bus.flush()
         except BaseException:
             self._end(session)
-            self._spawn(self._tell_ended([session]))
+            self._spawn(self._run_ended_hooks([session]))
             raise
         if gaps != self._gaps or session.ended:
             self._end(session)
-            self._spawn(self._tell_ended([session]))
+            self._spawn(self._run_ended_hooks([session]))
             connection.say(GatewayOpcode.INVALID_SESSION, False)
             return
         self._sessions[session.id] = session
@@ -187,7 +187,7 @@ class Sessions:
         self._spawn(self._stream(session, seats))
 
     def _ready(self, session: Session, guilds: list[Any], url: str, shard: list[int] | None) -> dict[str, Any]:
-        """The keys of READY that no slice knows."""
+        """Return the keys of READY that no slice provides."""
         ready: dict[str, Any] = {
             "v": session.version,
             "guilds": guilds,
@@ -195,7 +195,7 @@ class Sessions:
             "resume_gateway_url": url,
         }
         if shard is not None:
-            # discord.py's sharded client indexes it (gateway.md 4.2).
+            # discord.py's sharded client requires this key (gateway.md 4.2).
             ready["shard"] = shard
         actor = session.actor
         if actor.application_id is not None:
@@ -213,8 +213,8 @@ class Sessions:
 
     async def _stream(self, session: Session, seats: list[tuple[Hub, Seat]]) -> None:
         waiting = iter(seats)
-        while not session.ended and (some := list(islice(waiting, GUILDS_AT_ONCE))):
-            await asyncio.gather(*(hub.admit(seat) for hub, seat in some if not seat.gone))
+        while not session.ended and (batch := list(islice(waiting, GUILDS_AT_ONCE))):
+            await asyncio.gather(*(hub.admit(seat) for hub, seat in batch if not seat.gone))
             if session.connection is not None:
                 await session.connection.room()
 
@@ -227,20 +227,20 @@ class Sessions:
         entry[0].expect(seat)
         return entry[0], seat
 
-    def _join_line(self, session: Session) -> Line:
-        line = self._lines.get(session.user_id)
+    def _join_user_sessions(self, session: Session) -> Line:
+        line = self._user_sessions.get(session.user_id)
         if line is None:
-            line = self._lines[session.user_id] = Line(self, self.packet, self._world)
+            line = self._user_sessions[session.user_id] = Line(self, self.packet, self._world)
             line.subscription = self._bus.subscribe(f"user.{session.user_id}", line.hear)
         line.sessions.append(session)
         return line
 
-    # Guilds come and go
+    # Guild membership and delivery
 
     def enter(self, session: Session, guild_id: int) -> None:
-        """The user joined a guild."""
+        """Add a session to a guild that its user joined."""
         if session.is_game:
-            self._spawn(self._name_guild(session, guild_id))
+            self._spawn(self._send_guild_name(session, guild_id))
             return
         if session.ended or guild_id in session.seats or not session.in_shard(guild_id):
             return
@@ -252,11 +252,11 @@ class Sessions:
                 await hub.admit(seat)
 
         self._spawn(admit())
-        if self._lines[session.user_id].sessions[0] is session:
+        if self._user_sessions[session.user_id].sessions[0] is session:
             self.feed.tell_guild(session.user_id, guild_id)
 
-    async def _name_guild(self, session: Session, guild_id: int) -> None:
-        """Tell a game what a guild that its player joined is called, and no more (sdk.md 5.4)."""
+    async def _send_guild_name(self, session: Session, guild_id: int) -> None:
+        """Send an OAuth2 session the id and name of a guild that its user joined, and nothing else (sdk.md 5.4)."""
         if session.intents & Intents.GUILDS:
             name = await self._world.guild_name(guild_id)
             if name is not None and not session.ended:
@@ -264,7 +264,7 @@ class Sessions:
                 session.send(self.packet(GUILD_CREATE.name, body))
 
     def leave(self, session: Session, guild_id: int) -> None:
-        """The user left a guild."""
+        """Remove a session from a guild that its user left."""
         seat = session.seats.pop(guild_id, None)
         if seat is not None and guild_id in self._hubs:
             self._hubs[guild_id][0].leave(seat)
@@ -285,44 +285,44 @@ class Sessions:
             entry[0].hear(dispatch)
 
     def _share(self, dispatch: Dispatch) -> None:
-        """An event for many users, who may be anywhere; made into packets once for all who are here."""
-        users, lines = dispatch.audience.users, self._lines
+        """Deliver an event for many users to those connected here; the packets are created once for all of them."""
+        users, lines = dispatch.audience.users, self._user_sessions
         if len(users) * 4 > len(lines):
-            # Most people here, so in the order in which they came: neighbours in memory are met one after the other.
-            told = [line for user_id, line in lines.items() if user_id in users]
+            # A large share of the local users: iterate in insertion order, which visits memory sequentially.
+            recipients = [line for user_id, line in lines.items() if user_id in users]
         else:
-            told = [lines[user_id] for user_id in users if user_id in lines]
+            recipients = [lines[user_id] for user_id in users if user_id in lines]
         if self._world.trace.on:
-            for line in told:
+            for line in recipients:
                 line.share(dispatch)
             return
         try:
             made = Made()
-            for line in told:
+            for line in recipients:
                 line.tell_among(dispatch, made)
             made.send()
         except Exception:
-            log.exception("an event for many failed")
-            for line in told:
+            log.exception("failed to deliver an event to several users")
+            for line in recipients:
                 self._invalidate_some(list(line.sessions))
 
     def _lost_events(self) -> None:
-        """The bus may have lost events, and a session that missed some must not go on as if it had not."""
+        """Invalidate every session, because the bus may have lost events for any of them."""
         self._gaps += 1
         self.invalidate_all()
 
     def invalidate_all(self) -> None:
-        """Let every client identify again."""
+        """Invalidate every session, so that every client identifies again."""
         self._invalidate_some(list(self))
 
     def _invalidate_some(self, sessions: list[Session]) -> None:
         for session in sessions:
             self.invalidate(session)
 
-    # Go on
+    # Resuming sessions
 
     async def resume(self, connection: Connection, session: Session, seq: int) -> bool:
-        """Tell a client on a new connection what it missed; False when that is no longer possible."""
+        """Replay missed events on a new connection; return False if the replay buffer no longer has them."""
         if not 0 <= seq <= session.replay.last:
             raise Closing(CloseCode.INVALID_SEQ, "Invalid seq")
         for old in (session.connection, session.resuming):
@@ -334,7 +334,7 @@ class Sessions:
         if session.expiry is not None:
             session.expiry.cancel()
             session.expiry = None
-        # Live events go to the buffer meanwhile, and so are part of what is told.
+        # Live events are appended to the buffer meanwhile, so the loop replays them as well.
         while packets := session.replay.since(seq, REPLAY_AT_ONCE):
             for packet in packets:
                 seq += 1
@@ -348,10 +348,10 @@ class Sessions:
         session.send(self.packet(RESUMED.name, wire.encode(Resumed())))
         return True
 
-    # End
+    # Ending sessions
 
     def detach(self, connection: Connection, code: int | None) -> None:
-        """A connection is gone; its session waits for a resume, unless the client said goodbye."""
+        """Release the session of a closed connection; it stays resumable unless the close code ends it."""
         session = connection.session
         if session is None or session.ended:
             return
@@ -361,27 +361,27 @@ class Sessions:
             session.connection = None
         if code in LEAVING_CODES:
             self._end(session)
-            self._spawn(self._tell_ended([session]))
+            self._spawn(self._run_ended_hooks([session]))
         elif session.connection is None and session.resuming is None and session.expiry is None:
             session.expiry = self._world.clock.call_later(self._resumable_ms, lambda: self._expire(session))
 
     async def _expire(self, session: Session) -> None:
         self._end(session)
-        await self._tell_ended([session])
+        await self._run_ended_hooks([session])
 
     def revoke(self, session: Session) -> None:
-        """The session's token is no longer good."""
+        """End a session whose token was revoked, and close its connection."""
         connection = session.connection or session.resuming
         self._end(session)
-        self._spawn(self._tell_ended([session]))
+        self._spawn(self._run_ended_hooks([session]))
         if connection is not None:
             connection.close(CloseCode.AUTHENTICATION_FAILED, "Authentication failed")
 
     def invalidate(self, session: Session) -> None:
-        """The session cannot go on; its client identifies again, on the same connection if it likes."""
+        """End a session that cannot continue. The client may identify again on the same connection."""
         connection = session.connection or session.resuming
         self._end(session)
-        self._spawn(self._tell_ended([session]))
+        self._spawn(self._run_ended_hooks([session]))
         if connection is not None:
             connection.session = None
             connection.say(GatewayOpcode.INVALID_SESSION, False)
@@ -397,70 +397,74 @@ class Sessions:
         known = self._sessions.pop(session.id, None)
         for guild_id in list(session.seats):
             self.leave(session, guild_id)
-        line = self._lines.get(session.user_id)
+        line = self._user_sessions.get(session.user_id)
         if line is not None and session in line.sessions:
             line.sessions.remove(session)
             if not line.sessions:
-                del self._lines[session.user_id]
+                del self._user_sessions[session.user_id]
                 if line.subscription is not None:
                     line.subscription.cancel()
         if known is not None:
             self.feed.drop(session.user_id, session.id)
 
-    async def _tell_began(self, session: Session) -> None:
-        """Let slices know that a player comes into a game, before READY is read."""
+    async def _run_began_hooks(self, session: Session) -> None:
+        """Run the slices' `session_began` hooks for an OAuth2 session, before READY is read."""
         if session.actor.kind != "bearer":
             return
 
         def work(tx: Tx) -> None:
             call = self._world.call_after(tx, session.actor, session.id)
-            for session_began in self._beginners:
+            for session_began in self._session_began_hooks:
                 session_began(call, session.user_id, session.id)
 
         await self._world.db.write(work)
 
-    async def _tell_ended(self, sessions: list[Session]) -> None:
-        """Let slices know that sessions of this node are over."""
+    async def _run_ended_hooks(self, sessions: list[Session]) -> None:
+        """Run the slices' `session_ended` hooks for sessions of this node."""
         await self._clean_up([(session.actor, session.id) for session in sessions])
 
-    def _lost_sessions(self, said: list[SessionPresence]) -> None:
-        """A node was killed; nobody else cleans up after its sessions. What they were matters little: bots leave nothing more
-        behind than people do."""
-        lost = [(Actor(user_id=UserId(one.user_id), kind="user"), one.session_id) for one in said]
+    def _lost_sessions(self, lost_presences: list[SessionPresence]) -> None:
+        """Clean up after the sessions of a node that was killed.
+
+        The actor kind is not known; "user" is correct for cleanup, because bots leave nothing additional behind.
+        """
+        lost = [(Actor(user_id=UserId(one.user_id), kind="user"), one.session_id) for one in lost_presences]
         self._spawn(self._clean_up(lost))
 
     async def clear_orphans(self) -> None:
-        """End what lived as long as sessions that no node has: all nodes were killed at once, so none could tell of the others.
-        Every node knows every session's presence, seen or not."""
+        """Clean up after stored sessions that no node has, left behind when all nodes were killed at once.
+
+        Every node knows the presence of every session, visible or not.
+        """
 
         def work(tx: Tx) -> set[tuple[int, str]]:
             before_ms = self._world.clock.now_ms() - ORPHANS_MS
-            return {kept for sessions_kept in self._keepers for kept in sessions_kept(tx, before_ms)}
+            return {stored for sessions_kept in self._stored_session_hooks for stored in sessions_kept(tx, before_ms)}
 
-        kept = await self._world.db.read(work, long=True)
-        lost = [each for each in sorted(kept) if not self._presences.has(*each) and each[1] not in self._sessions]
+        stored = await self._world.db.read(work, long=True)
+        lost = [each for each in sorted(stored) if not self._presences.has(*each) and each[1] not in self._sessions]
         if lost:
-            log.warning("sessions of nodes that are gone are ended", extra={"sessions": len(lost)})
+            log.warning("ending sessions that no node has", extra={"sessions": len(lost)})
             await self._clean_up([(Actor(user_id=UserId(user_id), kind="user"), each) for user_id, each in lost])
 
     async def _clean_up(self, ended: list[tuple[Actor, str]]) -> None:
-        """Let slices end what lived as long as these sessions did."""
-        if not self._enders or not ended:
+        """Run the slices' `session_ended` hooks."""
+        if not self._session_ended_hooks or not ended:
             return
 
         def work(tx: Tx) -> None:
             for actor, session_id in ended:
                 call = self._world.call_after(tx, actor, session_id)
-                for session_ended in self._enders:
+                for session_ended in self._session_ended_hooks:
                     session_ended(call, int(actor.user_id), session_id)
 
         try:
             await self._world.db.write(work)
         except Exception:
-            log.exception("what a session left behind could not be cleaned up")
+            log.exception("failed to clean up after ended sessions")
 
     def tidy(self, now: float) -> None:
-        """Forget what only mattered for a while."""
+        """Discard expired state: replayed events, snapshots, silent nodes, and at intervals orphaned sessions."""
         oldest = now - self._resumable_ms / 1000
         for session in self._sessions.values():
             if session.connection is not None:
@@ -470,9 +474,9 @@ class Sessions:
         for hub, _ in self._hubs.values():
             hub.tidy(now)
         self.feed.sweep(now)
-        if now - self._looked_at >= ORPHANS_EVERY_S:
-            # By now every other node that is alive has said what it has.
-            self._looked_at = now
+        if now - self._orphans_checked_at >= ORPHANS_EVERY_S:
+            # By now every other live node has reported its sessions.
+            self._orphans_checked_at = now
             self._spawn(self.clear_orphans())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -483,4 +487,4 @@ class Sessions:
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a gateway task failed", exc_info=error)
+            log.error("a gateway background task failed", exc_info=error)

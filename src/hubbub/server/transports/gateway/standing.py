@@ -1,4 +1,4 @@
-"""What members may see and do in a guild, computed once for all who hold the same roles."""
+"""Standings: permissions and visible channels of members, computed once for all members with the same roles."""
 
 from typing import Final
 from weakref import WeakValueDictionary
@@ -13,13 +13,13 @@ VIEW = Permissions.VIEW_CHANNEL
 THREADED: Final = frozenset(
     {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA}
 )
-"""Channels that threads are in."""
+"""Types of channels that can contain threads."""
 VOICED: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE})
-"""Channels that people connect to."""
+"""Types of channels that users can connect to by voice."""
 
 
 class Standing:
-    """The permissions of everybody with the same roles, and with no channel overwrites of their own."""
+    """The permissions of all members with the same roles; a member with own channel overwrites has a separate one."""
 
     __slots__ = ("__weakref__", "_bits", "_guild", "_member", "_moderated", "_restricted", "base", "visible")
 
@@ -29,11 +29,11 @@ class Standing:
         self._restricted = restricted
         base = realtime.base(guild, member)
         self.base = while_timed_out(base) if restricted else base
-        """Permissions in the guild."""
+        """Guild-level permissions."""
         self._bits: dict[int, int] = {}
         self._moderated: frozenset[int] | None = None
         self.visible = self._visible(base)
-        """The channels that can be seen; a category counts when a channel in it does (gateway.md 9)."""
+        """Ids of the visible channels; a category is visible if a channel in it is (gateway.md 9)."""
 
     def _visible(self, base: int) -> frozenset[int]:
         channels = self._guild.channels.values()
@@ -44,7 +44,7 @@ class Standing:
 
     @property
     def moderated(self) -> frozenset[int]:
-        """The channels of which all private threads can be seen."""
+        """Ids of the channels whose private threads are all visible."""
         if self._moderated is None:
             threaded = [channel for channel in self.visible if self._guild.channels[channel].type in THREADED]
             self._moderated = frozenset(
@@ -53,7 +53,7 @@ class Standing:
         return self._moderated
 
     def permissions(self, channel_id: int) -> int:
-        """Permissions in a channel; none in one that is not there."""
+        """Return the permissions in a channel, or 0 if the channel does not exist."""
         bits = self._bits.get(channel_id)
         if bits is None:
             channel = self._guild.channels.get(channel_id)
@@ -65,24 +65,24 @@ class Standing:
 
 
 class Standings:
-    """The standing of each member of one guild state."""
+    """The standings of the members of one guild state."""
 
-    __slots__ = ("_guild", "_known", "_named")
+    __slots__ = ("_guild", "_individual_ids", "_known")
 
     def __init__(self, guild: GuildState) -> None:
         self._guild = guild
-        # Members whom some channel names have permissions of their own; so does the owner.
-        self._named = {guild.owner_id}.union(*(channel.overwrites for channel in guild.channels.values()))
-        # Only those that somebody has: a guild may live for months while members go through all sets of roles there are.
+        # Members with channel overwrites of their own, and the owner, do not share a standing.
+        self._individual_ids = {guild.owner_id}.union(*(channel.overwrites for channel in guild.channels.values()))
+        # Weak references: a hub may exist for months while its members pass through many combinations of roles.
         self._known: WeakValueDictionary[tuple[int, tuple[int, ...], bool], Standing] = WeakValueDictionary()
 
     def __len__(self) -> int:
         return len(self._known)
 
     def of(self, member: MemberState, now_ms: int) -> Standing:
-        """A member's standing at this moment."""
+        """Return a member's standing at the given time."""
         restricted = member.restricted or member.timed_out_until_ms > now_ms
-        key = (member.user_id if member.user_id in self._named else 0, member.roles, restricted)
+        key = (member.user_id if member.user_id in self._individual_ids else 0, member.roles, restricted)
         standing = self._known.get(key)
         if standing is None:
             standing = self._known[key] = Standing(self._guild, member, restricted)

@@ -1,4 +1,4 @@
-"""Who got an event and why the others did not, for the delivery trace. Nothing here runs while the trace is off."""
+"""Delivery trace: which sessions received an event, and why the others did not. Unused while the trace is off."""
 
 from collections.abc import Callable, Iterable
 
@@ -20,7 +20,7 @@ def watch(
     deliver: Callable[[], None],
     why_not: Callable[[Session], str],
 ) -> None:
-    """Deliver, and note for which sessions the sequence number went on."""
+    """Call `deliver` and record each session's outcome: delivered if its sequence number increased, else `why_not`."""
     before = [(session, session.replay.last) for session in sessions]
     deliver()
     world.trace.add(
@@ -45,20 +45,20 @@ def _form(session: Session, dispatch: Dispatch) -> str:
 
 
 def missing_intents(session: Session, dispatch: Dispatch) -> str | None:
-    """What a session would have had to ask for, or None."""
+    """Return the reason if the session lacks all of the event's intents, or None."""
     if not dispatch.intents or session.intents & dispatch.intents:
         return None
-    wanted = [name for name, bit in intents.BITS.items() if dispatch.intents & bit]
-    return f"missing intent: {' or '.join(wanted)}"
+    required = [name for name, bit in intents.BITS.items() if dispatch.intents & bit]
+    return f"missing intent: {' or '.join(required)}"
 
 
 def why_not_in_guild(seat: Seat, dispatch: Dispatch) -> str:
-    """Why a session in a guild did not get an event of it."""
+    """Return why a session in a guild did not receive an event of the guild."""
     session, standing, audience = seat.session, seat.standing, dispatch.audience
     if standing is None:
-        return "not a member of the guild any more"
+        return "no longer a member of the guild"
     if not seat.missed(dispatch):
-        return "already part of the GUILD_CREATE that the session got"
+        return "already contained in the session's GUILD_CREATE"
     if (missing := missing_intents(session, dispatch)) is not None:
         return missing
     if audience.users and session.user_id not in audience.users:
@@ -66,44 +66,44 @@ def why_not_in_guild(seat: Seat, dispatch: Dispatch) -> str:
     if audience.voice_session and voice.session_id(session.id) != audience.voice_session:
         return "meant for another session of the user"
     if audience.excluded == session.user_id:
-        return "not told to the user whom it is about"
+        return "not sent to the user it is about"
     channel_id = audience.channel_id
     if channel_id is not None and channel_id not in standing.visible:
         return "missing permission: VIEW_CHANNEL in the channel"
     if audience.blind_to is not None:
-        return "only for those who cannot see where somebody went"
+        return "only for members who cannot see the user's new voice channel"
     held = standing.base if channel_id is None else standing.permissions(channel_id)
     if audience.permission and not held & audience.permission:
         return f"missing permission: {' or '.join(names(audience.permission))}"
     if audience.members is not None and session.user_id not in audience.members:
         return "not in the private thread"
     if dispatch.event.startswith("CHANNEL_"):
-        return "the channel is hidden from it, and nothing that it may see has changed"
+        return "the channel is hidden from the session and nothing visible changed"
     return "not delivered"
 
 
 def why_not_to_user(session: Session, dispatch: Dispatch) -> str:
-    """Why a user's session did not get an event for the user."""
+    """Return why a session of a user did not receive an event for the user."""
     audience = dispatch.audience
     if session.early is not None:
-        return "waits until READY is sent"
+        return "waiting until READY is sent"
     if not session.missed(dispatch):
-        return "already part of the READY that the session got"
+        return "already contained in the session's READY"
     if audience.session_id and audience.session_id != session.id:
         return "meant for another session of the user"
     if audience.voice_session and voice.session_id(session.id) != audience.voice_session:
         return "meant for another session of the user"
     if dispatch.event == "GUILD_CREATE":
-        return "the guild is read for this session, and follows"
+        return "GUILD_CREATE is being prepared for this session and follows"
     if audience.guild_id is None and not session.in_shard_of(audience.shard_of):
-        return "another shard's" if audience.shard_of is not None else "not of a guild, so that shard 0 gets it"
+        return "belongs to another shard" if audience.shard_of is not None else "events without a guild go to shard 0"
     if (missing := missing_intents(session, dispatch)) is not None:
         return missing
     if session.is_game and dispatch.event == "GUILD_CREATE":
-        return "the guild's name is read for this session, and follows"
-    heard = audience.games_of.get(session.user_id) if session.is_game else None
-    if heard is not None and session.actor.family_id not in heard:
-        return "the user wants to hear no more of it in this game"
+        return "the guild name is being read for this session and follows"
+    families = audience.games_of.get(session.user_id) if session.is_game else None
+    if families is not None and session.actor.family_id not in families:
+        return "the user unsubscribed from it in this application"
     if not session.admits(dispatch):
-        return "another application's, or not granted to this one"
+        return "for another application, or not granted to this one"
     return "not delivered"

@@ -1,6 +1,6 @@
-"""What the gateway reads: the parts of READY, GUILD_CREATE and THREAD_LIST_SYNC, and the state behind its filters.
+"""Reads of the gateway: the parts of READY, GUILD_CREATE and THREAD_LIST_SYNC, and the state that event filters need.
 
-Everything here runs in read transactions, off the event loop, and comes back encoded.
+Reads run in read transactions outside the event loop and return encoded payloads.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -29,18 +29,18 @@ from hubbub.server.transports.gateway.standing import Standing, Standings
 T = TypeVar("T")
 
 THREADS: Final = "threads"
-"""The slice, and its key in GUILD_CREATE, that THREAD_LIST_SYNC is made from."""
+"""Name of the slice, and of its key in GUILD_CREATE, that THREAD_LIST_SYNC is made from."""
 REVEALED: Final = {
     "voice_states": ("VOICE_STATE_UPDATE", Intents.GUILD_VOICE_STATES),
     "stage_instances": ("STAGE_INSTANCE_CREATE", Intents.GUILDS),
     "guild_scheduled_events": ("GUILD_SCHEDULED_EVENT_CREATE", Intents.GUILD_SCHEDULED_EVENTS),
     "activity_instances": ("EMBEDDED_ACTIVITY_UPDATE_V2", Intents.GUILD_EMBEDDED_ACTIVITIES),
 }
-"""What goes on in a voice channel that comes into sight: keys of GUILD_CREATE, the event that tells each, and its intent."""
+"""State sent when a voice channel becomes visible: keys of GUILD_CREATE to the event that carries it and its intent."""
 REVEALING: Final = frozenset({"voice_states", "stage_instances", "scheduled_events", "activity_instances"})
-"""The slices that have them."""
+"""Names of the slices that provide the keys of `REVEALED`."""
 
-# Keys of GUILD_CREATE that libraries index, for worlds whose slices do not fill them.
+# Keys of GUILD_CREATE that client libraries require, for worlds whose slices do not provide them.
 _GUILD_LISTS: Final[dict[str, Any]] = {
     "voice_states": [],
     "members": [],
@@ -52,7 +52,7 @@ _GUILD_LISTS: Final[dict[str, Any]] = {
     "activity_instances": [],
 }
 PROFILES: Final = "user_application_profiles"
-# The same for READY.
+# Keys of READY that client libraries require, for worlds whose slices do not provide them.
 _READY: Final[dict[str, Any]] = {
     field.encode_name: field.default_factory() if field.default is msgspec.NODEFAULT else field.default
     for field in msgspec.structs.fields(Ready)
@@ -61,7 +61,7 @@ _READY: Final[dict[str, Any]] = {
 
 
 class Arrival(msgspec.Struct, kw_only=True):
-    """What a session needs to begin in a guild."""
+    """The data that adds a session to a guild."""
 
     state: GuildState
     snapshot: Snapshot
@@ -69,11 +69,11 @@ class Arrival(msgspec.Struct, kw_only=True):
     visible: frozenset[int]
     moderated: frozenset[int]
     body: bytes | None
-    """GUILD_CREATE, unless the session did not ask for it."""
+    """The payload of GUILD_CREATE, or None if the session lacks the GUILDS intent."""
 
 
 class Renewal(msgspec.Struct, kw_only=True):
-    """What changed in a guild that sessions are in."""
+    """The result of re-reading a guild that sessions are in."""
 
     snapshot: Snapshot
     state: GuildState | None = None
@@ -81,29 +81,29 @@ class Renewal(msgspec.Struct, kw_only=True):
 
 
 class Gain(NamedTuple):
-    """What a session can now see in a guild."""
+    """Channels of a guild that became visible to a session."""
 
     session: Session
     member: MemberState
     standing: Standing
     threaded: list[int]
-    """Channels whose threads it is to be told."""
+    """Ids of the channels whose threads are sent to the session."""
     voiced: list[int]
-    """Voice channels of which it is to be told what goes on there."""
+    """Ids of the voice channels whose current state is sent to the session."""
 
 
 class Reach(NamedTuple):
-    """Who may see a user's presence."""
+    """The guilds and users that may see a user's presence."""
 
     guilds: list[int]
     friends: list[tuple[int, int]]
-    """Each with the family they are friends in: 0 for the platform."""
+    """(family id, user id) of each friend; family 0 means friends on the platform."""
     families: set[int]
-    """The families of games that the user plays."""
+    """Ids of the families of applications that the user plays."""
 
 
 class World:
-    """The store, the slices and the time, as the gateway asks them."""
+    """The store, the slices and the clock of the gateway, and its reads."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class World:
         self._revealing = [part.guild for part in slices if part.name in REVEALING and part.guild is not None]
 
     def call(self, tx: Tx, session: Session) -> Call:
-        """A call on behalf of a session."""
+        """Return a call on behalf of a session."""
         return Call(
             tx,
             actor=session.actor,
@@ -146,7 +146,7 @@ class World:
         )
 
     def call_after(self, tx: Tx, actor: Actor, session_id: str) -> Call:
-        """A call to clean up after a session."""
+        """Return a call that runs session hooks, for which the session object may no longer exist."""
         return Call(
             tx,
             actor=actor,
@@ -159,11 +159,11 @@ class World:
         )
 
     def obfuscates(self, session: Session) -> bool:
-        """Whether channels that a session may not see are hidden from it now (gateway.md 9)."""
+        """Return whether channels that a session cannot view are obfuscated for it now (gateway.md 9)."""
         return session.obfuscates or changes.CHANNEL_OBFUSCATION.active(self.clock.now_ms())
 
     async def reach(self, user_id: int, *, friends: bool) -> Reach:
-        """Who may see a user's presence, in one read."""
+        """Return the guilds and friends that may see a user's presence, in one read."""
 
         def work(tx: Tx) -> Reach:
             found = self.source.friends(tx, user_id) if friends else []
@@ -176,12 +176,15 @@ class World:
         return await self.db.read(work)
 
     async def guild_name(self, guild_id: int) -> str | None:
-        """What a guild is called, or None when it is gone."""
+        """Return a guild's name, or None if the guild does not exist."""
         return (await self.db.read(lambda tx: self.source.guild_names(tx, [guild_id]))).get(guild_id)
 
     async def ready(self, session: Session, make: Callable[[list[Any]], dict[str, Any]]) -> Opening:
-        """READY, the session's guilds in its shard, and the moment of both; `make` gives the keys that the door knows. A game
-        is in no guild: it is told what its player's are called, if it may know (sdk.md 5.4)."""
+        """Return READY, the session's guilds in its shard, and the snapshot of both.
+
+        `make` returns the keys that the gateway itself provides. An OAuth2 session has no guilds: with the scope
+        `guilds` it gets the names of its user's guilds (sdk.md 5.4).
+        """
 
         def work(tx: Tx) -> Opening:
             call = self.call(tx, session)
@@ -193,11 +196,11 @@ class World:
             parts = _READY | make(named)
             for part in self.slices:
                 if part.ready is not None:
-                    told = part.ready(call)
-                    if PROFILES in told:
-                        # Every slice that names users adds theirs.
-                        told[PROFILES] = parts[PROFILES] | told[PROFILES]
-                    parts |= told
+                    provided = part.ready(call)
+                    if PROFILES in provided:
+                        # Several slices provide profiles; they are merged.
+                        provided[PROFILES] = parts[PROFILES] | provided[PROFILES]
+                    parts |= provided
             name = getattr(parts.get("application"), "name", "")
             return Opening(
                 packets=packets(parts, session),
@@ -209,11 +212,14 @@ class World:
         return await self.db.read(work, long=True)
 
     async def guild_count(self, actor: Actor) -> int:
-        """How many guilds somebody is in, over all shards."""
+        """Return the number of guilds of a user over all shards."""
         return await self.db.read(lambda tx: self.source.guild_count(tx, actor.user_id))
 
     async def arrivals(self, guild_id: int, sessions: Sequence[tuple[Session, bool]]) -> list[Arrival | None]:
-        """What sessions need to begin in a guild, in order; None for who is not a member. True beside a session: it joins now."""
+        """Read what adds sessions to a guild, in order; None for a session whose user is not a member.
+
+        The flag beside a session is True if its user is joining the guild now.
+        """
 
         def work(tx: Tx) -> list[Arrival | None]:
             state = self.source.guild_state(tx, guild_id)
@@ -222,7 +228,7 @@ class World:
             snapshot = state.snapshot = state.snapshot or tx.snapshot
             members = self.source.member_states(tx, guild_id, {session.user_id for session, _ in sessions})
             standings, now = Standings(state), self.clock.now_ms()
-            stand = {user_id: standings.of(member, now) for user_id, member in members.items()}
+            standing_by_user = {user_id: standings.of(member, now) for user_id, member in members.items()}
             builder = _GuildCreate(state, self.slices)
             found: list[Arrival | None] = []
             for session, joins in sessions:
@@ -230,7 +236,7 @@ class World:
                 if member is None:
                     found.append(None)
                     continue
-                standing = stand[session.user_id]
+                standing = standing_by_user[session.user_id]
                 body = None
                 if wants_guilds(session):
                     call = self.call(tx, session)
@@ -250,7 +256,7 @@ class World:
         return await self.db.read(work, long=True)
 
     async def renew(self, guild_id: int, *, whole: bool, users: Collection[int]) -> Renewal:
-        """Read a guild (or only some of its members) again."""
+        """Re-read a guild if `whole`, and the given members."""
 
         def work(tx: Tx) -> Renewal:
             members = self.source.member_states(tx, guild_id, users) if users else {}
@@ -263,16 +269,16 @@ class World:
         return await self.db.read(work, long=True)
 
     async def gained(self, state: GuildState, gains: Sequence[Gain]) -> list[list[tuple[str, bytes]]]:
-        """What sessions have to be told of channels that came into their sight: events, for each."""
+        """Return, for each session, the events that describe channels which became visible to it."""
 
         def work(tx: Tx) -> list[list[tuple[str, bytes]]]:
-            told = []
+            found = []
             for gain in gains:
                 packets = self._revealed(tx, state, gain)
                 if gain.threaded:
                     packets.insert(0, ("THREAD_LIST_SYNC", self._thread_list(tx, state, gain)))
-                told.append(packets)
-            return told
+                found.append(packets)
+            return found
 
         return await self.db.read(work)
 
@@ -281,16 +287,16 @@ class World:
             return []
         call = self.call(tx, gain.session)
         view = view_of(state, gain.session, gain.member, gain.standing, visible=frozenset(gain.voiced))
-        told: list[tuple[str, bytes]] = []
+        events: list[tuple[str, bytes]] = []
         for part in self._revealing:
             for key, values in part(call, view).items():
                 event, intent = REVEALED.get(key, ("", 0))
-                # An event outside every channel is known already.
-                known = [each for each in values if each.channel_id in view.visible] if event else []
+                # The session already knows entries without a channel, such as external scheduled events.
+                revealed = [each for each in values if each.channel_id in view.visible] if event else []
                 if gain.session.intents & intent:
-                    for each in msgspec.json.decode(wire.encode(known)):
-                        told.append((event, wire.encode({"guild_id": GuildId(state.id), **each})))
-        return told
+                    for each in msgspec.json.decode(wire.encode(revealed)):
+                        events.append((event, wire.encode({"guild_id": GuildId(state.id), **each})))
+        return events
 
     def _thread_list(self, tx: Tx, state: GuildState, gain: Gain) -> bytes:
         session, gained = gain.session, gain.threaded
@@ -299,7 +305,7 @@ class World:
         threads: list[Any] = []
         for part in self._threads:
             threads += msgspec.json.decode(wire.encode(part(call, view).get(THREADS, [])))
-        # In GUILD_CREATE a thread carries the reader's membership; here it stands beside, with its ids.
+        # In GUILD_CREATE a thread contains the user's membership; here memberships are a separate list, with their ids.
         members = [
             {"id": thread["id"], "user_id": str(session.user_id), **thread["member"]}
             for thread in threads
@@ -316,7 +322,7 @@ class World:
 
 
 class _GuildCreate:
-    """GUILD_CREATE of one guild for several viewers; what they have in common is encoded once."""
+    """Builds GUILD_CREATE of one guild for several sessions; the common part is encoded once."""
 
     def __init__(self, state: GuildState, slices: Sequence[Slice]) -> None:
         self._state = state
@@ -326,7 +332,10 @@ class _GuildCreate:
     def body(
         self, call: Call, session: Session, member: MemberState, standing: Standing, *, joins: bool, hides: bool
     ) -> bytes:
-        """The payload for one session. At start-up it says `unavailable: false`; a real join lacks the key."""
+        """Return the payload for one session.
+
+        At session start it has `unavailable: false`; after a join the key is absent.
+        """
         state = self._state
         own: dict[str, Any] = {
             "joined_at": member.joined_at,
@@ -350,20 +359,20 @@ class _GuildCreate:
         shared = self._common.get(own)
         if shared is None:
             everything = _GUILD_LISTS | self._state.common
-            kept = {key: value for key, value in everything.items() if key not in own}
-            shared = self._common[own] = wire.encode(kept)[:-1] + (b"," if kept else b"")
+            remaining = {key: value for key, value in everything.items() if key not in own}
+            shared = self._common[own] = wire.encode(remaining)[:-1] + (b"," if remaining else b"")
         return shared
 
 
 def wants_guilds(session: Session) -> bool:
-    """Whether a session asked to be told of guilds; without the intent there is no GUILD_CREATE (gateway.md 4.4)."""
+    """Return whether a session has the GUILDS intent; without it there is no GUILD_CREATE (gateway.md 4.4)."""
     return bool(session.intents & Intents.GUILDS)
 
 
 def view_of(
     state: GuildState, session: Session, member: MemberState, standing: Standing, visible: frozenset[int] | None = None
 ) -> GuildView:
-    """A session's relation to a guild, for the slices."""
+    """Return a session's view of a guild, for the slices. `visible` restricts it to some channels."""
     return GuildView(
         guild=state,
         member=member,
