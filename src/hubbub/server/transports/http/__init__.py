@@ -1,4 +1,4 @@
-"""The HTTP door: routes, decodes, authenticates, counts, runs the operation and answers."""
+"""The HTTP server: routing, authentication, rate limits, decoding, running operations, and responses."""
 
 from hubbub.server.transports.http.door import HttpDoor
 

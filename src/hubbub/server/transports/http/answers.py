@@ -1,4 +1,4 @@
-"""Results and refusals as status, headers and bytes."""
+"""HTTP responses: results and errors as status, headers and bytes."""
 
 from collections.abc import Mapping
 from email.utils import formatdate
@@ -17,10 +17,10 @@ from hubbub.server.core.dispatch import MethodNotAllowed
 from hubbub.server.core.slices import Answer
 from hubbub.server.transports.http import limits
 
-# http.md 1.4: exactly this, discord.py compares the whole value.
+# http.md 1.4: exactly this value, without parameters; discord.py compares the whole header.
 JSON: Final = "application/json"
 
-# http.md 1.4: discord.py takes a 429 without Via for a ban at the edge.
+# http.md 1.4: discord.py treats a 429 without Via as a ban at the edge.
 VIA: Final = "1.1 hubbub"
 
 BODILESS: Final = frozenset((204, 304))
@@ -36,7 +36,7 @@ _NO_HEADERS: Final[CIMultiDict[str]] = CIMultiDict()
 
 
 class Encoded(NamedTuple):
-    """An answer whose bytes are ready."""
+    """An encoded response."""
 
     status: int
     body: bytes | None
@@ -46,12 +46,12 @@ class Encoded(NamedTuple):
 
 @lru_cache(4)
 def date(second: int) -> str:
-    """A moment as headers write it."""
+    """Format a Unix time in seconds as an HTTP date."""
     return formatdate(second, usegmt=True)
 
 
 def encode(operation: Operation[Any, Any], result: Any) -> Encoded:
-    """What a handler returned; this runs in the store's thread, so the loop only writes bytes."""
+    """Encode a handler's result. Called in the store's thread, so that the event loop only writes bytes."""
     status, headers = operation.success, None
     if isinstance(result, Answer):
         status, headers, result = result.status, result.headers or None, result.result
@@ -63,7 +63,7 @@ def encode(operation: Operation[Any, Any], result: Any) -> Encoded:
 
 
 def encode_error(error: errors.ApiError, headers: dict[str, str]) -> Encoded:
-    """A refusal; what it has to say in headers joins them."""
+    """Encode an error, and add its headers to `headers`."""
     if isinstance(error, MethodNotAllowed):
         headers["Allow"] = ", ".join(error.allowed)
     elif error.extra:
@@ -75,7 +75,7 @@ def encode_error(error: errors.ApiError, headers: dict[str, str]) -> Encoded:
 def respond(
     request: web.Request, encoded: Encoded, headers: dict[str, str], *, closing: bool = False
 ) -> web.StreamResponse:
-    """The answer as aiohttp sends it, and the connection's last if it is `closing`."""
+    """Return the aiohttp response. `closing` closes the connection after it."""
     if encoded.headers:
         headers.update(encoded.headers)
     if encoded.body is not None:
@@ -90,42 +90,47 @@ def respond(
 
 
 class Whole(web.StreamResponse):
-    """An answer that leaves in one piece, as nearly all can: with a body or a 204, on a connection that stays open.
+    """A response that is sent in a single write: with a body or status 204, on a connection that stays open.
 
-    aiohttp's own way looks at each header several times, for cases that are none of these."""
+    This is faster than aiohttp's own response, which inspects each header several times for cases that do not occur
+    here.
+    """
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes | None) -> None:
         super().__init__(status=status, _real_headers=_NO_HEADERS)
         lines = [f"HTTP/1.1 {status} {self.reason}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         if body is not None:
-            # RFC 9110 8.6: a 204 has none.
+            # RFC 9110 8.6: a 204 response has no Content-Length.
             lines.append(f"Content-Length: {len(body)}")
         if "Date" not in headers:
             lines.append(f"Date: {rfc822_formatted_time()}")
         lines += ("", "")
         head = "\r\n".join(lines)
         if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
-            raise ValueError("a header must be one line")
-        self._whole = head.encode() + (body or b"")
+            raise ValueError("a header value contains a line break")
+        self._encoded = head.encode() + (body or b"")
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Send it."""
+        """Send the complete response."""
         if not self._eof_sent:
             self._eof_sent = True
             self._keep_alive = True
             writer = request.writer
-            # Unlike `write`, this takes the head for what it is: nothing has been sent before it.
-            writer._write(self._whole)  # type: ignore[attr-defined]
+            # `write` would first send aiohttp's own headers; the data already includes the headers.
+            writer._write(self._encoded)  # type: ignore[attr-defined]
             await writer.drain()
         return None
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Nothing: it has all been sent."""
+        """Do nothing; `prepare` has sent everything."""
 
 
 def plain_error(status: int, headers: Mapping[str, str] | None = None) -> web.Response:
-    """The platform's body for a status that has no code of its own: `{"message": "404: Not Found", "code": 0}`."""
+    """Return the platform's error response for a status without an error code.
+
+    Its body is `{"message": "404: Not Found", "code": 0}`.
+    """
     kind = errors.find(0, status)
     try:
         message = kind.message if kind else f"{status}: {HTTPStatus(status).phrase}"

@@ -1,4 +1,4 @@
-"""Bodies to models and files, whether they are sent to us or come as an answer to a call of ours."""
+"""Conversion of bodies to models and files, for incoming requests and for responses to outgoing requests."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
@@ -17,33 +17,33 @@ FORM: Final = "application/x-www-form-urlencoded"
 MULTIPART: Final = "multipart/form-data"
 
 UPLOADS_AT_ONCE: Final = 4
-"""So many times the largest upload may be in memory, over all requests."""
+"""Memory for uploads over all requests, as a multiple of the largest upload."""
 
 
 class Source(Protocol):
-    """A body, wherever it comes from."""
+    """A body to read."""
 
     @property
     def content_type(self) -> str:
-        """The header."""
+        """The Content-Type header, or an empty string."""
         ...
 
     @property
     def length(self) -> int | None:
-        """How long it says it is."""
+        """The declared length in bytes, or None."""
         ...
 
     async def whole(self, most: int) -> bytes:
-        """All of it; 413 if that is more than allowed."""
+        """Read the whole body; raise 413 if it exceeds `most` bytes."""
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """All of it, as it arrives."""
+        """Yield the body as it arrives."""
         ...
 
 
 class Sent:
-    """The body of a request."""
+    """The body of an incoming request."""
 
     def __init__(self, request: web.BaseRequest, timeout_s: float) -> None:
         self._request = request
@@ -52,16 +52,16 @@ class Sent:
         self.length = request.content_length
 
     async def whole(self, most: int) -> bytes:
-        """All of it; 413 if that is more than allowed."""
+        """Read the whole body; raise 413 if it exceeds `most` bytes."""
         return await limits.read_body(self._request, most, self._timeout_s)
 
     def chunks(self) -> AsyncIterator[bytes]:
-        """All of it, as it arrives."""
+        """Yield the body as it arrives."""
         return limits.chunks(self._request, self._timeout_s)
 
 
 class Held:
-    """A body that is here already."""
+    """A body that is already in memory."""
 
     def __init__(self, content_type: str, data: bytes) -> None:
         self._data = data
@@ -69,23 +69,23 @@ class Held:
         self.length = len(data)
 
     async def whole(self, most: int) -> bytes:
-        """All of it; 413 if that is more than allowed."""
+        """Read the whole body; raise 413 if it exceeds `most` bytes."""
         if len(self._data) > most:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
         return self._data
 
     async def chunks(self) -> AsyncIterator[bytes]:
-        """All of it, at once."""
+        """Yield the whole body at once."""
         yield self._data
 
 
 class Body(NamedTuple):
-    """What was understood."""
+    """A decoded body."""
 
     model: Any
     files: list[multipart.RawUpload]
     reserved: int
-    """How much of the upload budget the files hold, until it is given back."""
+    """Bytes of the upload budget that the body holds until `Bodies.give_back`."""
 
 
 class Bodies:
@@ -99,12 +99,15 @@ class Bodies:
         self._budget = limits.Budget(UPLOADS_AT_ONCE * config.max_upload_bytes)
 
     def give_back(self, body: Body) -> None:
-        """The files are no longer held."""
+        """Release the upload budget of a body."""
         if body.reserved:
             self._budget.give_back(body.reserved)
 
     async def read(self, source: Source, operation: Operation[Any, Any], media_bytes: int = 0) -> Body:
-        """The body as the operation declares it; every mistake in it at once. `media_bytes` is what pictures in it may take."""
+        """Decode a body as the operation declares it; raise one error with all mistakes.
+
+        `media_bytes` is the number of additional bytes allowed for images in a JSON body.
+        """
         if operation.body is NoneType and operation.uploads is None:
             return Body(None, [], 0)
         content_type = source.content_type
@@ -117,38 +120,38 @@ class Bodies:
     async def _read_text(
         self, source: Source, operation: Operation[Any, Any], media_type: str, media_bytes: int
     ) -> Body:
-        """A body without files."""
+        """Decode a body without files."""
         kind = operation.body
-        most, depth = self._config.max_body_bytes, self._config.max_depth
+        bytes_max, depth = self._config.max_body_bytes, self._config.max_depth
         if media_type == answers.JSON and not operation.form:
-            if media_bytes and (source.length is None or source.length > most):
-                return await self._read_pictures(source, operation, media_bytes)
-            data = await source.whole(most)
+            if media_bytes and (source.length is None or source.length > bytes_max):
+                return await self._read_with_images(source, operation, media_bytes)
+            data = await source.whole(bytes_max)
             if not data and operation.optional_body:
                 data = b"{}"
             return Body(None if kind is NoneType else forms.decode(data, kind, max_depth=depth), [], 0)
         if media_type == FORM and forms.is_flat(kind):
-            data = await source.whole(most)
+            data = await source.whole(bytes_max)
             return Body(forms.read_fields(forms.split_fields(data.decode("utf-8", "replace")), kind), [], 0)
-        if await source.whole(most):
+        if await source.whole(bytes_max):
             raise errors.INVALID_FORM_BODY(message=_expected(operation.form))
         return Body(None if kind is NoneType else forms.decode(b"{}", kind), [], 0)
 
     async def skip(self, source: Source) -> Body:
-        """A body that nobody wants to know, as long as it is not too long."""
+        """Read and discard a body, up to the size limit."""
         await source.whole(self._config.max_body_bytes)
         return Body(None, [], 0)
 
-    async def _read_pictures(self, source: Source, operation: Operation[Any, Any], media_bytes: int) -> Body:
-        """A JSON body that may be long for the pictures in it; it shares the memory that uploads have."""
+    async def _read_with_images(self, source: Source, operation: Operation[Any, Any], media_bytes: int) -> Body:
+        """Decode a JSON body that may be large because of images in it; its memory counts against the upload budget."""
         config = self._config
-        most = min(config.max_body_bytes + media_bytes, max(config.max_upload_bytes, config.max_body_bytes))
-        if source.length is not None and source.length > most:
+        bytes_max = min(config.max_body_bytes + media_bytes, max(config.max_upload_bytes, config.max_body_bytes))
+        if source.length is not None and source.length > bytes_max:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
-        reserved = most if source.length is None else source.length
+        reserved = bytes_max if source.length is None else source.length
         self._budget.take(reserved)
         try:
-            data = await source.whole(most)
+            data = await source.whole(bytes_max)
             return Body(forms.decode(data, operation.body, max_depth=config.max_depth), [], reserved)
         except BaseException:
             self._budget.give_back(reserved)
@@ -174,7 +177,7 @@ class Bodies:
         return Body(model, form.files, reserved)
 
     def _model(self, operation: Operation[Any, Any], form: multipart.Form) -> Any:
-        """What the parts of a form say beside its files."""
+        """Decode the parts of a form that are not files."""
         if operation.body is NoneType:
             return None
         if form.payload is None and form.fields and forms.is_flat(operation.body):
@@ -185,7 +188,7 @@ class Bodies:
 
 @contextmanager
 def _missing_file(operation: Operation[Any, Any], files: Sequence[multipart.RawUpload]) -> Iterator[None]:
-    """A file that must be there and is not is told with whatever else is wrong."""
+    """Add the error for a missing required file to any form error raised in the block."""
     try:
         yield
     except errors.ApiError as error:

@@ -1,8 +1,8 @@
-"""The HTTP door: what happens between a request and its operation, and between the result and the answer.
+"""The HTTP server: the steps between a request and its operation, and between the result and the response.
 
-route -> authenticate -> count -> read and decode -> keep files -> run in a transaction -> answer
+route -> authenticate -> check rate limits -> read and decode -> store files -> run in a transaction -> respond
 
-It knows the operation table and no resource by name. Whatever goes wrong on the way becomes the platform's error body.
+It knows the operation table and no resource by name. Every error on the way becomes the platform's error body.
 """
 
 import asyncio
@@ -55,16 +55,16 @@ requests_log = logging.getLogger("hubbub.http")
 
 DEFAULT_VERSION: Final = 10
 VERSIONS: Final = {f"v{number}": number for number in (6, 7, 8, 9, 10)}
-"""9 and 10 are current, 6 to 8 deprecated but answered, all alike; any other is refused with 50041 (http.md 1.1)."""
+"""API versions by URL segment. All behave alike; 6 to 8 are deprecated. Others fail with 50041 (http.md 1.1)."""
 
 REASON_MAX: Final = 512
-"""An audit log reason is cut here (http.md 1.4: our choice)."""
+"""Length in characters to which an audit log reason is truncated (http.md 1.4 leaves the limit open)."""
 
 LINGERING_S: Final = 3.0
-"""How long the rest of a refused body is read and thrown away, so that its sender gets to see the answer."""
+"""Seconds during which the rest of a rejected body is read and discarded, so that the client sees the response."""
 
 IDLE_FACTOR: Final = 1.25
-"""Read timeouts that a connection may be idle: 75 seconds by default, more than the 60 of common balancers."""
+"""Idle timeout as a multiple of the read timeout: 75 seconds by default, more than the 60 of common load balancers."""
 
 _VERSION: Final = re.compile(r"v[0-9]{1,9}", re.ASCII)
 _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
@@ -114,47 +114,47 @@ class HttpDoor:
         self._faults = faults if faults is not None else Faults()
         self._trace = trace if trace is not None else Trace()
         self._settle = settle
-        """Waits until the other processes are told; none where there are no others."""
+        """Waits until the other processes have received published events; None if there are no other processes."""
         self._routes = list(routes)
         self._lost: Handler | None = None
         self._bodies = Bodies(config.http)
         self._read_timeout_s = config.http.read_timeout_ms / 1000
-        # Unique among processes, cheap for each request.
+        # Request ids are a random prefix per process and a counter: unique across processes and cheap to create.
         self._request_prefix = secrets.token_hex(6)
         self._request_numbers = itertools.count(1)
         self._openapi: bytes | None = None
         self._active = 0
         self._left: asyncio.Event | None = None
-        """Set when a request has been answered; only while draining."""
+        """Set when a request is finished; None except while draining."""
         metrics.watch(metrics.http_active, lambda: self._active)
 
     @property
     def table(self) -> Table:
-        """What it serves."""
+        """The table of operations that the server runs."""
         return self._table
 
     def now_ms(self) -> int:
-        """What the platform's clock says."""
+        """Return the time of the platform's clock."""
         return self._clock.now_ms()
 
     def application(self) -> web.Application:
-        """The door's operations and the routes it was given beside them, as one aiohttp application."""
-        # The door bounds every body itself.
+        """Return the aiohttp application with the operations under /api and the additional routes."""
+        # 0 disables aiohttp's limit: this server bounds every body itself.
         app = web.Application(client_max_size=0)
         app.router.register_resource(Subtree("/api", self.handle))
         app.add_routes(self._routes)
-        app.router.register_resource(Subtree("/", self._nothing_here))
+        app.router.register_resource(Subtree("/", self._not_found))
         return app
 
     def runner(self, **options: Any) -> web.AppRunner:
-        """What serves the application, so that even a request that is not HTTP gets the platform's body."""
+        """Return the runner of the application, which also answers malformed HTTP with the platform's error body."""
         options.setdefault("lingering_time", LINGERING_S)
-        # This also bounds how long the head of a request may take, and a connection on which none comes.
+        # This also limits the time until the request head is complete, and until the first request on a connection.
         options.setdefault("keepalive_timeout", self._read_timeout_s * IDLE_FACTOR)
         return Runner(self.application(), prefix="/api", handler=self.handle, **options)
 
     async def drain(self, patience_s: float) -> None:
-        """Let requests under way finish, their bodies included, which aiohttp stops reading when it closes."""
+        """Wait until running requests have finished, because aiohttp stops reading their bodies when it closes."""
         self._left = asyncio.Event()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
@@ -163,7 +163,7 @@ class HttpDoor:
                     await self._left.wait()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer one request under /api."""
+        """Handle a request under /api."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         request_id = f"{self._request_prefix}{next(self._request_numbers):08x}"
@@ -174,7 +174,7 @@ class HttpDoor:
         exchange = Exchange(request, self.address(request), headers)
         self._active += 1
         try:
-            encoded = await self._answer(exchange)
+            encoded = await self._respond(exchange)
         except ApiError as error:
             encoded = answers.encode_error(error, headers)
             if isinstance(error, limits.RateLimited):
@@ -183,16 +183,16 @@ class HttpDoor:
             else:
                 self._rate_limits.note_status(exchange.ip, encoded.status)
         except StoreUnavailable as error:
-            log.warning("the store is unavailable: %s", error, extra={"request_id": request_id})
+            log.warning("database unavailable: %s", error, extra={"request_id": request_id})
             encoded = answers.encode_error(errors.UNAVAILABLE(), headers)
             headers["Retry-After"] = "1"
         except failing.Dropped:
             encoded = answers.encode_error(errors.UNAVAILABLE(), headers)
         except (http_exceptions.HttpProcessingError, web.RequestPayloadError):
-            # The body broke off, or is not encoded as it says.
+            # The body is incomplete, or does not match its Content-Encoding or Transfer-Encoding.
             encoded = answers.encode_error(errors.BAD_REQUEST(), headers)
         except Exception:
-            # The route and not the path: a path may hold a token.
+            # Log the route instead of the path, which may contain a token.
             log.exception("%s failed", exchange.route, extra={"request_id": request_id})
             encoded = answers.encode_error(errors.INTERNAL(), headers)
         finally:
@@ -200,7 +200,7 @@ class HttpDoor:
             if self._left is not None:
                 self._left.set()
         seconds = loop.time() - started
-        # What no operation is asked with is not counted by name: callers could make up as many as they like.
+        # Unknown methods share one label, because clients could invent any number of them.
         method = exchange.method if exchange.method in METHODS else "other"
         self._metrics.http_requests(method, exchange.route, str(encoded.status)).inc()
         self._metrics.http_seconds(method, exchange.route).observe(seconds)
@@ -220,7 +220,7 @@ class HttpDoor:
                     "user_id": None if exchange.actor is None else exchange.actor.user_id,
                 },
             )
-        # By the platform's clock, as every moment in its answers is: clients reckon what X-RateLimit-Reset says from this.
+        # The platform's clock, like every timestamp in responses: clients compare X-RateLimit-Reset with this date.
         headers["Date"] = answers.date(self._clock.now_ms() // 1000)
         return answers.respond(request, encoded, headers, closing=self._left is not None)
 
@@ -233,7 +233,7 @@ class HttpDoor:
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, Sequence[str]] | None = None,
     ) -> ResultT:
-        """Do an operation for another door: admitted, counted, read and run as if its caller had sent it here."""
+        """Run an operation for another server of this process, with the checks and limits of an HTTP request."""
         exchange = Exchange(request, self.address(request), {})
         try:
             encoded = await self._ask(exchange, operation, values, actor, body, query)
@@ -259,26 +259,26 @@ class HttpDoor:
         admitted = None if endpoint.ignores_tokens else endpoint.admit(actor)
         texts = [str(int(value)) if isinstance(value, int) else str(value) for value in values]
         self._count(exchange, endpoint, admitted, texts)
-        fault = await self._fail_before(exchange, endpoint, admitted)
-        asked = None if operation.query is NoneType else forms.read_fields(query or {}, operation.query)
+        fault = await self._take_fault(exchange, endpoint, admitted)
+        query_model = None if operation.query is NoneType else forms.read_fields(query or {}, operation.query)
         path = endpoint.read_path(texts)
-        sent = None if operation.body is NoneType else forms.read(dict(body or {}), operation.body, careful=True)
+        model = None if operation.body is NoneType else forms.read(dict(body or {}), operation.body, careful=True)
         if endpoint.media:
-            await self._keeper.keep(endpoint, sent, ())
-        make_call = self._caller(exchange, admitted, DEFAULT_VERSION, (), operation.headers)
-        encoded = await self._run(endpoint, endpoint.arguments(path, sent, asked), make_call, admitted)
+            await self._keeper.keep(endpoint, model, ())
+        make_call = self._request_call_factory(exchange, admitted, DEFAULT_VERSION, (), operation.headers)
+        encoded = await self._run(endpoint, endpoint.arguments(path, model, query_model), make_call, admitted)
         if fault is not None and fault.moment == "after":
             await failing.happen(fault, exchange.request)
         return encoded
 
     def serve(self, routes: Iterable[web.AbstractRouteDef], lost: Handler | None = None) -> None:
-        """Serve these too; before the application is made. `lost` answers browsers where nothing else does."""
+        """Add routes; must be called before `application`. `lost` responds to browsers for unknown paths."""
         self._routes += routes
         self._lost = lost
 
     @contextlib.contextmanager
     def busy(self) -> Iterator[None]:
-        """A request outside /api is being answered: draining waits for it too."""
+        """Count a request outside /api as running, so that `drain` waits for it."""
         self._active += 1
         try:
             yield
@@ -290,12 +290,12 @@ class HttpDoor:
     def _refuse_blocked(self, exchange: "Exchange") -> None:
         blocked_ms = self._rate_limits.blocked_ms(exchange.ip)
         if blocked_ms:
-            # This stands for a ban at the edge, which clients know by the missing Via.
+            # This simulates a ban at the edge, which clients recognize by the missing Via header.
             exchange.headers.pop("Via", None)
             raise limits.RateLimited(errors.RATE_LIMITED, {"retry_after": blocked_ms / 1000, "global": True}, "global")
 
-    async def _fail_before(self, exchange: "Exchange", endpoint: Endpoint, actor: Actor | None) -> HttpFault | None:
-        """The fault that somebody wants of this call, if any; one that comes before the operation happens here."""
+    async def _take_fault(self, exchange: "Exchange", endpoint: Endpoint, actor: Actor | None) -> HttpFault | None:
+        """Return the injected fault of this request, or None; a fault before the operation is applied here."""
         if not self._faults.http:
             return None
         operation = endpoint.operation
@@ -304,7 +304,7 @@ class HttpDoor:
             await failing.happen(fault, exchange.request)
         return fault
 
-    async def _answer(self, exchange: "Exchange") -> Encoded:
+    async def _respond(self, exchange: "Exchange") -> Encoded:
         request = exchange.request
         self._refuse_blocked(exchange)
         if request.method == "OPTIONS":
@@ -318,21 +318,21 @@ class HttpDoor:
         actor = await self._admit(exchange, endpoint)
         exchange.actor = actor
         self._count(exchange, endpoint, actor, values)
-        fault = await self._fail_before(exchange, endpoint, actor)
+        fault = await self._take_fault(exchange, endpoint, actor)
         query = None
         if endpoint.operation.query is not NoneType:
             query = forms.read_fields(forms.split_fields(request.rel_url.raw_query_string), endpoint.operation.query)
         path = endpoint.read_path(values)
-        sent = Sent(request, self._read_timeout_s)
-        if _means_nothing(request, endpoint):
-            body = await self._bodies.skip(sent)
+        source = Sent(request, self._read_timeout_s)
+        if _has_unknown_body(request, endpoint):
+            body = await self._bodies.skip(source)
         else:
-            body = await self._bodies.read(sent, endpoint.operation, endpoint.media_bytes if endpoint.media else 0)
+            body = await self._bodies.read(source, endpoint.operation, endpoint.media_bytes if endpoint.media else 0)
         try:
             uploads = await self._uploads(body, endpoint)
-            make_call = self._caller(exchange, actor, version, uploads, endpoint.operation.headers)
+            make_call = self._request_call_factory(exchange, actor, version, uploads, endpoint.operation.headers)
             arguments = endpoint.arguments(path, body.model, query)
-            encoded = await self._run_keeping(endpoint, arguments, make_call, uploads, actor)
+            encoded = await self._run_with_files(endpoint, arguments, make_call, uploads, actor)
             if fault is not None and fault.moment == "after":
                 await failing.happen(fault, request)
             return encoded
@@ -340,15 +340,17 @@ class HttpDoor:
             self._bodies.give_back(body)
 
     async def perform(self, endpoint: Endpoint, path: Sequence[Any], content_type: str, data: bytes) -> None:
-        """Do an operation with a body that came as an answer to a call of ours, as if it had been sent here; ApiError where
-        it would have been refused."""
+        """Run an operation with a body that is the response to an outgoing request, as if it had been sent here.
+
+        Raise ApiError if a request with this body would have been rejected.
+        """
         operation = endpoint.operation
         body = await self._bodies.read(Held(content_type, data), operation)
         try:
             uploads = await self._uploads(body, endpoint)
             query = None if operation.query is NoneType else forms.read_fields({}, operation.query)
             arguments = endpoint.arguments(path, body.model, query)
-            await self._run_keeping(endpoint, arguments, self._make_calls(None, uploads), uploads, None)
+            await self._run_with_files(endpoint, arguments, self._call_factory(None, uploads), uploads, None)
         finally:
             self._bodies.give_back(body)
 
@@ -361,12 +363,15 @@ class HttpDoor:
                 raise errors.UNAUTHORIZED()
             return endpoint.admit(await self._authenticator.actor(header))
         except ApiError:
-            # Whoever guesses tokens is counted too.
+            # Failed authentication counts against the IP's limit, to slow down guessing of tokens.
             self._require(self._rate_limits.check_global(exchange.ip))
             raise
 
     def _count(self, exchange: "Exchange", endpoint: Endpoint, actor: Actor | None, values: Sequence[str]) -> None:
-        """Count the call against the global limit and its bucket; a call refused by the one does not use up the other."""
+        """Check the global limit, the bucket and the cap in this order.
+
+        A rejected request does not count against the later ones.
+        """
         caller: str | int
         if actor is None:
             caller = exchange.ip
@@ -375,7 +380,8 @@ class HttpDoor:
         else:
             caller = actor.user_id
         if not endpoint.ignores_tokens:
-            # http.md 1.14: webhook and interaction calls, which have their token in the path, do not count here.
+            # http.md 1.14: webhook and interaction requests, whose token is in the path, are exempt from the global
+            # limit.
             self._require(self._rate_limits.check_global(caller))
         rule = endpoint.rule
         if rule is not None:
@@ -393,7 +399,7 @@ class HttpDoor:
             raise limits.refusal(verdict)
 
     async def _uploads(self, body: Body, endpoint: Endpoint) -> list[Upload]:
-        """The files of a body, and pictures and sounds within it in their store."""
+        """Return the files of a body, after storing its images and sounds."""
         uploads = [self._upload(file, endpoint) for file in body.files]
         if endpoint.media or uploads:
             await self._keeper.keep(endpoint, body.model, uploads)
@@ -413,7 +419,7 @@ class HttpDoor:
             data=file.data,
         )
 
-    def _caller(
+    def _request_call_factory(
         self,
         exchange: "Exchange",
         actor: Actor | None,
@@ -426,9 +432,9 @@ class HttpDoor:
         reason = sent.get("X-Audit-Log-Reason")
         if reason is not None:
             reason = _clean(reason)[:REASON_MAX].strip() or None
-        return self._make_calls(actor, uploads, reason=reason, headers=headers, api_version=version, ip=exchange.ip)
+        return self._call_factory(actor, uploads, reason=reason, headers=headers, api_version=version, ip=exchange.ip)
 
-    def _make_calls(self, actor: Actor | None, uploads: Sequence[Upload], **more: Any) -> Callable[[Tx], Call]:
+    def _call_factory(self, actor: Actor | None, uploads: Sequence[Upload], **more: Any) -> Callable[[Tx], Call]:
         now = self._clock.now_ms()
 
         def make_call(tx: Tx) -> Call:
@@ -446,7 +452,7 @@ class HttpDoor:
 
         return make_call
 
-    async def _run_keeping(
+    async def _run_with_files(
         self,
         endpoint: Endpoint,
         arguments: list[Any],
@@ -454,16 +460,16 @@ class HttpDoor:
         uploads: Sequence[Upload],
         actor: Actor | None,
     ) -> Encoded:
-        """Put the files into their store, run the operation, and take the files back if it fails."""
-        kept = [upload for upload in uploads if upload.key]
-        if not kept:
+        """Store the files, run the operation, and delete the files if it fails."""
+        stored = [upload for upload in uploads if upload.key]
+        if not stored:
             return await self._run(endpoint, arguments, make_call, actor)
         try:
-            await asyncio.gather(*(self._files.put(upload.key, upload.data, upload.content_type) for upload in kept))
+            await asyncio.gather(*(self._files.put(upload.key, upload.data, upload.content_type) for upload in stored))
             return await self._run(endpoint, arguments, make_call, actor)
         except Exception:
-            # Not for a cancellation: then the write may well have happened.
-            await asyncio.gather(*(self._files.delete(upload.key) for upload in kept), return_exceptions=True)
+            # Not on cancellation: the transaction may have been committed.
+            await asyncio.gather(*(self._files.delete(upload.key) for upload in stored), return_exceptions=True)
             raise
 
     async def _run(
@@ -484,12 +490,12 @@ class HttpDoor:
             if self._settle is not None and endpoint.writes:
                 await self._settle()
             return encoded
-        concerns_others = False
+        affects_other_processes = False
 
         def unit(tx: Tx) -> Encoded:
-            nonlocal concerns_others
+            nonlocal affects_other_processes
             encoded = answers.encode(operation, run(make_call(tx), endpoint, arguments))
-            concerns_others = any(each.refresh or each.event.startswith("_") for each in tx.dispatches)
+            affects_other_processes = any(each.refresh or each.event.startswith("_") for each in tx.dispatches)
             return encoded
 
         if not endpoint.writes:
@@ -499,28 +505,29 @@ class HttpDoor:
         except Refusal as refusal:
             await follow(refusal, self._db, make_call)
             raise
-        if concerns_others and self._settle is not None:
-            # Who may see what has changed, or a token ended: what is asked next, of any process, goes by it (decisions/0004).
+        if affects_other_processes and self._settle is not None:
+            # Permissions changed or a token was revoked: the next request to any process must see this
+            # (decisions/0004).
             await self._settle()
         return encoded
 
     def openapi(self) -> bytes:
-        """The OpenAPI document, made on first demand."""
+        """Return the OpenAPI document, which is generated on first use."""
         if self._openapi is None:
             self._openapi = openapi.document(self._table)
         return self._openapi
 
     def address(self, request: web.Request) -> str:
-        """Who calls: the peer, or what the proxies that the operator trusts say of it."""
+        """Return the client's IP address: the peer's, or the one reported by the trusted proxies."""
         peer = request.remote or ""
         proxies = self._config.http.trusted_proxies
         if not proxies:
             return peer
         forwarded = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
-        # The last proxy added the last address: so many from the right were written by those we trust.
+        # Each proxy appends an address, so the last `proxies` entries were written by trusted proxies.
         return forwarded[-min(proxies, len(forwarded))].strip()[:64] or peer
 
-    async def _nothing_here(self, request: web.Request) -> web.StreamResponse:
+    async def _not_found(self, request: web.Request) -> web.StreamResponse:
         if self._lost is not None and request.method == "GET" and "text/html" in request.headers.get("Accept", ""):
             return await self._lost(request)
         return answers.plain_error(404)
@@ -531,7 +538,7 @@ READABLE: Final = frozenset(("GET", "HEAD"))
 
 
 class Exchange:
-    """One request on its way through the door, for what is said about it at the end."""
+    """The state of a request while it is handled, also used for metrics, trace and log."""
 
     __slots__ = ("actor", "headers", "ip", "method", "request", "route")
 
@@ -539,14 +546,14 @@ class Exchange:
         self.request = request
         self.ip = ip
         self.headers = headers
-        # aiohttp leaves the body out of an answer to HEAD.
+        # HEAD is handled like GET; aiohttp omits the body of its response.
         self.method = "GET" if request.method == "HEAD" else request.method
         self.route = "unknown"
         self.actor: Actor | None = None
 
 
 def _split(raw_path: str) -> tuple[list[str], int]:
-    """The decoded segments after /api and its version, and the version."""
+    """Return the decoded path segments after /api and the version, and the version."""
     segments = raw_path.split("/")[2:]
     if "%" in raw_path or not raw_path.isascii():
         segments = [_clean(segment) for segment in segments]
@@ -560,24 +567,24 @@ def _split(raw_path: str) -> tuple[list[str], int]:
 
 
 def _clean(text: str) -> str:
-    """Percent-decoded text that every store can keep: what is no UTF-8 is replaced, NUL is left out."""
+    """Percent-decode text into a form that every store can hold: invalid UTF-8 is replaced and NUL removed."""
     text = unquote(text, errors="replace")
     if not text.isascii():
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     return text.replace("\x00", "")
 
 
-def _means_nothing(request: web.Request, endpoint: Endpoint) -> bool:
-    """Whether a header says that the body is nothing we know the form of."""
+def _has_unknown_body(request: web.Request, endpoint: Endpoint) -> bool:
+    """Return whether the header that names the kind of the body has an unknown value."""
     if endpoint.operation.body_of is None:
         return False
     header, known = endpoint.operation.body_of
-    said = request.headers.get(header)
-    return said is not None and said not in known
+    value = request.headers.get(header)
+    return value is not None and value not in known
 
 
 def _preflight(request: web.Request) -> Encoded:
-    asked = request.headers.get("Access-Control-Request-Headers", "")
+    requested = request.headers.get("Access-Control-Request-Headers", "")
     return Encoded(
         204,
         None,
@@ -585,7 +592,7 @@ def _preflight(request: web.Request) -> Encoded:
         {
             "Access-Control-Allow-Origin": "*",
             "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
-            "Access-Control-Allow-Headers": asked if _HEADER_NAMES.fullmatch(asked) else answers.ASKABLE,
+            "Access-Control-Allow-Headers": requested if _HEADER_NAMES.fullmatch(requested) else answers.ASKABLE,
             "Access-Control-Max-Age": "86400",
             "Vary": "Access-Control-Request-Headers",
         },

@@ -1,4 +1,4 @@
-"""Faults on demand at the HTTP door."""
+"""Fault injection for HTTP requests."""
 
 import asyncio
 from http import HTTPStatus
@@ -11,22 +11,22 @@ from hubbub.server.transports.http.limits import RateLimited
 
 
 class Dropped(ConnectionError):
-    """The connection was cut on purpose; nobody is there to be answered."""
+    """Raised after the connection was aborted on purpose; no response can be sent."""
 
 
 async def happen(fault: HttpFault, request: web.Request) -> None:
-    """Let it go wrong: by waiting, by an error to answer with, or by the end of the connection."""
+    """Apply a fault: wait, raise an error response, or abort the connection."""
     if fault.effect == "delay":
         await asyncio.sleep(fault.delay_ms / 1000)
     elif fault.effect == "status":
-        raise _refusal(fault)
+        raise _error(fault)
     else:
         if request.transport is not None:
             request.transport.abort()
         raise Dropped
 
 
-def _refusal(fault: HttpFault) -> errors.ApiError:
+def _error(fault: HttpFault) -> errors.ApiError:
     if fault.status == 429:
         body: dict[str, object] = {"retry_after": fault.retry_after, "global": fault.scope == "global"}
         return RateLimited(errors.RATE_LIMITED, body, fault.scope)

@@ -1,8 +1,8 @@
-"""Requests to models, and everything that is wrong with them at once (http.md 1.7).
+"""Decoding of requests into models, with all validation errors at once (http.md 1.7).
 
-The fast way is msgspec alone. Only when it refuses, a slow walk over the type and the value collects every error with
-the platform's constants and the exact path. Types are read strictly: a number is no string and a numeric string is no
-number, except for wide integers (ids, permissions), which come in both forms. Unknown keys are ignored.
+The fast path is msgspec alone. Only if it rejects the input, a slow walk over type and value collects every error with
+the platform's constants and the exact path. Decoding is strict: a number is not accepted as a string nor a numeric
+string as a number, except for wide integers (ids, permissions), which have both forms. Unknown keys are ignored.
 """
 
 import re
@@ -23,9 +23,9 @@ from hubbub.protocol.images import ImageData, TooLargeError, in_words
 MAX_DEPTH: Final = 64
 MAX_PARAMETERS: Final = 1000
 LONG: Final = 1 << 16
-"""Bytes from which on a body may well hold a picture."""
+"""Size in bytes from which on a body is assumed to contain images as data URIs."""
 MAX_ERRORS: Final = 100
-"""Errors reported for one request; who sends more mistakes than that has seen enough."""
+"""Number of errors reported for one request."""
 
 TRUE: Final = frozenset(("True", "true", "1"))
 FALSE: Final = frozenset(("False", "false", "0"))
@@ -37,14 +37,15 @@ _STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
 _NUL: Final = "\x00"
 
-# What msgspec takes and a store may not: NUL in text, integers over 64 bits, moments outside the years 1 to 9999.
+# Values that msgspec accepts but a store may not: NUL in text, integers over 64 bits, times outside the years 1 to
+# 9999.
 _SUSPECT: Final = re.compile(rb'\\u0000|[^"0-9.][0-9]{19}|"(?:0000|0001|9999)-')
 
 Steps = tuple[str | int, ...]
 
 
 def decode(data: bytes, kind: Any, *, max_depth: int = MAX_DEPTH) -> Any:
-    """A JSON body to its model; INVALID_JSON or INVALID_FORM_BODY otherwise."""
+    """Decode a JSON body into its model; raise INVALID_JSON or INVALID_FORM_BODY if that fails."""
     if data.count(b"[") + data.count(b"{") > max_depth and _too_deep(data, max_depth):
         raise errors.INVALID_JSON()
     try:
@@ -58,7 +59,7 @@ def decode(data: bytes, kind: Any, *, max_depth: int = MAX_DEPTH) -> Any:
 
 
 def _without_data_uris(data: bytes) -> bytes:
-    """The text around pictures: letter by letter they would be looked at for most of a second."""
+    """Return the text without data URIs, which a regular expression would take most of a second to search."""
     pieces: list[bytes] = []
     rest = 0
     while (start := data.find(b'"data:', rest)) >= 0:
@@ -74,14 +75,17 @@ def _decode_carefully(data: bytes, kind: Any) -> Any:
     try:
         value = wire.decoder(Any).decode(data)
     except msgspec.ValidationError:
-        # A number that nothing can hold. The type knows where it stands, unless it stands in a key that nobody reads.
+        # An integer beyond 64 bits. Decoding with the type raises an error with its path, unless the key is unknown.
         wire.decoder(kind).decode(data)
         raise errors.INVALID_JSON() from None
     return read(_without_nul(value), kind, careful=True)
 
 
 def read(value: Any, kind: Any, *, careful: bool = False) -> Any:
-    """A builtin value (of JSON, or of form fields) to its model; `careful` looks for what msgspec would let pass."""
+    """Convert a builtin value (from JSON or form fields) to its model.
+
+    `careful` also rejects values that msgspec accepts but a store may not.
+    """
     if careful:
         form = FormErrors()
         _Walk(form).visit(_info(kind), value, ())
@@ -89,11 +93,11 @@ def read(value: Any, kind: Any, *, careful: bool = False) -> Any:
     try:
         return wire.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise _refusal(value, kind, error) from None
+        raise _form_error(value, kind, error) from None
 
 
 def read_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
-    """Query parameters or flat form fields to their model (http.md 1.6)."""
+    """Convert query parameters or flat form fields to their model (http.md 1.6)."""
     values: dict[str, Any] = {}
     careful = False
     if fields:
@@ -112,7 +116,7 @@ def read_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
 
 
 def split_fields(text: str) -> dict[str, list[str]]:
-    """A query, or a body of form fields, as texts by their names."""
+    """Parse a query string or a form body into lists of values by name."""
     fields: dict[str, list[str]] = {}
     if text:
         if not text.isascii():
@@ -126,7 +130,7 @@ def split_fields(text: str) -> dict[str, list[str]]:
 
 
 def is_flat(kind: Any) -> bool:
-    """Whether a type can be read from flat fields at all."""
+    """Return whether a type can be read from flat fields."""
     return isinstance(_info(kind), inspect.StructType)
 
 
@@ -134,22 +138,22 @@ def _explain(data: bytes, kind: Any, error: msgspec.ValidationError) -> ApiError
     try:
         value = wire.decoder(Any).decode(data)
     except msgspec.ValidationError:
-        # A number that no type can hold; only the first refusal knows where.
-        return _as_told(error)
+        # An integer beyond 64 bits; only the first error has its path.
+        return _msgspec_error(error)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # The mistake in the shape came before the mistake in the JSON.
+        # The input is also not valid JSON; msgspec reported the validation error only because it came first.
         return errors.INVALID_JSON()
-    return _refusal(value, kind, error)
+    return _form_error(value, kind, error)
 
 
-def _refusal(value: Any, kind: Any, error: msgspec.ValidationError) -> ApiError:
+def _form_error(value: Any, kind: Any, error: msgspec.ValidationError) -> ApiError:
     form = FormErrors()
     _Walk(form).visit(_info(kind), value, ())
-    return form.error() if form else _as_told(error)
+    return form.error() if form else _msgspec_error(error)
 
 
-def _as_told(error: msgspec.ValidationError) -> ApiError:
-    """msgspec's own words, at the path it gives; a model's __post_init__ speaks this way too."""
+def _msgspec_error(error: msgspec.ValidationError) -> ApiError:
+    """Convert a msgspec error, which a model's __post_init__ may also raise, using its own message and path."""
     match = _WHERE.match(str(error))
     message, where = match.groups() if match else (str(error), None)
     steps = tuple(name or int(index) for name, index in _STEP.findall(where or ""))
@@ -158,13 +162,13 @@ def _as_told(error: msgspec.ValidationError) -> ApiError:
     return errors.invalid(steps, "BASE_TYPE_BAD_VALUE", message)
 
 
-def _too_deep(data: bytes, most: int) -> bool:
+def _too_deep(data: bytes, depth_max: int) -> bool:
     depth = 0
     for match in _BRACKETS.finditer(data):
         group = match.lastindex
         if group == 1:
             depth += 1
-            if depth > most:
+            if depth > depth_max:
                 return True
         elif group == 2:
             depth -= 1
@@ -187,7 +191,7 @@ def _info(kind: Any) -> inspect.Type:
 
 
 def _bare(node: inspect.Type) -> tuple[inspect.Type, Mapping[str, Any]]:
-    """The type inside annotations and an optional None, with the extra facts it carries."""
+    """Return the type without annotations and an optional None, and the extra metadata of the annotations."""
     extra: dict[str, Any] = {}
     while True:
         if isinstance(node, inspect.Metadata):
@@ -204,7 +208,7 @@ def _bare(node: inspect.Type) -> tuple[inspect.Type, Mapping[str, Any]]:
 
 @lru_cache(maxsize=1024)
 def _plan(kind: Any) -> tuple[tuple[str, inspect.Type, bool, bool], ...]:
-    """For each flat parameter: its name, the type of one value, whether it repeats, and whether commas separate it."""
+    """Return name, type of one value, whether it repeats, and whether commas separate values, for each parameter."""
     info = _info(kind)
     if not isinstance(info, inspect.StructType):
         raise TypeError(f"{kind!r} cannot be read from flat fields")
@@ -220,7 +224,10 @@ def _plan(kind: Any) -> tuple[tuple[str, inspect.Type, bool, bool], ...]:
 
 
 def _from_text(node: inspect.Type, text: str) -> Any:
-    """One parameter's text as the value that JSON would carry; text that does not fit stays text, and is then refused."""
+    """Convert the text of a parameter to the value that JSON would contain.
+
+    Text that cannot be converted is returned unchanged and rejected later.
+    """
     if _NUL in text:
         text = text.replace(_NUL, "")
     if isinstance(node, inspect.BoolType):
@@ -246,19 +253,19 @@ _OBJECTS: Final = (inspect.StructType, inspect.DictType, inspect.TypedDictType)
 
 
 class _Walk:
-    """Visits a type and a value together and notes everything that does not fit."""
+    """Visits a type and a value together and records every mismatch."""
 
     def __init__(self, form: FormErrors) -> None:
         self._form = form
         self._left = MAX_ERRORS
 
-    def note(self, path: Steps, error: errors.FormError) -> None:
+    def add(self, path: Steps, error: errors.FormError) -> None:
         if self._left:
             self._left -= 1
             self._form.add(path, *error)
 
     def visit(self, node: inspect.Type, value: Any, path: Steps) -> None:
-        """Check one value."""
+        """Validate one value."""
         if isinstance(node, inspect.Metadata):
             self.visit(node.type, value, path)
         elif isinstance(node, inspect.AnyType | inspect.RawType):
@@ -267,9 +274,9 @@ class _Walk:
             self._visit_union(node, value, path)
         elif isinstance(node, inspect.NoneType):
             if value is not None:
-                self.note(path, errors.choices([None]))
+                self.add(path, errors.choices([None]))
         elif value is None:
-            self.note(path, errors.not_model() if not path else errors.required())
+            self.add(path, errors.not_model() if not path else errors.required())
         elif isinstance(node, inspect.StructType | inspect.TypedDictType):
             self._visit_struct(node, value, path)
         elif isinstance(node, inspect.DictType):
@@ -281,42 +288,42 @@ class _Walk:
 
     def _visit_struct(self, node: inspect.StructType | inspect.TypedDictType, value: Any, path: Steps) -> None:
         if not isinstance(value, dict):
-            self.note(path, errors.not_model())
+            self.add(path, errors.not_model())
             return
         if isinstance(node, inspect.StructType) and node.tag_field is not None:
             given = value.get(node.tag_field, node.tag)
             if given != node.tag or isinstance(given, bool):
-                self.note((*path, node.tag_field), errors.choices([node.tag]))
+                self.add((*path, node.tag_field), errors.choices([node.tag]))
         for field in node.fields:
             if field.encode_name in value:
                 self.visit(field.type, value[field.encode_name], (*path, field.encode_name))
             elif field.required:
-                self.note((*path, field.encode_name), errors.required())
+                self.add((*path, field.encode_name), errors.required())
 
     def _visit_dict(self, node: inspect.DictType, value: Any, path: Steps) -> None:
         if not isinstance(value, dict):
-            self.note(path, errors.not_dict())
+            self.add(path, errors.not_dict())
             return
         self._visit_length(node.min_length, node.max_length, len(value), path, array=True)
         for key, item in value.items():
-            # A key that looks like a leaf of the tree of errors may not stand in it.
+            # The key `_errors` is reserved in the error tree.
             at = (*path, "_errors_" if key == "_errors" else key[:64])
             if not _fits(key, node.key_type):
                 self._visit_scalar_text(node.key_type, key, at)
             self.visit(node.value_type, item, at)
 
     def _visit_scalar_text(self, node: inspect.Type, key: str, path: Steps) -> None:
-        """A map's key, which is always text in JSON."""
+        """Validate the key of a map, which is always text in JSON."""
         inner, _ = _bare(node)
         self.visit(inner, _from_text(inner, key), path)
 
     def _visit_array(self, node: Any, value: Any, path: Steps) -> None:
         if not isinstance(value, list):
-            self.note(path, errors.not_list())
+            self.add(path, errors.not_list())
             return
         if isinstance(node, inspect.TupleType):
             if len(value) != len(node.item_types):
-                self.note(path, errors.bad_length(len(node.item_types), len(node.item_types)))
+                self.add(path, errors.bad_length(len(node.item_types), len(node.item_types)))
                 return
             items: Iterable[tuple[inspect.Type, Any]] = zip(node.item_types, value, strict=True)
         else:
@@ -331,102 +338,102 @@ class _Walk:
         kinds = [part for part in node.types if not isinstance(part, inspect.NoneType)]
         if value is None:
             if len(kinds) == len(node.types):
-                self.note(path, errors.required())
+                self.add(path, errors.required())
             return
         tagged = [part for part in kinds if isinstance(part, inspect.StructType) and part.tag_field is not None]
         if len(tagged) > 1 and isinstance(value, dict):
             field = str(tagged[0].tag_field)
             if field not in value:
-                self.note((*path, field), errors.required())
+                self.add((*path, field), errors.required())
                 return
             for part in tagged:
                 if value[field] == part.tag and isinstance(value[field], bool) is isinstance(part.tag, bool):
                     self._visit_struct(part, value, path)
                     return
-            self.note((*path, field), errors.union_choices([part.tag for part in tagged], field))
+            self.add((*path, field), errors.union_choices([part.tag for part in tagged], field))
             return
-        # The member that this kind of JSON value can only be meant for; else the first one says what it wanted.
-        meant = [part for part in kinds if _resembles(part, value)] or kinds[:1]
-        if any(_fits(value, part) for part in meant):
+        # Report the error of the member whose JSON type matches the value, or of the first member.
+        candidates = [part for part in kinds if _resembles(part, value)] or kinds[:1]
+        if any(_fits(value, part) for part in candidates):
             return
-        self.visit(meant[0], value, path)
+        self.visit(candidates[0], value, path)
 
     def _visit_length(
-        self, least: int | None, most: int | None, length: int, path: Steps, *, array: bool = False
+        self, length_min: int | None, length_max: int | None, length: int, path: Steps, *, array: bool = False
     ) -> None:
-        if (least is None or length >= least) and (most is None or length <= most):
+        if (length_min is None or length >= length_min) and (length_max is None or length <= length_max):
             return
-        if most is not None and (least is not None or array):
-            # http.md 1.7: too many embed fields is "between 0 and 25", so arrays always name both ends.
-            self.note(path, errors.bad_length(least or 0, most))
-        elif most is not None:
-            self.note(path, errors.max_length(most))
-        elif least is not None:
-            self.note(path, errors.min_length(least))
+        if length_max is not None and (length_min is not None or array):
+            # http.md 1.7: too many embed fields is "between 0 and 25", so arrays always name both limits.
+            self.add(path, errors.bad_length(length_min or 0, length_max))
+        elif length_max is not None:
+            self.add(path, errors.max_length(length_max))
+        elif length_min is not None:
+            self.add(path, errors.min_length(length_min))
 
     def _visit_scalar(self, node: inspect.Type, value: Any, path: Steps) -> None:
         if isinstance(node, inspect.StrType):
             if not isinstance(value, str):
-                self.note(path, errors.not_string(value))
+                self.add(path, errors.not_string(value))
                 return
             self._visit_length(node.min_length, node.max_length, len(value), path)
             if node.pattern is not None and re.search(node.pattern, value) is None:
-                self.note(path, errors.regex())
+                self.add(path, errors.regex())
         elif isinstance(node, inspect.BoolType):
             if not isinstance(value, bool):
-                self.note(path, errors.not_boolean())
+                self.add(path, errors.not_boolean())
         elif isinstance(node, inspect.IntType | inspect.FloatType):
             self._visit_number(node, value, path)
         elif isinstance(node, inspect.LiteralType):
             if not any(value == choice and type(value) is type(choice) for choice in node.values):
-                self.note(path, errors.choices(node.values))
+                self.add(path, errors.choices(node.values))
         elif isinstance(node, inspect.EnumType):
             choices = _choices(node)
             if not isinstance(value, str | int) or isinstance(value, bool) or type(value) is not type(choices[0]):
-                self.note(path, errors.bad_enum(value))
+                self.add(path, errors.bad_enum(value))
             elif value not in choices:
-                self.note(path, errors.choices(choices))
+                self.add(path, errors.choices(choices))
         elif isinstance(node, inspect.DateTimeType):
             if not _fits(value, node):
-                self.note(path, errors.bad_timestamp(value))
+                self.add(path, errors.bad_timestamp(value))
         elif isinstance(node, inspect.CustomType):
             self._visit_custom(node.cls, value, path)
         elif isinstance(node, inspect.BytesType):
             if not isinstance(value, str):
-                self.note(path, errors.not_string(value))
+                self.add(path, errors.not_string(value))
 
     def _visit_number(self, node: inspect.IntType | inspect.FloatType, value: Any, path: Steps) -> None:
         kind = "int" if isinstance(node, inspect.IntType) else "float"
         number = isinstance(value, int if kind == "int" else int | float) and not isinstance(value, bool)
         if not number or not (isinstance(value, float) or -MAX_WIDE <= value <= MAX_WIDE):
-            self.note(path, errors.not_number(value, kind))
+            self.add(path, errors.not_number(value, kind))
         elif node.le is not None and value > node.le:
-            self.note(path, errors.number_max(node.le, kind))
+            self.add(path, errors.number_max(node.le, kind))
         elif node.lt is not None and value >= node.lt:
-            self.note(path, errors.number_max(node.lt - 1 if kind == "int" else node.lt, kind))
+            self.add(path, errors.number_max(node.lt - 1 if kind == "int" else node.lt, kind))
         elif node.ge is not None and value < node.ge:
-            self.note(path, errors.number_min(node.ge, kind))
+            self.add(path, errors.number_min(node.ge, kind))
         elif node.gt is not None and value <= node.gt:
-            self.note(path, errors.number_min(node.gt + 1 if kind == "int" else node.gt, kind))
+            self.add(path, errors.number_min(node.gt + 1 if kind == "int" else node.gt, kind))
 
     def _visit_custom(self, kind: type, value: Any, path: Steps) -> None:
         try:
             wire.decode_hook(kind, value)
         except ValueError as error:
             if issubclass(kind, Snowflake):
-                self.note(path, errors.not_snowflake(value))
+                self.add(path, errors.not_snowflake(value))
             elif issubclass(kind, WideInt):
-                self.note(path, errors.not_number(value))
+                self.add(path, errors.not_number(value))
             elif isinstance(error, TooLargeError):
-                self.note(path, errors.max_size(in_words(error.most)))
+                self.add(path, errors.max_size(in_words(error.most)))
             elif issubclass(kind, ImageData):
-                self.note(path, errors.bad_image())
+                self.add(path, errors.bad_image())
             else:
-                self.note(path, ("BASE_TYPE_BAD_VALUE", str(error)))
+                self.add(path, ("BASE_TYPE_BAD_VALUE", str(error)))
 
 
 def _resembles(node: inspect.Type, value: Any) -> bool:
-    """Whether a JSON value of this kind could be meant for this type at all."""
+    """Return whether the JSON type of a value is one that this type can accept."""
     node, _ = _bare(node)
     if isinstance(value, bool):
         return isinstance(node, inspect.BoolType)
@@ -444,7 +451,7 @@ def _resembles(node: inspect.Type, value: Any) -> bool:
 
 
 def _fits(value: Any, node: inspect.Type) -> bool:
-    """Whether a value is right for a type, without asking what is wrong."""
+    """Return whether a value is valid for a type, without collecting errors."""
     if isinstance(node, inspect.DateTimeType):
         try:
             moment = msgspec.convert(value, datetime)

@@ -1,7 +1,8 @@
-"""Pictures and sounds of a request, put into the file store before its operation runs.
+"""Storage of a request's images and sounds, before its operation runs.
 
-They are kept under the hash of their bytes, so one that is there already, or whose operation then fails, does no harm. Pictures are
-written anew first (`core.images`): what was sent is never what is served."""
+Files are stored under the hash of their bytes, so storing one twice, or storing one whose operation then fails, is
+harmless. Images are re-encoded first (`core.images`): uploaded bytes are never served.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,19 +18,19 @@ from hubbub.server.core.images import Images, InvalidImageError
 
 
 class Keeper:
-    """Keeps what a body and its files hold."""
+    """Stores the images and sounds in request bodies and uploads."""
 
     def __init__(self, files: Files, images: Images) -> None:
         self._files = files
         self._images = images
 
     async def keep(self, endpoint: Endpoint, body: Any, uploads: Sequence[Upload]) -> None:
-        """Put all of it into the store; a form error names every field whose picture cannot be read."""
+        """Store all images and sounds; raise a form error that names every field with an unreadable image."""
         form = errors.FormErrors()
         for name in endpoint.media:
             value = getattr(body, name)
             if isinstance(value, ImageData):
-                await self._keep_image(value, name, form)
+                await self._store_image(value, name, form)
             elif isinstance(value, SoundData):
                 await self._files.put(cdn_urls.sound_key(value.hash), value.data, value.content_type or "")
         declared = endpoint.operation.uploads
@@ -40,13 +41,13 @@ class Keeper:
                 except TooLargeError as error:
                     form.add((upload.field,), *errors.max_size(in_words(error.most)))
                 except ValueError:
-                    # The operation says what it takes.
+                    # The operation itself validates the file type.
                     continue
                 else:
-                    await self._keep_image(upload.image, upload.field, form)
+                    await self._store_image(upload.image, upload.field, form)
         form.raise_if_any()
 
-    async def _keep_image(self, image: ImageData, field: str, form: errors.FormErrors) -> None:
+    async def _store_image(self, image: ImageData, field: str, form: errors.FormErrors) -> None:
         try:
             if image.raster:
                 await self._images.clean(image)
@@ -54,7 +55,7 @@ class Keeper:
             form.add((field,), *errors.bad_image())
             return
         except TooLargeError as error:
-            # It was small enough when it came, and is not when written anew.
+            # The upload was within the size limit, but the re-encoded image is not.
             raise errors.CANNOT_RESIZE_ASSET(
                 message=f"Failed to resize asset below the maximum size: {error.most}"
             ) from None

@@ -1,4 +1,4 @@
-"""Reading a body within bounds, and telling a caller about rate limits."""
+"""Bounded reading of request bodies, and rate limit headers and errors."""
 
 import asyncio
 from collections.abc import AsyncIterator, MutableMapping
@@ -12,7 +12,7 @@ SHARED_MESSAGE = "The resource is being rate limited."
 
 
 class Budget:
-    """Bytes of uploads that may be in memory at once, over all requests."""
+    """The number of upload bytes that may be in memory at once, over all requests."""
 
     __slots__ = ("_left",)
 
@@ -20,23 +20,23 @@ class Budget:
         self._left = most
 
     def take(self, length: int) -> None:
-        """Reserve; UNAVAILABLE when too many uploads are under way."""
+        """Reserve bytes; raise UNAVAILABLE if too many uploads are in progress."""
         if length > self._left:
             raise errors.UNAVAILABLE(retry_after=1)
         self._left -= length
 
     def give_back(self, length: int) -> None:
-        """Return what was reserved."""
+        """Release reserved bytes."""
         self._left += length
 
 
 async def read_body(request: web.BaseRequest, most: int, timeout_s: float) -> bytes:
-    """The whole body; 413 once it is larger than allowed, before it is all here."""
+    """Read the whole body; raise 413 as soon as it exceeds `most` bytes."""
     length = request.content_length
     if length is not None and length > most:
         raise errors.REQUEST_ENTITY_TOO_LARGE()
     content = request.content
-    data = await _some(content) if content.total_bytes or content.is_eof() else b""
+    data = await _read_available(content) if content.total_bytes or content.is_eof() else b""
     if content.at_eof():
         if len(data) > most:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
@@ -49,8 +49,11 @@ async def read_body(request: web.BaseRequest, most: int, timeout_s: float) -> by
     return bytes(whole)
 
 
-async def _some(content: StreamReader) -> bytes:
-    """What is there of a body; who left in the middle of it is no error of ours, and nobody hears what we say to it."""
+async def _read_available(content: StreamReader) -> bytes:
+    """Read the data that has arrived.
+
+    A client that disconnects mid-body becomes a 400 (which it never sees), not a server error.
+    """
     try:
         return await content.readany()
     except ConnectionResetError:
@@ -58,14 +61,14 @@ async def _some(content: StreamReader) -> bytes:
 
 
 async def chunks(request: web.BaseRequest, timeout_s: float) -> AsyncIterator[bytes]:
-    """The body as it arrives; who does not finish in time is told so and let go."""
+    """Yield the body as it arrives; raise 400 if the client does not finish within the timeout."""
     content = request.content
     deadline = asyncio.get_running_loop().time() + timeout_s
     while True:
-        # One timeout for each read: a generator may be left at its yield, with no one to end a timeout around it all.
+        # One timeout per read: a timeout around the loop would leak if the generator is abandoned at its yield.
         try:
             async with asyncio.timeout_at(deadline):
-                chunk = await _some(content)
+                chunk = await _read_available(content)
         except TimeoutError:
             raise errors.BAD_REQUEST() from None
         if not chunk:
@@ -74,7 +77,7 @@ async def chunks(request: web.BaseRequest, timeout_s: float) -> AsyncIterator[by
 
 
 def put_headers(headers: MutableMapping[str, str], verdict: Verdict) -> None:
-    """The X-RateLimit headers of a call (http.md 1.14)."""
+    """Add the X-RateLimit headers of a request (http.md 1.14)."""
     if verdict.bucket:
         reset, after = verdict.reset_ms, verdict.reset_after_ms
         headers["X-RateLimit-Limit"] = str(verdict.limit)
@@ -85,7 +88,7 @@ def put_headers(headers: MutableMapping[str, str], verdict: Verdict) -> None:
 
 
 def refusal(verdict: Verdict) -> errors.ApiError:
-    """The 429 of a verdict that does not allow the call."""
+    """Return the 429 error for a verdict that rejects the request."""
     kind = errors.find(verdict.code) if verdict.code else None
     extra = {
         "message": verdict.message or (SHARED_MESSAGE if verdict.scope == "shared" else errors.RATE_LIMITED.message),
@@ -96,7 +99,7 @@ def refusal(verdict: Verdict) -> errors.ApiError:
 
 
 class RateLimited(errors.ApiError):
-    """A call over a limit."""
+    """A request rejected by a rate limit."""
 
     def __init__(self, kind: errors.ErrorCode, extra: dict[str, object], scope: str) -> None:
         super().__init__(kind, extra=extra)
@@ -104,11 +107,11 @@ class RateLimited(errors.ApiError):
 
     @property
     def status(self) -> int:
-        """429, whatever status the code has elsewhere."""
+        """Return 429, regardless of the status that the error code has elsewhere."""
         return 429
 
     def body(self) -> dict[str, object]:
-        """The answer's JSON body; the code only where there is one."""
+        """Return the JSON body, without `code` if it is 0."""
         body = super().body()
         if not self.kind.code:
             del body["code"]
@@ -116,7 +119,7 @@ class RateLimited(errors.ApiError):
 
 
 def put_refusal_headers(headers: MutableMapping[str, str], error: errors.ApiError) -> None:
-    """What a 429 adds, whether the door refused the call or an operation did (slowmode)."""
+    """Add the headers of an error with `retry_after`, raised by the HTTP server or by an operation (slowmode)."""
     retry_after = error.extra.get("retry_after")
     if not isinstance(retry_after, int | float):
         return

@@ -1,4 +1,4 @@
-"""Multipart bodies (http.md 1.11), read as they arrive and given up at the first limit they break."""
+"""Streaming parser of multipart bodies (http.md 1.11), which stops at the first exceeded limit."""
 
 import re
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
 
 class RawUpload(msgspec.Struct, kw_only=True):
-    """A file as it came."""
+    """An uploaded file."""
 
     field: str
     """The part's name without its index."""
@@ -34,27 +34,27 @@ class RawUpload(msgspec.Struct, kw_only=True):
 
 
 class Form(msgspec.Struct, kw_only=True):
-    """What a multipart body held."""
+    """A parsed multipart body."""
 
     payload: bytes | None = None
-    """The JSON of `payload_json`."""
+    """The JSON of `payload_json`, or None."""
     fields: dict[str, list[str]]
-    """The flat fields, where there was no payload."""
+    """The other parts without a filename: values by name."""
     files: list[RawUpload]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one body may hold; the door knows the numbers."""
+    """Size limits of one body, in bytes."""
 
     total_bytes: int
     file_bytes: int
-    """No file of anybody may be larger; an operation may ask less of a caller."""
+    """Limit for any file; an operation may set a lower limit for its caller."""
     field_bytes: int
-    """The largest payload_json or flat field."""
+    """Limit for `payload_json` and for each flat field."""
 
 
 class _Part:
-    """The part that is being read."""
+    """The part that is currently read."""
 
     __slots__ = ("content_type", "data", "filename", "limit", "name")
 
@@ -64,7 +64,7 @@ class _Part:
         name = parameters.get("name")
         if not disposition.lower().startswith("form-data") or name is None:
             raise _malformed()
-        # aiohttp's clients percent-encode the brackets of files[n], others do not.
+        # aiohttp's client percent-encodes the brackets of files[n]; other clients do not.
         self.name = unquote(name, errors="replace")
         filename = parameters.get("filename*") or parameters.get("filename")
         self.filename = None if filename is None else clean_filename(filename)
@@ -79,7 +79,7 @@ class _Part:
 
 
 async def read(chunks: AsyncIterator[bytes], content_type: str, uploads: Uploads | None, limits: Limits) -> Form:
-    """Read a whole body; 413 for one too large (40005, a single file 50045), 50035 for one that cannot be understood."""
+    """Read a whole body; raise 413 if it is too large (40005; 50045 for a single file), or 50035 if it is malformed."""
     boundary = _parameters(";" + content_type.partition(";")[2]).get("boundary", "")
     if not boundary or len(boundary) > 200 or not boundary.isascii():
         raise _malformed()
@@ -90,11 +90,11 @@ async def read(chunks: AsyncIterator[bytes], content_type: str, uploads: Uploads
 
 
 class _Reader:
-    """A push parser: bytes in, parts out. The buffer never holds more than a chunk, a delimiter and a part's headers."""
+    """An incremental parser, whose buffer never holds more than a chunk, a delimiter and the headers of a part."""
 
     def __init__(self, boundary: bytes, uploads: Uploads | None, limits: Limits) -> None:
         self._delimiter = b"\r\n--" + boundary
-        # The first delimiter has no line before it.
+        # The first delimiter is not preceded by a line break, so one is added.
         self._buffer = bytearray(b"\r\n")
         self._uploads = uploads
         self._limits = limits
@@ -119,17 +119,17 @@ class _Reader:
         return self._form
 
     def _step(self) -> bool:
-        """Take what can be taken from the buffer; False when more must come first."""
+        """Process the next element in the buffer; return False if more data is needed."""
         buffer = self._buffer
         if self._state in ("preamble", "body"):
             at = buffer.find(self._delimiter)
             if at < 0:
-                # The end may be the beginning of a delimiter.
-                sure = len(buffer) - len(self._delimiter) + 1
-                if sure > 0:
-                    self._keep(sure)
+                # The end of the buffer may be the start of a delimiter.
+                complete = len(buffer) - len(self._delimiter) + 1
+                if complete > 0:
+                    self._consume(complete)
                 return False
-            self._keep(at)
+            self._consume(at)
             del buffer[: len(self._delimiter)]
             self._close()
             self._state = "delimiter"
@@ -145,7 +145,7 @@ class _Reader:
                 if line >= 0 or len(buffer) > 256:
                     raise _malformed()
                 return False
-            # The line's end stays, so that a part without headers still shows an empty line.
+            # The line break stays in the buffer, so that a part without headers still begins with an empty line.
             del buffer[:line]
             self._state = "headers"
             return True
@@ -169,7 +169,7 @@ class _Reader:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
         self._part = _Part(headers, self._limits)
 
-    def _keep(self, length: int) -> None:
+    def _consume(self, length: int) -> None:
         if self._part is not None:
             with memoryview(self._buffer) as view:
                 self._part.feed(view[:length])
@@ -184,15 +184,15 @@ class _Reader:
         elif part.filename is None and not (self._uploads and self._uploads.field == part.name):
             self._form.fields.setdefault(part.name, []).append(part.data.decode("utf-8", "replace"))
         else:
-            self._take_file(part)
+            self._add_file(part)
 
-    def _take_file(self, part: _Part) -> None:
+    def _add_file(self, part: _Part) -> None:
         uploads = self._uploads
         if uploads is None:
-            raise errors.invalid((part.name[:64],), "BASE_TYPE_BAD_VALUE", "This operation takes no files.")
+            raise errors.invalid((part.name[:64],), "BASE_TYPE_BAD_VALUE", "This operation does not accept files.")
         named = _named(part.name, uploads)
         if named is None:
-            # An unknown part, like an unknown key.
+            # Unknown parts are ignored, like unknown keys.
             return
         field, index = named
         if index is not None:
@@ -218,7 +218,7 @@ DEFAULT_TYPE: Final = "application/octet-stream"
 
 
 def _named(name: str, uploads: Uploads) -> tuple[str, int | None] | None:
-    """The field and index that a file's part stands for; None for a part that nobody asked for."""
+    """Return the field and index that the name of a file part denotes, or None for an unknown name."""
     if uploads.field != "files":
         return (name, None) if name == uploads.field else None
     match = _INDEXED.fullmatch(name)
@@ -231,7 +231,7 @@ def _named(name: str, uploads: Uploads) -> tuple[str, int | None] | None:
 
 
 def clean_filename(name: str) -> str:
-    """A name that is safe to show, store and put into an address: no folders, no control characters, no endless tail."""
+    """Return a filename that is safe in URLs and on screen: no folders, no control characters, limited length."""
     name = _UNPRINTABLE.sub("", name.replace("\\", "/").rpartition("/")[2]).strip()
     if len(name) > MAX_FILENAME:
         stem, dot, extension = name.rpartition(".")
@@ -251,7 +251,7 @@ def _headers(block: bytes) -> dict[str, str]:
 
 
 def _parameters(value: str) -> dict[str, str]:
-    """The parameters of a header value; `name*` in RFC 5987's form is decoded, and so are the escapes browsers use."""
+    """Return the parameters of a header value; `name*` (RFC 5987) and the escapes of browsers are decoded."""
     found: dict[str, Any] = {}
     for name, text in _PARAMETER.findall(value):
         key = name.lower()
@@ -263,7 +263,7 @@ def _parameters(value: str) -> dict[str, str]:
             if first and second and charset.lower() in ("utf-8", "us-ascii", "iso-8859-1"):
                 text = unquote(encoded, encoding=charset, errors="replace")
         elif key == "filename":
-            # Browsers escape three characters; aiohttp's clients percent-encode the whole name or nothing of it.
+            # Browsers escape three characters; aiohttp's client percent-encodes the whole name or nothing.
             whole = unquote(text, errors="replace")
             text = whole if quote(whole, safe="") == text else text.replace("%22", '"')
         found.setdefault(key, text)

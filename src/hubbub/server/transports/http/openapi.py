@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the operation table."""
+"""The OpenAPI 3.1 document, generated from the operation table."""
 
 from collections.abc import Iterable
 from types import NoneType
@@ -28,12 +28,12 @@ _SCHEMES: Final = (
 
 
 def document(endpoints: Iterable[Endpoint]) -> bytes:
-    """The document as JSON; the order of operations is that of the table."""
+    """Return the document as JSON, with the operations in the order of the table."""
     return wire.encode(describe(list(endpoints)))
 
 
 def describe(endpoints: list[Endpoint]) -> dict[str, Any]:
-    """The document as builtin values."""
+    """Return the document as builtin values."""
     schemas = _Schemas(endpoints)
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
@@ -63,7 +63,7 @@ def describe(endpoints: list[Endpoint]) -> dict[str, Any]:
                     "type": "apiKey",
                     "in": "header",
                     "name": "Authorization",
-                    "description": "A person's own token, without a prefix",
+                    "description": "A user's own token, without a prefix",
                 },
                 "OAuth2": {
                     "type": "oauth2",
@@ -103,7 +103,7 @@ _RATE_LIMITED: Final = {
 
 
 class _Schemas:
-    """The schemas of every type in the table, made together so that names stay unique."""
+    """The schemas of all types in the table, generated together so that their names are unique."""
 
     def __init__(self, endpoints: list[Endpoint]) -> None:
         kinds: list[Any] = []
@@ -115,13 +115,13 @@ class _Schemas:
         self._kinds = [kind for kind in dict.fromkeys(kinds) if kind not in (NoneType, None, Any, bytes)]
         found, self.components = msgspec.json.schema_components(self._kinds, schema_hook=_hook, ref_template=REFERENCE)
         self._schemas = dict(zip(self._kinds, found, strict=True))
-        # A discriminator's mapping is keyed by text in OpenAPI, whatever the tag is.
+        # In OpenAPI the keys of a discriminator's mapping are strings, also for integer tags.
         _text_keys(self.components)
         for schema in self._schemas.values():
             _text_keys(schema)
 
     def of(self, kind: Any) -> dict[str, Any]:
-        """The schema of a type, a reference where it has a name."""
+        """Return the schema of a type; for a named type, a reference."""
         schema: dict[str, Any] = self._schemas.get(kind, {})
         return schema
 
@@ -193,7 +193,7 @@ def _path_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
 
 def _path_schema(kind: Any) -> dict[str, Any]:
     schema, components = msgspec.json.schema_components([kind], schema_hook=_hook, ref_template=REFERENCE)
-    # A path parameter is small enough to be written out where it stands.
+    # A path parameter is small enough to be inlined.
     reference = schema[0].get("$ref")
     return components[reference.rpartition("/")[2]] if reference else schema[0]
 
@@ -215,7 +215,7 @@ def _query_parameters(operation: Operation[Any, Any], schemas: _Schemas) -> list
 
 
 def _present(kind: Any) -> Any:
-    """The type of a field that is there."""
+    """Return the type of a field without `UnsetType`."""
     parts = [part for part in get_args(kind) if part is not msgspec.UnsetType]
     return Union[tuple(parts)] if msgspec.UnsetType in get_args(kind) else kind  # noqa: UP007
 
@@ -250,7 +250,7 @@ def _body(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str, Any]:
 
 
 def _plain(node: Any) -> Any:
-    """The same without discriminators by number: OpenAPI compares them as text, and the shapes tell themselves apart anyway."""
+    """Remove discriminators with integer tags: OpenAPI compares them as strings, and the schemas differ anyway."""
     if isinstance(node, list):
         return [_plain(each) for each in node]
     if not isinstance(node, dict):
@@ -289,7 +289,7 @@ def _responses(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
             "content": {"application/json": {"schema": {"$ref": REFERENCE.format(name="RateLimited")}}},
         }
     responses["4XX"] = {
-        "description": "Refused",
+        "description": "Rejected",
         "content": {"application/json": {"schema": refusal}},
     }
     return responses

@@ -1,4 +1,4 @@
-"""Where the door meets aiohttp: one resource for a whole subtree, and our words for what never became a request."""
+"""Adapter to aiohttp: subtree routing, the platform's error bodies for malformed requests, and cancellation."""
 
 import asyncio
 import contextlib
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class Subtree(web.AbstractResource):
-    """Everything below a path, for one handler; aiohttp's own routing would match a pattern for each request."""
+    """Routes everything below a path to one handler, which avoids aiohttp's pattern matching for each request."""
 
     def __init__(self, prefix: str, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ class Subtree(web.AbstractResource):
         return path == self._prefix
 
     def freeze(self) -> None:
-        """Nothing of it changes."""
+        """Do nothing; the resource is immutable."""
 
     def __len__(self) -> int:
         return 1
@@ -52,10 +52,10 @@ class Subtree(web.AbstractResource):
 
 
 class _Protocol(web.RequestHandler):
-    """aiohttp's connection, with our words for what never became a request."""
+    """aiohttp's connection handler, with the platform's error bodies for malformed requests."""
 
     ends_with_client = False
-    """Whether what is being answered is of no use once its client is gone."""
+    """Whether the current handler is cancelled when the client disconnects."""
 
     def connection_lost(self, exc: BaseException | None) -> None:
         task: asyncio.Task[None] | None = self._task_handler
@@ -71,9 +71,9 @@ class _Protocol(web.RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         if request.writer.output_size > 0:
-            raise ConnectionError("the answer is already under way")
+            raise ConnectionError("the response has already started")
         if status >= 500:
-            log.error("a request outside the API failed", exc_info=exc)
+            log.error("request outside /api failed", exc_info=exc)
         response = answers.plain_error(status)
         response.force_close()
         return response
@@ -82,17 +82,20 @@ class _Protocol(web.RequestHandler):
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
         if isinstance(resp, web.HTTPException) and resp.status >= 400:
-            # aiohttp's own refusals: a WebSocket without its handshake, a target that is no path.
+            # aiohttp's own errors: a WebSocket endpoint without a handshake, a request target that is not a path.
             resp = answers.plain_error(resp.status)
         return await super().finish_response(request, resp, start_time)
 
 
 @contextlib.contextmanager
 def ending_with_client(request: web.BaseRequest) -> Iterator[None]:
-    """What is done inside is cancelled when its client goes; usually it is finished, for it may have been written already."""
+    """Cancel the work inside the block when the client disconnects.
+
+    By default handlers run to completion, because their transaction may already be committed.
+    """
     protocol = request.protocol
     if request.transport is None or not isinstance(protocol, _Protocol):
-        raise ConnectionResetError("the client is gone")
+        raise ConnectionResetError("the client disconnected")
     protocol.ends_with_client = True
     try:
         yield
@@ -109,20 +112,23 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Elsewhere(Protocol):
-    """Hosts on our port on which nothing of ours is."""
+    """A handler for other host names on the same port, where none of the platform's routes exist."""
 
     def owns(self, host: str) -> bool:
-        """Whether a request with this Host header is answered there."""
+        """Return whether this handler serves requests with this Host header."""
         ...
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer it."""
+        """Respond to a request."""
         ...
 
 
 class Runner(web.AppRunner):
-    """Serves an application over our own kind of connection, and what is below `prefix` by `handler` without asking its router;
-    before both, other hosts by `elsewhere`."""
+    """Serves an application with the connection handler of this module.
+
+    Requests for hosts of `elsewhere` go there, paths below `prefix` go to `handler` without the application's router,
+    and everything else goes to the application.
+    """
 
     def __init__(
         self,
@@ -144,7 +150,7 @@ class Runner(web.AppRunner):
         prefix, handler, others = self._prefix, self._handler, made.request_handler
 
         def handle(request: Any) -> Awaitable[web.StreamResponse]:
-            # The application answers `Expect` before the handler runs.
+            # Requests with `Expect` go through the application, which handles it before the handler runs.
             if request.raw_path.startswith(prefix) and hdrs.EXPECT not in request.headers:
                 return handler(request)
             return others(request)
@@ -152,11 +158,11 @@ class Runner(web.AppRunner):
         serve, elsewhere = handle, self._elsewhere
         if elsewhere is not None:
 
-            def sort(request: Any) -> Awaitable[web.StreamResponse]:
+            def handle_by_host(request: Any) -> Awaitable[web.StreamResponse]:
                 if elsewhere.owns(request.headers.get(hdrs.HOST, "")):
                     return elsewhere.handle(request)
                 return handle(request)
 
-            serve = sort
+            serve = handle_by_host
 
         return _Server(serve, request_factory=made.request_factory, loop=made._loop, **made._kwargs)
