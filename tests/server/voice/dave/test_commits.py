@@ -77,19 +77,19 @@ BENT: dict[str, tuple[str, Bend]] = {
     "another group": ("commit: another group", change(group_id=bytes(8))),
     "an old epoch": ("commit: another epoch", change(epoch=0)),
     "a later epoch": ("commit: another epoch", change(epoch=2**64 - 1)),
-    "another leaf": ("commit: somebody else's leaf", change(leaf_index=1)),
-    "no leaf": ("commit: somebody else's leaf", change(leaf_index=2**32 - 1)),
-    "no references": ("commit: not the open proposals", change(references=())),
+    "another leaf": ("commit: leaf index of another member", change(leaf_index=1)),
+    "no leaf": ("commit: leaf index of another member", change(leaf_index=2**32 - 1)),
+    "no references": ("commit: not the pending proposals", change(references=())),
     "an extra reference": (
-        "commit: not the open proposals",
+        "commit: not the pending proposals",
         lambda commit, welcome: change(references=(*commit.references, bytes(32)))(commit, welcome),
     ),
     "a reference twice": (
-        "commit: not the open proposals",
+        "commit: not the pending proposals",
         lambda commit, welcome: change(references=commit.references[:1] * len(commit.references))(commit, welcome),
     ),
     "a reference missing": (
-        "commit: not the open proposals",
+        "commit: not the pending proposals",
         lambda commit, welcome: change(references=commit.references[1:])(commit, welcome),
     ),
     "an inline proposal": ("malformed", inline),
@@ -98,14 +98,17 @@ BENT: dict[str, tuple[str, Bend]] = {
     "another signature key": ("commit: another member's leaf", on_leaf(signature_key=forge.point())),
     "a key that is none": ("commit: no new key", on_leaf(encryption_key=b"\x04" + bytes(64))),
     "a leaf not signed": ("commit: signature of the leaf", on_leaf(encryption_key=forge.point())),
-    "no welcome": ("commit: not the welcome of those added", lambda commit, _: commit.encode()),
-    "an empty welcome": ("commit: not the welcome of those added", on_welcome(lambda _: ())),
+    "no welcome": ("commit: welcome does not match the added members", lambda commit, _: commit.encode()),
+    "an empty welcome": ("commit: welcome does not match the added members", on_welcome(lambda _: ())),
     "a welcome too many": (
-        "commit: not the welcome of those added",
+        "commit: welcome does not match the added members",
         on_welcome(lambda secrets: (*secrets, (bytes(32), b"", b""))),
     ),
-    "a welcome twice": ("commit: not the welcome of those added", on_welcome(lambda secrets: secrets * 2)),
-    "a welcome for nobody": ("commit: not the welcome of those added", on_welcome(lambda _: ((bytes(32), b"", b""),))),
+    "a welcome twice": ("commit: welcome does not match the added members", on_welcome(lambda secrets: secrets * 2)),
+    "a welcome for nobody": (
+        "commit: welcome does not match the added members",
+        on_welcome(lambda _: ((bytes(32), b"", b""),)),
+    ),
     "trailing bytes": ("malformed", lambda commit, welcome: commit.encode() + welcome.encode() + b"\x00"),
     "nothing": ("malformed", lambda _commit, _welcome: b""),
     "too much": ("commit: too long", lambda commit, _: commit.encode() + bytes(100_000)),
@@ -205,7 +208,7 @@ def test_members_whose_commits_nobody_can_follow_no_longer_decide() -> None:
     call.join(5)
     _, data = call.until(Op.COMMIT_WELCOME, by=1)
     assert call.receive(1, Op.COMMIT_WELCOME, data) == []
-    assert call.group.refused["commit: nobody could follow the last ones"]
+    assert call.group.refused["commit: earlier commits failed"]
     call.settle()
     call.require_all_hear_all()
     require_heard(call.clients[5], call.clients[1])

@@ -45,13 +45,13 @@ def test_a_key_package_may_be_wrapped_as_a_message(group: Group) -> None:
 
 
 WRONG: dict[str, Callable[[], bytes]] = {
-    "key package: somebody else's": lambda: forge.key_package(ANN).encode(),
+    "key package: identity of another user": lambda: forge.key_package(ANN).encode(),
     "key package: leaf of a commit": lambda: forge.key_package(BEN, source=3).encode(),
     "key package: lifetime": lambda: forge.key_package(BEN, lifetime=(0, 2**40)).encode(),
     "key package: signature of the leaf": lambda: forge.key_package(BEN, leaf_signature=b"\x30\x00").encode(),
     "key package: signature": lambda: forge.key_package(BEN, signature=b"").encode(),
-    "key package: no key": lambda: forge.key_package(BEN, init_key=b"\x04" + bytes(64)).encode(),
-    "key package: one key twice": lambda: forge.key_package(
+    "key package: invalid key": lambda: forge.key_package(BEN, init_key=b"\x04" + bytes(64)).encode(),
+    "key package: duplicate key": lambda: forge.key_package(
         BEN, init_key=(key := forge.point()), encryption_key=key
     ).encode(),
     "key package: extensions": lambda: forge.key_package(BEN, extensions=b"\x00\x0a\x00").encode(),
@@ -95,7 +95,7 @@ def test_keys_of_somebody_else_are_refused(group: Group, name: str) -> None:
     stolen = forge.key_package(BEN, **{name: carl.leaf.encryption_key})
 
     assert group.received(BEN, Op.KEY_PACKAGE, stolen.encode(), 0) == []
-    assert group.refused == {"key package: a key of somebody else": 1}
+    assert group.refused == {"key package: key of another member": 1}
 
 
 def test_key_packages_are_rationed(group: Group) -> None:

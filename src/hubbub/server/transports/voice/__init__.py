@@ -1,4 +1,4 @@
-"""The voice door: calls over WebSocket and UDP."""
+"""The voice server: calls over WebSocket and UDP."""
 
 from hubbub.server.transports.voice.door import VoiceDoor
 

@@ -1,4 +1,4 @@
-"""One voice server among several: it says that it is there, again and again, and takes leave when it stops."""
+"""Registration of this voice server among several: periodic heartbeats, and withdrawal on shutdown."""
 
 import asyncio
 import logging
@@ -12,36 +12,36 @@ log = logging.getLogger(__name__)
 
 
 class Announcing:
-    """Keeps this voice server among those that clients are sent to."""
+    """Keeps this voice server in the list of servers that clients are assigned to."""
 
     def __init__(self, db: Database, source: VoiceSource, make_call: Callable[[Tx], Call], endpoint: str) -> None:
         self._db = db
         self._source = source
         self._make_call = make_call
         self._endpoint = endpoint
-        self._beating: asyncio.Task[None] | None = None
+        self._heartbeat_task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """We are there."""
-        await self._say(self._source.serve)
-        self._beating = asyncio.get_running_loop().create_task(self._beat())
+        """Register the server and start its heartbeat."""
+        await self._report(self._source.serve)
+        self._heartbeat_task = asyncio.get_running_loop().create_task(self._send_heartbeats())
 
     async def stop(self) -> None:
-        """We are not: clients are told where to go next (voice.md 6)."""
-        if self._beating is not None:
-            self._beating.cancel()
+        """Withdraw the server; its clients are assigned to other servers (voice.md 6)."""
+        if self._heartbeat_task is not None:
+            self._heartbeat_task.cancel()
         try:
-            await self._say(self._source.withdraw)
+            await self._report(self._source.withdraw)
         except StoreUnavailable:
-            log.warning("the voice server could not take leave; others miss it soon")
+            log.warning("failed to unregister the voice server; its registration will expire")
 
-    async def _beat(self) -> None:
+    async def _send_heartbeats(self) -> None:
         while True:
             await asyncio.sleep(BEAT_MS / 1000)
             try:
-                await self._say(self._source.serve)
+                await self._report(self._source.serve)
             except StoreUnavailable:
-                log.warning("the voice server could not say that it is there")
+                log.warning("failed to renew the voice server's registration; retrying")
 
-    async def _say(self, word: Callable[[Call, str], None]) -> None:
-        await self._db.write(lambda tx: word(self._make_call(tx), self._endpoint))
+    async def _report(self, operation: Callable[[Call, str], None]) -> None:
+        await self._db.write(lambda tx: operation(self._make_call(tx), self._endpoint))

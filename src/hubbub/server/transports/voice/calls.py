@@ -1,4 +1,4 @@
-"""All calls of this process: sessions begin by a ticket, go on over new connections, and end when the ticket does."""
+"""All calls of this process: a session starts with a ticket, survives reconnects, and ends when the ticket does."""
 
 import asyncio
 import logging
@@ -22,18 +22,21 @@ from hubbub.server.transports.voice.sfu import Forwarder
 log = logging.getLogger(__name__)
 
 GRACE_MS: Final = 10_000
-"""How long a session without a connection can be resumed (voice.md 6)."""
+"""Time in milliseconds that a session without a connection can be resumed (voice.md 6)."""
 
 MOVING_S: Final = 0.25
-"""How long who is moved may take to close the old socket by themselves. discord.py does, when it hears of the new server; where our
-close comes at the same instant it waits for a word that it has just had, until it times out."""
+"""Delay in seconds before the server closes the old connection of a client that was moved.
+
+discord.py closes it itself when it learns of the new server. If the server's close arrives at the same time, discord.py
+waits for an event that it has already received, until it times out.
+"""
 
 Key = tuple[int, int]
 MakeCall = Callable[[Tx], Call]
 
 
 class Calls:
-    """Sessions by server (guild, lobby or private channel) and user, and the rooms they are in."""
+    """Voice sessions by server (guild, lobby or private channel) and user, and the calls they are in."""
 
     def __init__(
         self,
@@ -54,7 +57,7 @@ class Calls:
         self._sessions: dict[Key, VoiceSession] = {}
         self._by_token: dict[bytes, VoiceSession] = {}
         self._sender = ExternalSender()
-        """Signs for the groups of all calls."""
+        """Signs MLS proposals for the groups of all calls."""
         self._rooms: dict[int, Room] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
@@ -63,9 +66,9 @@ class Calls:
         return len(self._sessions)
 
     def start(self) -> None:
-        """Begin to hear of voice states that change."""
+        """Subscribe to changes of voice states."""
         self._subscriptions = [
-            self._bus.subscribe("nodes", self._hear),
+            self._bus.subscribe("nodes", self._receive),
             self._bus.on_gap(self.look_at_all),
         ]
 
@@ -78,17 +81,17 @@ class Calls:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
-    # Beginning
+    # Starting sessions
 
     async def find(self, token_hash: bytes) -> Ticket | None:
-        """The ticket of a token."""
+        """Return the ticket of a token, or None."""
         return await self._db.read(lambda tx: self._source.find_ticket(tx, token_hash))
 
     def begin(self, ticket: Ticket, connection: VoiceConnection, dave: int) -> VoiceSession:
-        """A client with a good ticket is there; a session it had before is over."""
+        """Start the session of a client with a valid ticket, and end its previous session."""
         key = (int(ticket.server_id), int(ticket.user_id))
         if (before := self._sessions.get(key)) is not None:
-            self.end(before, VoiceCloseCode.DISCONNECTED, "Connected anew")
+            self.end(before, VoiceCloseCode.DISCONNECTED, "Connected elsewhere")
         room = self._rooms.get(ticket.channel_id)
         if room is None:
             room = self._rooms[ticket.channel_id] = Room(ticket.channel_id, self._sender, self.end)
@@ -97,39 +100,42 @@ class Calls:
         session.peer.dave = dave > 0
         self._sessions[key] = self._by_token[ticket.token_hash] = session
         session.attach(connection)
-        self._follow(session, ticket)
-        # What changed since the ticket was read was told to nobody.
-        self._look_at(key, ended=False)
+        self._apply_ticket(session, ticket)
+        # Changes between the read of the ticket and this point were missed, so read it again.
+        self._refresh(key, ended=False)
         return session
 
     def resumable(self, token_hash: bytes) -> VoiceSession | None:
-        """The session of a token, if there is one."""
+        """Return the session of a token, or None."""
         return self._by_token.get(token_hash)
 
     async def entered(self, session: VoiceSession) -> None:
-        """A connection stands."""
+        """Report that a client is connected, which resets its count of failed attempts."""
         if session.ticket.failures:
             await self._report(self._source.entered, session.ticket)
 
     async def refused(self, ticket: Ticket) -> None:
-        """A client with a good ticket was refused."""
+        """Report that a client with a valid ticket was rejected."""
         await self._report(self._source.refused, ticket)
 
     async def refuse(self, session: VoiceSession) -> None:
-        """The same, where there is a session already. It is written down before the client knows: who comes back at once waits."""
+        """End a session because the client was rejected, and report it.
+
+        The report is committed before the client learns of it, so that an immediate reconnect is already throttled.
+        """
         self.end(session, None, "")
         await self.refused(session.ticket)
 
-    async def _report(self, tell: Callable[[Call, Ticket], None], ticket: Ticket) -> None:
+    async def _report(self, operation: Callable[[Call, Ticket], None], ticket: Ticket) -> None:
         try:
-            await self._db.write(lambda tx: tell(self._make_call(tx), ticket))
+            await self._db.write(lambda tx: operation(self._make_call(tx), ticket))
         except StoreUnavailable:
-            log.warning("a voice connection could not be reported", extra={"user_id": int(ticket.user_id)})
+            log.warning("failed to record the state of a voice connection", extra={"user_id": int(ticket.user_id)})
 
-    # Ending
+    # Ending sessions
 
     def lost(self, session: VoiceSession, *, left: bool) -> None:
-        """The connection is gone; unless the client said goodbye it may come back for a while."""
+        """Handle the loss of a connection: end the session if the client left, else keep it resumable for a while."""
         session.detach()
         if left:
             self.end(session, None, "", leaves=True)
@@ -141,8 +147,10 @@ class Calls:
     def end(
         self, session: VoiceSession, code: int | None, reason: str, *, leaves: bool = False, after_s: float = 0.0
     ) -> None:
-        """A session is over: the others are told, and where its end is news to the platform, that too. Its socket is closed after
-        a while."""
+        """End a session, inform the other members, and close its connection after `after_s` seconds.
+
+        `leaves` also reports to the platform that the user has left.
+        """
         if session.ended:
             return
         session.ended = True
@@ -164,48 +172,48 @@ class Calls:
         if leaves:
             self._spawn(self._report(self._source.gone, session.ticket))
 
-    # What changes meanwhile
+    # Changes of voice states
 
-    def _hear(self, dispatch: Dispatch) -> None:
+    def _receive(self, dispatch: Dispatch) -> None:
         if dispatch.event == VOICE_CHANGED.name:
             changed = wire.decode(dispatch.body, VoiceChanged)
-            self._look_at((int(changed.server_id), int(changed.user_id)), ended=changed.ended)
+            self._refresh((int(changed.server_id), int(changed.user_id)), ended=changed.ended)
 
     def look_at_all(self) -> None:
-        """Read every ticket again: some word of it may have been lost."""
+        """Re-read every ticket, because the bus may have lost events."""
         for key in self._sessions:
-            self._look_at(key, ended=False)
+            self._refresh(key, ended=False)
 
-    def _look_at(self, key: Key, *, ended: bool) -> None:
+    def _refresh(self, key: Key, *, ended: bool) -> None:
         if key in self._sessions:
-            self._spawn(self._renew(key, ended))
+            self._spawn(self._reread_ticket(key, ended))
 
-    async def _renew(self, key: Key, ended: bool) -> None:
-        """Read a ticket again: it may be another's turn, or how they are connected may have changed."""
+    async def _reread_ticket(self, key: Key, ended: bool) -> None:
+        """Re-read a ticket, and update or end its session accordingly."""
         with self._clock.working():
             try:
                 ticket = await self._db.read(lambda tx: self._source.ticket_of(tx, *key))
             except StoreUnavailable:
-                log.warning("a voice ticket could not be read again", extra={"user_id": key[1]})
+                log.warning("failed to re-read a voice ticket", extra={"user_id": key[1]})
                 return
         session = self._sessions.get(key)
         if session is None:
             return
         if ticket is not None and ticket.token_hash == session.ticket.token_hash:
-            self._follow(session, ticket)
+            self._apply_ticket(session, ticket)
         elif ended:
             self.end(session, VoiceCloseCode.CALL_TERMINATED, "The call has ended")
         else:
-            # voice.md 1: on a move too, or discord.py stays where it was.
+            # voice.md 1: also on a move, otherwise discord.py stays connected to the old server.
             after_s = 0.0 if ticket is None else MOVING_S
             self.end(session, VoiceCloseCode.DISCONNECTED, "Disconnected", after_s=after_s)
 
-    def _follow(self, session: VoiceSession, ticket: Ticket) -> None:
+    def _apply_ticket(self, session: VoiceSession, ticket: Ticket) -> None:
         session.ticket = ticket
         session.peer.silent, session.peer.deaf = ticket.silent, ticket.deaf
 
     def sweep(self, now: float) -> None:
-        """Forget messages that are too old to be told again."""
+        """Discard messages that are too old to be replayed."""
         for session in self._sessions.values():
             session.replay.forget(now)
 

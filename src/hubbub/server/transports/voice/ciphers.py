@@ -1,4 +1,4 @@
-"""Encryption of packets between a client and this server, by mode (voice.md 7). The end-to-end layer inside is none of ours."""
+"""Transport encryption of packets between a client and this server, by mode (voice.md 7); not end-to-end encryption."""
 
 import struct
 from abc import ABC, abstractmethod
@@ -10,24 +10,24 @@ from nacl import bindings
 from nacl._sodium import ffi, lib  # type: ignore[import-not-found,unused-ignore]
 from nacl.exceptions import CryptoError
 
-from hubbub.protocol import voice as words
+from hubbub.protocol import voice as protocol
 
 TAG: Final = 16
 PACKET_MOST: Final = 2048
-"""Datagrams are no larger."""
+"""Size limit of a datagram in bytes."""
 _COUNTER: Final = struct.Struct(">I")
 _SEQUENCE: Final = struct.Struct(">H")
 
 
 class Cipher(ABC):
-    """One direction of one key each: what comes from a client, and what goes to it."""
+    """Encryption with one key: decrypts packets from a client and encrypts packets to it."""
 
     rtpsize: ClassVar[bool] = True
-    """Whether the whole header of a packet is clear, or only its first twelve bytes."""
+    """Whether the whole RTP header is unencrypted, or only its first twelve bytes."""
     bits: ClassVar[int] = 32
-    """The width of the number by which packets are told apart."""
+    """Width in bits of the packet number for replay protection."""
     seals_control: ClassVar[bool] = True
-    """Whether RTCP can be sealed without using a nonce twice."""
+    """Whether RTCP can be encrypted without reusing a nonce."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -35,11 +35,14 @@ class Cipher(ABC):
 
     @abstractmethod
     def open(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """What follows the clear part, and the packet's number; CryptoError unless this key made it."""
+        """Decrypt what follows the first `clear` bytes; return it and the packet number.
+
+        Raise CryptoError if invalid.
+        """
 
     @abstractmethod
     def seal(self, header: bytes, body: bytes) -> bytes:
-        """A whole packet."""
+        """Encrypt a body; return the whole packet."""
 
     def _next(self) -> bytes:
         self._sent = (self._sent + 1) & 0xFFFFFFFF
@@ -47,14 +50,14 @@ class Cipher(ABC):
 
 
 class AesGcm(Cipher):
-    """aead_aes256_gcm_rtpsize: the header is authenticated, four bytes of nonce stand behind the tag."""
+    """aead_aes256_gcm_rtpsize: the header is authenticated, and four bytes of nonce follow the tag."""
 
     def __init__(self, key: bytes) -> None:
         super().__init__(key)
         self._aead = AESGCM(key)
 
     def open(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """As `Cipher.open`."""
+        """Decrypt a packet; see `Cipher.open`."""
         suffix = packet[-4:]
         try:
             body = self._aead.decrypt(suffix + bytes(8), packet[clear:-4], packet[:clear])
@@ -63,35 +66,38 @@ class AesGcm(Cipher):
         return body, _COUNTER.unpack(suffix)[0]
 
     def seal(self, header: bytes, body: bytes) -> bytes:
-        """As `Cipher.seal`."""
+        """Encrypt a packet; see `Cipher.seal`."""
         suffix = self._next()
         return header + self._aead.encrypt(suffix + bytes(8), body, header) + suffix
 
 
 class OldAesGcm(AesGcm):
-    """aead_aes256_gcm: the same over a short header."""
+    """aead_aes256_gcm: like `AesGcm`, with a header of twelve bytes."""
 
     rtpsize = False
 
 
 class XChaCha20(Cipher):
-    """aead_xchacha20_poly1305_rtpsize, by libsodium's own functions: PyNaCl's wrappers cost four times as much (voice.md 14)."""
+    """aead_xchacha20_poly1305_rtpsize.
+
+    Calls libsodium directly: PyNaCl's wrappers are four times slower (voice.md 14).
+    """
 
     _ZEROS: ClassVar[bytes] = bytes(20)
 
     def __init__(self, key: bytes) -> None:
         super().__init__(key)
-        # One buffer for each key: nothing here runs twice at once.
-        self._room: Any = ffi.new("unsigned char[]", PACKET_MOST + TAG)
+        # One buffer per key is enough, because all calls run in the event loop thread.
+        self._buffer: Any = ffi.new("unsigned char[]", PACKET_MOST + TAG)
         self._length: Any = ffi.new("unsigned long long *")
 
     def open(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """As `Cipher.open`."""
+        """Decrypt a packet; see `Cipher.open`."""
         suffix, sealed = packet[-4:], packet[clear:-4]
         if not TAG <= len(sealed) <= PACKET_MOST:
             raise CryptoError
-        wrong = lib.crypto_aead_xchacha20poly1305_ietf_decrypt(
-            self._room,
+        failed = lib.crypto_aead_xchacha20poly1305_ietf_decrypt(
+            self._buffer,
             self._length,
             ffi.NULL,
             sealed,
@@ -101,17 +107,17 @@ class XChaCha20(Cipher):
             suffix + self._ZEROS,
             self._key,
         )
-        if wrong:
+        if failed:
             raise CryptoError
-        return bytes(ffi.buffer(self._room, self._length[0])), _COUNTER.unpack(suffix)[0]
+        return bytes(ffi.buffer(self._buffer, self._length[0])), _COUNTER.unpack(suffix)[0]
 
     def seal(self, header: bytes, body: bytes) -> bytes:
-        """As `Cipher.seal`."""
+        """Encrypt a packet; see `Cipher.seal`."""
         if len(body) > PACKET_MOST:
             raise CryptoError
         suffix = self._next()
         lib.crypto_aead_xchacha20poly1305_ietf_encrypt(
-            self._room,
+            self._buffer,
             self._length,
             body,
             len(body),
@@ -121,43 +127,43 @@ class XChaCha20(Cipher):
             suffix + self._ZEROS,
             self._key,
         )
-        return header + bytes(ffi.buffer(self._room, self._length[0])) + suffix
+        return header + bytes(ffi.buffer(self._buffer, self._length[0])) + suffix
 
 
 class Lite(Cipher):
-    """xsalsa20_poly1305_lite: nothing of the header is authenticated, four bytes of nonce at the end."""
+    """xsalsa20_poly1305_lite: the header is not authenticated, and four bytes of nonce are at the end."""
 
     rtpsize = False
 
     def open(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """As `Cipher.open`."""
+        """Decrypt a packet; see `Cipher.open`."""
         suffix = packet[-4:]
         return _unbox(packet[clear:-4], suffix + bytes(20), self._key), _COUNTER.unpack(suffix)[0]
 
     def seal(self, header: bytes, body: bytes) -> bytes:
-        """As `Cipher.seal`."""
+        """Encrypt a packet; see `Cipher.seal`."""
         suffix = self._next()
         return header + bindings.crypto_secretbox(body, suffix + bytes(20), self._key) + suffix
 
 
 class LiteRtpsize(Lite):
-    """xsalsa20_poly1305_lite_rtpsize: the same over a whole header."""
+    """xsalsa20_poly1305_lite_rtpsize: like `Lite`, with the whole RTP header unencrypted."""
 
     rtpsize = True
 
 
 class Suffix(Cipher):
-    """xsalsa20_poly1305_suffix: a whole nonce at the end, of random bytes. Packets are told apart by their sequence."""
+    """xsalsa20_poly1305_suffix: a random 24-byte nonce at the end. The packet number is the RTP sequence number."""
 
     rtpsize = False
     bits = 16
 
     def open(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """As `Cipher.open`."""
+        """Decrypt a packet; see `Cipher.open`."""
         return _unbox(packet[clear:-24], packet[-24:], self._key), _SEQUENCE.unpack_from(packet, 2)[0]
 
     def seal(self, header: bytes, body: bytes) -> bytes:
-        """As `Cipher.seal`."""
+        """Encrypt a packet; see `Cipher.seal`."""
         nonce = bindings.randombytes(24)
         return header + bindings.crypto_secretbox(body, nonce, self._key) + nonce
 
@@ -170,11 +176,11 @@ class Plain(Cipher):
     seals_control = False
 
     def open(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """As `Cipher.open`."""
+        """Decrypt a packet; see `Cipher.open`."""
         return _unbox(packet[clear:], _padded(packet[:clear]), self._key), _SEQUENCE.unpack_from(packet, 2)[0]
 
     def seal(self, header: bytes, body: bytes) -> bytes:
-        """As `Cipher.seal`."""
+        """Encrypt a packet; see `Cipher.seal`."""
         return header + bindings.crypto_secretbox(body, _padded(header), self._key)
 
 
@@ -189,12 +195,12 @@ def _unbox(sealed: bytes, nonce: bytes, key: bytes) -> bytes:
 
 
 CIPHERS: Final[dict[str, type[Cipher]]] = {
-    words.AES_GCM: AesGcm,
-    words.XCHACHA20: XChaCha20,
+    protocol.AES_GCM: AesGcm,
+    protocol.XCHACHA20: XChaCha20,
     "aead_aes256_gcm": OldAesGcm,
     "xsalsa20_poly1305_lite_rtpsize": LiteRtpsize,
     "xsalsa20_poly1305_lite": Lite,
     "xsalsa20_poly1305_suffix": Suffix,
     "xsalsa20_poly1305": Plain,
 }
-"""By mode."""
+"""Encryption mode to its cipher class."""

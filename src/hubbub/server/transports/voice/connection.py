@@ -1,10 +1,10 @@
-"""One open voice socket: frames out without waiting, and an orderly end."""
+"""A connection to the voice gateway: non-blocking writes and close."""
 
 from typing import TYPE_CHECKING, Final
 
 from aiohttp.web import WebSocketResponse
 
-from hubbub.protocol import voice as words
+from hubbub.protocol import voice as protocol
 from hubbub.server.transports.gateway.frames import BINARY, TEXT, frame
 from hubbub.server.transports.gateway.limits import Window
 from hubbub.server.transports.sockets import GONE, OpenSocket, Writing
@@ -13,14 +13,15 @@ if TYPE_CHECKING:
     from hubbub.server.transports.voice.session import VoiceSession
 
 FRAMES_MOST: Final = 600
+"""Number of frames that a client may send per window; a user who speaks in short bursts sends two for each burst."""
 FRAMES_SECONDS: Final = 60.0
-"""Frames that a client may send in so long; a person who speaks in short bursts sends two for each."""
+"""Length of the rate limit window in seconds."""
 WAITING_MOST: Final = 1024 * 1024
-"""Bytes that may wait for a slow client."""
+"""Write buffer limit in bytes; a client that exceeds it is disconnected as too slow."""
 
 
 class VoiceConnection(OpenSocket):
-    """A socket, its version of the protocol, and the session it carries."""
+    """A voice WebSocket with its protocol version, limits and session."""
 
     __slots__ = (
         "beat_at",
@@ -35,23 +36,23 @@ class VoiceConnection(OpenSocket):
         super().__init__(socket, transport)
         self.version = version
         self.opened_at = self.beat_at = now
-        """By the event loop's time (decisions/0005)."""
+        """Times of the last heartbeat and of connecting, in seconds of the event loop's clock (decisions/0005)."""
         self.frames = Window(FRAMES_MOST, FRAMES_SECONDS)
         self.session: VoiceSession | None = None
         self.busy = False
-        """Whether a ticket is being read."""
+        """Whether an Identify is being processed."""
 
     @property
     def buffered(self) -> bool:
-        """Whether messages carry numbers."""
-        return self.version >= words.BUFFERED_VERSION
+        """Whether the protocol version has sequence numbers."""
+        return self.version >= protocol.BUFFERED_VERSION
 
     def say(self, op: int, payload: object) -> None:
-        """Write a message that is not told again."""
-        self.write(TEXT, words.numbered(op, payload, None))
+        """Write a message that is not replayed on a resume."""
+        self.write(TEXT, protocol.numbered(op, payload, None))
 
     def write(self, first: int, payload: bytes) -> None:
-        """Write a frame, unless the client is too slow: it is cut off, and may resume."""
+        """Write a frame, or drop the connection if the client is too slow; it may resume."""
         if self.closing is not None:
             return
         if self.transport.get_write_buffer_size() > WAITING_MOST:

@@ -1,4 +1,4 @@
-"""The voice gateway's sockets: clients come in, show their ticket, and are in a call (voice.md 2 to 6)."""
+"""The voice gateway: accepts WebSockets, checks tickets, and handles the opcodes of clients (voice.md 2 to 6)."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from aiohttp import WSMsgType, web
 
 import hubbub
 from hubbub.protocol import changes, wire
-from hubbub.protocol import voice as words
+from hubbub.protocol import voice as protocol
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.voice import VoiceOpcode
@@ -33,11 +33,11 @@ from hubbub.server.transports.voice.sfu import Forwarder
 log = logging.getLogger(__name__)
 
 UNREAD_MOST: Final = 256 * 1024
-"""A frame above this is not even read."""
+"""Size in bytes above which a frame is not read and the connection is closed."""
 BEATS_MISSED: Final = 2.5
-"""Intervals without a heartbeat after which a connection is closed."""
+"""Number of heartbeat intervals without a heartbeat after which a connection is closed."""
 SWEEPS: Final = 8
-"""Looks at the heartbeats in one interval."""
+"""Number of heartbeat checks per heartbeat interval."""
 GOING_AWAY: Final = 1001
 WITHOUT_SESSION: Final = frozenset({VoiceOpcode.IDENTIFY, VoiceOpcode.RESUME, VoiceOpcode.HEARTBEAT})
 DAVE: Final = frozenset({VoiceOpcode.DAVE_TRANSITION_READY, VoiceOpcode.MLS_INVALID_COMMIT_WELCOME})
@@ -70,17 +70,17 @@ class VoiceDoor:
             make_call=make_call,
             forwarder=Forwarder(listening.udp, metrics),
         )
-        self._announcing: Announcing | None = None
-        """Where there are several processes."""
+        self._registration: Announcing | None = None
+        """Set only if there are several processes."""
         if config.nats_url is not None:
-            self._announcing = Announcing(db, source, make_call, listening.endpoint)
+            self._registration = Announcing(db, source, make_call, listening.endpoint)
         self._connections: set[VoiceConnection] = set()
         self._sweeper: asyncio.Task[None] | None = None
         self._runner: web.AppRunner | None = None
         metrics.watch(metrics.voice_connections, lambda: len(self._connections))
 
     async def start(self) -> None:
-        """Accept connections."""
+        """Start to accept connections and packets."""
         self.calls.forwarder.start()
         self.calls.start()
         self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
@@ -89,14 +89,14 @@ class VoiceDoor:
         self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
         await self._runner.setup()
         await web.SockSite(self._runner, self.listening.tcp, ssl_context=self.listening.tls).start()
-        if self._announcing is not None:
-            await self._announcing.start()
+        if self._registration is not None:
+            await self._registration.start()
 
     async def close(self) -> None:
-        """End every call; where there are other voice servers, clients know by then which one to go to."""
+        """End every call. With several voice servers, clients are assigned to another one first."""
         code, reason = GOING_AWAY, "The server is going away"
-        if self._announcing is not None:
-            await self._announcing.stop()
+        if self._registration is not None:
+            await self._registration.stop()
             code, reason = VoiceCloseCode.DISCONNECTED, "Moved to another server"
         if self._sweeper is not None:
             self._sweeper.cancel()
@@ -109,7 +109,7 @@ class VoiceDoor:
             await self._runner.cleanup()
         self.calls.forwarder.close()
 
-    # One socket
+    # Connections
 
     async def _handle(self, request: web.Request) -> web.WebSocketResponse:
         socket, transport = await sockets.accept(request, UNREAD_MOST)
@@ -120,23 +120,23 @@ class VoiceDoor:
         self._connections.add(connection)
         left = False
         try:
-            self._greet(connection)
+            self._send_hello(connection)
             while connection.closing is None:
                 message = await socket.receive()
                 if message.type is WSMsgType.TEXT:
-                    await self._take(connection, message.data.encode())
+                    await self._handle_frame(connection, message.data.encode())
                 elif message.type is WSMsgType.BINARY:
-                    self._take_bytes(connection, message.data)
+                    self._handle_binary_frame(connection, message.data)
                 else:
                     left = message.type is WSMsgType.CLOSE and message.data == 1000
                     break
         except Closing as closing:
             connection.close(closing.code, closing.reason)
         except StoreUnavailable:
-            # Neither side's fault: the client tries again.
+            # This close code makes the client try again.
             connection.close(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Try again")
         except Exception:
-            log.exception("a voice connection failed")
+            log.exception("unexpected error on a voice connection")
             connection.close(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Unknown error")
         finally:
             self._connections.discard(connection)
@@ -148,13 +148,13 @@ class VoiceDoor:
             await connection.closing
         return socket
 
-    def _greet(self, connection: VoiceConnection) -> None:
-        known = connection.version <= words.NEWEST_VERSION
-        old = connection.version < words.OLDEST_VERSION and changes.VOICE_VERSIONS.active(self._clock.now_ms())
+    def _send_hello(self, connection: VoiceConnection) -> None:
+        known = connection.version <= protocol.NEWEST_VERSION
+        old = connection.version < protocol.OLDEST_VERSION and changes.VOICE_VERSIONS.active(self._clock.now_ms())
         if old or not known:
-            # The specification says rejected; with a code, so that clients see why (decisions/0050).
-            raise Closing(VoiceCloseCode.BAD_REQUEST, "Give a version from 4 to 9 as v")
-        hello = words.Hello(v=connection.version, heartbeat_interval=self._settings.heartbeat_interval_ms)
+            # The specification requires a rejection; a close code tells clients the reason (decisions/0050).
+            raise Closing(VoiceCloseCode.BAD_REQUEST, "Unsupported version; use v=4 to v=9")
+        hello = protocol.Hello(v=connection.version, heartbeat_interval=self._settings.heartbeat_interval_ms)
         connection.say(VoiceOpcode.HELLO, hello)
 
     async def _sweep(self) -> None:
@@ -171,30 +171,30 @@ class VoiceDoor:
                         connection.close(VoiceCloseCode.NOT_AUTHENTICATED, "Not authenticated")
             self.calls.sweep(now)
 
-    # What clients say
+    # Client frames
 
-    async def _take(self, connection: VoiceConnection, data: bytes) -> None:
-        self._count(connection)
-        frame = _decode(data, words.Frame)
+    async def _handle_frame(self, connection: VoiceConnection, data: bytes) -> None:
+        self._check_rate_limit(connection)
+        frame = _decode(data, protocol.Frame)
         op, session = frame.op, connection.session
         if session is None and op not in WITHOUT_SESSION:
             raise Closing(VoiceCloseCode.NOT_AUTHENTICATED, "Not authenticated")
         if op == VoiceOpcode.HEARTBEAT:
-            self._beat(connection, frame.d)
+            self._heartbeat(connection, frame.d)
         elif op == VoiceOpcode.IDENTIFY:
-            self._once(connection)
-            await self._identify(connection, _decode(frame.d, words.Identify))
+            self._require_unidentified(connection)
+            await self._identify(connection, _decode(frame.d, protocol.Identify))
         elif op == VoiceOpcode.RESUME:
-            self._once(connection)
-            self._resume(connection, _decode(frame.d, words.Resume))
+            self._require_unidentified(connection)
+            self._resume(connection, _decode(frame.d, protocol.Resume))
         elif session is None:
             return
         elif op == VoiceOpcode.SELECT_PROTOCOL:
-            await self._select(session, _decode(frame.d, words.SelectProtocol))
+            await self._select(session, _decode(frame.d, protocol.SelectProtocol))
         elif op == VoiceOpcode.SPEAKING:
-            self._speak(session, _decode(frame.d, words.SetSpeaking))
+            self._set_speaking(session, _decode(frame.d, protocol.SetSpeaking))
         elif op == VoiceOpcode.VIDEO:
-            self._show(session, _decode(frame.d, words.SetVideo))
+            self._set_video(session, _decode(frame.d, protocol.SetVideo))
         elif op == VoiceOpcode.MEDIA_SINK_WANTS:
             wants = _decode(frame.d, dict[str, Any])
             session.peer.unwanted = frozenset(
@@ -202,50 +202,50 @@ class VoiceDoor:
             )
         elif op == VoiceOpcode.BACKEND_VERSION:
             version = f"hubbub {hubbub.__version__}"
-            session.say(VoiceOpcode.BACKEND_VERSION, words.BackendVersion(voice=version, rtc_worker=version))
+            session.say(VoiceOpcode.BACKEND_VERSION, protocol.BackendVersion(voice=version, rtc_worker=version))
         elif op in DAVE:
-            session.room.received(session, op, _decode(frame.d, words.TransitionDone))
+            session.room.received(session, op, _decode(frame.d, protocol.TransitionDone))
         elif op not in (VoiceOpcode.SESSION_UPDATE, VoiceOpcode.NO_ROUTE):
             raise Closing(VoiceCloseCode.UNKNOWN_OPCODE, "Unknown opcode")
 
-    def _take_bytes(self, connection: VoiceConnection, data: bytes) -> None:
-        self._count(connection)
-        if not data or data[0] not in words.BINARY_OPCODES:
+    def _handle_binary_frame(self, connection: VoiceConnection, data: bytes) -> None:
+        self._check_rate_limit(connection)
+        if not data or data[0] not in protocol.BINARY_OPCODES:
             raise Closing(VoiceCloseCode.DECODE_ERROR, "Error while decoding payload")
         if connection.session is None:
             raise Closing(VoiceCloseCode.NOT_AUTHENTICATED, "Not authenticated")
         connection.session.room.received(connection.session, data[0], data[1:])
 
-    def _count(self, connection: VoiceConnection) -> None:
+    def _check_rate_limit(self, connection: VoiceConnection) -> None:
         if not connection.frames.take(asyncio.get_running_loop().time()):
             raise Closing(VoiceCloseCode.RATE_LIMITED, "Rate limited")
 
-    def _once(self, connection: VoiceConnection) -> None:
+    def _require_unidentified(self, connection: VoiceConnection) -> None:
         if connection.session is not None:
             raise Closing(VoiceCloseCode.ALREADY_AUTHENTICATED, "Already authenticated")
 
-    def _beat(self, connection: VoiceConnection, data: msgspec.Raw) -> None:
+    def _heartbeat(self, connection: VoiceConnection, data: msgspec.Raw) -> None:
         connection.beat_at = asyncio.get_running_loop().time()
         if not connection.buffered:
             connection.say(VoiceOpcode.HEARTBEAT_ACK, _decode(data, int | str | None))
             return
-        beat = _decode(data, words.Heartbeat)
+        beat = _decode(data, protocol.Heartbeat)
         if connection.session is not None and beat.seq_ack is not None and beat.seq_ack > 0:
             connection.session.replay.acknowledge(beat.seq_ack)
-        connection.say(VoiceOpcode.HEARTBEAT_ACK, words.Acknowledged(t=beat.t))
+        connection.say(VoiceOpcode.HEARTBEAT_ACK, protocol.Acknowledged(t=beat.t))
 
-    async def _identify(self, connection: VoiceConnection, asked: words.Identify) -> None:
+    async def _identify(self, connection: VoiceConnection, identify: protocol.Identify) -> None:
         connection.busy = True
         try:
-            ticket = await self.calls.find(auth.hash_token(asked.token))
-            if ticket is None or ticket.user_id != asked.user_id:
+            ticket = await self.calls.find(auth.hash_token(identify.token))
+            if ticket is None or ticket.user_id != identify.user_id:
                 raise Closing(VoiceCloseCode.AUTHENTICATION_FAILED, "Authentication failed")
-            if ticket.server_id != asked.server_id or ticket.server != self.listening.endpoint:
+            if ticket.server_id != identify.server_id or ticket.server != self.listening.endpoint:
                 raise Closing(VoiceCloseCode.SERVER_NOT_FOUND, "Server not found")
-            channel_id = asked.channel_id
-            if ticket.session_id != asked.session_id or channel_id not in (None, ticket.channel_id):
+            channel_id = identify.channel_id
+            if ticket.session_id != identify.session_id or channel_id not in (None, ticket.channel_id):
                 raise Closing(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
-            dave = min(max(asked.max_dave_protocol_version or 0, 0), words.DAVE_VERSION)
+            dave = min(max(identify.max_dave_protocol_version or 0, 0), protocol.DAVE_VERSION)
             if not dave and not ticket.stage and changes.E2EE_VOICE_ONLY.active(self._clock.now_ms()):
                 await self.calls.refused(ticket)
                 raise Closing(VoiceCloseCode.E2EE_REQUIRED, "End-to-end encryption is required")
@@ -256,12 +256,14 @@ class VoiceDoor:
             connection.busy = False
         peer = session.peer
         streams = [
-            words.Stream(type=each.type, rid=each.rid, quality=each.quality, ssrc=peer.ssrc + 1, rtx_ssrc=peer.ssrc + 2)
-            for each in (asked.streams or [])[:1]
+            protocol.Stream(
+                type=each.type, rid=each.rid, quality=each.quality, ssrc=peer.ssrc + 1, rtx_ssrc=peer.ssrc + 2
+            )
+            for each in (identify.streams or [])[:1]
         ]
         session.say(
             VoiceOpcode.READY,
-            words.Ready(
+            protocol.Ready(
                 ssrc=peer.ssrc,
                 ip=self.listening.address,
                 port=self.listening.udp_port,
@@ -272,37 +274,37 @@ class VoiceDoor:
         session.room.introduce(session)
 
     def _modes(self) -> tuple[str, ...]:
-        old = () if changes.VOICE_ENCRYPTION.active(self._clock.now_ms()) else words.OLD_MODES
-        return words.MODES + old
+        old = () if changes.VOICE_ENCRYPTION.active(self._clock.now_ms()) else protocol.OLD_MODES
+        return protocol.MODES + old
 
-    def _resume(self, connection: VoiceConnection, asked: words.Resume) -> None:
-        session = self.calls.resumable(auth.hash_token(asked.token))
+    def _resume(self, connection: VoiceConnection, resume: protocol.Resume) -> None:
+        session = self.calls.resumable(auth.hash_token(resume.token))
         ticket = None if session is None else session.ticket
-        if session is None or ticket is None or ticket.server_id != asked.server_id:
+        if session is None or ticket is None or ticket.server_id != resume.server_id:
             raise Closing(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
-        if ticket.session_id != asked.session_id or asked.channel_id not in (None, ticket.channel_id):
+        if ticket.session_id != resume.session_id or resume.channel_id not in (None, ticket.channel_id):
             raise Closing(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
         if connection.buffered:
-            missed = session.replay.since(-1 if asked.seq_ack is None else asked.seq_ack)
+            missed = session.replay.since(-1 if resume.seq_ack is None else resume.seq_ack)
         else:
             missed = session.replay.after(session.detached_at if session.connection is None else session.replay.last)
         if missed is None:
-            raise Closing(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Some messages are gone")
+            raise Closing(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Missed messages are no longer available")
         before = session.connection
         session.attach(connection)
         if before is not None:
             before.session = None
             before.close(VoiceCloseCode.DISCONNECTED, "Resumed elsewhere")
-        # voice.md 6: what was missed comes after, or a library that is still resuming drops it.
+        # voice.md 6: missed messages follow RESUMED, because client libraries drop messages that arrive before it.
         connection.say(VoiceOpcode.RESUMED, None)
         for message in missed:
             connection.write(message.first, message.payload)
 
-    async def _select(self, session: VoiceSession, asked: words.SelectProtocol) -> None:
-        if asked.protocol != "udp":
+    async def _select(self, session: VoiceSession, select: protocol.SelectProtocol) -> None:
+        if select.protocol != "udp":
             await self.calls.refuse(session)
             raise Closing(VoiceCloseCode.UNKNOWN_PROTOCOL, "Unknown protocol")
-        mode = _decode(asked.data, words.Transport).mode
+        mode = _decode(select.data, protocol.Transport).mode
         if mode not in self._modes():
             await self.calls.refuse(session)
             raise Closing(VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
@@ -317,7 +319,7 @@ class VoiceDoor:
         key = self.calls.forwarder.key(session.peer, mode)
         session.say(
             VoiceOpcode.SESSION_DESCRIPTION,
-            words.SessionDescription(
+            protocol.SessionDescription(
                 mode=mode,
                 secret_key=list(key),
                 dave_protocol_version=session.told_version,
@@ -328,36 +330,36 @@ class VoiceDoor:
             session.room.described(session)
             await self.calls.entered(session)
 
-    def _speak(self, session: VoiceSession, asked: words.SetSpeaking) -> None:
-        speaking = int(asked.speaking)
+    def _set_speaking(self, session: VoiceSession, request: protocol.SetSpeaking) -> None:
+        speaking = int(request.speaking)
         if not 0 <= speaking < 256:
             raise Closing(VoiceCloseCode.DECODE_ERROR, "Error while decoding payload")
         session.room.speak(session, speaking)
         self.calls.forwarder.release(session.peer)
 
-    def _show(self, session: VoiceSession, asked: words.SetVideo) -> None:
-        """Of the numbers a client names only those that are its own count."""
+    def _set_video(self, session: VoiceSession, request: protocol.SetVideo) -> None:
+        """Start or stop a client's video. SSRCs other than the client's own are ignored."""
         own = session.peer.ssrc + 1
-        shows = asked.video_ssrc == own
-        if not shows and session.video is None:
-            # discord.py's way to say that it has none.
+        sends_video = request.video_ssrc == own
+        if not sends_video and session.video is None:
+            # discord.py sends this to indicate that it has no video.
             return
-        session.peer.shows = shows
+        session.peer.shows = sends_video
         session.room.show(
             session,
-            words.Video(
+            protocol.Video(
                 user_id=UserId(session.user_id),
                 audio_ssrc=session.peer.ssrc,
-                video_ssrc=own if shows else 0,
-                streams=[each for each in asked.streams if each.ssrc == own][:1] if shows else [],
+                video_ssrc=own if sends_video else 0,
+                streams=[each for each in request.streams if each.ssrc == own][:1] if sends_video else [],
             ),
         )
 
 
 def _version(request: web.Request) -> int:
-    """The version asked for; none is the first one."""
-    asked = request.query.get("v", "1")
-    return int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 4 and int(asked) else 999
+    """Return the requested protocol version: 1 if absent, 999 if invalid."""
+    text = request.query.get("v", "1")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 and int(text) else 999
 
 
 def _decode(data: Any, kind: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The two sockets of the voice door, and what clients are told of them."""
+"""The TCP and UDP sockets of the voice server, and the addresses that clients receive."""
 
 import ipaddress
 import socket
@@ -11,31 +11,34 @@ from hubbub.server.core.config import Config, ConfigError, VoiceConfig
 
 @dataclass(frozen=True)
 class Listening:
-    """Where the voice server is."""
+    """The bound sockets and public addresses of the voice server."""
 
     tcp: socket.socket
     udp: socket.socket
     tls: ssl.SSLContext | None
-    """None where a proxy before us speaks TLS."""
+    """None if a reverse proxy terminates TLS."""
     endpoint: str
-    """host[:port] that clients open wss:// at."""
+    """host[:port] of the WebSocket URL (wss://) that clients connect to."""
     address: str
-    """The IPv4 address that clients send packets to."""
+    """The IPv4 address that clients send UDP packets to."""
 
     @property
     def udp_port(self) -> int:
-        """And the port."""
+        """The port that clients send UDP packets to."""
         port: int = self.udp.getsockname()[1]
         return port
 
 
 def is_open(config: Config) -> bool:
-    """Whether there is a voice server here: clients insist on TLS, so with a certificate of ours or a proxy's (decisions/0050)."""
+    """Return whether this process runs a voice server.
+
+    Clients require TLS, so it needs a certificate or an endpoint behind a TLS proxy (decisions/0050).
+    """
     return "voice" in config.roles and (config.voice.certificate is not None or config.voice.endpoint is not None)
 
 
 def listen(config: Config) -> Listening:
-    """Bind both sockets; ConfigError where a setting does not allow it."""
+    """Bind both sockets; raise ConfigError if the settings do not work."""
     settings = config.voice
     tls = context(settings)
     host = settings.host or config.host
@@ -64,7 +67,7 @@ def listen(config: Config) -> Listening:
 
 
 def context(settings: VoiceConfig) -> ssl.SSLContext | None:
-    """The certificate in use; ConfigError when it cannot be."""
+    """Return the TLS context of the configured certificate, or None; raise ConfigError if it is invalid."""
     if settings.certificate is None:
         return None
     made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -73,22 +76,22 @@ def context(settings: VoiceConfig) -> ssl.SSLContext | None:
         made.load_cert_chain(settings.certificate, settings.key)
     except (OSError, ValueError) as error:
         # ssl.SSLError is an OSError.
-        words = getattr(error, "strerror", None) or error
-        raise ConfigError("voice.certificate", settings.certificate, f"cannot be used with its key: {words}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError("voice.certificate", settings.certificate, f"cannot be used with its key: {reason}") from None
     return made
 
 
 def public_address(config: Config) -> str:
-    """The IPv4 address that clients are told; ConfigError where none can be known."""
-    told = config.voice.public_address or config.voice.host or config.host
+    """Return the public IPv4 address of the voice server; raise ConfigError if it cannot be determined."""
+    host = config.voice.public_address or config.voice.host or config.host
     try:
-        address = ipaddress.ip_address(socket.gethostbyname(told))
+        address = ipaddress.ip_address(socket.gethostbyname(host))
     except (OSError, ValueError):
         address = None
     if address is None or address.version != 4 or address.is_unspecified:
         raise ConfigError(
             "voice.public_address",
             "voice server",
-            f"clients cannot send packets to {told}; give our public IPv4 address",
+            f"clients cannot send packets to {host}; set the server's public IPv4 address",
         )
     return str(address)

@@ -1,4 +1,4 @@
-"""What a voice session can be told again after its connection broke: bounded by count, bytes and age (voice.md 6)."""
+"""The replay buffer of a voice session, bounded by message count, bytes and age (voice.md 6)."""
 
 from collections import deque
 from typing import Final, NamedTuple
@@ -11,23 +11,24 @@ AGE_S: Final = 60.0
 
 
 class Message(NamedTuple):
-    """A frame that was sent, or would have been."""
+    """A buffered message."""
 
     number: int
-    """Counted from 1 without end; `seq_of` is what the wire shows."""
+    """Unbounded number, counted from 1; `seq_of` converts it to the number on the wire."""
     first: int
-    """The frame's first byte: text or binary."""
+    """First byte of the WebSocket frame: text or binary."""
     payload: bytes
     at: float
+    """Time of sending, in seconds of the event loop's clock."""
 
 
 def seq_of(number: int) -> int:
-    """The sixteen bits of a number on the wire; never 0, which a library takes for none."""
+    """Return the 16-bit sequence number on the wire; never 0, which a client library treats as absent."""
     return (number - 1) % SEQ_MOST + 1
 
 
 class Replay:
-    """The last messages of a session."""
+    """The most recent messages of a voice session."""
 
     __slots__ = ("_held", "_messages", "last")
 
@@ -35,13 +36,13 @@ class Replay:
         self._messages: deque[Message] = deque()
         self._held = 0
         self.last = 0
-        """The number of the newest message."""
+        """The number of the newest message, or 0."""
 
     def __len__(self) -> int:
         return len(self._messages)
 
     def append(self, first: int, payload: bytes, now: float) -> None:
-        """Keep a message under the next number."""
+        """Store a message under the next number."""
         self.last += 1
         self._messages.append(Message(self.last, first, payload, now))
         self._held += len(payload)
@@ -49,19 +50,22 @@ class Replay:
             self._drop()
 
     def acknowledge(self, seq: int) -> None:
-        """Drop what was seen; a number that is none of ours changes nothing."""
+        """Discard messages up to an acknowledged sequence number; an unknown number has no effect."""
         if any(seq_of(message.number) == seq for message in self._messages):
             while seq_of(self._messages[0].number) != seq:
                 self._drop()
             self._drop()
 
     def forget(self, now: float) -> None:
-        """Drop what is too old."""
+        """Discard messages older than `AGE_S`."""
         while self._messages and now - self._messages[0].at > AGE_S:
             self._drop()
 
     def since(self, seq: int) -> list[Message] | None:
-        """The messages after a number of the wire, 0 and less meaning nothing seen; None when some of them are gone."""
+        """Return the messages after a sequence number of the wire, or None if some of them were discarded.
+
+        A sequence number of 0 or less means that the client has seen no message.
+        """
         before = self.last - len(self._messages)
         if seq <= 0:
             return None if before else list(self._messages)
@@ -73,7 +77,7 @@ class Replay:
         return None
 
     def after(self, number: int) -> list[Message]:
-        """The messages after a number as we count."""
+        """Return the messages after an unbounded number."""
         return [message for message in self._messages if message.number > number]
 
     def _drop(self) -> None:

@@ -1,18 +1,18 @@
-"""RTP and RTCP as far as a forwarder reads them, and the control datagrams beside them (voice.md 7)."""
+"""The parts of RTP and RTCP that a forwarder needs, and the voice protocol's other datagrams (voice.md 7)."""
 
 import struct
 from typing import Final
 
 FIXED: Final = 12
-"""Bytes of an RTP header without its lists."""
+"""Length in bytes of an RTP header without contributing sources and extension."""
 CONTROL_CLEAR: Final = 8
-"""Bytes of an RTCP packet that are clear."""
+"""Length in bytes of the unencrypted part of an RTCP packet."""
 CONTROL_TYPES: Final = range(200, 207)
 
 E2EE_TRAILER: Final = b"\xfa\xfa"
-"""How an end-to-end encrypted frame ends."""
+"""Trailer of an end-to-end encrypted frame."""
 SILENCE: Final = b"\xf8\xff\xfe"
-"""An Opus frame of silence, which may pass unencrypted: it says nothing."""
+"""An Opus frame of silence, which may be forwarded unencrypted."""
 
 DISCOVERY: Final = 74
 DISCOVERY_ASKED: Final = b"\x00\x01\x00\x46"
@@ -20,24 +20,24 @@ PING: Final = b"\x13\x37\xca\xfe"
 PONG: Final = b"\x13\x37\xf0\x0d"
 
 OUR_SSRC: Final = 1
-"""Our own number in reports; no client has it."""
+"""SSRC of the server in its reports; no client has it."""
 _REPORT: Final = struct.Struct(">BBHIIIIIII")
 _BYE: Final = struct.Struct(">BBHI")
 _WINDOW: Final = 64
 
 
 def discovered(ssrc: int, address: tuple[str, int]) -> bytes:
-    """The answer to an address discovery."""
+    """Return the response to an IP discovery request."""
     return struct.pack(">HHI64sH", 2, 70, ssrc, address[0].encode(), address[1])
 
 
 def clear_length(packet: bytes) -> int:
-    """How much of a packet is header: with its sources, and where there is an extension, with that one's first four bytes."""
+    """Return the length of an RTP header: with contributing sources and the first four bytes of an extension."""
     return FIXED + 4 * (packet[0] & 0x0F) + (4 if packet[0] & 0x10 else 0)
 
 
 def frame_of(packet: bytes, clear: int) -> bytes | None:
-    """The frame in an open packet, without extension and padding; None when the lengths do not fit."""
+    """Return the frame in a decrypted packet, without extension and padding; None if the lengths are invalid."""
     start, end = clear, len(packet)
     if packet[0] & 0x10:
         start += 4 * int.from_bytes(packet[clear - 2 : clear], "big")
@@ -47,17 +47,17 @@ def frame_of(packet: bytes, clear: int) -> bytes | None:
 
 
 def receiver_report(ssrc: int, highest: int, lost: int) -> bytes:
-    """What a sender's packets looked like from here."""
+    """Return an RTCP receiver report for a sender."""
     return _REPORT.pack(0x81, 201, 7, OUR_SSRC, ssrc, min(max(lost, 0), 0x7FFFFF), highest, 0, 0, 0)
 
 
 def bye() -> bytes:
-    """We send no more."""
+    """Return an RTCP BYE of the server."""
     return _BYE.pack(0x81, 203, 1, OUR_SSRC)
 
 
 class Window:
-    """Which of the last 64 numbers were seen, so that nothing is taken twice."""
+    """A replay window: which of the last 64 packet numbers were seen."""
 
     __slots__ = ("_half", "_mask", "_seen", "top")
 
@@ -66,10 +66,10 @@ class Window:
         self._half = 1 << (bits - 1)
         self._seen = 0
         self.top = -1
-        """The highest number seen."""
+        """The highest number seen, or -1."""
 
     def take(self, number: int) -> bool:
-        """Note a number; False when it was seen before or is too old to tell."""
+        """Record a number; return False if it was seen before or is older than the window."""
         if self.top < 0:
             self.top, self._seen = number, 1
             return True
@@ -86,7 +86,7 @@ class Window:
 
 
 class Reception:
-    """How much of a sender's stream arrived."""
+    """Reception statistics of a sender's stream."""
 
     __slots__ = ("_base", "_cycles", "_highest", "received")
 
@@ -97,7 +97,7 @@ class Reception:
         self.received = 0
 
     def note(self, sequence: int) -> None:
-        """A packet with this sequence number came."""
+        """Record the arrival of a packet with this sequence number."""
         if self._base < 0:
             self._base = self._highest = sequence
         elif 0 < (sequence - self._highest) & 0xFFFF < 0x8000:
@@ -108,10 +108,10 @@ class Reception:
 
     @property
     def highest(self) -> int:
-        """The highest number, with the times it began anew above."""
+        """The extended highest sequence number: the number of wraparounds in the upper 16 bits."""
         return (self._cycles & 0xFFFF) << 16 | self._highest
 
     @property
     def lost(self) -> int:
-        """How many did not come."""
+        """The number of lost packets."""
         return 0 if self._base < 0 else (self._cycles << 16 | self._highest) - self._base + 1 - self.received

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from typing import TYPE_CHECKING
 
-from hubbub.protocol import voice as words
+from hubbub.protocol import voice as protocol
 from hubbub.server.core.clock import Timer
 from hubbub.server.core.voice import Ticket
 from hubbub.server.transports.voice.connection import BINARY, TEXT, VoiceConnection
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class VoiceSession:
-    """Who it is, how they are connected, and what they were told."""
+    """A user's participation in a call: ticket, connection, media peer, and the messages sent to the client."""
 
     __slots__ = (
         "connection",
@@ -44,53 +44,53 @@ class VoiceSession:
         self.peer = peer
         self.room = room
         self.dave = dave
-        """The newest end-to-end encryption that the client speaks; 0 is none."""
+        """The highest DAVE version that the client supports; 0 means no end-to-end encryption."""
         self.replay = Replay()
         self.media_session_id = secrets.token_hex(16)
         self.met: dict[int, int] = {}
-        """Whom they were told of before they entered, and under which SSRC."""
+        """User id to SSRC of the members that the client was informed of before it entered the call."""
         self.entered = False
-        """Whether they have their key, and with it are in the call."""
+        """Whether the client was sent its key, which makes it a member of the call."""
         self.told_version = 0
-        """The end-to-end encryption that came with their key."""
+        """The DAVE version that was sent to the client together with its key."""
         self.speaking = 0
-        self.video: words.Video | None = None
+        self.video: protocol.Video | None = None
         self.detached_at = 0
-        """The number of the newest message when the last connection was lost."""
+        """The number of the newest message at the time the last connection was lost."""
         self.grace: Timer | None = None
         self.ended = False
 
     @property
     def user_id(self) -> int:
-        """Whose it is."""
+        """The id of the user."""
         return int(self.ticket.user_id)
 
     @property
     def key(self) -> tuple[int, int]:
-        """Server and user: there is one session for each."""
+        """(server id, user id), which identifies the session."""
         return int(self.ticket.server_id), int(self.ticket.user_id)
 
     def say(self, op: int, payload: object) -> None:
-        """Send a message that is not told again."""
+        """Send a message that is not replayed on a resume."""
         if self.connection is not None:
             self.connection.say(op, payload)
 
     def tell(self, op: int, payload: object) -> None:
-        """Send a message, and keep it for a resume."""
-        seq = seq_of(self.replay.last + 1) if self.version >= words.BUFFERED_VERSION else None
-        self._keep(TEXT, words.numbered(op, payload, seq))
+        """Send a message, and buffer it for a resume."""
+        seq = seq_of(self.replay.last + 1) if self.version >= protocol.BUFFERED_VERSION else None
+        self._buffer(TEXT, protocol.numbered(op, payload, seq))
 
     def tell_bytes(self, op: int, payload: bytes) -> None:
-        """The same of a binary message, which always has its number."""
-        self._keep(BINARY, words.binary(op, payload, seq_of(self.replay.last + 1)))
+        """Send a binary message, which always has a sequence number, and buffer it for a resume."""
+        self._buffer(BINARY, protocol.binary(op, payload, seq_of(self.replay.last + 1)))
 
-    def _keep(self, first: int, payload: bytes) -> None:
+    def _buffer(self, first: int, payload: bytes) -> None:
         self.replay.append(first, payload, asyncio.get_running_loop().time())
         if self.connection is not None:
             self.connection.write(first, payload)
 
     def attach(self, connection: VoiceConnection) -> None:
-        """Go on over another connection; what was missed is told separately."""
+        """Continue the session over another connection. The caller replays missed messages."""
         if self.grace is not None:
             self.grace.cancel()
             self.grace = None
@@ -98,6 +98,6 @@ class VoiceSession:
         connection.session = self
 
     def detach(self) -> None:
-        """The connection is gone; messages are kept."""
+        """Record the loss of the connection; further messages are only buffered."""
         self.connection = None
         self.detached_at = self.replay.last

@@ -1,7 +1,8 @@
-"""The forwarder: packets of each speaker to everybody else in the call, opened and sealed anew on the way (voice.md 7).
+"""The media forwarder: decrypts packets of each sender and re-encrypts them for the other members of the call (voice.md
+7).
 
-One UDP socket for all calls of this process, read in the event loop. Nothing waits: what cannot be sent now is dropped, as on any
-network.
+All calls of this process share one UDP socket, which is read in the event loop. Nothing is queued: a packet that cannot
+be sent immediately is dropped.
 """
 
 import asyncio
@@ -21,44 +22,49 @@ from hubbub.server.transports.voice.ciphers import CIPHERS, PACKET_MOST, TAG, Ci
 Address = tuple[str, int]
 
 AT_ONCE: Final = 64
-"""Datagrams that are read before others have their turn."""
+"""Number of datagrams that are read before other event loop callbacks run."""
 FIRST_REPORT_S: Final = 0.15
+"""Delay in seconds of the first report after the key; discord.py's reader hangs without packets (voice.md 7)."""
 REPORTS_S: Final = 5.0
-"""discord.py's reader hangs where nothing ever comes: a report soon after the key, then one every so often (voice.md 7)."""
+"""Interval in seconds between receiver reports."""
 EARLY_MOST: Final = 16
-"""Packets of somebody who has not said yet that they speak: a third of a second."""
+"""Number of buffered packets of a client that has not announced speaking yet; a third of a second of audio."""
 ANSWERS: Final = 4
+"""Number of responses to one discovery request, while the client does not continue."""
 ANSWER_S: Final = 0.15
-"""Answers to one discovery, as long as nothing follows."""
+"""Interval in seconds between responses to one discovery request."""
 BYES: Final = 3
+"""Number of RTCP BYE packets sent to a removed client."""
 BYE_S: Final = 0.15
+"""Interval in seconds between RTCP BYE packets."""
 BUFFER: Final = 1024 * 1024
+"""Size in bytes of the socket's send and receive buffers."""
 
 
 class Party:
-    """Those whose packets go to each other."""
+    """The peers of one call, among which packets are forwarded."""
 
     __slots__ = ("allows_plain", "peers")
 
     def __init__(self, allows_plain: Callable[[], bool]) -> None:
         self.peers: list[Peer] = []
         self.allows_plain = allows_plain
-        """Whether frames may be forwarded that are not end-to-end encrypted."""
+        """Returns whether frames without end-to-end encryption may be forwarded."""
 
     def add(self, peer: "Peer") -> None:
-        """Somebody comes."""
+        """Add a peer."""
         peer.party = self
         if peer not in self.peers:
             self.peers = [*self.peers, peer]
 
     def remove(self, peer: "Peer") -> None:
-        """Somebody goes."""
+        """Remove a peer."""
         peer.party = None
         self.peers = [other for other in self.peers if other is not peer]
 
 
 class Peer:
-    """One client's packets."""
+    """The media state of one client."""
 
     __slots__ = (
         "address",
@@ -81,31 +87,34 @@ class Peer:
 
     def __init__(self, ssrc: int) -> None:
         self.ssrc = ssrc
-        """Of its audio; the two numbers after it are of its video and of what is sent again."""
+        """SSRC of its audio; the next two numbers are for its video and for retransmissions."""
         self.cipher: Cipher | None = None
         self.address: Address | None = None
         self.proven = False
-        """Whether a packet from that address was sealed with the client's key; then discovery cannot change it."""
+        """Whether an authentic packet came from that address; after that, discovery cannot change it."""
         self.party: Party | None = None
         self.silent = False
         self.deaf = False
         self.spoke = False
-        """Whether it said by opcode 5 that it speaks."""
+        """Whether the client announced by opcode 5 that it speaks."""
         self.early: deque[bytes] = deque(maxlen=EARLY_MOST)
-        """What it sent before, as far as it is kept."""
+        """The most recent packets received before that announcement."""
         self.shows = False
-        """Whether it said by opcode 12 that it sends video."""
+        """Whether the client announced by opcode 12 that it sends video."""
         self.dave = False
-        """Whether it can open end-to-end encrypted frames."""
+        """Whether the client can decrypt end-to-end encrypted frames."""
         self.unwanted: frozenset[int] = frozenset()
-        """Streams it does not want to get."""
+        """SSRCs of the streams that the client does not want to receive."""
         self.windows: dict[int, rtp.Window] = {}
         self.reception = rtp.Reception()
         self.reports: asyncio.TimerHandle | None = None
         self.answers: asyncio.TimerHandle | None = None
 
     def is_new(self, ssrc: int, number: int) -> bool:
-        """Whether a packet was not seen before. Counters go over all streams of a key, sequences over each by itself."""
+        """Return whether a packet was not seen before.
+
+        Nonce counters (32 bits) cover all streams of a key; sequence numbers (16 bits) are per stream.
+        """
         assert self.cipher is not None
         stream = 0 if self.cipher.bits == 32 else ssrc
         window = self.windows.get(stream)
@@ -115,36 +124,36 @@ class Peer:
 
 
 class Forwarder:
-    """The UDP socket and everybody behind it."""
+    """The UDP socket and the peers that use it."""
 
     def __init__(self, sock: socket.socket, metrics: Metrics) -> None:
         self._socket = sock
         self._packets = metrics.voice_packets
         self._peers: dict[int, Peer] = {}
-        """By each of their SSRCs."""
+        """SSRC to its peer; each peer has three SSRCs."""
         self._byes: set[asyncio.TimerHandle] = set()
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start to read packets."""
         with contextlib.suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
         asyncio.get_running_loop().add_reader(self._socket.fileno(), self._read)
 
     def close(self) -> None:
-        """Read no more."""
+        """Stop reading and close the socket."""
         asyncio.get_running_loop().remove_reader(self._socket.fileno())
         for handle in self._byes:
             handle.cancel()
         for peer in set(self._peers.values()):
-            self._hush(peer)
+            self._cancel_timers(peer)
         self._peers.clear()
         self._socket.close()
 
-    # Coming and going
+    # Peers
 
     def admit(self) -> Peer:
-        """A client that gets numbers for its streams, and no key yet."""
+        """Create a peer with new SSRCs and without a key."""
         while True:
             ssrc = (secrets.randbits(30) << 2) + 4
             if ssrc < 1 << 32 and ssrc not in self._peers:
@@ -154,29 +163,29 @@ class Forwarder:
                 return peer
 
     def key(self, peer: Peer, mode: str) -> bytes:
-        """A new key for a client, and the first report soon."""
+        """Create a key for a peer, and start its receiver reports."""
         key = secrets.token_bytes(32)
         peer.cipher = CIPHERS[mode](key)
         peer.windows.clear()
-        self._hush(peer)
+        self._cancel_timers(peer)
         peer.reports = asyncio.get_running_loop().call_later(FIRST_REPORT_S, self._report, peer)
         return key
 
     def release(self, peer: Peer) -> None:
-        """A client says that it speaks: what it sent shortly before goes out as well."""
+        """Mark a peer as speaking, and forward its buffered packets."""
         peer.spoke = True
         while peer.early:
             self._forward(peer, peer.ssrc, peer.early.popleft())
 
     def dismiss(self, peer: Peer) -> None:
-        """The client is gone; its address is told so, thrice."""
+        """Remove a peer and send it three RTCP BYE packets."""
         for own in (peer.ssrc, peer.ssrc + 1, peer.ssrc + 2):
             self._peers.pop(own, None)
-        self._hush(peer)
+        self._cancel_timers(peer)
         self._bye(peer, BYES)
 
-    def _hush(self, peer: Peer) -> None:
-        """Send no more by ourselves."""
+    def _cancel_timers(self, peer: Peer) -> None:
+        """Stop the receiver reports and discovery responses of a peer."""
         for handle in (peer.reports, peer.answers):
             if handle is not None:
                 handle.cancel()
@@ -202,7 +211,7 @@ class Forwarder:
             clear = rtp.CONTROL_CLEAR
             self._send(peer.cipher.seal(packet[:clear], packet[clear:]), peer.address)
         else:
-            # Any datagram will do.
+            # RTCP cannot be encrypted in this mode; any datagram serves to keep discord.py's reader running.
             self._send(rtp.PONG + bytes(4), peer.address)
 
     # Packets
@@ -214,19 +223,19 @@ class Forwarder:
             except BlockingIOError:
                 return
             except OSError:
-                # On some systems what an earlier datagram ran into comes back here.
+                # On some systems, delivery errors of earlier datagrams are reported here.
                 continue
             self.take(packet, address)
 
     def take(self, packet: bytes, address: Address) -> None:
-        """One datagram from anywhere."""
+        """Handle a datagram from any address."""
         size = len(packet)
         if size == rtp.DISCOVERY and packet.startswith(rtp.DISCOVERY_ASKED):
             self._discover(packet, address)
         elif size == 8:
             if packet.startswith(rtp.PING):
                 self._send(rtp.PONG + packet[4:], address)
-            # Anything else of this size only keeps the way open.
+            # Other datagrams of this size are keepalives.
         elif size < rtp.CONTROL_CLEAR + TAG or packet[0] >> 6 != 2:
             self._packets("malformed").inc()
         elif packet[1] in rtp.CONTROL_TYPES:
@@ -245,8 +254,11 @@ class Forwarder:
         self._answer(peer, address, ANSWERS)
 
     def _answer(self, peer: Peer, address: Address, left: int) -> None:
-        """Tell a client its address, until it has chosen a mode: discord.py asks once, and while somebody listens to its packets
-        its reader may take the answer before anybody waits for it."""
+        """Send a discovery response, and repeat it until the client has selected a mode.
+
+        discord.py sends one request, and its packet reader may consume the response before the discovery code waits for
+        it.
+        """
         self._send(rtp.discovered(peer.ssrc, address), address)
         if peer.answers is not None:
             peer.answers.cancel()
@@ -297,19 +309,19 @@ class Forwarder:
             return
         audio = ssrc == peer.ssrc
         if audio and not peer.spoke:
-            # Its word goes another way than its packets, and may come later.
+            # The announcement arrives over the WebSocket, possibly after the first packets.
             peer.early.append(packet)
             return
         if party is None or peer.silent or not (audio or peer.shows):
             self._packets("muted").inc()
             return
         encrypted = frame.endswith(rtp.E2EE_TRAILER)
-        # A frame of video goes over several packets, of which the last one is marked and has the trailer.
+        # A video frame spans several packets; the last one has the marker bit and the trailer.
         checked = not encrypted and frame != rtp.SILENCE and (audio or packet[1] & 0x80)
         if checked and not party.allows_plain():
             self._packets("plain").inc()
             return
-        whole, body = packet[:clear], packet[clear:]
+        header, body = packet[:clear], packet[clear:]
         sent = 0
         for other in party.peers:
             address, cipher = other.address, other.cipher
@@ -318,7 +330,7 @@ class Forwarder:
             if encrypted and not other.dave:
                 continue
             if cipher.rtpsize:
-                self._send(cipher.seal(whole, body), address)
+                self._send(cipher.seal(header, body), address)
             else:
                 self._send(cipher.seal(packet[: rtp.FIXED], packet[rtp.FIXED :]), address)
             sent += 1
@@ -330,5 +342,5 @@ class Forwarder:
         try:
             self._socket.sendto(packet, address)
         except OSError:
-            # No room, or no way there.
+            # The send buffer is full, or the address is unreachable.
             self._packets("unsent").inc()

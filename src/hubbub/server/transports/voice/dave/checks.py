@@ -1,8 +1,8 @@
-"""What is asked of the bytes that clients send, before anybody else sees them.
+"""Validation of clients' key packages and commits, before other clients receive them.
 
-Clients end their connection, or worse, over a proposal they cannot apply, so what one member sends must not reach the others
-unless it fits. What needs the group's secrets (the tags of a commit) or the whole tree (its signature) cannot be checked here;
-members check it and answer op 31.
+Clients disconnect, or worse, when they cannot apply a proposal, so an invalid message of one member must not reach the
+others. Checks that need the group's secrets (the tags of a commit) or the whole tree (its signature) are not possible
+here; members perform them and report failures with op 31.
 """
 
 from collections.abc import Collection, Mapping
@@ -13,27 +13,28 @@ from hubbub.server.transports.voice.dave.keys import find_point, reference, veri
 from hubbub.server.transports.voice.dave.proposals import Arrival, Proposal
 
 KEY_PACKAGE_MOST = 1024
-"""Bytes of a key package; those of the known libraries have at most 400."""
+"""Size limit in bytes of a key package; those of known libraries have at most 400."""
 
 COMMIT_BASE = 8_192
+"""Size limit in bytes of a commit with its Welcome, without the part per member."""
 COMMIT_PER_MEMBER = 1_024
-"""Bytes of a commit with its welcome: so many, and so many more per member and newcomer."""
+"""Additional bytes of the size limit of a commit, per member and new member."""
 
 _ALWAYS = (0, (1 << 64) - 1)
 
 
 class Refused(Exception):
-    """What a client sent is not taken; the call goes on."""
+    """Raised to reject a client's message; the call continues."""
 
 
 def read_arrival(data: bytes, user_id: int) -> Arrival:
-    """The key package of this user, or why it is not one."""
+    """Return the validated key package of this user; raise `Refused` with the reason if it is invalid."""
     if len(data) > KEY_PACKAGE_MOST:
         raise Refused("key package: too long")
     package = codec.read_key_package(data)
     leaf = package.leaf
     if leaf.identity != u64(user_id):
-        raise Refused("key package: somebody else's")
+        raise Refused("key package: identity of another user")
     if leaf.source != codec.FROM_KEY_PACKAGE:
         raise Refused("key package: leaf of a commit")
     if leaf.lifetime != _ALWAYS:
@@ -43,14 +44,14 @@ def read_arrival(data: bytes, user_id: int) -> Arrival:
     can = leaf.capabilities
     if codec.MLS_10 not in can.versions or codec.SUITE not in can.suites or codec.BASIC not in can.credentials:
         raise Refused("key package: capabilities")
-    # Nobody could seal anything for a key that is no point, and RFC 9420 (10.1) wants two different ones.
+    # Encryption to an invalid point is impossible, and RFC 9420 (10.1) requires two different keys.
     if find_point(package.init_key) is None or find_point(leaf.encryption_key) is None:
-        raise Refused("key package: no key")
+        raise Refused("key package: invalid key")
     if package.init_key == leaf.encryption_key:
-        raise Refused("key package: one key twice")
+        raise Refused("key package: duplicate key")
     key = find_point(leaf.signature_key)
     if key is None:
-        raise Refused("key package: no key")
+        raise Refused("key package: invalid key")
     if not verify(key, "LeafNodeTBS", leaf.unsigned(), leaf.signature):
         raise Refused("key package: signature of the leaf")
     if not verify(key, "KeyPackageTBS", package.unsigned(), package.signature):
@@ -60,10 +61,10 @@ def read_arrival(data: bytes, user_id: int) -> Arrival:
 
 
 def require_own_keys(arrival: Arrival, taken: Collection[bytes]) -> None:
-    """Refuses keys that another member has: RFC 9420 (7.3) forbids them, so no client could commit the Add."""
+    """Reject keys that another member has: RFC 9420 (7.3) forbids them, so no client could commit the Add."""
     leaf = arrival.package.leaf
     if {arrival.package.init_key, leaf.encryption_key, leaf.signature_key} & set(taken):
-        raise Refused("key package: a key of somebody else")
+        raise Refused("key package: key of another member")
 
 
 def require_commit(
@@ -76,24 +77,24 @@ def require_commit(
     leaf: codec.LeafNode,
     proposals: Mapping[bytes, Proposal],
 ) -> None:
-    """Refuses a commit that is not exactly the open proposals, by the member at this leaf."""
+    """Reject a commit unless it is by the member at this leaf and consists of exactly the pending proposals."""
     if commit.group_id != group_id:
         raise Refused("commit: another group")
     if commit.epoch != epoch:
         raise Refused("commit: another epoch")
     if commit.leaf_index != leaf_index:
-        raise Refused("commit: somebody else's leaf")
+        raise Refused("commit: leaf index of another member")
     if not proposals or len(commit.references) != len(proposals) or set(commit.references) != proposals.keys():
-        raise Refused("commit: not the open proposals")
+        raise Refused("commit: not the pending proposals")
     added = [proposal.arrival.ref for proposal in proposals.values() if proposal.arrival is not None]
-    # RFC 9420, 12.4: only a commit of nothing but Adds may come without a path.
+    # RFC 9420, 12.4: only a commit that consists of Adds may omit the path.
     if commit.path_leaf is None and len(added) < len(proposals):
         raise Refused("commit: no path")
     if commit.path_leaf is not None:
         _require_path_leaf(commit.path_leaf, leaf, group_id, leaf_index)
     welcomed = [secret[0] for secret in welcome.secrets] if welcome is not None else []
     if sorted(welcomed) != sorted(added):
-        raise Refused("commit: not the welcome of those added")
+        raise Refused("commit: welcome does not match the added members")
 
 
 def _require_path_leaf(new: codec.LeafNode, old: codec.LeafNode, group_id: bytes, leaf_index: int) -> None:

@@ -1,6 +1,6 @@
-"""The few structures of MLS (RFC 9420) that a voice server reads and writes, as bytes.
+"""Encoding and decoding of the MLS structures (RFC 9420) that a voice server needs.
 
-Reading raises `Malformed` and nothing else; what was read and is written again gives the same bytes.
+Decoding raises only `Malformed`. Encoding a decoded structure gives the same bytes.
 """
 
 from dataclasses import dataclass
@@ -22,42 +22,42 @@ FROM_KEY_PACKAGE: Final = 1
 FROM_COMMIT: Final = 3
 
 _WRAPPED = b"\x00\x01\x00\x05"
-_VEC_MOST = 1 << 30
+_VEC_MAX = 1 << 30
 
 
 class Malformed(ValueError):
-    """These bytes are not what they should be."""
+    """Raised when bytes cannot be decoded."""
 
 
 def u16(value: int) -> bytes:
-    """Two bytes, big endian."""
+    """Encode two bytes, big endian."""
     return value.to_bytes(2, "big")
 
 
 def u32(value: int) -> bytes:
-    """Four bytes, big endian."""
+    """Encode four bytes, big endian."""
     return value.to_bytes(4, "big")
 
 
 def u64(value: int) -> bytes:
-    """Eight bytes, big endian."""
+    """Encode eight bytes, big endian."""
     return value.to_bytes(8, "big")
 
 
 def vec(data: bytes) -> bytes:
-    """A vector: its length in the shortest of three forms, then the bytes (RFC 9420, 2.1.2)."""
+    """Encode a vector: its length in the shortest of three forms, then the bytes (RFC 9420, 2.1.2)."""
     length = len(data)
     if length < 1 << 6:
         return bytes((length,)) + data
     if length < 1 << 14:
         return (length | 1 << 14).to_bytes(2, "big") + data
-    if length < _VEC_MOST:
+    if length < _VEC_MAX:
         return (length | 2 << 30).to_bytes(4, "big") + data
     raise ValueError("too long for a vector")
 
 
 class Reader:
-    """Takes structures off the front of some bytes."""
+    """Decodes structures from bytes in sequence."""
 
     __slots__ = ("_data", "_at")
 
@@ -66,7 +66,7 @@ class Reader:
         self._at = 0
 
     def take(self, count: int) -> bytes:
-        """The next bytes, exactly so many."""
+        """Return exactly the next `count` bytes."""
         end = self._at + count
         if end > len(self._data):
             raise Malformed("too short")
@@ -75,66 +75,66 @@ class Reader:
         return taken
 
     def u8(self) -> int:
-        """One byte."""
+        """Decode one byte."""
         return self.take(1)[0]
 
     def u16(self) -> int:
-        """Two bytes as a number."""
+        """Decode two bytes, big endian."""
         return int.from_bytes(self.take(2), "big")
 
     def u32(self) -> int:
-        """Four bytes as a number."""
+        """Decode four bytes, big endian."""
         return int.from_bytes(self.take(4), "big")
 
     def u64(self) -> int:
-        """Eight bytes as a number."""
+        """Decode eight bytes, big endian."""
         return int.from_bytes(self.take(8), "big")
 
     def vec(self) -> bytes:
-        """The content of a vector, whose length must be in its shortest form."""
+        """Decode the content of a vector, whose length must have its shortest form."""
         first = self.u8()
         form = first >> 6
         if form == 0:
             return self.take(first)
         if form == 3:
-            raise Malformed("no such length")
+            raise Malformed("invalid length prefix")
         more = (1 << form) - 1
         length = int.from_bytes(bytes((first & 0x3F,)) + self.take(more), "big")
         if length < (1 << 6 if form == 1 else 1 << 14):
-            raise Malformed("length not in its shortest form")
+            raise Malformed("length is not in its shortest form")
         return self.take(length)
 
     def u16s(self) -> tuple[int, ...]:
-        """A vector of numbers of two bytes."""
+        """Decode a vector of two-byte numbers."""
         data = self.vec()
         if len(data) % 2:
-            raise Malformed("half a number")
+            raise Malformed("odd length of a vector of two-byte numbers")
         return tuple(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
 
-    def expect(self, read: int, wanted: int, what: str) -> None:
-        """Refuses a number that must be another."""
-        if read != wanted:
-            raise Malformed(f"{what} is {read}, not {wanted}")
+    def expect(self, value: int, expected: int, name: str) -> None:
+        """Raise `Malformed` unless a value is the expected one."""
+        if value != expected:
+            raise Malformed(f"{name} is {value}, not {expected}")
 
     @property
     def more(self) -> bool:
-        """Whether something is left."""
+        """Whether undecoded bytes are left."""
         return self._at < len(self._data)
 
     def end(self) -> None:
-        """Refuses trailing bytes."""
+        """Raise `Malformed` if undecoded bytes are left."""
         if self.more:
             raise Malformed("trailing bytes")
 
     @property
     def at(self) -> int:
-        """How much has been taken."""
+        """The number of decoded bytes."""
         return self._at
 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a client says it can do."""
+    """The capabilities that a client declares."""
 
     versions: tuple[int, ...]
     suites: tuple[int, ...]
@@ -143,7 +143,7 @@ class Capabilities:
     credentials: tuple[int, ...]
 
     def encode(self) -> bytes:
-        """As it stands in a leaf."""
+        """Encode the capabilities as in a leaf node."""
         return b"".join(
             vec(b"".join(map(u16, numbers)))
             for numbers in (self.versions, self.suites, self.extensions, self.proposals, self.credentials)
@@ -152,7 +152,7 @@ class Capabilities:
 
 @dataclass(frozen=True, slots=True)
 class LeafNode:
-    """One member of a group, as the member describes itself."""
+    """The leaf node of a group member."""
 
     encryption_key: bytes
     signature_key: bytes
@@ -160,14 +160,14 @@ class LeafNode:
     capabilities: Capabilities
     source: int
     lifetime: tuple[int, int]
-    """Not before, not after; both 0 in a leaf that a commit brings."""
+    """Not before and not after; both 0 in the leaf of a commit."""
     parent_hash: bytes
-    """Empty in the leaf of a key package."""
+    """Parent hash of the leaf of a commit; empty in the leaf of a key package."""
     extensions: bytes
     signature: bytes
 
     def unsigned(self) -> bytes:
-        """Everything before the signature."""
+        """Encode everything before the signature."""
         if self.source == FROM_KEY_PACKAGE:
             origin = u64(self.lifetime[0]) + u64(self.lifetime[1])
         else:
@@ -186,13 +186,13 @@ class LeafNode:
         )
 
     def encode(self) -> bytes:
-        """The whole leaf."""
+        """Encode the whole leaf node."""
         return self.unsigned() + vec(self.signature)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPackage:
-    """What somebody hands out to be added to a group."""
+    """A key package, with which a client can be added to a group."""
 
     init_key: bytes
     leaf: LeafNode
@@ -200,30 +200,30 @@ class KeyPackage:
     signature: bytes
 
     def unsigned(self) -> bytes:
-        """Everything before the signature (KeyPackageTBS)."""
+        """Encode everything before the signature (KeyPackageTBS)."""
         return u16(MLS_10) + u16(SUITE) + vec(self.init_key) + self.leaf.encode() + vec(self.extensions)
 
     def encode(self) -> bytes:
-        """The package, bare."""
+        """Encode the key package, without the MLSMessage wrapper."""
         return self.unsigned() + vec(self.signature)
 
 
 @dataclass(frozen=True, slots=True)
 class PathNode:
-    """A new key for a node above the committer, sealed for everybody below it."""
+    """A new key for an ancestor of the committer's leaf, encrypted for the members below it."""
 
     encryption_key: bytes
     sealed: tuple[tuple[bytes, bytes], ...]
-    """KEM output and ciphertext, one pair per receiver."""
+    """KEM output and ciphertext, one pair per recipient."""
 
     def encode(self) -> bytes:
-        """As it stands in a path."""
+        """Encode the node as in an update path."""
         return vec(self.encryption_key) + vec(b"".join(vec(kem) + vec(text) for kem, text in self.sealed))
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A member's commit: which proposals make the next epoch."""
+    """A member's commit, which applies proposals and starts the next epoch."""
 
     group_id: bytes
     epoch: int
@@ -237,7 +237,7 @@ class Commit:
     membership_tag: bytes
 
     def encode(self) -> bytes:
-        """The commit as a message."""
+        """Encode the commit as an MLSMessage."""
         parts = [
             u16(MLS_10),
             u16(PUBLIC_MESSAGE),
@@ -259,25 +259,26 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Welcome:
-    """What lets the added ones in."""
+    """A Welcome, with which added members join the group."""
 
     secrets: tuple[tuple[bytes, bytes, bytes], ...]
-    """Reference of the key package, KEM output and ciphertext, one entry per newcomer."""
+    """Reference of the key package, KEM output and ciphertext, one entry per new member."""
     group_info: bytes
 
     def encode(self) -> bytes:
-        """The welcome, bare."""
+        """Encode the Welcome, without the MLSMessage wrapper."""
         entries = b"".join(vec(reference) + vec(kem) + vec(text) for reference, kem, text in self.secrets)
         return u16(SUITE) + vec(entries) + vec(self.group_info)
 
     def only(self, reference: bytes) -> "Welcome":
-        """The same with the entry of one newcomer."""
+        """Return a copy with only the entry of one new member."""
         return Welcome(tuple(secret for secret in self.secrets if secret[0] == reference), self.group_info)
 
 
 def read_key_package(data: bytes) -> KeyPackage:
-    """A key package, bare or wrapped as a message."""
-    # The white paper wraps it, both known libraries do not; a bare one goes on with the suite, which is not 5.
+    """Decode a key package, with or without the MLSMessage wrapper."""
+    # The white paper wraps it, both known libraries do not. Without the wrapper the cipher suite follows, which is not
+    # 5.
     reader = Reader(data[4:] if data.startswith(_WRAPPED) else data)
     reader.expect(reader.u16(), MLS_10, "version")
     reader.expect(reader.u16(), SUITE, "suite")
@@ -289,7 +290,7 @@ def read_key_package(data: bytes) -> KeyPackage:
 
 
 def read_leaf(reader: Reader) -> LeafNode:
-    """A leaf node of a key package or of a commit's path."""
+    """Decode a leaf node of a key package or of a commit's path."""
     encryption_key = reader.vec()
     signature_key = reader.vec()
     reader.expect(reader.u16(), BASIC, "credential")
@@ -302,7 +303,7 @@ def read_leaf(reader: Reader) -> LeafNode:
     elif source == FROM_COMMIT:
         parent_hash = reader.vec()
     else:
-        raise Malformed("a leaf from nowhere")
+        raise Malformed("unknown leaf node source")
     return LeafNode(
         encryption_key,
         signature_key,
@@ -317,7 +318,7 @@ def read_leaf(reader: Reader) -> LeafNode:
 
 
 def read_commit_and_welcome(data: bytes) -> tuple[Commit, bytes, Welcome | None]:
-    """A commit, its bytes as they came, and the welcome behind it if there is one."""
+    """Decode a commit and the optional Welcome after it; return the commit, its bytes, and the Welcome or None."""
     reader = Reader(data)
     commit = _read_commit(reader)
     message = data[: reader.at]
@@ -343,7 +344,7 @@ def _read_commit(reader: Reader) -> Commit:
         path_leaf = read_leaf(reader)
         path = _read_path(Reader(reader.vec()))
     elif has_path:
-        raise Malformed("neither a path nor none")
+        raise Malformed("invalid presence flag of the path")
     return Commit(
         group_id,
         epoch,
@@ -361,8 +362,8 @@ def _read_commit(reader: Reader) -> Commit:
 def _read_references(reader: Reader) -> tuple[bytes, ...]:
     references = []
     while reader.more:
-        # DAVE: proposals are the server's alone, so none may come inside a commit.
-        reader.expect(reader.u8(), BY_REFERENCE, "form of a proposal")
+        # DAVE: only the server makes proposals, so a commit must not contain a proposal by value.
+        reader.expect(reader.u8(), BY_REFERENCE, "proposal type")
         references.append(reader.vec())
     return tuple(references)
 

@@ -1,4 +1,4 @@
-"""The time before there is a group: those who wait are proposed to each other, and one of them will commit."""
+"""Creation of a group: waiting clients are proposed to each other, and one of them commits."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from hubbub.server.transports.voice.dave.proposals import Arrival, Proposal
 
 
 class Founding:
-    """The founders of a group. Each of them holds the Adds of all others."""
+    """The founders of a group that does not exist yet. Each of them holds the Add proposals of all others."""
 
     def __init__(self, sender: ExternalSender, group_id: bytes) -> None:
         self._sender = sender
@@ -17,27 +17,27 @@ class Founding:
         self._adds: dict[int, Proposal] = {}
 
     def __len__(self) -> int:
-        """How many they are."""
+        """Return the number of founders."""
         return len(self._adds)
 
     def __iter__(self) -> Iterator[int]:
-        """Who they are."""
+        """Iterate over the user ids of the founders."""
         return iter(self._adds)
 
     def __contains__(self, user_id: int) -> bool:
-        """Whether this is one of them."""
+        """Return whether a user is a founder."""
         return user_id in self._adds
 
     def clear(self) -> None:
-        """There are none any more."""
+        """Remove all founders."""
         self._adds = {}
 
     def propose(self, arrival: Arrival) -> list[Sending]:
-        """Takes in another founder."""
+        """Add a founder, and propose it to the others and the others to it."""
         proposal = self._add(arrival)
         sendings: list[Sending] = []
         if self._adds:
-            # Nobody is sent their own Add: for davey that is an error.
+            # A client must not receive its own Add: davey treats that as an error.
             sendings = [
                 sending(self._adds, Op.PROPOSALS, proposals.append([proposal])),
                 sending([arrival.user_id], Op.PROPOSALS, proposals.append(self._adds.values())),
@@ -46,7 +46,10 @@ class Founding:
         return sendings
 
     def withdraw(self, user_id: int) -> list[Sending]:
-        """Lets a founder go. All Adds are taken back and made anew: of what is left of them davey makes no welcome."""
+        """Remove a founder.
+
+        All Adds are revoked and proposed again: davey cannot build a Welcome from a partly revoked set.
+        """
         old = self._adds
         arrivals = [proposal.arrival for each, proposal in old.items() if each != user_id]
         self._adds = {arrival.user_id: self._add(arrival) for arrival in arrivals if arrival is not None}
@@ -54,13 +57,13 @@ class Founding:
         for each in self._adds:
             held = [proposal for other, proposal in old.items() if other != each]
             sendings.append(sending([each], Op.PROPOSALS, proposals.revoke(held)))
-            fresh = self.besides(each)
-            if fresh:
-                sendings.append(sending([each], Op.PROPOSALS, proposals.append(fresh.values())))
+            renewed = self.besides(each)
+            if renewed:
+                sendings.append(sending([each], Op.PROPOSALS, proposals.append(renewed.values())))
         return sendings
 
     def besides(self, user_id: int) -> dict[bytes, Proposal]:
-        """What this founder may commit, by reference."""
+        """Return the proposals that this founder may commit, by reference."""
         return {proposal.ref: proposal for each, proposal in self._adds.items() if each != user_id}
 
     def _add(self, arrival: Arrival) -> Proposal:

@@ -1,4 +1,4 @@
-"""The server's part in the MLS group of one call: it proposes, puts commits in order and hands out welcomes."""
+"""The server's part in the MLS group of one call: it proposes members, orders commits and distributes Welcomes."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -20,36 +20,39 @@ from hubbub.server.transports.voice.dave.proposals import Proposal
 from hubbub.server.transports.voice.dave.tree import Tree
 
 VERSION = 1
-"""The protocol version we speak; 0 is a call without end-to-end encryption."""
+"""The supported DAVE protocol version; 0 means a call without end-to-end encryption."""
 
 COMMIT_SECONDS = 3.0
-"""How long members may take for a commit before the group begins anew; doubles, three times, while none comes."""
+"""Seconds that members have for a commit before the group restarts; doubles up to three times without a commit."""
 
 TRANSITION_SECONDS = 2.0
-"""How long members may take to get ready for a transition."""
+"""Time in seconds that members have to prepare for a transition."""
 
 SETTLE_SECONDS = 0.5
-"""How long the next proposals wait for members to follow a commit."""
+"""Time in seconds that members have to apply a commit before the next proposals are sent."""
 
 UPGRADE_SECONDS = 10.0
-"""How long plain frames may still pass after the last client without end-to-end encryption left."""
+"""Time in seconds that plain frames are still forwarded after the last client without encryption has left."""
 
 FOUNDERS_MOST = 4
-"""How many begin a group; the others are added to it. Each newcomer to a group that does not exist costs all a commit, and twelve
-at once cost seconds. Doubles while no commit comes, so that a few silent clients keep nobody out."""
+"""Number of clients that create a group; the others are added to it.
+
+Each additional founder costs all founders a commit, and twelve at once take seconds. The number doubles while no commit
+arrives, so that a few unresponsive clients cannot keep the others out.
+"""
 
 BATCH_MOST = 64
-"""Adds in one commit."""
+"""Number of Adds in one commit."""
 
-_STRIKES_MOST = 2
+_STRIKES_MAX = 2
 
 
 class Group:
-    """The end-to-end encryption of one call. Without I/O: told what happens, it answers what to send."""
+    """The end-to-end encryption of one call. It performs no I/O: each method returns the messages to send."""
 
     def __init__(self, group_id: int, sender: ExternalSender, *, mixed: bool = False) -> None:
         self.refused: Counter[str] = Counter()
-        """What was refused, by reason."""
+        """Number of rejected messages by reason."""
         self._id = codec.u64(group_id)
         self._sender = sender
         self._mixed = mixed
@@ -58,8 +61,11 @@ class Group:
         self._tree: Tree | None = None
         self._founding = Founding(sender, self._id)
         self._batch: dict[bytes, Proposal] = {}
-        """With a group: the proposals of this epoch, once they are out. There is one batch per epoch: of Adds and Removes in two
-        messages davey makes a commit without a welcome."""
+        """The proposals sent in this epoch, by reference; empty while there is no group.
+
+        There is one batch per epoch: if Adds and Removes arrive in two messages, davey makes a commit without a
+        Welcome.
+        """
         self._commit_due: float | None = None
         self._restarts = 0
         self._transitions: dict[int, Transition] = {}
@@ -67,14 +73,14 @@ class Group:
         self._settle_due: float | None = None
         self._plain_until: float | None = None
 
-    # What the gateway asks.
+    # Queries of the voice server.
 
     def version_for(self, version: int) -> int:
-        """The `dave_protocol_version` of op 4 for a client that speaks up to this version and is about to join."""
+        """Return the `dave_protocol_version` of op 4 for a new client that supports up to this version."""
         return min(self._version, max(version, 0))
 
     def ready(self, user_id: int) -> bool:
-        """Whether this member's frames are end-to-end encrypted now."""
+        """Return whether this member's frames are end-to-end encrypted now."""
         person = self._people.get(user_id)
         if person is None or person.leaf_index is None:
             return False
@@ -82,17 +88,17 @@ class Group:
         return transition is None or user_id not in transition.waiting
 
     def plain_allowed(self, now: float) -> bool:
-        """Whether frames without end-to-end encryption may pass: at version 0, and in a transition from there."""
+        """Return whether frames without end-to-end encryption may be forwarded: at version 0 and during an upgrade."""
         return self._version == 0 or (self._plain_until is not None and now < self._plain_until)
 
     @property
     def late(self) -> frozenset[int]:
-        """Who owes a key package for too long; such a client must identify again (close 4006)."""
+        """User ids of clients whose key package is overdue; such a client must identify again (close 4006)."""
         return frozenset(person.user_id for person in self._people.values() if person.late)
 
     @property
     def deadline(self) -> float | None:
-        """When `tick` wants to be called, if nothing happens before."""
+        """Time at which `tick` must be called, or None. Every other call may change it."""
         times = [transition.due for transition in self._transitions.values()]
         times += [time for time in (self._commit_due, self._settle_due) if time is not None]
         times += [
@@ -102,12 +108,12 @@ class Group:
         ]
         return min(times, default=None)
 
-    # What the gateway tells.
+    # Events from the voice server.
 
     def joined(self, user_id: int, now: float, version: int = VERSION) -> list[Sending]:
-        """A client has had its op 4; the others have been told of it (op 11)."""
+        """Add a client that was sent op 4 and was announced to the others (op 11)."""
         if version < VERSION and not self._mixed:
-            raise ValueError("this call takes no client without end-to-end encryption")
+            raise ValueError("this call does not accept clients without end-to-end encryption")
         sendings = self.left(user_id, now) if user_id in self._people else []
         person = self._people[user_id] = Person(user_id, min(version, VERSION), packages_at=now)
         if person.version == 0:
@@ -118,7 +124,7 @@ class Group:
         return sendings + self._advance(now)
 
     def left(self, user_id: int, now: float) -> list[Sending]:
-        """A client is gone for good, not merely away until it resumes."""
+        """Remove a client whose session has ended; not for a client that may still resume."""
         if self._people.pop(user_id, None) is None:
             return []
         sendings = self._drop_from_transitions(user_id)
@@ -133,20 +139,20 @@ class Group:
         return sendings + self._advance(now)
 
     def received(self, user_id: int, op: int, payload: bytes | Mapping[str, object], now: float) -> list[Sending]:
-        """A client sent op 23, 26, 28 or 31. What does not fit is counted in `refused`, and changes nothing."""
+        """Handle op 23, 26, 28 or 31 of a client. Invalid messages are counted in `refused` and otherwise ignored."""
         person = self._people.get(user_id)
         try:
             if person is None or (self._version == 0 and op != Op.TRANSITION_READY):
                 raise Refused("not in a call with end-to-end encryption")
             match op:
                 case Op.KEY_PACKAGE:
-                    sendings = self._take_package(person, _bytes(payload), now)
+                    sendings = self._handle_package(person, _bytes(payload), now)
                 case Op.COMMIT_WELCOME:
-                    sendings = self._take_commit(person, _bytes(payload), now)
+                    sendings = self._handle_commit(person, _bytes(payload), now)
                 case Op.TRANSITION_READY:
-                    sendings = self._take_ready(person, _transition_id(payload))
+                    sendings = self._handle_ready(person, _transition_id(payload))
                 case Op.INVALID_COMMIT_WELCOME:
-                    sendings = self._take_invalid(person, _transition_id(payload), now)
+                    sendings = self._handle_invalid(person, _transition_id(payload), now)
                 case _:
                     raise Refused("opcode")
         except codec.Malformed:
@@ -158,7 +164,7 @@ class Group:
         return sendings + self._advance(now)
 
     def tick(self, now: float) -> list[Sending]:
-        """Time has passed."""
+        """Handle the timeouts that are due."""
         sendings: list[Sending] = []
         for transition in [each for each in self._transitions.values() if each.due <= now]:
             sendings += self._execute(transition)
@@ -173,23 +179,23 @@ class Group:
 
     # Key packages.
 
-    def _take_package(self, person: Person, data: bytes, now: float) -> list[Sending]:
+    def _handle_package(self, person: Person, data: bytes, now: float) -> list[Sending]:
         if not person.may_send_package(now):
             raise Refused("key package: too many")
         arrival = checks.read_arrival(data, person.user_id)
         checks.require_own_keys(arrival, self._keys_besides(person.user_id))
         if len(self._founding) > 1 and person.user_id in self._founding:
-            # Which proposals the client holds is unknown: it began anew before or after the last of them came.
-            return self._begin_alone(person, now)
+            # The client may have restarted before or after the last proposals arrived, so its proposals are unknown.
+            return self._restart_one(person, now)
         if person.user_id in self._founding:
             self._founding.clear()
-        # Whoever sends a key package has begun anew, whatever the tree still says.
+        # A client that sends a key package has restarted and is no longer in the group, even if the tree has its leaf.
         person.forget(None)
         person.arrival = arrival
         return []
 
     def _keys_besides(self, user_id: int) -> set[bytes]:
-        """All keys of other people in the group or about to be."""
+        """Return all keys of other participants in the group or waiting for it."""
         arrivals = [person.arrival for person in self._people.values() if person.arrival is not None]
         leaves = [arrival.package.leaf for arrival in arrivals] + [leaf for _, leaf in self._tree or ()]
         own = codec.u64(user_id)
@@ -199,21 +205,21 @@ class Group:
                 keys |= {leaf.encryption_key, leaf.signature_key}
         return keys
 
-    def _take_invalid(self, person: Person, transition_id: int, now: float) -> list[Sending]:
+    def _handle_invalid(self, person: Person, transition_id: int, now: float) -> list[Sending]:
         transition = self._transitions.get(transition_id)
         if transition is not None and transition.fail(person.user_id):
             committer = self._people.get(transition.committer or 0)
             if committer is not None:
-                # One judge alone may be the one who is wrong, and is asked twice.
-                committer.strikes += min(len(transition.judges), _STRIKES_MOST)
+                # A single judge may itself be wrong, so its first report is not enough to exclude the committer.
+                committer.strikes += min(len(transition.judges), _STRIKES_MAX)
         sendings = self._drop_from_transitions(person.user_id)
         if person.user_id in self._founding:
-            return sendings + self._begin_alone(person, now)
+            return sendings + self._restart_one(person, now)
         if person.owes_since is None:
             person.forget(now)
         return sendings
 
-    def _begin_alone(self, person: Person, now: float) -> list[Sending]:
+    def _restart_one(self, person: Person, now: float) -> list[Sending]:
         person.forget(now)
         return [
             *self._withdraw(person.user_id, now),
@@ -223,15 +229,15 @@ class Group:
     # Proposals.
 
     def _advance(self, now: float) -> list[Sending]:
-        """Proposes what is to be proposed, after whatever happened."""
+        """Send the proposals that the current state requires; called after every event."""
         if self._version == 0:
             return []
         if self._tree is None:
-            return self._found(now)
+            return self._propose_founders(now)
         inside = self._inside()
-        if len(self._people) == 1 or all(person.strikes >= _STRIKES_MOST for person in inside):
-            # Nobody is left who could commit, or for whom.
-            to = self._begun(self._people.values())
+        if len(self._people) == 1 or all(person.strikes >= _STRIKES_MAX for person in inside):
+            # No member is left that could commit, or only one participant is left in the call.
+            to = self._with_package(self._people.values())
             return [
                 *self._restart(now),
                 *([sending(to, Op.PREPARE_TRANSITION, PrepareTransition(VERSION, 0))] if to else []),
@@ -240,17 +246,17 @@ class Group:
             return []
         return self._open_batch(self._tree, inside, now)
 
-    def _found(self, now: float) -> list[Sending]:
-        """Proposes those who wait to each other, while there is no group."""
+    def _propose_founders(self, now: float) -> list[Sending]:
+        """Propose waiting clients to each other while there is no group."""
         sendings: list[Sending] = []
-        most = FOUNDERS_MOST << min(self._restarts, 4)
+        limit = FOUNDERS_MOST << min(self._restarts, 4)
         for person in self._people.values():
-            if person.arrival is not None and person.user_id not in self._founding and len(self._founding) < most:
+            if person.arrival is not None and person.user_id not in self._founding and len(self._founding) < limit:
                 sendings += self._founding.propose(person.arrival)
         if sendings:
             self._await_commit(now)
         founders = [self._people[user_id] for user_id in self._founding]
-        if all(person.strikes >= _STRIKES_MOST for person in founders):
+        if all(person.strikes >= _STRIKES_MAX for person in founders):
             for person in founders:
                 person.strikes = 0
         return sendings
@@ -263,9 +269,9 @@ class Group:
         return sendings
 
     def _open_batch(self, tree: Tree, inside: list[Person], now: float) -> list[Sending]:
-        """Proposes the whole difference between the group and the call, in one message."""
-        seats = {person.leaf_index for person in inside}
-        batch = [proposals.remove(self._sender, self._id, tree.epoch, index) for index, _ in tree if index not in seats]
+        """Propose the whole difference between the group and the call in one message."""
+        used = {person.leaf_index for person in inside}
+        batch = [proposals.remove(self._sender, self._id, tree.epoch, index) for index, _ in tree if index not in used]
         coming = [person.arrival for person in self._people.values() if person.leaf_index is None and person.arrival]
         batch += [proposals.add(self._sender, self._id, tree.epoch, arrival) for arrival in coming[:BATCH_MOST]]
         if not batch:
@@ -279,11 +285,11 @@ class Group:
 
     # Commits.
 
-    def _take_commit(self, person: Person, data: bytes, now: float) -> list[Sending]:
+    def _handle_commit(self, person: Person, data: bytes, now: float) -> list[Sending]:
         if len(data) > checks.COMMIT_BASE + checks.COMMIT_PER_MEMBER * (len(self._people) + len(self._batch)):
             raise Refused("commit: too long")
-        if person.strikes >= _STRIKES_MOST:
-            raise Refused("commit: nobody could follow the last ones")
+        if person.strikes >= _STRIKES_MAX:
+            raise Refused("commit: earlier commits failed")
         commit, message, welcome = codec.read_commit_and_welcome(data)
         tree, index = self._tree, person.leaf_index
         if tree is None:
@@ -306,9 +312,9 @@ class Group:
         )
         person.leaf_index = index
         self._tree = tree
-        return self._follow(person, tree, batch, commit, message, welcome, now)
+        return self._accept_commit(person, tree, batch, commit, message, welcome, now)
 
-    def _follow(
+    def _accept_commit(
         self,
         committer: Person,
         tree: Tree,
@@ -318,7 +324,7 @@ class Group:
         welcome: codec.Welcome | None,
         now: float,
     ) -> list[Sending]:
-        """Makes the commit the one of its epoch, and tells members and newcomers."""
+        """Apply a valid commit, and send it to the members and the Welcome to new members."""
         placed = tree.apply(commit, batch)
         members = [person.user_id for person in self._inside()]
         transition = self._new_transition(now, VERSION)
@@ -329,7 +335,7 @@ class Group:
         for proposal in batch.values():
             arrival = proposal.arrival
             person = self._people.get(arrival.user_id) if arrival is not None else None
-            # Who left or began anew meanwhile could not use the welcome; the next batch puts that right.
+            # A client that left or restarted meanwhile cannot use the Welcome; the next batch corrects the group.
             if arrival is None or welcome is None or person is None or person.arrival is not arrival:
                 continue
             person.leaf_index = placed[arrival.ref]
@@ -356,13 +362,13 @@ class Group:
         self._transitions[transition.id] = transition
         return transition
 
-    def _take_ready(self, person: Person, transition_id: int) -> list[Sending]:
+    def _handle_ready(self, person: Person, transition_id: int) -> list[Sending]:
         transition = self._transitions.get(transition_id)
         if transition is None or person.user_id not in transition.waiting:
             return []
-        return self._answered(transition, person.user_id)
+        return self._complete(transition, person.user_id)
 
-    def _answered(self, transition: Transition, user_id: int) -> list[Sending]:
+    def _complete(self, transition: Transition, user_id: int) -> list[Sending]:
         transition.waiting.discard(user_id)
         if transition.waiting:
             return []
@@ -386,16 +392,16 @@ class Group:
             if user_id not in transition.failed:
                 transition.recipients.discard(user_id)
             if user_id in transition.waiting:
-                sendings += self._answered(transition, user_id)
+                sendings += self._complete(transition, user_id)
         return sendings
 
-    # Beginning anew.
+    # Restarting the group.
 
     def _inside(self) -> list[Person]:
         return [person for person in self._people.values() if person.leaf_index is not None]
 
-    def _begun(self, people: Iterable[Person]) -> list[int]:
-        """Those who hold something: whoever owes a key package has just begun and will send it."""
+    def _with_package(self, people: Iterable[Person]) -> list[int]:
+        """Return the ids of participants with a key package; the others have just started and will send one."""
         return [person.user_id for person in people if person.owes_since is None]
 
     def _clear(self) -> None:
@@ -407,12 +413,12 @@ class Group:
 
     def _restart(self, now: float) -> list[Sending]:
         self._clear()
-        to = self._begun(self._people.values())
+        to = self._with_package(self._people.values())
         for user_id in to:
             self._people[user_id].forget(now)
         return [sending(to, Op.PREPARE_EPOCH, PrepareEpoch(VERSION))] if to else []
 
-    # Clients without end-to-end encryption, where they are allowed.
+    # Clients without end-to-end encryption (`mixed` only).
 
     def _downgrade(self, now: float) -> list[Sending]:
         if self._version == 0:
@@ -433,7 +439,7 @@ class Group:
     def _upgrade(self, now: float) -> list[Sending]:
         self._version = VERSION
         self._plain_until = now + UPGRADE_SECONDS
-        # A downgrade that is still open must not be executed any more: it would come after the new epoch.
+        # A pending downgrade must not be executed: it would take effect after the new epoch.
         self._clear()
         sendings = [sending(self._people, Op.PREPARE_EPOCH, PrepareEpoch(VERSION))]
         for person in self._people.values():

@@ -1,4 +1,4 @@
-"""What a group has to say to the clients in its call."""
+"""Messages of a group to the clients in its call."""
 
 from collections.abc import Iterable
 from enum import IntEnum
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Op(IntEnum):
-    """The opcodes of the voice gateway that are about end-to-end encryption."""
+    """Opcodes of the voice gateway for end-to-end encryption."""
 
     PREPARE_TRANSITION = 21
     EXECUTE_TRANSITION = 22
@@ -24,20 +24,20 @@ class Op(IntEnum):
 
 
 class PrepareTransition(Struct, frozen=True):
-    """Op 21: get ready for another protocol version."""
+    """Op 21: prepare for another protocol version."""
 
     protocol_version: int
     transition_id: int
 
 
 class ExecuteTransition(Struct, frozen=True):
-    """Op 22: everybody is ready, go."""
+    """Op 22: execute a transition, because all members are ready."""
 
     transition_id: int
 
 
 class PrepareEpoch(Struct, frozen=True):
-    """Op 24: begin a new group and send a new key package."""
+    """Op 24: start a new group and send a new key package."""
 
     protocol_version: int
     epoch: int = 1
@@ -47,14 +47,14 @@ Payload = bytes | PrepareTransition | ExecuteTransition | PrepareEpoch
 
 
 class Sending(NamedTuple):
-    """One message to some members of the call, each of whom gets it as their next."""
+    """A message to some members of the call."""
 
     to: tuple[int, ...]
     op: Op
     payload: Payload
-    """Bytes for a binary opcode, without sequence number and opcode; else what goes into `d`."""
+    """Bytes for a binary opcode, without sequence number and opcode; otherwise the value of `d`."""
 
 
 def sending(to: Iterable[int], op: Op, payload: Payload) -> Sending:
-    """One message to these."""
+    """Return a message to these users."""
     return Sending(tuple(to), op, payload)

@@ -1,48 +1,52 @@
-"""Who is in a call, and the moves that its clients make together."""
+"""The participants of a call, and the transitions that their clients make together."""
 
 from dataclasses import dataclass, field
 
 from hubbub.server.transports.voice.dave.proposals import Arrival
 
 PACKAGES_BURST = 10
+"""Number of key packages that a client may send at once. Each one costs all other members a commit."""
 PACKAGES_PER_SECOND = 0.5
-"""Key packages taken of one client: each costs all others a commit, and honest ones are rare."""
+"""Rate at which a client may send further key packages."""
 
 PACKAGE_SECONDS = 5.0
-"""How long a client may owe its key package before it is late."""
+"""Time in seconds that a client has to send its key package before it counts as late."""
 
 
 @dataclass(slots=True)
 class Person:
-    """Somebody in the call."""
+    """A participant of the call."""
 
     user_id: int
     version: int
-    """The highest protocol version that the client speaks."""
+    """The highest protocol version that the client supports."""
     packages_at: float
+    """Time of the last key package, for its rate limit."""
     introduced: bool = False
-    """Whether this connection has been told our key: a second time would break it."""
+    """Whether the client was sent the external sender; sending it twice would break the client."""
     arrival: Arrival | None = None
-    """The last key package; None while the client owes one."""
+    """The last key package; None while one is missing."""
     leaf_index: int | None = None
-    """Where this person is in the group; None for those outside, whatever the tree still says."""
+    """Leaf index in the group; None outside the group, even if the tree still has a leaf."""
     entered: int = 0
-    """The transition that let this person in."""
+    """Id of the transition that added the participant to the group."""
     owes_since: float | None = None
+    """Time since which a key package is missing, or None."""
     late: bool = False
+    """Whether a key package has been missing for too long."""
     strikes: int = 0
-    """How many members could not follow commits of this person."""
+    """Number of failures that other members reported for commits of this participant."""
     _packages: float = field(default=PACKAGES_BURST)
 
     def forget(self, owes_since: float | None) -> None:
-        """The client has begun anew: no key package and no group."""
+        """Reset the participant to a client that has no key package and is not in the group."""
         self.arrival = None
         self.leaf_index = None
         self.owes_since = owes_since
         self.late = False
 
     def may_send_package(self, now: float) -> bool:
-        """Whether there is room for another key package; takes it."""
+        """Count a key package; return False if the rate limit rejects it."""
         self._packages = min(PACKAGES_BURST, self._packages + (now - self.packages_at) * PACKAGES_PER_SECOND)
         self.packages_at = now
         if self._packages < 1:
@@ -53,23 +57,23 @@ class Person:
 
 @dataclass(slots=True)
 class Transition:
-    """A change that members prepare for, then make at once."""
+    """A change that members prepare for and then execute at the same time."""
 
     id: int
     version: int
     due: float
-    """When it is made even though somebody has not answered."""
+    """Time at which it is executed even if members have not responded."""
     recipients: set[int]
     waiting: set[int]
-    """Those who have not answered."""
+    """User ids of the members that have not responded."""
     committer: int | None = None
     judges: set[int] = field(default_factory=set)
-    """Those who can tell whether the commit is a good one: the other members, or the newcomers where there are none."""
+    """User ids of the members that can validate the commit: the other old members, or if none, the new ones."""
     failed: set[int] = field(default_factory=set)
-    """Those who could not follow."""
+    """User ids of the members that could not apply the commit."""
 
     def fail(self, user_id: int) -> bool:
-        """Somebody could not follow; says whether with this one most judges could not."""
+        """Record that a member could not apply the commit; return whether this makes a majority of the judges."""
         if user_id in self.failed or user_id not in self.recipients:
             return False
         self.failed.add(user_id)

@@ -1,4 +1,4 @@
-"""What the server proposes: to add somebody, or to remove a leaf."""
+"""MLS proposals of the server: Add and Remove."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ _REVOKE = b"\x01"
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A key package that was checked, with what else is asked of it."""
+    """A validated key package with its encoding and reference."""
 
     user_id: int
     package: codec.KeyPackage
     data: bytes
-    """The package, bare."""
+    """The encoded key package, without the MLSMessage wrapper."""
     ref: bytes
-    """Its reference, by which a welcome names it."""
+    """Its reference, by which a Welcome identifies it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +31,21 @@ class Proposal:
 
     message: bytes
     ref: bytes
-    """Its reference, by which a commit names it."""
+    """Its reference, by which a Commit identifies it."""
     arrival: Arrival | None = None
-    """Who is added, if somebody is."""
+    """The key package of an Add; None for a Remove."""
     leaf_index: int = -1
-    """Which leaf is removed, if one is."""
+    """The leaf of a Remove; -1 for an Add."""
 
 
 def add(sender: ExternalSender, group_id: bytes, epoch: int, arrival: Arrival) -> Proposal:
-    """Proposes to add somebody."""
+    """Return a signed proposal that adds a member."""
     message, ref = _sign(sender, group_id, epoch, u16(_ADD) + arrival.data)
     return Proposal(message, ref, arrival=arrival)
 
 
 def remove(sender: ExternalSender, group_id: bytes, epoch: int, leaf_index: int) -> Proposal:
-    """Proposes to remove who sits at this leaf."""
+    """Return a signed proposal that removes the member at this leaf."""
     message, ref = _sign(sender, group_id, epoch, u16(_REMOVE) + u32(leaf_index))
     return Proposal(message, ref, leaf_index=leaf_index)
 
@@ -56,23 +56,23 @@ def _sign(sender: ExternalSender, group_id: bytes, epoch: int, proposal: bytes) 
             vec(group_id),
             u64(epoch),
             bytes((codec.EXTERNAL,)),
-            u32(0),  # we are the first, and only, of the group's external senders
+            u32(0),  # the server is the first and only external sender of the group
             vec(b""),
             bytes((codec.PROPOSAL,)),
             proposal,
         )
     )
     framed = u16(codec.PUBLIC_MESSAGE) + content
-    # RFC 9420, 6.1: an external sender signs no group context, so we need not know the tree.
+    # RFC 9420, 6.1: an external sender does not sign the group context, so the server need not know the tree.
     signature = vec(sender.sign("FramedContentTBS", u16(codec.MLS_10) + framed))
     return u16(codec.MLS_10) + framed + signature, reference("Proposal Reference", framed + signature)
 
 
 def append(proposals: Iterable[Proposal]) -> bytes:
-    """Op 27 that hands out proposals."""
+    """Return the payload of op 27 that distributes proposals."""
     return _APPEND + vec(b"".join(proposal.message for proposal in proposals))
 
 
 def revoke(proposals: Iterable[Proposal]) -> bytes:
-    """Op 27 that takes proposals back."""
+    """Return the payload of op 27 that revokes proposals."""
     return _REVOKE + vec(b"".join(vec(proposal.ref) for proposal in proposals))

@@ -1,4 +1,4 @@
-"""Who sits where in an MLS group, as far as that follows from its commits."""
+"""The leaves of an MLS group, as far as its commits determine them."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,22 +16,22 @@ class Tree:
         self._leaves: list[LeafNode | None] = [founder]
 
     def __iter__(self) -> Iterator[tuple[int, LeafNode]]:
-        """Index and leaf of each member."""
+        """Iterate over index and leaf of each member."""
         return ((index, leaf) for index, leaf in enumerate(self._leaves) if leaf is not None)
 
     def leaf(self, index: int) -> LeafNode:
-        """The leaf of a member."""
+        """Return the leaf of a member."""
         leaf = self._leaves[index]
         assert leaf is not None
         return leaf
 
     def apply(self, commit: Commit, proposals: Mapping[bytes, Proposal]) -> dict[bytes, int]:
-        """Goes on to the next epoch; says where each key package, by its reference, was put."""
+        """Apply a commit, which starts the next epoch; return the new leaf indexes by key package reference."""
         self.epoch += 1
         if commit.path_leaf is not None:
             self._leaves[commit.leaf_index] = commit.path_leaf
-        # RFC 9420, 12.3 and 7.7: first the Removes, then the tree is cut, then the Adds in the order of the commit, each to the
-        # leftmost free leaf.
+        # RFC 9420, 12.3 and 7.7: first the Removes, then the tree is truncated, then the Adds in the order of the
+        # commit, each at the leftmost free leaf.
         for proposal in proposals.values():
             if proposal.arrival is None:
                 self._leaves[proposal.leaf_index] = None
@@ -41,10 +41,10 @@ class Tree:
         for ref in commit.references:
             arrival = proposals[ref].arrival
             if arrival is not None:
-                placed[arrival.ref] = self._seat(arrival.package.leaf)
+                placed[arrival.ref] = self._insert(arrival.package.leaf)
         return placed
 
-    def _seat(self, leaf: LeafNode) -> int:
+    def _insert(self, leaf: LeafNode) -> int:
         try:
             index = self._leaves.index(None)
         except ValueError:
