@@ -316,7 +316,7 @@ async def test_a_target_that_takes_too_long_is_given_up(watch: object, upstream:
         answer = await stage.ask("/slow")
 
         assert answer.status == 504
-        assert "did not answer in time" in answer.body.decode()
+        assert "did not respond in time" in answer.body.decode()
         await upstream.until(lambda: upstream.cut == len(upstream.seen))
         reader, writer = await asyncio.open_connection("127.0.0.1", int(world.url.rpartition(":")[2]))
         writer.write(f"POST / HTTP/1.1\r\nHost: {stage.host}\r\nContent-Length: 9\r\n\r\nhalf".encode())
@@ -382,7 +382,7 @@ async def test_private_targets_are_refused_outside_a_rehearsal(watch: object, up
             await world.write(keep)
             answer = await stage.ask("/")
             assert answer.status == 502, target
-            assert "does not call" in answer.body.decode() or target.startswith("2130706433"), target
+            assert "does not connect to" in answer.body.decode() or target.startswith("2130706433"), target
             with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
                 await stage.connect("/socket")
             assert caught.value.status == 502

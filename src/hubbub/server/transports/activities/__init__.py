@@ -1,4 +1,4 @@
-"""The proxy of activities: each is served on a host of its own, from where its application's URL map says."""
+"""The activity proxy: serves each activity on its own host, from the targets in its application's URL map."""
 
 from hubbub.server.transports.activities.door import ActivityDoor
 

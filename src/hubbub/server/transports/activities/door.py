@@ -1,6 +1,6 @@
-"""The door of activities: from a host and a path to the target that an application's URL map names (activities.md 8).
+"""The activity server: maps a host and a path to a target in an application's URL map (activities.md 8).
 
-whose host is it -> what does its URL map say -> may it be asked so, now -> let it flow
+find the application by host -> look up its URL map -> check method, prefix and limits -> forward
 """
 
 import asyncio
@@ -36,23 +36,23 @@ from hubbub.server.transports.activities.sockets import Sockets, is_asked_for
 log = logging.getLogger(__name__)
 
 FindSite = Callable[[int, Sequence[str]], Awaitable[Site | None]]
-"""What is served for an application, given the tickets that came with a request; None where there is no activity."""
+"""Finds the site of an application, given the tickets of a request; None if the application has no activity."""
 
 RESERVED: Final = "/.platform"
-"""Paths that are ours and never reach a target (activities.md 5)."""
+"""Prefix of the platform's own paths, which are never forwarded to a target (activities.md 5)."""
 ROUTE: Final = "activity"
-"""What requests are counted under."""
+"""Route label of all activity requests in metrics."""
 
 _METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _STATUSES: Final = frozenset(int(status) for status in HTTPStatus)
 _REFUSED_METHODS: Final = frozenset({"CONNECT", "TRACE"})
-_READING: Final = frozenset({"GET", "HEAD"})
-_WRITTEN: Final = re.compile(r"[!-~]*")
+_READ_METHODS: Final = frozenset({"GET", "HEAD"})
+_PRINTABLE: Final = re.compile(r"[!-~]*")
 _DOTS: Final = re.compile(r"/(?:\.|%2e){1,2}(?=/|$)", re.IGNORECASE)
 
 
 class ActivityDoor:
-    """Serves the hosts of activities."""
+    """Serves the hosts of all activities."""
 
     def __init__(
         self,
@@ -70,9 +70,9 @@ class ActivityDoor:
         self._streams = streams
         self._find_site = find_site
         self._busy = busy
-        """Draining waits for what is inside."""
+        """Context manager for running requests, which draining waits for."""
         self._sockets = Sockets(streams)
-        self._under_way: Counter[int] = Counter()
+        self._running: Counter[int] = Counter()
         self._suffix = f".{config.activities.proxy_host}"
         parts = urlsplit(config.web_url)
         self._own = parts.hostname
@@ -83,40 +83,40 @@ class ActivityDoor:
         self._bounds = Bounds(limits.max_request_bytes, limits.max_response_bytes, limits.timeout_ms / 1000)
 
     def owns(self, host: str) -> bool:
-        """Whether a Host header is below the domain of activities, where nothing else is served."""
-        name = _name(host)
+        """Return whether a Host header is below the activity domain, where nothing else is served."""
+        name = _host_name(host)
         return name.endswith(self._suffix) and name != self._own
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answer one request."""
+        """Handle a request."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         try:
-            response = await self._answer(request)
+            response = await self._respond(request)
         except Refusal as refusal:
             response = pages.plain(refusal, self._ancestors)
         except ClientGone:
-            # Nobody reads it; the connection notices that itself.
+            # aiohttp requires a response, although the client has disconnected.
             response = pages.plain(Refusal(502), self._ancestors)
             response.force_close()
         except StoreUnavailable as error:
-            log.warning("the store is unavailable: %s", error)
+            log.warning("database unavailable: %s", error)
             response = pages.plain(Refusal(503), self._ancestors)
         except Exception:
-            log.exception("a request for an activity failed")
+            log.exception("activity request failed")
             response = pages.plain(Refusal(500), self._ancestors)
         method = request.method if request.method in _METHODS else "other"
-        # A target may make statuses up, too.
+        # A target may return statuses that do not exist; they share one metrics label.
         status = str(response.status) if response.status in _STATUSES else "other"
         self._metrics.http_requests(method, ROUTE, status).inc()
         self._metrics.http_seconds(method, ROUTE).observe(loop.time() - started)
         return response
 
     async def drain(self) -> None:
-        """Say goodbye to WebSockets; requests are waited for by the HTTP door."""
+        """Close all WebSockets; the HTTP server waits for the other requests."""
         await self._sockets.drain()
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
+    async def _respond(self, request: web.Request) -> web.StreamResponse:
         application_id = self._application(request)
         if request.method in _REFUSED_METHODS:
             raise Refusal(405)
@@ -129,35 +129,35 @@ class ActivityDoor:
             raise Refusal(404)
         opens = is_asked_for(request)
         required = prefix_required(self._clock.now_ms())
-        if required and not prefixed and (found.prefix or opens or request.method not in _READING):
+        if required and not prefixed and (found.prefix or opens or request.method not in _READ_METHODS):
             raise Refusal(404)
-        with self._place(application_id):
+        with self._request_slot(application_id):
             url, origin = await self._target(found, request.rel_url.raw_query_string, opens=opens)
             sent = headers.towards(request.headers, found.authority, site.ticket.headers if site.ticket else {})
             if opens:
                 return await self._sockets.bridge(request, url, sent)
 
-            def head(answer: aiohttp.ClientResponse) -> CIMultiDict[str]:
-                made = headers.returning(answer.headers, found, origin, prefixed=prefixed)
+            def response_headers(response: aiohttp.ClientResponse) -> CIMultiDict[str]:
+                made = headers.returning(response.headers, found, origin, prefixed=prefixed)
                 made["Content-Security-Policy"] = headers.policy(self._config, application_id, prefix_required=required)
                 if site.ticket is not None and self._cookie(request) != site.ticket.text:
-                    line = headers.ticket_cookie(self._ticket_name, site.ticket.text, site.ticket.seconds)
-                    made.add("Set-Cookie", line)
+                    cookie = headers.ticket_cookie(self._ticket_name, site.ticket.text, site.ticket.seconds)
+                    made.add("Set-Cookie", cookie)
                 return made
 
             with self._busy():
-                return await forward(request, self._streams, url, sent, head, self._bounds)
+                return await forward(request, self._streams, url, sent, response_headers, self._bounds)
 
     def _own_page(self, request: web.Request, path: str) -> web.Response:
-        """What is ours on an activity's host."""
+        """Serve one of the platform's own pages on an activity's host."""
         if path not in (shim.PAGE, shim.SCRIPT):
             raise Refusal(404)
-        if request.method not in _READING:
+        if request.method not in _READ_METHODS:
             raise Refusal(405)
         return shim.page(self._origin) if path == shim.PAGE else shim.script()
 
     def _application(self, request: web.Request) -> int:
-        label = _name(request.headers.get(hdrs.HOST, "")).removesuffix(self._suffix)
+        label = _host_name(request.headers.get(hdrs.HOST, "")).removesuffix(self._suffix)
         if not (label.isascii() and label.isdecimal() and len(label) < 20 and int(label) < 1 << 63):
             raise Refusal(404)
         return int(label)
@@ -166,8 +166,11 @@ class ActivityDoor:
         return headers.cookie(request.headers.getall(hdrs.COOKIE, []), self._ticket_name)
 
     def _tickets(self, request: web.Request, application_id: int) -> list[str]:
-        """What a request brings along: in its address, for a page that opens, and in the cookie of pages that did. A browser
-        sends that cookie for pages of others too; those ask for nobody."""
+        """Return the tickets in the query (sent when a page opens) and in the cookie (sent by open pages).
+
+        The cookie counts only for requests of the activity's own pages, because browsers also send it for pages of
+        other sites.
+        """
         found = [request.query.get(headers.TICKET_PARAMETER)]
         origin = request.headers.get(hdrs.ORIGIN)
         site = request.headers.get("Sec-Fetch-Site", "same-origin")
@@ -176,48 +179,48 @@ class ActivityDoor:
         return [ticket for ticket in found if ticket]
 
     @contextlib.contextmanager
-    def _place(self, application_id: int) -> Iterator[None]:
-        """One of the requests that an application may have under way."""
-        if self._under_way[application_id] >= self._config.activities.connections:
+    def _request_slot(self, application_id: int) -> Iterator[None]:
+        """Count a running request of an application; raise 503 if it has too many."""
+        if self._running[application_id] >= self._config.activities.connections:
             raise Refusal(503)
-        self._under_way[application_id] += 1
+        self._running[application_id] += 1
         try:
             yield
         finally:
-            self._under_way[application_id] -= 1
-            if not self._under_way[application_id]:
-                del self._under_way[application_id]
+            self._running[application_id] -= 1
+            if not self._running[application_id]:
+                del self._running[application_id]
 
     async def _target(self, found: Found, query: str, *, opens: bool) -> tuple[URL, str]:
-        """What to call, and the origin that its redirects name: https, but for what is private in a rehearsal."""
+        """Return the target URL and its origin. The scheme is https, except for private addresses in a rehearsal."""
         try:
             host = URL(f"https://{found.authority}", encoded=True).host or ""
-            plain = await self._streams.is_private(host)
+            is_private = await self._streams.is_private(host)
         except (UnreachableError, ValueError) as error:
-            log.info("an activity's target is not known: %r", error)
+            log.info("cannot resolve the target of an activity: %r", error)
             raise Refusal(502) from error
-        origin = f"{'http' if plain else 'https'}://{found.authority}"
-        called = f"ws{origin.removeprefix('http')}" if opens else origin
-        return URL(f"{called}{found.path}{'?' if query else ''}{query}", encoded=True), origin
+        origin = f"{'http' if is_private else 'https'}://{found.authority}"
+        base = f"ws{origin.removeprefix('http')}" if opens else origin
+        return URL(f"{base}{found.path}{'?' if query else ''}{query}", encoded=True), origin
 
 
 def prefix_required(now_ms: int) -> bool:
-    """Whether what a page calls must have `/.proxy/` before it. It may have it at any time (decisions/0052)."""
+    """Return whether paths that a page requests must start with `/.proxy/`; they always may (decisions/0052)."""
     return changes.ACTIVITY_PROXY_PREFIX_REQUIRED.active(now_ms) and not changes.ACTIVITY_PROXY_PREFIX_OPTIONAL.active(
         now_ms
     )
 
 
-def _name(host: str) -> str:
+def _host_name(host: str) -> str:
     return host.partition(":")[0].lower().removesuffix(".")
 
 
 def _path(request: web.Request) -> tuple[str, bool]:
-    """The path that is looked up, and whether the prefix was before it."""
+    """Return the path to look up, and whether it had the prefix `/.proxy`."""
     path = request.rel_url.raw_path
-    written = f"{path}{request.rel_url.raw_query_string}"
-    # A target with a directory means that directory: nothing may climb out of it.
-    if not path.startswith("/") or _WRITTEN.fullmatch(written) is None or _DOTS.search(path) is not None:
+    text = f"{path}{request.rel_url.raw_query_string}"
+    # Dot segments could escape from the directory of a target.
+    if not path.startswith("/") or _PRINTABLE.fullmatch(text) is None or _DOTS.search(path) is not None:
         raise Refusal(400)
     prefixed = path == headers.PREFIX or path.startswith(f"{headers.PREFIX}/")
     if prefixed:

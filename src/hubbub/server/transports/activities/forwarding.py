@@ -1,7 +1,8 @@
-"""One request through the proxy: its body flows to the target as it arrives, the answer's flows back as it comes.
+"""Forwarding of one request: request and response bodies are streamed as they arrive.
 
-Nothing is collected, so a slow reader slows its writer down. Both bodies are bounded, and so is the time in which nothing moves.
-What goes wrong before the answer began is a page; afterwards the connection breaks off, so that nobody takes a part for the whole.
+Bodies are not buffered, so a slow reader slows down the writer. Both bodies have a size limit, and there is an idle
+timeout. An error before the response has started becomes an error page. After that the connection is aborted, so that
+the client does not mistake a partial response for a complete one.
 """
 
 import asyncio
@@ -23,12 +24,12 @@ from hubbub.server.transports.http.serving import ending_with_client
 log = logging.getLogger(__name__)
 
 UNPACKED: Final = frozenset({"br", "deflate", "gzip", "zstd"})
-"""Encodings that the server's side of aiohttp takes off a body itself."""
-FORBIDDEN: Final = "The application's own server is at an address that this platform does not call."
+"""Content encodings that aiohttp's server decodes itself."""
+FORBIDDEN: Final = "The application's server is at an address that this platform does not connect to."
 
 
 class Bounds(NamedTuple):
-    """What may flow, and how long nothing may."""
+    """Size limits of the bodies in bytes, and the idle timeout in seconds."""
 
     request_bytes: int
     response_bytes: int
@@ -38,37 +39,37 @@ class Bounds(NamedTuple):
 Head = Callable[[aiohttp.ClientResponse], CIMultiDict[str]]
 
 
-class _Patience:
-    """Ends what it is entered for when nothing has moved for a while."""
+class _IdleTimeout:
+    """Raises TimeoutError in its block when no data has moved for a while."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._deadline = asyncio.timeout(seconds)
 
-    async def __aenter__(self) -> "_Patience":
+    async def __aenter__(self) -> "_IdleTimeout":
         await self._deadline.__aenter__()
         return self
 
     async def __aexit__(self, *problem: Any) -> None:
         await self._deadline.__aexit__(*problem)
 
-    def moved(self) -> None:
-        """Something moved. It may be over already, for bodies are sent beside us."""
+    def restart(self) -> None:
+        """Restart the timeout. Has no effect after the block: request bodies are sent by another task."""
         with contextlib.suppress(RuntimeError):
             self._deadline.reschedule(asyncio.get_running_loop().time() + self._seconds)
 
 
 class _Body:
-    """The body of a request on its way."""
+    """The body of a request, read while it is forwarded."""
 
-    def __init__(self, request: web.Request, most: int, patience: _Patience) -> None:
+    def __init__(self, request: web.Request, bytes_max: int, idle_timeout: _IdleTimeout) -> None:
         self._request = request
-        self._most = most
-        self._patience = patience
+        self._bytes_max = bytes_max
+        self._idle_timeout = idle_timeout
         self.waiting = False
-        """Whether the client has to say more."""
+        """Whether more data is expected from the client."""
         self.problem = 0
-        """What the client is told where it is its body that went wrong."""
+        """Status of the error that the body caused, or 0."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         sent = 0
@@ -77,15 +78,15 @@ class _Body:
             try:
                 chunk = await self._request.content.readany()
             except (http_exceptions.HttpProcessingError, web.RequestPayloadError):
-                # It broke off, or is not encoded as it says.
+                # The body is incomplete, or does not match its encoding.
                 self.problem = 400
                 raise
             self.waiting = False
             sent += len(chunk)
-            if sent > self._most:
+            if sent > self._bytes_max:
                 self.problem = 413
                 raise Refusal(413)
-            self._patience.moved()
+            self._idle_timeout.restart()
             if chunk:
                 yield chunk
 
@@ -95,28 +96,31 @@ async def forward(
     streams: GuardedStreams,
     url: URL,
     headers: CIMultiDict[str],
-    head: Head,
+    make_headers: Head,
     bounds: Bounds,
 ) -> web.StreamResponse:
-    """Ask the target, and answer with what it says; Refusal where the answer has not begun, ClientGone where nobody waits."""
+    """Send the request to the target and its response to the client.
+
+    Raise `Refusal` for an error before the response has started, and `ClientGone` if the client has disconnected.
+    """
     if request.content_length is not None and request.content_length > bounds.request_bytes:
         raise Refusal(413)
     if headers.get(hdrs.CONTENT_ENCODING, "").strip().lower() in UNPACKED:
         del headers[hdrs.CONTENT_ENCODING]
         headers.popall(hdrs.CONTENT_LENGTH, None)
     await _expect(request)
-    patience = _Patience(bounds.idle_s)
-    body = _Body(request, bounds.request_bytes, patience)
+    idle_timeout = _IdleTimeout(bounds.idle_s)
+    body = _Body(request, bounds.request_bytes, idle_timeout)
     response: web.StreamResponse | None = None
     try:
         with ending_with_client(request):
-            async with patience:
+            async with idle_timeout:
                 sent = aiter(body) if request.can_read_body else None
-                async with streams.request(request.method, url, headers=headers, body=sent) as answer:
-                    if (answer.content_length or 0) > bounds.response_bytes:
-                        raise UnreachableError("the answer is too large")
-                    response = web.StreamResponse(status=answer.status, headers=head(answer))
-                    await _pass_back(request, response, answer, bounds.response_bytes, patience)
+                async with streams.request(request.method, url, headers=headers, body=sent) as upstream:
+                    if (upstream.content_length or 0) > bounds.response_bytes:
+                        raise UnreachableError("the response is too large")
+                    response = web.StreamResponse(status=upstream.status, headers=make_headers(upstream))
+                    await _pass_back(request, response, upstream, bounds.response_bytes, idle_timeout)
         return response
     except ClientGone:
         raise
@@ -127,11 +131,11 @@ async def forward(
             raise ClientGone from error
         problem, status = error, body.problem or 502  # type: ignore[assignment]
     if response is not None and response.prepared:
-        log.info("the answer of an activity's target broke off: %r", problem)
+        log.info("the response of an activity's target was interrupted: %r", problem)
         if request.transport is not None:
             request.transport.abort()
         raise ClientGone from problem
-    log.info("an activity's target did not answer: %r", problem)
+    log.info("an activity's target did not respond: %r", problem)
     if is_forbidden(problem):
         raise Refusal(502, FORBIDDEN) from problem
     raise Refusal(status) from problem
@@ -140,23 +144,23 @@ async def forward(
 async def _pass_back(
     request: web.Request,
     response: web.StreamResponse,
-    answer: aiohttp.ClientResponse,
-    most: int,
-    patience: _Patience,
+    upstream: aiohttp.ClientResponse,
+    bytes_max: int,
+    idle_timeout: _IdleTimeout,
 ) -> None:
-    got = 0
+    received = 0
     await _to_client(response.prepare(request))
-    async for chunk in answer.content.iter_any():
-        got += len(chunk)
-        if got > most:
-            raise UnreachableError("the answer is too large")
+    async for chunk in upstream.content.iter_any():
+        received += len(chunk)
+        if received > bytes_max:
+            raise UnreachableError("the response is too large")
         await _to_client(response.write(chunk))
-        patience.moved()
+        idle_timeout.restart()
     await _to_client(response.write_eof())
 
 
 async def _to_client(writing: Awaitable[object]) -> None:
-    """Errors of this connection are not the target's."""
+    """Await a write to the client, and raise `ClientGone` for its errors, to distinguish them from the target's."""
     try:
         await writing
     except ConnectionError as error:
@@ -164,14 +168,14 @@ async def _to_client(writing: Awaitable[object]) -> None:
 
 
 async def _expect(request: web.Request) -> None:
-    """Answer `Expect: 100-continue`, as aiohttp's applications do before their handlers."""
+    """Send `100 Continue` if the client expects it, as aiohttp applications do before their handlers."""
     if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0
 
 
 def is_forbidden(problem: BaseException | None) -> bool:
-    """Whether a target was refused because of where it is."""
+    """Return whether an error was caused by a target at a forbidden address."""
     while problem is not None:
         if isinstance(problem, ForbiddenTargetError):
             return True

@@ -1,7 +1,8 @@
-"""What crosses the proxy in the heads of requests and answers (activities.md 8).
+"""Filtering of the headers that the activity proxy forwards and returns (activities.md 8).
 
-Towards the target nothing goes that is about the connection, about who the client is, or ours. From the target nothing comes that
-would let its page be shown elsewhere, bind the host to its own rules, or be kept for longer than an activity's page should be.
+Headers about the connection, the client's identity and the platform are not forwarded to the target. Headers that would
+allow other sites to embed the page, set policies for the host, or cache the page for too long are not returned to the
+client.
 """
 
 import re
@@ -15,7 +16,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.url_maps import Found
 
 TICKET_PARAMETER: Final = "discord_proxy_ticket"
-"""activities.md 4: the name that the SDK knows."""
+"""Query parameter of the ticket; the name is fixed by the SDK (activities.md 4)."""
 PREFIX: Final = "/.proxy"
 
 _CONNECTION: Final = frozenset(
@@ -31,7 +32,7 @@ _CONNECTION: Final = frozenset(
         "upgrade",
     }
 )
-"""RFC 9110, 7.6.1: about one connection, not about what goes over it."""
+"""Hop-by-hop headers (RFC 9110, 7.6.1)."""
 
 _CLIENT: Final = frozenset(
     {
@@ -50,13 +51,13 @@ _CLIENT: Final = frozenset(
         "x-real-ip",
     }
 )
-_CLIENT_FAMILIES: Final = ("x-forwarded", "cf-")
-"""Who asks, and from where: an activity learns from its player what the player tells it."""
+_CLIENT_PREFIXES: Final = ("x-forwarded", "cf-")
+"""Prefixes of headers that reveal the client's address, which an activity must not learn."""
 
-_OURS: Final = frozenset({"x-signature-ed25519", "x-signature-timestamp", "x-discord-proxy-payload"})
-"""What we say of who asks, so nobody else does."""
+_PLATFORM: Final = frozenset({"x-signature-ed25519", "x-signature-timestamp", "x-discord-proxy-payload"})
+"""Headers that only the platform may set."""
 
-_NOT_FORWARDED: Final = _CONNECTION | _CLIENT | _OURS | {"cookie", "expect", "host", "referer"}
+_NOT_FORWARDED: Final = _CONNECTION | _CLIENT | _PLATFORM | {"cookie", "expect", "host", "referer"}
 
 _NOT_RETURNED: Final = _CONNECTION | {
     "alt-svc",
@@ -79,15 +80,15 @@ _KEPT_ATTRIBUTES: Final = frozenset({"expires", "httponly", "max-age"})
 
 
 def towards(sent: Mapping[str, str], authority: str, more: Mapping[str, str]) -> CIMultiDict[str]:
-    """The head of a request as its target gets it."""
+    """Return the headers of a request that are forwarded to the target, with `more` added."""
     named = _named_by_connection(sent)
     headers: CIMultiDict[str] = CIMultiDict({"Host": authority})
     for name, value in sent.items():
         lower = name.lower()
-        if lower in _NOT_FORWARDED or lower in named or lower.startswith(_CLIENT_FAMILIES) or not _is_text(value):
+        if lower in _NOT_FORWARDED or lower in named or lower.startswith(_CLIENT_PREFIXES) or not _is_text(value):
             continue
         headers.add(name, value)
-    cookies = _foreign_cookies(value for name, value in sent.items() if name.lower() == "cookie")
+    cookies = _application_cookies(value for name, value in sent.items() if name.lower() == "cookie")
     if cookies:
         headers["Cookie"] = cookies
     headers.update(more)
@@ -95,7 +96,7 @@ def towards(sent: Mapping[str, str], authority: str, more: Mapping[str, str]) ->
 
 
 def returning(got: Mapping[str, str], found: Found, origin: str, *, prefixed: bool) -> CIMultiDict[str]:
-    """The head of an answer as the client gets it, still without our policy."""
+    """Return the headers of a response that are returned to the client, without the platform's own policy."""
     named = _named_by_connection(got)
     is_page = got.get("Content-Type", "").partition(";")[0].strip().lower() == "text/html"
     headers: CIMultiDict[str] = CIMultiDict()
@@ -104,18 +105,18 @@ def returning(got: Mapping[str, str], found: Found, origin: str, *, prefixed: bo
         if not _is_text(value) or lower in named:
             continue
         if lower == "set-cookie":
-            cookie = _on_our_host(value)
+            cookie = _rewrite_cookie(value)
             if cookie is not None:
                 headers.add(name, cookie)
         elif lower == "location":
-            headers.add(name, _through_us(value, found, origin, prefixed=prefixed))
+            headers.add(name, _rewrite_location(value, found, origin, prefixed=prefixed))
         elif lower not in _NOT_RETURNED and not (is_page and lower in _CACHING):
             headers.add(name, value)
     return headers
 
 
 def policy(config: Config, application_id: int, *, prefix_required: bool) -> str:
-    """What a page of an activity may load and call: its own host, ours for API and pictures, and what is in the page itself."""
+    """Return an activity's Content-Security-Policy: its own host, inline content, and the platform's API and images."""
     origin = config.activity_origin(application_id) or ""
     socket = f"ws{origin.removeprefix('http')}"
     inside = "data: blob:"
@@ -124,7 +125,7 @@ def policy(config: Config, application_id: int, *, prefix_required: bool) -> str
     return "; ".join(
         (
             f"default-src 'self' {inside}",
-            # activities.md 8: games bring WebAssembly and scripts of their own making.
+            # activities.md 8: games use WebAssembly and generate scripts at run time.
             f"script-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' {inside}",
             f"style-src 'self' 'unsafe-inline' {inside}",
             f"img-src 'self' {inside} {files}",
@@ -139,23 +140,26 @@ def policy(config: Config, application_id: int, *, prefix_required: bool) -> str
 
 
 def ancestors(config: Config) -> str:
-    """Who may show an activity in a frame: its own host, and the platform's pages (activities.md 5)."""
+    """Return the sources that may embed an activity: its own host and the platform's pages (activities.md 5)."""
     parts = urlsplit(config.web_url)
     return f"'self' {parts.scheme}://{parts.netloc}"
 
 
 def ticket_name(config: Config) -> str:
-    """The cookie's name; over TLS one that no page of another activity's host can set for this one (RFC 6265bis, `__Host-`)."""
+    """Return the name of the ticket cookie.
+
+    Over TLS it has the prefix `__Host-` (RFC 6265bis), so that pages on the hosts of other activities cannot set it.
+    """
     return f"{'__Host-' if config.web_url.startswith('https://') else ''}hubbub_proxy_ticket"
 
 
 def ticket_cookie(name: str, ticket: str, seconds: int) -> str:
-    """The cookie by which further requests of a page carry its ticket."""
+    """Return the Set-Cookie value with which further requests of a page carry its ticket."""
     return f"{name}={ticket}; Max-Age={seconds}; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"
 
 
 def cookie(sent: Iterable[str], wanted: str) -> str | None:
-    """A cookie of a request by its name, or None."""
+    """Return the cookie with this name from the Cookie headers of a request, or None."""
     for header in sent:
         for part in header.split(";"):
             name, _, value = part.strip().partition("=")
@@ -166,15 +170,15 @@ def cookie(sent: Iterable[str], wanted: str) -> str | None:
 
 def _named_by_connection(headers: Mapping[str, str]) -> set[str]:
     return {
-        word.strip().lower()
+        option.strip().lower()
         for name, value in headers.items()
         if name.lower() == "connection"
-        for word in value.split(",")
+        for option in value.split(",")
     }
 
 
 def _is_text(value: str) -> bool:
-    """Whether a value can be written again as it was read."""
+    """Return whether a value can be encoded again, which is not the case for undecodable bytes."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -182,16 +186,19 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def _foreign_cookies(sent: Iterable[str]) -> str:
-    """The cookies of a request without ours, which a browser also sends where somebody set them for a whole domain."""
+def _application_cookies(sent: Iterable[str]) -> str:
+    """Return the cookies of a request without the platform's, which browsers may send for the whole domain."""
     parts = [part.strip() for header in sent if _is_text(header) for part in header.split(";")]
     return "; ".join(part for part in parts if part and not _OWN_COOKIE.match(part))
 
 
-def _on_our_host(value: str) -> str | None:
-    """A target's cookie for the activity's host, in a frame of another site; None for one that would pass as ours.
+def _rewrite_cookie(value: str) -> str | None:
+    """Rewrite a target's cookie for the activity's host in a cross-site frame; None if it has one of the platform's
+    names.
 
-    Its path becomes `/`: the target's paths are not ours, and each of ours has two forms, with `/.proxy/` and without."""
+    Its path becomes `/`: paths of the target differ from those of the proxy, which also exist with and without
+    `/.proxy/`.
+    """
     pair, *attributes = (part.strip() for part in value.split(";"))
     if not pair or _OWN_COOKIE.match(pair):
         return None
@@ -199,8 +206,8 @@ def _on_our_host(value: str) -> str | None:
     return "; ".join([pair, *kept, "Path=/", "Secure", "SameSite=None", "Partitioned"])
 
 
-def _through_us(location: str, found: Found, origin: str, *, prefixed: bool) -> str:
-    """Where a redirect leads: what stays below the mapping's target (at `origin`) stays on our host, the rest leads elsewhere."""
+def _rewrite_location(location: str, found: Found, origin: str, *, prefixed: bool) -> str:
+    """Rewrite a redirect below the mapping's target (at `origin`) to the activity's host; others stay absolute."""
     path = location
     if location == origin or location.startswith((f"{origin}/", f"{origin}?")):
         path = location[len(origin) :]
@@ -208,7 +215,7 @@ def _through_us(location: str, found: Found, origin: str, *, prefixed: bool) -> 
     if not path.startswith("/") or path.startswith("//"):
         return location
     inside = path.removeprefix(found.directory)
-    shown = f"{PREFIX if prefixed else ''}{found.prefix}{inside}" or "/"
-    if not path.startswith(found.directory) or (inside and inside[0] not in "/?#") or shown.startswith("//"):
+    rewritten = f"{PREFIX if prefixed else ''}{found.prefix}{inside}" or "/"
+    if not path.startswith(found.directory) or (inside and inside[0] not in "/?#") or rewritten.startswith("//"):
         return f"{origin}{path}"
-    return shown if shown.startswith("/") else f"/{shown}"
+    return rewritten if rewritten.startswith("/") else f"/{rewritten}"

@@ -1,4 +1,4 @@
-"""What the proxy says itself, to somebody who looks into an activity's frame."""
+"""Error pages of the activity proxy, which users see in the activity's frame."""
 
 from html import escape
 from typing import Final
@@ -6,16 +6,19 @@ from typing import Final
 from aiohttp import web
 
 WORDS: Final = {
-    400: ("Not understood", "No activity is asked in this way."),
-    403: ("Not for you", "The application's own server did not let you in."),
-    404: ("Not here", "There is no activity at this address, or its application has not said where this path leads."),
-    405: ("Not allowed", "Activities are not asked in this way."),
-    408: ("Too slow", "The request did not arrive in time."),
-    413: ("Too large", "More was sent than is passed on to an activity."),
-    500: ("Something broke", "Something broke on our side, and was written down."),
-    502: ("The activity does not answer", "The application's own server cannot be reached. Try again later."),
-    503: ("Too many at once", "This activity is very busy. Try again in a moment."),
-    504: ("The activity takes too long", "The application's own server did not answer in time. Try again later."),
+    400: ("Bad request", "This request is not valid for an activity."),
+    403: ("Access denied", "The application's server did not allow you to connect."),
+    404: (
+        "Activity not found",
+        "There is no activity at this address, or its application has no mapping for this path.",
+    ),
+    405: ("Method not allowed", "Activities do not accept this kind of request."),
+    408: ("Request timed out", "Your request did not arrive in time. Try again."),
+    413: ("Request too large", "Your request is larger than an activity may receive."),
+    500: ("Something went wrong", "An error occurred on our side and was logged. Try again later."),
+    502: ("Activity unavailable", "The application's server cannot be reached. Try again later."),
+    503: ("Activity busy", "This activity is very busy. Try again in a moment."),
+    504: ("Activity timed out", "The application's server did not respond in time. Try again later."),
 }
 
 _PAGE: Final = """<!doctype html>
@@ -23,27 +26,27 @@ _PAGE: Final = """<!doctype html>
 <meta charset="utf-8">
 <title>{title}</title>
 <h1>{title}</h1>
-<p>{words}</p>
+<p>{text}</p>
 </html>
 """
 
 
 class Refusal(Exception):
-    """The proxy answers itself, with a status and a page."""
+    """Raised to respond with a status and an error page of the proxy."""
 
-    def __init__(self, status: int, words: str | None = None) -> None:
-        super().__init__(words or WORDS[status][1])
+    def __init__(self, status: int, text: str | None = None) -> None:
+        super().__init__(text or WORDS[status][1])
         self.status = status
 
 
 class ClientGone(Exception):
-    """Nobody is there to be answered."""
+    """Raised when the client has disconnected, so that no response can be sent."""
 
 
 def plain(refusal: Refusal, ancestors: str) -> web.Response:
-    """A page without anything in it that could be used; `ancestors` may show it in a frame."""
+    """Return an error page without scripts or styles. `ancestors` are the sources that may embed it."""
     status = refusal.status
-    text = _PAGE.format(title=escape(WORDS[status][0]), words=escape(str(refusal)))
+    html = _PAGE.format(title=escape(WORDS[status][0]), text=escape(str(refusal)))
     headers = {
         "Cache-Control": "no-store",
         "Content-Security-Policy": f"default-src 'none'; frame-ancestors {ancestors}",
@@ -51,4 +54,4 @@ def plain(refusal: Refusal, ancestors: str) -> web.Response:
     }
     if status == 503:
         headers["Retry-After"] = "1"
-    return web.Response(status=status, text=text, content_type="text/html", headers=headers)
+    return web.Response(status=status, text=html, content_type="text/html", headers=headers)

@@ -1,8 +1,9 @@
-"""The relay page between a host of activities and an activity (activities.md 5).
+"""The relay page between the platform's page and an activity (activities.md 5).
 
-An unmodified SDK listens only to its own origin, and our pages are on another one. This page is on the activity's origin: it shows
-the activity in a frame, with the same query, and passes messages on. The activity shares its origin and could change it, so it
-holds no token and no right; who asks for what is the host's business, which knows this frame.
+An unmodified SDK accepts messages only from its own origin, but the platform's pages have another one. The relay page
+is on the activity's origin: it embeds the activity in a frame with the same query, and relays messages in both
+directions. The activity shares this origin and could modify the page, so the page holds no tokens and no permissions;
+the platform's page authorizes every request.
 """
 
 from html import escape
@@ -14,7 +15,7 @@ PAGE: Final = "/.platform/frame.html"
 SCRIPT: Final = "/.platform/frame.js"
 
 ALLOW: Final = "autoplay; encrypted-media; fullscreen; clipboard-write; gamepad"
-"""activities.md 4."""
+"""Permissions policy of the activity's frame (activities.md 4)."""
 
 _PAGE: Final = """<!doctype html>
 <html lang="en">
@@ -25,7 +26,7 @@ _PAGE: Final = """<!doctype html>
 </html>
 """
 
-_SCRIPT: Final = """// Messages of the activity go to its host, and the host's to the activity; nobody else's go anywhere.
+_SCRIPT: Final = """// Relay messages between the activity and the embedding page; ignore other origins.
 const { host, allow } = document.currentScript.dataset;
 const outside = window.opener ?? window.parent;
 const frame = document.createElement("iframe");
@@ -41,7 +42,7 @@ document.body.append(frame);
 
 
 def page(host: str) -> web.Response:
-    """The relay, for a host at this origin and no other."""
+    """Return the relay page, which only pages at the origin `host` may embed."""
     text = _PAGE.format(script=SCRIPT, host=escape(host), allow=ALLOW)
     policy = (
         f"default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-src 'self'; frame-ancestors {host}"
@@ -50,7 +51,7 @@ def page(host: str) -> web.Response:
 
 
 def script() -> web.Response:
-    """What it does."""
+    """Return the script of the relay page."""
     return web.Response(text=_SCRIPT, content_type="text/javascript", headers=_headers("default-src 'none'"))
 
 

@@ -1,4 +1,4 @@
-"""A WebSocket through the proxy: opened at the target first, then messages both ways until either side says goodbye."""
+"""WebSockets through the activity proxy: connect to the target first, then relay messages until either side closes."""
 
 import asyncio
 import logging
@@ -18,62 +18,63 @@ from hubbub.server.transports.activities.pages import Refusal
 log = logging.getLogger(__name__)
 
 MESSAGE_MAX: Final = 4 << 20
-"""The largest message either way."""
+"""Size limit in bytes of a message in either direction."""
 GOING_AWAY: Final = 1001
 BROKE_OFF: Final = 1011
 
 Socket = web.WebSocketResponse | aiohttp.ClientWebSocketResponse
 Goodbye = tuple[int, str]
+"""Close code and reason."""
 
 
 def is_asked_for(request: web.Request) -> bool:
-    """Whether a request wants to become a WebSocket."""
+    """Return whether a request is a WebSocket handshake."""
     upgrade = request.headers.get(hdrs.UPGRADE, "").strip().lower()
-    words = request.headers.get(hdrs.CONNECTION, "").lower().split(",")
-    return request.method == "GET" and upgrade == "websocket" and "upgrade" in {word.strip() for word in words}
+    options = request.headers.get(hdrs.CONNECTION, "").lower().split(",")
+    return request.method == "GET" and upgrade == "websocket" and "upgrade" in {option.strip() for option in options}
 
 
 class Sockets:
-    """Those that are open."""
+    """The open WebSockets of all activities."""
 
     def __init__(self, streams: GuardedStreams) -> None:
         self._streams = streams
         self._open: set[web.WebSocketResponse] = set()
 
     async def bridge(self, request: web.Request, url: URL, headers: CIMultiDict[str]) -> web.StreamResponse:
-        """Carry messages between a client and a target; Refusal where the target does not open."""
+        """Relay messages between a client and a target; raise `Refusal` if the target rejects the handshake."""
         offered = [
-            word.strip()
+            protocol.strip()
             for header in request.headers.getall(hdrs.SEC_WEBSOCKET_PROTOCOL, [])
-            for word in header.split(",")
-            if word.strip() and word.isascii()
+            for protocol in header.split(",")
+            if protocol.strip() and protocol.isascii()
         ]
         for name in [name for name in headers if name.lower().startswith("sec-websocket-")]:
             headers.popall(name, None)
-        # aiohttp would complain each time that a target takes none of the protocols.
-        kept = [pair for pair in request.headers.items() if pair[0].lower() != "sec-websocket-protocol"]
-        bare = request.clone(headers=CIMultiDict(kept))
-        if not web.WebSocketResponse().can_prepare(bare):
+        # Without the protocol header, because aiohttp logs a warning when the target selects none of the protocols.
+        remaining = [pair for pair in request.headers.items() if pair[0].lower() != "sec-websocket-protocol"]
+        without_protocols = request.clone(headers=CIMultiDict(remaining))
+        if not web.WebSocketResponse().can_prepare(without_protocols):
             raise Refusal(400)
         async with AsyncExitStack() as stack:
-            theirs = await self._connect(stack, url, headers, offered)
-            ours = web.WebSocketResponse(
-                protocols=(theirs.protocol,) if theirs.protocol else (),
+            target = await self._connect(stack, url, headers, offered)
+            client = web.WebSocketResponse(
+                protocols=(target.protocol,) if target.protocol else (),
                 heartbeat=HEARTBEAT_S,
                 timeout=CLOSE_S,
                 compress=False,
                 max_msg_size=MESSAGE_MAX,
             )
-            await ours.prepare(request if theirs.protocol else bare)
-            self._open.add(ours)
+            await client.prepare(request if target.protocol else without_protocols)
+            self._open.add(client)
             try:
-                await _carry_both(ours, theirs)
+                await _relay_both(client, target)
             finally:
-                self._open.discard(ours)
-        return ours
+                self._open.discard(client)
+        return client
 
     async def drain(self) -> None:
-        """The platform stops: say so to everybody."""
+        """Close all WebSockets because the server is shutting down."""
         await asyncio.gather(*(each.close(code=GOING_AWAY) for each in list(self._open)), return_exceptions=True)
 
     async def _connect(
@@ -84,36 +85,36 @@ class Sockets:
                 opening = self._streams.websocket(url, headers=headers, protocols=offered, max_bytes=MESSAGE_MAX)
                 return await stack.enter_async_context(opening)
         except aiohttp.WSServerHandshakeError as error:
-            # What the target says of who may come in is its own business; that it is no WebSocket at all is not.
-            log.info("an activity's target opened no WebSocket: %d", error.status)
+            # The target may reject a client by 401, 403 or 404; any other status means that it has no WebSocket there.
+            log.info("an activity's target rejected a WebSocket handshake: %d", error.status)
             raise Refusal(404 if error.status == 404 else 403 if error.status in (401, 403) else 502) from error
         except TimeoutError as error:
             raise Refusal(504) from error
         except (UnreachableError, aiohttp.ClientError, OSError, ValueError) as error:
-            log.info("an activity's target did not answer: %r", error)
+            log.info("an activity's target did not respond: %r", error)
             raise Refusal(502, FORBIDDEN if is_forbidden(error) else None) from error
 
 
-async def _carry_both(ours: web.WebSocketResponse, theirs: aiohttp.ClientWebSocketResponse) -> None:
-    """Until one side is closed; then the other hears the same goodbye."""
-    there, back = (
-        asyncio.create_task(_carry(ours, theirs), name="activity socket, to target"),
-        asyncio.create_task(_carry(theirs, ours), name="activity socket, to client"),
+async def _relay_both(client: web.WebSocketResponse, target: aiohttp.ClientWebSocketResponse) -> None:
+    """Relay messages until one side closes, then close the other side with the same code and reason."""
+    to_target, to_client = (
+        asyncio.create_task(_relay(client, target), name="activity socket, to target"),
+        asyncio.create_task(_relay(target, client), name="activity socket, to client"),
     )
     try:
-        done, _ = await asyncio.wait((there, back), return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait((to_target, to_client), return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (there, back):
+        for task in (to_target, to_client):
             task.cancel()
-        await asyncio.gather(there, back, return_exceptions=True)
-    first = there if there in done else back
+        await asyncio.gather(to_target, to_client, return_exceptions=True)
+    first = to_target if to_target in done else to_client
     code, reason = first.result() if first.exception() is None else (BROKE_OFF, "")
-    other = theirs if first is there else ours
+    other = target if first is to_target else client
     await other.close(code=code, message=reason.encode()[:123])
 
 
-async def _carry(source: Socket, sink: Socket) -> Goodbye:
-    """Every message of one side to the other; how the one ended."""
+async def _relay(source: Socket, sink: Socket) -> Goodbye:
+    """Relay messages in one direction until the source closes; return its close code and reason."""
     while True:
         message = await source.receive()
         if message.type is WSMsgType.TEXT:
@@ -121,16 +122,16 @@ async def _carry(source: Socket, sink: Socket) -> Goodbye:
         elif message.type is WSMsgType.BINARY:
             await sink.send_bytes(message.data)
         elif message.type is WSMsgType.CLOSE:
-            return _sayable(message.data), message.extra or ""
+            return _sendable_code(message.data), message.extra or ""
         elif message.type is WSMsgType.CLOSING:
-            # It is we who close it.
+            # This server is closing the connection.
             return GOING_AWAY, ""
         else:
-            return _sayable(source.close_code), ""
+            return _sendable_code(source.close_code), ""
 
 
-def _sayable(code: int | None) -> int:
-    """A code as it may be sent: none was given, or the connection broke (RFC 6455, 7.4.1)."""
+def _sendable_code(code: int | None) -> int:
+    """Replace close codes that must not be sent: those for a missing code or a lost connection (RFC 6455, 7.4.1)."""
     if code is None or code == 1006 or code == 1015 or not 1000 <= code <= 4999:
         return BROKE_OFF
     return 1000 if code == 1005 else code
