@@ -86,5 +86,5 @@ def test_components_are_found_wherever_they_are() -> None:
     message = {"components": [{"type": 17, "components": [deep, {"type": 2, "label": "Link", "url": "http://x"}]}]}
     assert forms.component(message, "Deep", (2,))["custom_id"] == "deep"
     assert forms.component(message, "deep", (2,))["label"] == "Deep"
-    with pytest.raises(AssertionError, match="called 'Shallow'; it has: deep, Link"):
+    with pytest.raises(AssertionError, match="no such component 'Shallow'; it has: deep, Link"):
         forms.component(message, "Shallow", (2,))

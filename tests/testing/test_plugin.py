@@ -81,7 +81,7 @@ def test_a_run_without_rehearsals_pays_nothing(run: Run) -> None:
 
 def test_options_that_make_no_sense_are_told(run: Run) -> None:
     result = run("shared.py", ini="hubbub_scope = forever\n")
-    assert "hubbub_scope is one of function, class, module, package, session, not 'forever'" in str(
+    assert "hubbub_scope must be one of function, class, module, package, session, not 'forever'" in str(
         result.stderr
     ) + str(result.stdout)
 
@@ -93,34 +93,34 @@ def test_a_failed_test_says_what_its_platform_saw(run: Run) -> None:
     text = str(result.stdout)
     for line in (
         # The first test: the error itself, then the platform's side of it.
-        "E       hubbub.testing.errors.Refused: demo-bot: POST /channels/*/messages was refused",
+        "E       hubbub.testing.errors.Refused: demo-bot: POST /channels/*/messages was rejected",
         "E         403 Missing Access (code 50001)",
         "* hubbub call *",
-        "http://127.0.0.1:*, where it is *",
-        "Calls that were refused:",
+        "http://127.0.0.1:*, platform time *",
+        "Rejected requests:",
         "  *:*:* demo-bot POST /channels/{channel_id}/messages: 403 Missing Access (code 50001)",
-        "Events, and who got them:",
+        "Events and their recipients:",
         "  *:*:* MESSAGE_CREATE in #staff: to alice; not to demo-bot (missing permission: VIEW_CHANNEL in the channel); *",
-        "Sessions now: demo-bot, bob, alice",
-        "A fault still waits, after it happened 0 times: status method=POST, route=/channels/{channel_id}/messages, *",
+        "Gateway sessions: demo-bot, bob, alice",
+        "Fault still active after 0 occurrences: status method=POST, route=/channels/{channel_id}/messages, *",
         # The second: nothing of the first.
         "E       ValueError: by itself",
-        "No event was told to any session.",
-        "There is no gateway session now.",
+        "No events were sent to gateway sessions.",
+        "There are no gateway sessions.",
     ):
         result.stdout.fnmatch_lines([line])
     for problem in (
         "bob: say was never awaited: inside an event loop, await it",
-        "there is no world file 'nowhere.toml', neither as ",
+        "world file 'nowhere.toml' not found; tried ",
         "the world of this test cannot be built",
         '  guilds.Home.owner: "ann" is not a user (WORLD_INVALID)',
-        "world is the path of a world file or a dict, not 7",
-        "now is a time such as '2026-12-01T00:00:00Z', not 'tomorrow'",
+        "world must be the path of a world file or a dict, not 7",
+        "now must be a time such as '2026-12-01T00:00:00Z', not 'tomorrow'",
         "now: The clock shows times from 2015-01-01 to 2084-01-01.",
-        "rate_limits is one of off, real, report, not 'sometimes'",
-        "seed is a number from 0 on, not 'seven'",
-        "takes world, now, rate_limits, seed, not 'wrold'",
-        "takes world, now, rate_limits, seed, and nothing without a name",
+        "rate_limits must be one of off, real, report, not 'sometimes'",
+        "seed must be an integer from 0, not 'seven'",
+        "unknown argument 'wrold'; the arguments are world, now, rate_limits, seed",
+        "takes only keyword arguments: world, now, rate_limits, seed",
     ):
         assert problem in text
     # What is shown is the test, not how we found out.
@@ -195,7 +195,7 @@ def test_a_platform_that_cannot_start_says_what_is_missing(run: Run, monkeypatch
     result = run("shared.py")
 
     result.assert_outcomes(errors=2)
-    problem = "the platform needs libraries of its own (No module named 'joserfc'): pip install 'hubbub[server]'"
+    problem = "the platform needs additional packages (No module named 'joserfc'): pip install 'hubbub[server]'"
     assert problem in result.outlines
 
 

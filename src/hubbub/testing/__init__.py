@@ -1,7 +1,7 @@
-"""Rehearsals in pytest: a platform for each test, people to act as, a clock and faults (docs/testing.md).
+"""Pytest plugin: a platform for each test, with users to act as, a clock and faults (docs/testing.md).
 
-The plugin is found by pytest itself. What is offered here is for annotations and `pytest.raises`, and is imported when it is
-asked for, so that a test run in which nobody rehearses pays nothing.
+pytest discovers the plugin itself. The names exported here are for annotations and `pytest.raises`. They are imported
+lazily, so that the plugin costs nothing in a test run that does not use it.
 """
 
 from importlib import import_module
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Actor", "Answer", "Answers", "Bot", "NotHeard", "Person", "Platform", "Refused", "Unanswered"]
 
-_ROOMS: Final = {
+_MODULES: Final = {
     "Actor": "actors",
     "Answer": "answers",
     "Answers": "answers",
@@ -30,6 +30,6 @@ _ROOMS: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Whoever acts in a rehearsal, over the platform's public addresses: calls, and the events of a gateway session."""
+"""Actors of a test, who use the platform's public API: HTTP requests and a gateway session."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
@@ -19,11 +19,11 @@ PRIVILEGED: Final = {
     Intents.GUILD_PRESENCES: Flags.GATEWAY_PRESENCE | Flags.GATEWAY_PRESENCE_LIMITED,
     Intents.MESSAGE_CONTENT: Flags.GATEWAY_MESSAGE_CONTENT | Flags.GATEWAY_MESSAGE_CONTENT_LIMITED,
 }
-"""Intents that need an approval, and the flags of an application that has it."""
+"""Privileged intents and the application flags that grant them; any of the flags is enough."""
 
 
 class Actor:
-    """Somebody with a token."""
+    """A user or bot with a token."""
 
     _prefix = ""
 
@@ -41,7 +41,7 @@ class Actor:
     # Over HTTP
 
     def request(self, method: str, path: str, json: Any = None, **more: Any) -> Any:
-        """Any call of the API, with this actor's token: `alice.request("GET", "/users/@me")`."""
+        """Send any API request with this actor's token: `alice.request("GET", "/users/@me")`."""
         __tracebackhide__ = True
         return self._do(self._call(method, path, json, **more), f"{method} {path}")
 
@@ -51,14 +51,14 @@ class Actor:
         found = await control.request(http, self.name, method, api, path, self._prefix + self.token, json=json, **more)
         return Answer(found) if isinstance(found, dict) else Answers(found) if isinstance(found, list) else found
 
-    def _do(self, work: Coroutine[Any, Any, T], what: str) -> T:
+    def _do(self, work: Coroutine[Any, Any, T], description: str) -> T:
         __tracebackhide__ = True
-        return self._scene.background.do(work, f"{self.name}: {what}")
+        return self._scene.background.do(work, f"{self.name}: {description}")
 
     # Over the gateway
 
     def connect(self) -> Answer:
-        """Come online; every act does that first where it is needed. Gives READY."""
+        """Connect to the gateway; return READY. Other actions connect by themselves if necessary."""
         __tracebackhide__ = True
         return self._do(self._connect(), "connect")
 
@@ -67,7 +67,7 @@ class Actor:
         return Answer(session.heard[0].data)
 
     def disconnect(self) -> Answer:
-        """Go offline; what was heard so far is forgotten."""
+        """Disconnect from the gateway; the events received so far are discarded."""
         __tracebackhide__ = True
         return self._do(self._disconnect(), "disconnect")
 
@@ -90,32 +90,37 @@ class Actor:
         return None
 
     def expect(self, event: str, where: Where | None = None, *, within: float | None = None, **fields: Any) -> Answer:
-        """The next event of this name, whether it has come already or is to come.
+        """Return the next event of this name, which may already have arrived or arrives within `within` seconds.
 
-        `content="pong"` and the like say what must be in it (objects are looked into); `where` is a function of the whole. An event
-        is given once: what an earlier `expect` or act returned is not found again. NotHeard lists what did come."""
+        Keyword arguments such as `content="pong"` are values that it must contain (objects are compared recursively).
+        `where` is a predicate of its data. Each event is returned once: events that an earlier `expect` or action
+        returned are not found again. `NotHeard` lists the events that did arrive.
+        """
         __tracebackhide__ = True
         seconds = self._scene.within if within is None else within
         return self._do(self._expect(event, where, seconds, fields), f"expect {event}")
 
     async def _expect(self, event: str, where: Where | None, within: float, fields: dict[str, Any]) -> Answer:
         __tracebackhide__ = True
-        late = self._session is None
-        # A session that is over is not replaced here: what was to be heard is lost, and that is worth knowing.
+        connected_late = self._session is None
+        # A session that has ended is not replaced, because its events are lost; the failure reports that.
         session = self._session or await self._online()
         try:
-            found = await session.take(event, _both(where, fields), within=within, sought=_in_words(where, fields))
+            found = await session.take(event, _both(where, fields), within=within, sought=_describe(where, fields))
         except NotHeard as error:
             hint = (
-                f"\n{self.name} came online with this expect; `connect()` first to hear what happens before."
-                if late
+                f"\n{self.name} connected only with this expect; call `connect()` earlier to receive earlier events."
+                if connected_late
                 else ""
             )
             raise NotHeard(f"{error}{await self._scene.why_not(self.id, event)}{hint}") from None
         return Answer(found)
 
     def expect_none(self, event: str, where: Where | None = None, **fields: Any) -> Answer:
-        """Nothing like it has come of all that was done so far: it waits for what is under way, and for no time to pass."""
+        """Check that no such event resulted from anything done so far.
+
+        It waits until pending events are delivered, but no longer.
+        """
         __tracebackhide__ = True
         return self._do(self._expect_none(event, where, fields), f"expect no {event}")
 
@@ -125,8 +130,8 @@ class Actor:
         await self._settle(session)
         position = session.find(event, _both(where, fields))
         if position is not None:
-            sought = _in_words(where, fields)
-            raise NotHeard(f"{self.name} heard {event}{sought}, and should not:\n  {in_short(session.heard[position])}")
+            sought = _describe(where, fields)
+            raise NotHeard(f"{self.name} received unexpected {event}{sought}:\n  {in_short(session.heard[position])}")
         return Answer()
 
     async def _settle(self, session: Session) -> None:
@@ -135,17 +140,17 @@ class Actor:
 
     @property
     def heard(self) -> list[Heard]:
-        """Every event of the session so far, in order; empty while offline."""
+        """All events of the session so far, in order; empty while disconnected."""
         return [] if self._session is None else list(self._session.heard)
 
 
 class Bot(Actor):
-    """An application's bot, for what a test does in its name; the bot that is tested brings a library of its own."""
+    """An application's bot, for actions that a test performs on its behalf; a bot under test uses its own library."""
 
     _prefix = "Bot "
 
     async def _intents(self) -> int:
-        # It asks for all that it may have.
+        # Request all intents that the application may have.
         flags = (await self._call("GET", "/applications/@me"))["flags"]
         return Intents.BOT_MASK & ~Intents.PRIVILEGED | sum(
             intent for intent, needed in PRIVILEGED.items() if flags & needed
@@ -158,7 +163,7 @@ def _both(where: Where | None, fields: Mapping[str, Any]) -> Where | None:
     return lambda data: fits(fields, data) and (where is None or where(data))
 
 
-def _in_words(where: Callable[..., object] | None, fields: Mapping[str, Any]) -> str:
+def _describe(where: Callable[..., object] | None, fields: Mapping[str, Any]) -> str:
     parts = [f"{key}={value!r}" for key, value in fields.items()]
     if where is not None:
         parts.append(f"where={getattr(where, '__name__', where)!s}")

@@ -1,7 +1,7 @@
-"""What an act gives back: the platform's answer at once, or something to await where an event loop runs.
+"""Return values of actions: the platform's response, or an awaitable inside an event loop.
 
-In a plain test `alice.say(...)` waits and returns an `Answer`. In a test that runs inside an event loop waiting would stop the
-very bot that is tested, so there the same call returns a `Soon`: the act is under way, and `await` gives the `Answer`.
+In a synchronous test `alice.say(...)` waits and returns an `Answer`. Inside an event loop, waiting would block the bot
+under test, so the same call returns a `Soon`: the action is running, and `await` returns the `Answer`.
 """
 
 import asyncio
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 class Answer(dict[str, Any]):
-    """An object as the platform sent it; awaiting one that is there gives itself."""
+    """A JSON object from the platform; awaiting it returns itself."""
 
     about: Mapping[str, Any] | None = None
-    """Of an interaction's answer: the message that it was about."""
+    """For the response to an interaction: the message whose component was used, or None."""
 
     def __await__(self) -> Generator[Any, Any, Self]:
         yield from ()
@@ -24,7 +24,7 @@ class Answer(dict[str, Any]):
 
 
 class Answers(list[Any]):
-    """A list as the platform sent it."""
+    """A JSON list from the platform; awaiting it returns itself."""
 
     def __await__(self) -> Generator[Any, Any, Self]:
         yield from ()
@@ -32,11 +32,11 @@ class Answers(list[Any]):
 
 
 class Soon(Generic[T]):
-    """An act that is under way, seen from an event loop."""
+    """A running action, to be awaited in an event loop."""
 
-    def __init__(self, future: "Future[T]", what: str) -> None:
+    def __init__(self, future: "Future[T]", description: str) -> None:
         self._future = future
-        self._what = what
+        self._description = description
         self._awaited = False
 
     def __await__(self) -> Generator[Any, Any, T]:
@@ -48,21 +48,26 @@ class Soon(Generic[T]):
         try:
             return await asyncio.wrap_future(self._future)
         except AssertionError as error:
-            # It is the test that went wrong, not the thread in which that was found out.
+            # Hide the traceback of the background thread: the failure belongs to the test.
             raise error.with_traceback(None) from None
 
     def forgotten(self, patient: bool) -> str | None:
-        """Why it failed, if nobody awaited it and it did; whoever is not patient does not wait to know."""
+        """Return the error of an action that was never awaited, or None.
+
+        Without `patient`, cancel it instead of waiting.
+        """
         if self._awaited:
             return None
         if not patient:
             self._future.cancel()
             return None
         error = self._future.exception()
-        return None if error is None else f"{error}\n{self._what} was never awaited: inside an event loop, await it"
+        if error is None:
+            return None
+        return f"{error}\n{self._description} was never awaited: inside an event loop, await it"
 
     def __getitem__(self, key: object) -> NoReturn:
-        raise TypeError(f"{self._what} is under way: inside an event loop, await it")
+        raise TypeError(f"{self._description} is still running: inside an event loop, await it")
 
     def __repr__(self) -> str:
-        return f"<{self._what}, under way: await it>"
+        return f"<{self._description}, still running: await it>"

@@ -1,4 +1,4 @@
-"""The thread in which a rehearsal speaks with its platform, whatever the test itself runs in."""
+"""The background thread in which tests communicate with their platform."""
 
 import asyncio
 import threading
@@ -12,11 +12,11 @@ from hubbub.testing.answers import Soon
 T = TypeVar("T")
 
 CLOSE_S = 10.0
-"""How long the thread may take to end."""
+"""Time limit in seconds for the end of the thread."""
 
 
 class Background:
-    """An event loop in a thread of its own, and the connections it holds."""
+    """An event loop in its own thread, with an HTTP client session."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -24,47 +24,47 @@ class Background:
         self._thread.start()
         self.http: aiohttp.ClientSession = self.wait(_new_session())
         self.under_way: list[Soon[Any]] = []
-        """What tests in an event loop have begun; looked through when their world ends."""
+        """Actions started inside event loops; checked when the platform of a test is stopped."""
 
-    def do(self, work: Coroutine[Any, Any, T], what: str) -> T:
-        """Do something: at once where nothing else runs, and to be awaited inside an event loop."""
+    def do(self, work: Coroutine[Any, Any, T], description: str) -> T:
+        """Run an action and wait for it, or inside an event loop start it and return an awaitable."""
         __tracebackhide__ = True
         try:
             asyncio.get_running_loop()
         except RuntimeError:
             return self.wait(work)
-        soon = Soon(asyncio.run_coroutine_threadsafe(work, self._loop), what)
+        soon = Soon(asyncio.run_coroutine_threadsafe(work, self._loop), description)
         self.under_way.append(soon)
-        # What is declared is what both come to: an Answer can be awaited too.
+        # The declared type is that of the result in both cases; an Answer can be awaited as well.
         return cast("T", soon)
 
     def wait(self, work: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
-        """Do something and wait for it, whatever runs in this thread."""
+        """Run a coroutine and wait for it, even inside an event loop; `timeout` is in seconds."""
         __tracebackhide__ = True
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(timeout)
         except AssertionError as error:
-            # It is the test that went wrong, not the thread in which that was found out.
+            # Hide the traceback of the background thread: the failure belongs to the test.
             raise error.with_traceback(None) from None
         except BaseException:
             future.cancel()
             raise
 
     def forgotten(self, patient: bool) -> list[str]:
-        """Why acts failed that nobody awaited, since the last time."""
-        begun, self.under_way = self.under_way, []
-        return [failure for soon in begun if (failure := soon.forgotten(patient)) is not None]
+        """Return the errors of actions that were never awaited since the last call."""
+        started, self.under_way = self.under_way, []
+        return [failure for soon in started if (failure := soon.forgotten(patient)) is not None]
 
     def close(self) -> None:
-        """Let go of everything."""
-        self.wait(self._leave(), CLOSE_S)
+        """Cancel all tasks, close the HTTP session and stop the thread."""
+        self.wait(self._shut_down(), CLOSE_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(CLOSE_S)
         if not self._thread.is_alive():
             self._loop.close()
 
-    async def _leave(self) -> None:
+    async def _shut_down(self) -> None:
         others = asyncio.all_tasks() - {asyncio.current_task()}
         for task in others:
             task.cancel()

@@ -1,4 +1,4 @@
-"""The process of the platform: `hubbub dev`, which ends when whoever started it is gone, however that went."""
+"""The server process of a test run: `hubbub dev`, which exits when the process that started it ends."""
 
 import os
 import signal
@@ -7,15 +7,15 @@ import threading
 
 
 def _end_with_parent() -> None:
-    # Nothing is ever written there: the end of it is the end of the test run, also by kill -9. Not through sys.stdin, which
-    # Python locks while it is read and wants to close when it ends.
+    # stdin receives no data; its end means that the test run has ended, also after kill -9. sys.stdin is not used,
+    # because Python locks it while it is read and closes it at exit.
     while os.read(0, 1024):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def main() -> int:
-    """Run `hubbub dev` with the arguments given."""
+    """Run `hubbub dev` with the command line arguments; return its exit status."""
     from hubbub.server import cli
 
     threading.Thread(target=_end_with_parent, daemon=True).start()

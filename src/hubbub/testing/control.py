@@ -1,4 +1,4 @@
-"""The control API as a rehearsal asks it (docs/control.md)."""
+"""Client of the control API (docs/control.md), and the HTTP requests of actors."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,19 +21,19 @@ async def request(
     data: Any = None,
     headers: Mapping[str, str] | None = None,
 ) -> Any:
-    """One call, and what the platform answers; Refused where it says no."""
+    """Send a request and return the decoded response; raise `Refused` if the platform rejects it."""
     sent = dict(headers or {})
     if authorization is not None:
         sent["Authorization"] = authorization
     if json is not None:
         data, sent["Content-Type"] = msgspec.json.encode(json), "application/json"
     try:
-        async with http.request(method, base + path, data=data, headers=sent, allow_redirects=False) as answer:
-            text = await answer.read()
-            status, is_json = answer.status, answer.content_type == "application/json"
+        async with http.request(method, base + path, data=data, headers=sent, allow_redirects=False) as response:
+            text = await response.read()
+            status, is_json = response.status, response.content_type == "application/json"
     except aiohttp.ClientConnectionError as error:
         raise BrokenPlatform(
-            f"{who}: {method} {path}: the platform did not answer ({error or type(error).__name__})"
+            f"{who}: {method} {path}: the platform did not respond ({error or type(error).__name__})"
         ) from error
     body = msgspec.json.decode(text) if is_json and text else text.decode("utf-8", "replace")
     if status >= 400:
@@ -42,7 +42,7 @@ async def request(
 
 
 class Control:
-    """The control API of one platform."""
+    """Client of the control API of one platform."""
 
     def __init__(self, http: aiohttp.ClientSession, url: str, token: str) -> None:
         self._http = http
@@ -50,7 +50,7 @@ class Control:
         self._authorization = f"Bearer {token}"
 
     async def ask(self, method: str, path: str, json: Any = None, **more: Any) -> Any:
-        """One call."""
+        """Send a request to the control API; return the decoded response."""
         if method == "POST" and json is None and "data" not in more:
             json = {}
         return await request(self._http, "control", method, self._url, path, self._authorization, json=json, **more)

@@ -1,10 +1,10 @@
-"""Why a rehearsal fails: assertions, each with what the platform said.
+"""Exceptions of the plugin: assertion errors, whose messages include the platform's response.
 
 AssertionError
-├── Refused      the platform refused a call
-├── NotHeard     an event did not come, or came that should not
-└── Unanswered   the application did not answer an interaction
-BrokenPlatform   there is no platform to rehearse with
+├── Refused      the platform rejected a request
+├── NotHeard     an expected event did not arrive, or an unexpected one did
+└── Unanswered   the application did not respond to an interaction
+BrokenPlatform   the platform does not run or does not respond
 """
 
 from collections.abc import Iterator
@@ -12,32 +12,32 @@ from typing import Any
 
 
 class Refused(AssertionError):
-    """The platform refused a call."""
+    """Raised when the platform rejects a request."""
 
     def __init__(self, who: str, method: str, path: str, status: int, body: Any) -> None:
         self.status = status
-        """Of the answer over HTTP."""
+        """The HTTP status."""
         self.body = body
-        """The platform's answer."""
+        """The decoded JSON body, or the text."""
         self.code: int = body.get("code", 0) if isinstance(body, dict) else 0
-        """The platform's number of the error; 0 where there is none."""
-        super().__init__(f"{who}: {method} {path} was refused\n{in_words(status, body)}")
+        """The platform's error code, or 0."""
+        super().__init__(f"{who}: {method} {path} was rejected\n{in_words(status, body)}")
 
 
 class NotHeard(AssertionError):
-    """An event did not come in time, or one came that should not."""
+    """Raised when an expected event does not arrive in time, or an unexpected one arrives."""
 
 
 class Unanswered(AssertionError):
-    """The application did not answer an interaction."""
+    """Raised when the application does not respond to an interaction."""
 
 
 class BrokenPlatform(RuntimeError):
-    """There is no platform to rehearse with."""
+    """Raised when the platform does not run or does not respond."""
 
 
 def in_words(status: int, body: Any) -> str:
-    """A refusal as a person reads it: a line, and one for each field that is wrong."""
+    """Format an error response: one line, and one for each invalid field."""
     if not isinstance(body, dict):
         return f"  {status} {body}"
     message, code = body.get("message", body.get("error_description", body.get("error", ""))), body.get("code", 0)
@@ -54,6 +54,6 @@ def _fields(errors: Any, path: str) -> Iterator[tuple[str, str]]:
     for key, inner in errors.items():
         if key == "_errors":
             for each in inner:
-                yield path or "(the whole)", f"{each.get('message')} ({each.get('code')})"
+                yield path or "(body)", f"{each.get('message')} ({each.get('code')})"
         else:
             yield from _fields(inner, f"{path}.{key}" if path else key)

@@ -1,4 +1,4 @@
-"""What a person fills in, made from what they were shown: a command's options, a message's components, a modal's fields. No I/O."""
+"""Interaction data built from what a user sees: command options, message components and modal fields. No I/O."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -15,17 +15,18 @@ SELECTS: Final = (
 )
 
 OPTIONS: Final[dict[int, str]] = {CommandOptionType.CHANNEL: "channel", CommandOptionType.ROLE: "role"}
+"""Option types whose values can be given by name, and the kind of object."""
 COMPONENTS: Final[dict[int, str]] = {ComponentType.CHANNEL_SELECT: "channel", ComponentType.ROLE_SELECT: "role"}
-"""What the kinds are about that can be given by name."""
+"""Component types whose values can be given by name, and the kind of object."""
 
 Namer = Callable[[Any, str | None], Any]
-"""Makes a value of what a test wrote, by what it is about: the id of a person, say."""
+"""Converts a value in a test, and the kind of object it names (or None), to the value to send, such as an id."""
 
 
 def options(
     command: Mapping[str, Any], path: Sequence[str], given: Mapping[str, Any], name: Namer, focused: str | None = None
 ) -> list[dict[str, Any]]:
-    """The options of a command, inside the sub-commands that the path names."""
+    """Return the options of a command, nested in the sub-commands of `path`."""
     declared = list(command.get("options", []))
     if path:
         inner = {option["name"]: option for option in declared if option["type"] in NESTED}
@@ -44,7 +45,7 @@ def options(
 
 
 def each_component(components: Any) -> Iterator[dict[str, Any]]:
-    """All components, those within others too."""
+    """Yield all components, including nested ones."""
     for component in components or ():
         yield component
         yield from each_component(component.get("components"))
@@ -53,18 +54,18 @@ def each_component(components: Any) -> Iterator[dict[str, Any]]:
 
 
 def component(message: Mapping[str, Any], wanted: str, kinds: Sequence[int]) -> dict[str, Any]:
-    """The component of a message by its custom_id, or by the label it shows."""
+    """Return the component of a message by its custom_id, label or placeholder."""
     found = [each for each in each_component(message.get("components")) if each["type"] in kinds]
     for key in ("custom_id", "label", "placeholder"):
         matching = [each for each in found if each.get(key) == wanted]
         if matching:
             return matching[0]
     known = [str(each.get("custom_id") or each.get("label")) for each in found]
-    raise AssertionError(f"the message has nothing of the kind called {wanted!r}; it has: {_list(known)}")
+    raise AssertionError(f"the message has no such component {wanted!r}; it has: {_list(known)}")
 
 
 def filled(modal: Mapping[str, Any], given: Mapping[str, Any], name: Namer) -> list[dict[str, Any]]:
-    """A modal's components as they are submitted: fields by custom_id or label, and what was shown where none is given."""
+    """Return a modal's components as submitted: given values by custom_id or label, default values for the rest."""
     left = dict(given)
     made, known = [], []
     for shown in modal["components"]:

@@ -1,6 +1,6 @@
-"""Client libraries, pointed at the platform of a test for as long as the test lasts.
+"""Context managers that point client libraries at the platform of a test.
 
-They are not imported here unless a test asks for them, and stay unmodified: what changes is the address they begin with.
+A library is imported only if a test needs it, and its code is not modified: only its base URLs are patched.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from hubbub.testing.platform import Platform
 
 @contextmanager
 def discord_py(platform: Platform) -> Iterator[None]:
-    """discord.py: its routes, its gateway, and its CDN."""
+    """Patch the API, gateway and CDN URLs of discord.py."""
     from discord.asset import Asset
     from discord.gateway import DiscordWebSocket
     from discord.http import Route
@@ -24,25 +24,25 @@ def discord_py(platform: Platform) -> Iterator[None]:
         (DiscordWebSocket, "DEFAULT_GATEWAY", URL(platform.gateway)),
         (Asset, "BASE", platform.cdn),
     ]
-    with _changed(changes):
+    with _patched(changes):
         yield
 
 
 @contextmanager
 def hikari(platform: Platform) -> Iterator[None]:
-    """hikari: its REST address and its CDN; the gateway's address it asks the platform for."""
+    """Patch the REST and CDN URLs of hikari, which gets the gateway URL from the platform."""
     import hikari.urls
 
     changes: list[tuple[Any, str, Any]] = [
         (hikari.urls, "REST_API_URL", platform.api),
         (hikari.urls, "CDN_URL", platform.cdn),
     ]
-    with _changed(changes):
+    with _patched(changes):
         yield
 
 
 @contextmanager
-def _changed(changes: list[tuple[Any, str, Any]]) -> Iterator[None]:
+def _patched(changes: list[tuple[Any, str, Any]]) -> Iterator[None]:
     with ExitStack() as stack:
         for owner, name, value in changes:
             stack.enter_context(mock.patch.object(owner, name, value))

@@ -1,4 +1,4 @@
-"""What becomes of an interaction, read from what the person hears of it."""
+"""The outcome of an interaction, determined from the events that its user receives."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,37 +7,37 @@ from hubbub.testing.sessions import Session
 
 
 class Outcome:
-    """One interaction, from its nonce to its first answer."""
+    """One interaction, from its nonce to its first response."""
 
     def __init__(self, session: Session, nonce: str, begin: int, message: Mapping[str, Any] | None) -> None:
         self._session = session
         self._nonce = nonce
         self._position = self._begin = begin
         self._message = message
-        """The message that it is about, which the answer may change."""
+        """The message with the used component, which the response may update."""
         self._id: str | None = None
         self._succeeded = False
         self.answer: Any = None
-        """A message, a modal, or choices."""
+        """The response: a message, a modal, or autocomplete choices."""
         self.failure: dict[str, Any] | None = None
-        """INTERACTION_FAILURE."""
+        """The data of INTERACTION_FAILURE, or None."""
 
     def is_known(self) -> bool:
-        """Whether it is over, for all that has come."""
+        """Process the events received so far; return whether the outcome is known."""
         heard = self._session.heard
-        while self._position < len(heard) and not self._over():
+        while self._position < len(heard) and not self._is_over():
             event = heard[self._position]
             if isinstance(event.data, dict) and event.data.get("nonce") == self._nonce:
-                self._note(event.name, event.data)
+                self._record(event.name, event.data)
             elif self._fits(event.name, event.data):
                 self.answer = self._session.took(self._position)
             self._position += 1
-        return self._over()
+        return self._is_over()
 
-    def _over(self) -> bool:
+    def _is_over(self) -> bool:
         return self.answer is not None or self.failure is not None or self._succeeded
 
-    def _note(self, name: str, data: dict[str, Any]) -> None:
+    def _record(self, name: str, data: dict[str, Any]) -> None:
         self._session.took(self._position)
         if name == "INTERACTION_CREATE":
             self._id = data["id"]
@@ -54,10 +54,11 @@ class Outcome:
         return name == "MESSAGE_UPDATE" and self._message is not None and data["id"] == self._message["id"]
 
     def look_again(self) -> None:
-        """After the word that all is well, when everything has come that is on the way."""
+        """Search for the response after INTERACTION_SUCCESS, once all pending events have arrived."""
         for position in range(self._begin, len(self._session.heard)):
             event = self._session.heard[position]
             if self._fits(event.name, event.data):
-                # Where a message may be changed, this may be a later act of the application, so it stays for `expect`.
+                # An update of the message may be a later action of the application, so it is not consumed and `expect`
+                # finds it.
                 self.answer = self._session.took(position) if self._message is None else event.data
                 return

@@ -1,4 +1,4 @@
-"""People: what somebody does in the chat client, as methods. Each comes online first, so that what follows is heard."""
+"""Users of a test: the actions of a chat client as methods. Each connects first, so that its events are received."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -19,24 +19,24 @@ from hubbub.testing.ready import Application
 from hubbub.testing.sessions import Session
 
 Place: TypeAlias = "str | Actor | Mapping[str, Any]"
-"""A channel by its name in the world or by its id, an object with one, or somebody to talk to in private."""
+"""A channel by its name in the world, its id, or an object with its id; or a user, for the direct message channel."""
 
 File: TypeAlias = tuple[str, bytes]
-"""A file's name, and what is in it."""
+"""The name and content of a file."""
 
-_numbers: Final = itertools.count(1)
+_nonces: Final = itertools.count(1)
 
 TOO_LATE: Final = 2
-"""The reason_code of an interaction that was not answered in time."""
+"""The reason_code of an interaction without a response in time."""
 
 
 class Person(Actor):
-    """Somebody of the world, or somebody new."""
+    """A user of the world, or one added by `Platform.add_user`."""
 
-    # Talking
+    # Messages
 
     def say(self, where: Place, content: str = "", *, files: Mapping[str, bytes] | None = None, **body: Any) -> Answer:
-        """Send a message, perhaps with files by name; further fields of the API's body may be given. Gives the message."""
+        """Send a message, with optional files by name and further fields of the API's body; return the message."""
         __tracebackhide__ = True
         return self._do(self._say(where, {"content": content, **body}, files or {}), "say")
 
@@ -46,8 +46,8 @@ class Person(Actor):
         channel_id, _ = await self._place(where)
         path = f"/channels/{channel_id}/messages"
         message: Answer = await self._send(path, body, list(files.items()))
-        # A client's own message comes back to it: this one the test has already.
-        await self._forget(session, "MESSAGE_CREATE", message["id"])
+        # The user also receives an event for their own message, which the test already has.
+        await self._consume(session, "MESSAGE_CREATE", message["id"])
         return message
 
     async def _send(self, path: str, body: dict[str, Any], files: Sequence[File]) -> Any:
@@ -59,18 +59,18 @@ class Person(Actor):
             form.add_field(f"files[{index}]", content, filename=name)
         return await self._call("POST", path, data=form)
 
-    async def _forget(self, session: Session, event: str, found_id: str) -> None:
-        """Take the echo of one's own act, so that no `expect` finds it in the place of what it is about."""
-        await session.take(event, lambda data: data.get("id") == found_id, within=self._scene.within)
+    async def _consume(self, session: Session, event: str, object_id: str) -> None:
+        """Consume the event of the user's own action, so that `expect` does not return it."""
+        await session.take(event, lambda data: data.get("id") == object_id, within=self._scene.within)
 
     def react(self, message: Mapping[str, Any], emoji: str) -> Answer:
-        """Put a reaction on a message."""
+        """Add a reaction to a message."""
         __tracebackhide__ = True
         path = f"/channels/{message['channel_id']}/messages/{message['id']}/reactions/{quote(emoji, safe='')}/@me"
         return self._do(self._act("PUT", path), f"react {emoji}")
 
     def read(self, where: Place, limit: int = 50) -> Answers:
-        """The latest messages of a channel, newest first."""
+        """Return the latest messages of a channel, newest first."""
         __tracebackhide__ = True
         return self._do(self._read(where, limit), "read")
 
@@ -85,15 +85,15 @@ class Person(Actor):
         await self._online()
         return await self._call(method, path, body) or Answer()
 
-    # Others
+    # Friends, guilds, authorization and voice
 
     def befriend(self, other: Actor) -> Answer:
-        """Ask somebody to be friends, or accept what they asked."""
+        """Send a friend request, or accept one."""
         __tracebackhide__ = True
         return self._do(self._act("PUT", f"/users/@me/relationships/{other.id}", {}), f"befriend {other.name}")
 
     def join(self, invite: str | Mapping[str, Any]) -> Answer:
-        """Accept an invite, by its code or as the API gave it. Gives the invite."""
+        """Accept an invite, given its code or the object of the API; return the invite."""
         __tracebackhide__ = True
         code = invite if isinstance(invite, str) else invite["code"]
         return self._do(self._act("POST", f"/invites/{code}", {}), f"join {code}")
@@ -107,9 +107,11 @@ class Person(Actor):
         permissions: int | None = None,
         **query: Any,
     ) -> Answer:
-        """Let an application in, as on its consent page, or its bot into a guild (`scope="bot"`).
+        """Authorize an application, as on its consent page, or add its bot to a guild (`scope="bot"`).
 
-        Gives where the browser is sent to, `url`: its `redirect_uri`, and what is told there (`code`, `state`, `access_token`)."""
+        Return the URL to which the browser is redirected (`url`), its `redirect_uri`, and its parameters (`code`,
+        `state`, `access_token`).
+        """
         __tracebackhide__ = True
         return self._do(self._authorize(application, scope, guild, permissions, query), "authorize")
 
@@ -122,23 +124,23 @@ class Person(Actor):
         query: dict[str, Any],
     ) -> Answer:
         __tracebackhide__ = True
-        asked = {"client_id": self._scene.application(application).id, "scope": scope, **query}
+        parameters = {"client_id": self._scene.application(application).id, "scope": scope, **query}
         body: dict[str, Any] = {"authorize": True}
         if set(scope.split()) - {"bot", "applications.commands"}:
-            asked.setdefault("response_type", "code")
+            parameters.setdefault("response_type", "code")
         if guild is not None:
             known = self._scene.ready.guilds.get(guild)
             body["guild_id"] = guild if known is None else known.id
         if permissions is not None:
-            body["permissions"] = asked["permissions"] = str(permissions)
-        sent = await self._act("POST", f"/oauth2/authorize?{urlencode(asked)}", body)
+            body["permissions"] = parameters["permissions"] = str(permissions)
+        sent = await self._act("POST", f"/oauth2/authorize?{urlencode(parameters)}", body)
         parts = urlsplit(sent["url"])
         found = parse_qs(parts.query) | parse_qs(parts.fragment)
-        told = {key: values[0] for key, values in found.items()}
-        return Answer({**told, "url": sent["url"], "redirect_uri": parts._replace(query="", fragment="").geturl()})
+        returned = {key: values[0] for key, values in found.items()}
+        return Answer({**returned, "url": sent["url"], "redirect_uri": parts._replace(query="", fragment="").geturl()})
 
     def join_voice(self, where: Place, *, self_mute: bool = False, self_deaf: bool = False) -> Answer:
-        """Enter a voice channel. Gives what a voice client needs: `endpoint`, `token`, `session_id`."""
+        """Join a voice channel; return what a voice client needs: `endpoint`, `token`, `session_id`."""
         __tracebackhide__ = True
         return self._do(self._join_voice(where, {"self_mute": self_mute, "self_deaf": self_deaf}), "join voice")
 
@@ -146,31 +148,31 @@ class Person(Actor):
         __tracebackhide__ = True
         session = await self._online()
         channel_id, guild_id = await self._place(where)
-        state = await self._move(session, {"guild_id": guild_id, "channel_id": channel_id, **more})
-        told = await session.take("VOICE_SERVER_UPDATE", within=self._scene.within)
-        return Answer({**told, "session_id": state["session_id"]})
+        state = await self._set_voice_state(session, {"guild_id": guild_id, "channel_id": channel_id, **more})
+        server = await session.take("VOICE_SERVER_UPDATE", within=self._scene.within)
+        return Answer({**server, "session_id": state["session_id"]})
 
     def leave_voice(self) -> Answer:
-        """Leave the voice channel."""
+        """Leave the current voice channel."""
         __tracebackhide__ = True
         return self._do(self._leave_voice(), "leave voice")
 
     async def _leave_voice(self) -> Answer:
         __tracebackhide__ = True
         session = await self._online()
-        mine = [
+        states = [
             event.data
             for event in session.heard
             if event.name == "VOICE_STATE_UPDATE" and event.data["user_id"] == self.id
         ]
-        if not mine or mine[-1]["channel_id"] is None:
-            raise AssertionError(f"{self.name} is in no voice channel")
-        state = await self._move(session, {"guild_id": mine[-1].get("guild_id"), "channel_id": None})
+        if not states or states[-1]["channel_id"] is None:
+            raise AssertionError(f"{self.name} is not in a voice channel")
+        state = await self._set_voice_state(session, {"guild_id": states[-1].get("guild_id"), "channel_id": None})
         return Answer(state)
 
-    async def _move(self, session: Session, wish: dict[str, Any]) -> Any:
-        await session.send(4, {"self_mute": False, "self_deaf": False, **wish})
-        wanted = {"user_id": self.id, "channel_id": wish["channel_id"]}
+    async def _set_voice_state(self, session: Session, state: dict[str, Any]) -> Any:
+        await session.send(4, {"self_mute": False, "self_deaf": False, **state})
+        wanted = {"user_id": self.id, "channel_id": state["channel_id"]}
         return await session.take(
             "VOICE_STATE_UPDATE",
             lambda data: all(data.get(key) == value for key, value in wanted.items()),
@@ -189,9 +191,10 @@ class Person(Actor):
         application: str | Application | None = None,
         within: float | None = None,
     ) -> Answer:
-        """Run a command and wait for the first answer: a message, which may be a promise of one, or a modal.
+        """Run a command; return the first response: a message, which may be deferred, or a modal.
 
-        `"settings show"` is a sub-command; `target` is the user or message of a context menu."""
+        `"settings show"` is a sub-command. `target` is the user or message of a context menu command.
+        """
         __tracebackhide__ = True
         work = self._run(where, command, options or {}, target, application, within)
         return self._do(work, f"run /{command}")
@@ -228,7 +231,7 @@ class Person(Actor):
         application: str | Application | None = None,
         within: float | None = None,
     ) -> Answers:
-        """Type in an option, and see what the application offers: a list of `{"name", "value"}`."""
+        """Type text in an option; return the application's autocomplete choices: a list of `{"name", "value"}`."""
         __tracebackhide__ = True
         given = {**(options or {}), option: typed}
         return self._do(self._complete(where, command, option, given, application, within), f"complete /{command}")
@@ -252,14 +255,18 @@ class Person(Actor):
         return Answers(answer["choices"])
 
     def click(self, message: Mapping[str, Any], button: str, *, within: float | None = None) -> Answer:
-        """Press a button, by its custom_id or label, and wait for the first answer.
+        """Click a button, given its custom_id or label; return the first response.
 
-        It is a message, the message with the button as it is now, or a modal."""
+        The response is a new message, the updated message with the button, or a modal.
+        """
         __tracebackhide__ = True
         return self._do(self._use(message, button, (ComponentType.BUTTON,), None, within), f"click {button}")
 
     def choose(self, message: Mapping[str, Any], select: str, *values: Any, within: float | None = None) -> Answer:
-        """Choose in a select, by its custom_id or placeholder: values, people, or names of channels and roles."""
+        """Choose values in a select, given its custom_id or placeholder; return the first response.
+
+        Values may be strings, users, or names of channels and roles.
+        """
         __tracebackhide__ = True
         return self._do(self._use(message, select, forms.SELECTS, values, within), f"choose {select}")
 
@@ -274,7 +281,7 @@ class Person(Actor):
         __tracebackhide__ = True
         component = forms.component(message, wanted, kinds)
         if "custom_id" not in component:
-            raise AssertionError(f"{wanted!r} is a link: nobody is told when it is pressed")
+            raise AssertionError(f"{wanted!r} is a link button: clicking it does not create an interaction")
         data: dict[str, Any] = {"component_type": component["type"], "custom_id": component["custom_id"]}
         if values is not None:
             about = forms.COMPONENTS.get(component["type"])
@@ -287,7 +294,7 @@ class Person(Actor):
     def submit(
         self, modal: Mapping[str, Any], fields: Mapping[str, Any] | None = None, *, within: float | None = None
     ) -> Answer:
-        """Fill in a modal, by custom_id or label of its fields, and wait for the first answer."""
+        """Submit a modal, with values by custom_id or label of its fields; return the first response."""
         __tracebackhide__ = True
         return self._do(self._submit(modal, fields or {}, within), "submit")
 
@@ -299,14 +306,14 @@ class Person(Actor):
         channel_id, guild_id = await self._place(modal["channel_id"])
         application_id = modal["application"]["id"]
         kind = InteractionType.MODAL_SUBMIT
-        # What the modal was opened from may be what the answer changes.
+        # The response may update the message from which the modal was opened.
         message = modal.about if isinstance(modal, Answer) else None
         return await self._ask(kind, channel_id, guild_id, application_id, data, message, within, files)
 
     async def _command(
         self, channel_id: str, command: str, application: str | Application | None, *, menu: bool
     ) -> tuple[dict[str, Any], list[str]]:
-        """A command that this person is offered there, and the sub-commands that are meant."""
+        """Return a command that is available to this user in a channel, and the path of its sub-commands."""
         index = await self._call("GET", f"/channels/{channel_id}/application-command-index")
         offered = index["application_commands"]
         if application is not None:
@@ -317,9 +324,9 @@ class Person(Actor):
         found = [each for each in offered if each["name"] == name and each["type"] in kinds]
         if not found:
             known = ", ".join(sorted(each["name"] for each in offered)) or "none"
-            raise AssertionError(f"{self.name} is offered no command {name!r} there; there are: {known}")
+            raise AssertionError(f"command {name!r} is not available to {self.name} there; available: {known}")
         if len({each["application_id"] for each in found}) > 1:
-            raise AssertionError(f"several applications have a command {name!r}: say which one with application=")
+            raise AssertionError(f"several applications have a command {name!r}; select one with application=")
         return found[0], path
 
     async def _ask(
@@ -333,10 +340,10 @@ class Person(Actor):
         within: float | None,
         files: Sequence[File] = (),
     ) -> Answer:
-        """Send an interaction, and give what becomes of it."""
+        """Send an interaction and return the first response."""
         __tracebackhide__ = True
         session = await self._online()
-        nonce, begin = f"hubbub.testing.{next(_numbers)}", len(session.heard)
+        nonce, begin = f"hubbub.testing.{next(_nonces)}", len(session.heard)
         body: dict[str, Any] = {
             "type": kind,
             "application_id": application_id,
@@ -355,14 +362,15 @@ class Person(Actor):
         if not await session.wait(outcome.is_known, seconds):
             name = self._scene.name_of(application_id)
             if not session.open_now:
-                raise Unanswered(f"{self.name} cannot hear what {name} answers: closed with {session.closed_with}")
-            raise Unanswered(f"{name} did not answer {self.name} within {seconds:g} s")
+                closed_with = session.closed_with
+                raise Unanswered(f"{self.name} cannot receive the response of {name}: closed with {closed_with}")
+            raise Unanswered(f"{name} did not respond to {self.name} within {seconds:g} s")
         if outcome.failure is not None:
-            name, why = self._scene.name_of(application_id), outcome.failure.get("reason_code")
-            late = "did not answer in time" if why == TOO_LATE else f"failed to answer (reason_code {why})"
-            raise Unanswered(f"{name} {late}: {self.name} heard INTERACTION_FAILURE")
+            name, code = self._scene.name_of(application_id), outcome.failure.get("reason_code")
+            problem = "did not respond in time" if code == TOO_LATE else f"failed to respond (reason_code {code})"
+            raise Unanswered(f"{name} {problem}: {self.name} received INTERACTION_FAILURE")
         if outcome.answer is None:
-            # Only told that all is well. Where the guild was being read anew, the answer itself comes a little later.
+            # Only INTERACTION_SUCCESS has arrived. If the gateway is re-reading the guild, the response follows later.
             await self._settle(session)
             outcome.look_again()
         answer = Answer(outcome.answer if outcome.answer is not None else message or {})
@@ -372,7 +380,7 @@ class Person(Actor):
     # Names
 
     def _value(self, files: list[File], value: Any, about: str | None) -> Any:
-        """What a test writes in an option, a select or a field, as it is sent; files come beside it."""
+        """Convert a test's value for an option, select or field to the value to send; append a file to `files`."""
         if isinstance(value, tuple):
             files.append(value)
             return str(len(files) - 1)
@@ -383,7 +391,7 @@ class Person(Actor):
         return value
 
     async def _place(self, where: Place) -> tuple[str, str | None]:
-        """The ids of a channel and of its guild."""
+        """Return the id of a channel and of its guild, which is None for a direct message channel."""
         if isinstance(where, Actor):
             opened = await self._call("POST", "/users/@me/channels", {"recipient_id": where.id})
             return opened["id"], None

@@ -1,4 +1,4 @@
-"""The platform of a test: where it is, who is there, its clock and its faults."""
+"""The platform of a test: URLs, users, bots, clock and faults."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta
@@ -13,22 +13,22 @@ from hubbub.testing.scene import Scene
 
 
 class Platform:
-    """A whole platform that belongs to one test."""
+    """A complete platform for one test."""
 
     def __init__(self, process: Process, ready: Ready, within: float) -> None:
         self._process = process
         self.ready = ready
         """The ready document (docs/worlds.md)."""
         self.scene = Scene(process.background, ready, within)
-        """What its actors share."""
+        """The state that its actors share."""
         self.api, self.gateway, self.web, self.cdn = ready.api, ready.gateway, ready.web, ready.cdn
         self.users: Named[Person] = Named("user", {})
-        """The people of the world, by name."""
+        """The users of the world by name."""
         for name, user in ready.users.items():
             self.users[name] = Person(self.scene, name, user.id, user.token)
         self.applications: Named[Application] = self.scene.applications
         self.bots: Named[Bot] = Named("bot", {})
-        """The bots of the world by their application's name, for what a test does in their place."""
+        """The bots of the world by the name of their application, for actions on their behalf."""
         for name, application in ready.applications.items():
             if application.bot is not None:
                 self.bots[name] = Bot(self.scene, name, application.bot.id, application.bot.token)
@@ -37,28 +37,28 @@ class Platform:
         self.clock = Clock(self.scene)
         self.faults = Faults(self.scene)
         self.test_failed = False
-        """Whether a test that used it went wrong."""
-        self._log_begins = process.log_size()
+        """Whether a test that used the platform failed."""
+        self._log_start = process.log_size()
         self.scene.background.wait(self.scene.control.ask("POST", "/trace", {"on": True}))
 
     def __repr__(self) -> str:
         return f"<Platform at {self.web}>"
 
     def close(self) -> list[str]:
-        """End it, with everything in it. Gives why acts failed that nobody awaited, unless the test has failed anyway."""
+        """Stop the platform; return errors of actions that were never awaited, unless the test has already failed."""
         forgotten = self.scene.background.forgotten(patient=not self.test_failed)
-        self.scene.background.wait(self._leave())
+        self.scene.background.wait(self._disconnect_all())
         self._process.end_fork(self.ready.fork_id)
         return forgotten
 
-    async def _leave(self) -> None:
+    async def _disconnect_all(self) -> None:
         actors: list[Actor] = [*self.users.values(), *self.bots.values()]
         await asyncio.gather(*(actor._disconnect() for actor in actors))
 
-    # More people
+    # Additional users
 
     def add_user(self, name: str, **body: Any) -> Answer:
-        """A new person, who is in no guild; then `users[name]`. Gives their id, token and password."""
+        """Create a user without guilds, who is then `users[name]`; return id, token and password."""
         __tracebackhide__ = True
         return self.scene.background.do(self._add_user(name, body), f"add user {name}")
 
@@ -69,46 +69,46 @@ class Platform:
         self.scene.names[made["id"]] = name
         return Answer(made)
 
-    # What happened
+    # Diagnostics
 
     def trace(self, **query: str) -> Answer:
-        """The delivery trace: `events`, and the calls that were `refused` (docs/control.md)."""
+        """Return the delivery trace: `events`, and `refused` requests (docs/control.md)."""
         __tracebackhide__ = True
         return self.scene.background.do(self.scene.ask_for("/trace", query), "trace")
 
     def rate_limits(self) -> Answer:
-        """The report of rate limits."""
+        """Return the rate limit report."""
         __tracebackhide__ = True
         return self.scene.background.do(self.scene.ask_for("/rate-limits", {}), "rate limits")
 
     def log(self) -> str:
-        """What the platform logged since the test began."""
-        return self._process.log_since(self._log_begins)
+        """Return the platform's log since the test started."""
+        return self._process.log_since(self._log_start)
 
 
 class Clock:
-    """The platform's clock, which belongs to the test; each call gives what it shows then: `now`, `now_ms`, `running`."""
+    """The platform's clock, controlled by the test. Each method returns its state: `now`, `now_ms`, `running`."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
 
-    def _ask(self, method: str, path: str, body: dict[str, Any] | None = None) -> Answer:
+    def _do(self, method: str, path: str, body: dict[str, Any] | None = None) -> Answer:
         __tracebackhide__ = True
-        return self._scene.background.do(self._asked(method, path, body), f"clock {path}")
+        return self._scene.background.do(self._request(method, path, body), f"clock {path}")
 
-    async def _asked(self, method: str, path: str, body: dict[str, Any] | None) -> Answer:
+    async def _request(self, method: str, path: str, body: dict[str, Any] | None) -> Answer:
         __tracebackhide__ = True
         return Answer(await self._scene.control.ask(method, f"/clock{path}", body))
 
     def get(self) -> Answer:
-        """What it shows."""
+        """Return the current state of the clock."""
         __tracebackhide__ = True
-        return self._ask("GET", "")
+        return self._do("GET", "")
 
     def set(self, now: datetime | str) -> Answer:
-        """Show another time: `"2026-12-01T00:00:00Z"`, or a datetime (UTC unless it says)."""
+        """Set the time, from a string like `"2026-12-01T00:00:00Z"` or a datetime (UTC if it has no time zone)."""
         __tracebackhide__ = True
-        return self._ask("POST", "/set", {"now": moment(now)})
+        return self._do("POST", "/set", {"now": moment(now)})
 
     def advance(
         self,
@@ -119,73 +119,73 @@ class Clock:
         seconds: float = 0,
         milliseconds: float = 0,
     ) -> Answer:
-        """Go forward; what falls due on the way has happened when this returns."""
+        """Advance the time; everything that becomes due meanwhile has happened when this returns."""
         __tracebackhide__ = True
         step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds)
-        return self._ask("POST", "/advance", {"ms": round(step / timedelta(milliseconds=1))})
+        return self._do("POST", "/advance", {"ms": round(step / timedelta(milliseconds=1))})
 
     def freeze(self) -> Answer:
-        """Stop time where it is."""
+        """Stop the clock at the current time."""
         __tracebackhide__ = True
-        return self._ask("POST", "/freeze")
+        return self._do("POST", "/freeze")
 
     def resume(self) -> Answer:
-        """Let time pass again."""
+        """Let the clock run again."""
         __tracebackhide__ = True
-        return self._ask("POST", "/resume")
+        return self._do("POST", "/resume")
 
 
 class Faults:
-    """What goes wrong on demand (docs/control.md); HTTP faults happen once unless `times` says how often (None: always)."""
+    """Fault injection (docs/control.md). HTTP faults happen once, or `times` times (None: always)."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
 
     def fail(self, method: str | None = None, route: str | None = None, status: int = 500, **more: Any) -> Answer:
-        """Answer calls with an error: `fail("POST", "/channels/{channel_id}/messages", 503, times=3, user=bot)`."""
+        """Fail requests with an error: `fail("POST", "/channels/{channel_id}/messages", 503, times=3, user=bot)`."""
         __tracebackhide__ = True
         return self._inflict("http", "status", method=method, route=route, status=status, **more)
 
     def rate_limit(
         self, method: str | None = None, route: str | None = None, retry_after: float = 1.0, **more: Any
     ) -> Answer:
-        """Answer calls with 429."""
+        """Fail requests with 429."""
         __tracebackhide__ = True
         fault = {"method": method, "route": route, "status": 429, "retry_after": retry_after}
         return self._inflict("http", "status", **fault, **more)
 
     def drop(self, method: str | None = None, route: str | None = None, **more: Any) -> Answer:
-        """Cut the connection instead of answering; with `moment="after"` when the thing is done."""
+        """Drop the connection of a request; with `moment="after"` only after the operation has run."""
         __tracebackhide__ = True
         return self._inflict("http", "drop", method=method, route=route, **more)
 
     def delay(self, method: str | None = None, route: str | None = None, delay_ms: int = 1000, **more: Any) -> Answer:
-        """Answer calls late, in real time."""
+        """Delay responses by `delay_ms`, in real time."""
         __tracebackhide__ = True
         return self._inflict("http", "delay", method=method, route=route, delay_ms=delay_ms, **more)
 
     def close_session(self, user: Any = None, code: int = 4000, **more: Any) -> Answer:
-        """Close somebody's gateway connections (everybody's, if nobody is named); the sessions can be resumed."""
+        """Close the gateway connections of a user, or of all users without `user`; the sessions can be resumed."""
         __tracebackhide__ = True
         return self._inflict("gateway", "close", user=user, code=code, **more)
 
     def drop_session(self, user: Any = None, **more: Any) -> Answer:
-        """Cut somebody's gateway connections without a word."""
+        """Drop the gateway connections of a user, or of all users, without a close frame."""
         __tracebackhide__ = True
         return self._inflict("gateway", "drop", user=user, **more)
 
     def invalidate_session(self, user: Any = None, resumable: bool = False, **more: Any) -> Answer:
-        """End somebody's gateway sessions with Invalid Session."""
+        """Send Invalid Session to the gateway sessions of a user, or of all users."""
         __tracebackhide__ = True
         return self._inflict("gateway", "invalid_session", user=user, resumable=resumable, **more)
 
     def refuse_identify(self, user: Any = None, code: int = 4004, times: int | None = 1) -> Answer:
-        """Close the next connections that identify or resume."""
+        """Close the next connections that identify or resume with a code."""
         __tracebackhide__ = True
         return self._inflict("gateway", "close", user=user, code=code, moment="identify", times=times)
 
     def clear(self) -> Answer:
-        """Let nothing go wrong any more."""
+        """Remove all faults."""
         __tracebackhide__ = True
         return self._scene.background.do(self._clear(), "clear faults")
 
@@ -194,23 +194,23 @@ class Faults:
         return Answer()
 
     def _inflict(self, door: str, effect: str, user: Any = None, **fault: Any) -> Answer:
-        """Whose calls or sessions: an actor, an application (its bot) or an id."""
+        """Add a fault. `user` is an actor, an application (for its bot) or a user id."""
         __tracebackhide__ = True
         if isinstance(user, Application):
             user = user.bot
         if user is not None:
             fault["user_id"] = user if isinstance(user, str) else user.id
-        # Null means something else only where `times` says so.
-        said = {key: value for key, value in fault.items() if value is not None or key == "times"}
-        return self._scene.background.do(self._ask({"door": door, "effect": effect, **said}), f"fault {effect}")
+        # Only for `times` does null differ from absent.
+        given = {key: value for key, value in fault.items() if value is not None or key == "times"}
+        return self._scene.background.do(self._add({"door": door, "effect": effect, **given}), f"fault {effect}")
 
-    async def _ask(self, fault: dict[str, Any]) -> Answer:
+    async def _add(self, fault: dict[str, Any]) -> Answer:
         __tracebackhide__ = True
         return Answer(await self._scene.control.ask("POST", "/faults", fault))
 
 
 def moment(time: datetime | str) -> str:
-    """A time as the control API reads it; ValueError where it is none."""
+    """Return a time in ISO 8601 format for the control API; raise ValueError if it is not a time."""
     if isinstance(time, str):
         time = datetime.fromisoformat(time)
     return (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).isoformat()

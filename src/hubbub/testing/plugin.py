@@ -1,7 +1,7 @@
-"""The pytest plugin: fixtures, the marker, options, and what a failed test's report says.
+"""The pytest plugin: fixtures, marker, options, and a report section for failed tests.
 
-pytest imports this in every test run on a machine that has Hubbub installed. So nothing else of ours is imported until a test
-asks for a platform.
+pytest imports this module in every test run of an environment that has Hubbub installed. So no other Hubbub module is
+imported until a test needs a platform.
 """
 
 from collections.abc import Iterator
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from hubbub.testing.process import Choice, Process
 
 OPTIONS: Final = ("world", "now", "rate_limits", "seed")
-"""What the marker takes; each is an ini option `hubbub_...` too."""
+"""Arguments of the marker; each is also an ini option `hubbub_...`."""
 MODES: Final = ("off", "real", "report")
 SCOPES: Final = ("function", "class", "module", "package", "session")
 WITHIN_S: Final = 10.0
 
 MARKER: Final = (
-    "hubbub(world=None, now=None, rate_limits='report', seed=0): the platform of this test: a world file (or a dict of the same "
-    "shape), the time it begins with, what is done about rate limits (off, real, report), and the number that ids follow from"
+    "hubbub(world=None, now=None, rate_limits='report', seed=0): configure the platform of this test: a world file (or a dict "
+    "of the same shape), its start time, the rate limit mode (off, real, report), and the seed of its ids"
 )
 
 _OPEN: Final = pytest.StashKey[list["Platform"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The ini options."""
-    parser.addini("hubbub_world", "a world file for tests that name no other; relative to the rootdir", default="")
-    parser.addini("hubbub_now", "the time that worlds begin with, such as 2026-12-01T00:00:00Z", default="")
-    parser.addini("hubbub_rate_limits", "off, real, or report: count but refuse nothing", default="report")
-    parser.addini("hubbub_seed", "the number that ids and tokens of a world follow from", default="0")
-    parser.addini("hubbub_scope", f"how long a world lasts: {', '.join(SCOPES)}", default="function")
+    """Declare the ini options."""
+    parser.addini("hubbub_world", "default world file, relative to the rootdir", default="")
+    parser.addini("hubbub_now", "start time of platforms, such as 2026-12-01T00:00:00Z", default="")
+    parser.addini("hubbub_rate_limits", "off, real, or report (count without rejecting)", default="report")
+    parser.addini("hubbub_seed", "seed of the ids and tokens of a world", default="0")
+    parser.addini("hubbub_scope", f"scope of a platform: {', '.join(SCOPES)}", default="function")
     parser.addini("hubbub_within", "seconds that expect and interactions wait", default=str(WITHIN_S))
 
 
@@ -49,13 +49,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def _scope(fixture_name: str, config: pytest.Config) -> Any:
     scope = config.getini("hubbub_scope")
     if scope not in SCOPES:
-        raise pytest.UsageError(f"hubbub_scope is one of {', '.join(SCOPES)}, not {scope!r}")
+        raise pytest.UsageError(f"hubbub_scope must be one of {', '.join(SCOPES)}, not {scope!r}")
     return scope
 
 
 @pytest.fixture(scope="session")
 def _hubbub_process() -> "Iterator[Process]":
-    """The process that all platforms of this run live in; started when the first test wants one."""
+    """The process of all platforms of this test run, started for the first test that needs one."""
     from hubbub.testing.errors import BrokenPlatform
     from hubbub.testing.process import Process
 
@@ -72,20 +72,20 @@ def _hubbub_process() -> "Iterator[Process]":
 
 @pytest.fixture(scope=_scope)
 def hubbub(request: pytest.FixtureRequest, _hubbub_process: "Process") -> "Iterator[Platform]":
-    """A platform of one's own: `users`, `bots`, `applications`, `guilds`, `clock`, `faults`, and the addresses."""
+    """A platform for this test: `users`, `bots`, `applications`, `guilds`, `clock`, `faults`, and its URLs."""
     from hubbub.testing.errors import Refused
     from hubbub.testing.platform import Platform
 
     config = request.config
-    wanted = _wishes(request)
-    choice = _choice(request, wanted)
+    settings = _settings(request)
+    choice = _choice(request, settings)
     problem = None
     try:
-        ready = _hubbub_process.fork(choice, wanted["rate_limits"])
+        ready = _hubbub_process.fork(choice, settings["rate_limits"])
     except Refused as error:
-        problem = f"the world {_named(wanted['world'])} cannot be built\n{error}"
+        problem = f"the world {_world_name(settings['world'])} cannot be built\n{error}"
     if problem is not None:
-        # Out here, so that nothing is shown above it.
+        # Outside of the except block, so that pytest does not show the original exception.
         pytest.fail(problem, pytrace=False)
     platform = Platform(_hubbub_process, ready, _within(config))
     config.stash[_OPEN].append(platform)
@@ -98,7 +98,7 @@ def hubbub(request: pytest.FixtureRequest, _hubbub_process: "Process") -> "Itera
 
 @pytest.fixture
 def hubbub_discord_py(hubbub: "Platform") -> "Iterator[Platform]":
-    """discord.py pointed at the test's platform."""
+    """A platform for this test, with discord.py pointed at it."""
     from hubbub.testing import libraries
 
     with libraries.discord_py(hubbub):
@@ -107,7 +107,7 @@ def hubbub_discord_py(hubbub: "Platform") -> "Iterator[Platform]":
 
 @pytest.fixture
 def hubbub_hikari(hubbub: "Platform") -> "Iterator[Platform]":
-    """hikari pointed at the test's platform."""
+    """A platform for this test, with hikari pointed at it."""
     from hubbub.testing import libraries
 
     with libraries.hikari(hubbub):
@@ -116,7 +116,7 @@ def hubbub_hikari(hubbub: "Platform") -> "Iterator[Platform]":
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """Let a failed test say what its platform saw."""
+    """Add a section about the platform to the report of a failed test."""
     report: pytest.TestReport = yield
     platforms = item.config.stash.get(_OPEN, [])
     if report.failed and platforms:
@@ -128,29 +128,30 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     return report
 
 
-# What a test asks for
+# Settings of a test
 
 
-def _wishes(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """The marker's arguments, and the ini options where it says nothing."""
-    wanted: dict[str, Any] = {name: request.config.getini(f"hubbub_{name}") or None for name in OPTIONS}
-    # The closest one is first, and wins.
+def _settings(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Return the marker's arguments, with the ini options as defaults."""
+    settings: dict[str, Any] = {name: request.config.getini(f"hubbub_{name}") or None for name in OPTIONS}
+    # iter_markers returns the closest marker first; it must be applied last.
     for mark in reversed(list(request.node.iter_markers("hubbub"))):
         unknown = [name for name in mark.kwargs if name not in OPTIONS]
-        if mark.args or unknown:
-            what = repr(unknown[0]) if unknown else "nothing without a name"
-            _refuse(f"takes {', '.join(OPTIONS)}, " + (f"not {what}" if unknown else f"and {what}"))
-        wanted |= mark.kwargs
-    if wanted["rate_limits"] not in MODES:
-        _refuse(f"rate_limits is one of {', '.join(MODES)}, not {wanted['rate_limits']!r}")
-    return wanted
+        if unknown:
+            _fail(f"unknown argument {unknown[0]!r}; the arguments are {', '.join(OPTIONS)}")
+        if mark.args:
+            _fail(f"takes only keyword arguments: {', '.join(OPTIONS)}")
+        settings |= mark.kwargs
+    if settings["rate_limits"] not in MODES:
+        _fail(f"rate_limits must be one of {', '.join(MODES)}, not {settings['rate_limits']!r}")
+    return settings
 
 
-def _choice(request: pytest.FixtureRequest, wanted: dict[str, Any]) -> "Choice":
+def _choice(request: pytest.FixtureRequest, settings: dict[str, Any]) -> "Choice":
     from hubbub.testing.process import Choice
 
-    text, media_type = _world(request, wanted["world"])
-    return Choice(text, media_type, _seed(wanted["seed"]), _now(wanted["now"]))
+    text, media_type = _world(request, settings["world"])
+    return Choice(text, media_type, _seed(settings["seed"]), _now(settings["now"]))
 
 
 def _world(request: pytest.FixtureRequest, world: Any) -> tuple[bytes, str]:
@@ -163,13 +164,13 @@ def _world(request: pytest.FixtureRequest, world: Any) -> tuple[bytes, str]:
 
         return (Path(package.__file__).parent / "server" / "worlds" / "demo.toml").read_bytes(), "application/toml"
     if not isinstance(world, (str, Path)):
-        _refuse(f"world is the path of a world file or a dict, not {world!r}")
-    # Beside the test, as files that belong to it are; or where the project begins.
-    places = [request.path.parent / world, request.config.rootpath / world]
-    for path in places:
+        _fail(f"world must be the path of a world file or a dict, not {world!r}")
+    # Relative to the test file, or else to the root of the project.
+    paths = [request.path.parent / world, request.config.rootpath / world]
+    for path in paths:
         if path.is_file():
             return path.read_bytes(), "application/toml"
-    _refuse(f"there is no world file {str(world)!r}, neither as {places[0]} nor as {places[1]}")
+    _fail(f"world file {str(world)!r} not found; tried {paths[0]} and {paths[1]}")
 
 
 def _seed(seed: Any) -> int:
@@ -178,7 +179,7 @@ def _seed(seed: Any) -> int:
     except (TypeError, ValueError):
         number = -1
     if not 0 <= number < 1 << 63:
-        _refuse(f"seed is a number from 0 on, not {seed!r}")
+        _fail(f"seed must be an integer from 0, not {seed!r}")
     return number
 
 
@@ -190,7 +191,7 @@ def _now(now: Any) -> str | None:
     if isinstance(now, (str, datetime)):
         with suppress(ValueError):
             return moment(now)
-    _refuse(f"now is a time such as '2026-12-01T00:00:00Z', not {now!r}")
+    _fail(f"now must be a time such as '2026-12-01T00:00:00Z', not {now!r}")
 
 
 def _within(config: pytest.Config) -> float:
@@ -198,12 +199,12 @@ def _within(config: pytest.Config) -> float:
     try:
         return float(text)
     except ValueError:
-        raise pytest.UsageError(f"hubbub_within is a number of seconds, not {text!r}") from None
+        raise pytest.UsageError(f"hubbub_within must be a number of seconds, not {text!r}") from None
 
 
-def _named(world: Any) -> str:
+def _world_name(world: Any) -> str:
     return "of this test" if isinstance(world, dict) else repr(str(world or "demo"))
 
 
-def _refuse(problem: str) -> NoReturn:
+def _fail(problem: str) -> NoReturn:
     pytest.fail(f"@pytest.mark.hubbub: {problem}", pytrace=False)

@@ -1,7 +1,7 @@
-"""The platform's own process: one for a test run, from which every test gets a fork.
+"""The server process of a test run, from which every test gets a fork.
 
-A fork is a whole platform on a port of its own: store, clock, faults, limits and sessions are no other test's. The process keeps
-one snapshot for each world that tests ask for, so a world file is built once.
+A fork is a complete platform on its own port: its store, clock, faults, rate limits and sessions are not shared with
+other tests. The process keeps a snapshot of each world that tests use, so that a world file is built only once.
 """
 
 import contextlib
@@ -22,26 +22,28 @@ from hubbub.testing.errors import BrokenPlatform
 from hubbub.testing.ready import Ready, read
 
 START_S: Final = 120.0
-"""A platform that says nothing for so long will not start any more."""
+"""Time limit in seconds for the start of the server."""
 STOP_S: Final = 10.0
+"""Time limit in seconds for the shutdown of the server."""
 SNAPSHOTS_MOST: Final = 32
+"""Number of worlds whose snapshots are kept."""
 LOG_MOST: Final = 4000
-"""Bytes of the platform's log that a report shows."""
+"""Number of bytes of the server's log that a report shows."""
 
 
 class Choice(NamedTuple):
-    """Which world a test asks for."""
+    """The world that a test uses."""
 
     text: bytes
-    """A world file, as TOML or JSON; empty: the demo world."""
+    """A world file, as TOML or JSON; if empty, the demo world."""
     media_type: str
     seed: int
     now: str | None
-    """What time it is when the world begins; None: the machine's time."""
+    """Start time of the world, or None for the machine's time."""
 
 
 class Process:
-    """A running `hubbub dev` that no test uses itself."""
+    """A running `hubbub dev`, which tests do not use directly."""
 
     def __init__(self) -> None:
         self.background = Background()
@@ -65,7 +67,7 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                # Settings of a platform that somebody runs from this shell are not the rehearsal's.
+                # Settings for a server that runs from this shell must not affect tests.
                 env={name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")},
             )
         watchdog = threading.Timer(START_S, self._process.kill)
@@ -77,39 +79,39 @@ class Process:
         finally:
             watchdog.cancel()
         if not line:
-            raise BrokenPlatform(self._why_not())
+            raise BrokenPlatform(self._start_error())
         document = read(msgspec.json.decode(ready.read_bytes()))
         self.control = Control(self.background.http, document.control, document.control_token)
         self._empty = str(self.background.wait(self.control.ask("POST", "/snapshots"))["id"])
 
-    def _why_not(self) -> str:
-        said = self.log_since(0)
-        if "ModuleNotFoundError" in said:
-            missing = said.rsplit("ModuleNotFoundError: ", 1)[-1].strip().partition("\n")[0]
-            return f"the platform needs libraries of its own ({missing}): pip install 'hubbub[server]'"
-        return f"the platform did not start:\n{said}"
+    def _start_error(self) -> str:
+        log = self.log_since(0)
+        if "ModuleNotFoundError" in log:
+            missing = log.rsplit("ModuleNotFoundError: ", 1)[-1].strip().partition("\n")[0]
+            return f"the platform needs additional packages ({missing}): pip install 'hubbub[server]'"
+        return f"the platform did not start:\n{log}"
 
     def log_size(self) -> int:
-        """Where the platform's log ends now."""
+        """Return the current size of the server's log in bytes."""
         return self._log.stat().st_size
 
     def log_since(self, position: int) -> str:
-        """What the platform logged since then, the end of it where that is much."""
+        """Return the server's log since a position, truncated to its last `LOG_MOST` bytes."""
         with self._log.open("rb") as log:
             log.seek(max(position, self.log_size() - LOG_MOST))
             return log.read().decode("utf-8", "replace")
 
     def fork(self, choice: Choice, rate_limits: str) -> Ready:
-        """A platform of one's own, with this world in it."""
+        """Create a platform with this world; return its ready document."""
         return self.background.wait(self._fork(choice, rate_limits))
 
     async def _fork(self, choice: Choice, rate_limits: str) -> Ready:
         snapshot_id = self._snapshots.pop(choice, None)
         if snapshot_id is None:
             snapshot_id = await self._build(choice)
-        # The latest used is the last.
+        # Moved to the end: the first entry is the least recently used one.
         self._snapshots[choice] = snapshot_id
-        # Libraries compare the platform's times with the machine's, so that is what it is unless a test says otherwise.
+        # Client libraries compare the platform's time with the machine's, so that is the default.
         body = {"snapshot_id": snapshot_id, "now": choice.now or _machine_time(), "rate_limits": rate_limits}
         return read(await self.control.ask("POST", "/forks", body))
 
@@ -125,17 +127,17 @@ class Process:
         return str((await self.control.ask("POST", "/snapshots"))["id"])
 
     def end_fork(self, fork_id: str) -> None:
-        """Let go of a platform."""
+        """Stop a platform."""
         self.background.wait(self.control.ask("DELETE", f"/forks/{fork_id}"))
 
     def close(self) -> None:
-        """End the process, and with it every fork."""
+        """Stop the server process and all its forks."""
         self.background.close()
         process = self._process
         if process is not None:
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
-                    # Its end is what the process waits for.
+                    # The server exits when its stdin is closed.
                     with contextlib.suppress(OSError):
                         stream.close()
             try:

@@ -1,4 +1,4 @@
-"""The ready document as a test reads it: where the platform is, and who is in the world, by the names of the world file."""
+"""The ready document of a platform: its URLs, and the objects of its world by their names in the world file."""
 
 from typing import Any, TypeVar
 
@@ -8,14 +8,14 @@ T = TypeVar("T")
 
 
 class Unknown(KeyError):
-    """There is nothing of this name."""
+    """Raised for a name that the world does not have."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
 class Named(dict[str, T]):
-    """Things by name; asking for another one says which there are."""
+    """Objects by name; the error for an unknown name lists the known ones."""
 
     def __init__(self, kind: str, things: dict[str, T]) -> None:
         super().__init__(things)
@@ -23,11 +23,11 @@ class Named(dict[str, T]):
 
     def __missing__(self, name: str) -> T:
         known = ", ".join(self) or "none"
-        raise Unknown(f"this world has no {self._kind} {name!r}; there are: {known}")
+        raise Unknown(f"this world has no {self._kind} {name!r}; it has: {known}")
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
-    """A person of the world."""
+    """A user of the world."""
 
     id: str
     token: str
@@ -42,7 +42,7 @@ class BotUser(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Application(msgspec.Struct, frozen=True, kw_only=True):
-    """An application of the world, and its secrets."""
+    """An application of the world, with its credentials."""
 
     id: str
     client_secret: str
@@ -51,7 +51,7 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Guild(msgspec.Struct, frozen=True, kw_only=True):
-    """A guild of the world; channels and roles are ids by name."""
+    """A guild of the world; `channels` and `roles` map names to ids."""
 
     id: str
     channels: dict[str, str] = {}
@@ -69,11 +69,11 @@ class Voice(msgspec.Struct, frozen=True, kw_only=True):
 
     endpoint: str
     authority: str | None = None
-    """A PEM file that clients must trust."""
+    """Path of the PEM file with the certificate authority that clients must trust, or None."""
 
 
 class Ready(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole document."""
+    """The ready document of a platform."""
 
     api: str
     gateway: str
@@ -90,5 +90,5 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(document: Any) -> Ready:
-    """The document of a platform."""
+    """Convert a decoded ready document."""
     return msgspec.convert(document, Ready)

@@ -1,4 +1,4 @@
-"""What everybody in a rehearsal shares: where the platform is, the way to ask it, and what its things are called."""
+"""State shared by all actors of a platform: its URLs, its control API, and the names of its objects."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
@@ -12,7 +12,7 @@ DELIVERED: Final = "delivered"
 
 
 class Identified(Protocol):
-    """Something with an id."""
+    """An object with an id."""
 
     @property
     def id(self) -> str:
@@ -20,17 +20,17 @@ class Identified(Protocol):
 
 
 class Scene:
-    """One platform, as those who act in it know it."""
+    """The state that the actors of one platform share."""
 
     def __init__(self, background: Background, ready: Ready, within: float) -> None:
         self.background = background
         self.ready = ready
         self.control = Control(background.http, ready.control, ready.control_token)
         self.within = within
-        """Seconds to wait for what must come, where nothing else is said."""
+        """Default time in seconds to wait for an event."""
         self.applications: Named[Application] = Named("application", ready.applications)
         self.names: dict[str, str] = {}
-        """What users and applications are called, by id."""
+        """Id to name of users and applications."""
         for name, application in ready.applications.items():
             self.names[application.id] = name
             if application.bot is not None:
@@ -38,12 +38,12 @@ class Scene:
         self.names |= {user.id: name for name, user in ready.users.items()}
 
     async def ask_for(self, path: str, query: Mapping[str, str]) -> Answer:
-        """Something that the control API tells."""
-        asked = "&".join(f"{key}={value}" for key, value in query.items())
-        return Answer(await self.control.ask("GET", f"{path}?{asked}" if asked else path))
+        """Send a GET request to the control API."""
+        query_string = "&".join(f"{key}={value}" for key, value in query.items())
+        return Answer(await self.control.ask("GET", f"{path}?{query_string}" if query_string else path))
 
     async def why_not(self, user_id: str, event: str) -> str:
-        """Why somebody did not get the latest events of this name, for a message; empty where nothing is known."""
+        """Return why a user did not receive the latest events of this name, as message text; empty if unknown."""
         found = await self.ask_for("/trace", {"event": event, "user_id": user_id})
         lines = []
         for one in found["events"]:
@@ -55,46 +55,46 @@ class Scene:
     # Names
 
     def application(self, wanted: str | Application) -> Application:
-        """An application of the world."""
+        """Return an application of the world by name."""
         return self.applications[wanted] if isinstance(wanted, str) else wanted
 
     def channel(self, name: str) -> str:
-        """The id of the channel of this name, in whichever guild of the world it is."""
+        """Return the id of the channel with this name in any guild of the world."""
         return self._only("channel", name, {key: guild.channels for key, guild in self.ready.guilds.items()})
 
     def role(self, name: str) -> str:
-        """The id of the role of this name."""
+        """Return the id of the role with this name in any guild of the world."""
         return self._only("role", name, {key: guild.roles for key, guild in self.ready.guilds.items()})
 
     def _only(self, kind: str, name: str, guilds: Mapping[str, Mapping[str, str]]) -> str:
         found = {guild: things[name] for guild, things in guilds.items() if name in things}
         if not found:
             known = ", ".join(each for things in guilds.values() for each in things) or "none"
-            raise AssertionError(f"this world has no {kind} {name!r}; there are: {known}")
+            raise AssertionError(f"this world has no {kind} {name!r}; it has: {known}")
         if len(found) > 1:
             guild = next(iter(found))
             raise AssertionError(
-                f"{name!r} is a {kind} of {' and of '.join(found)}: "
-                f"give its id, hubbub.guilds[{guild!r}].{kind}s[{name!r}]"
+                f"{name!r} is a {kind} of {' and of '.join(found)}; "
+                f"use its id instead: hubbub.guilds[{guild!r}].{kind}s[{name!r}]"
             )
         return next(iter(found.values()))
 
     def guild_of(self, channel_id: str) -> str | None:
-        """The guild of a channel of the world."""
+        """Return the id of the guild of a channel of the world, or None."""
         return next((guild.id for guild in self.ready.guilds.values() if channel_id in guild.channels.values()), None)
 
     def identify(self, thing: Identified | Mapping[str, Any] | str) -> str:
-        """The id of something."""
+        """Return the id of an object, or the string itself."""
         if isinstance(thing, str):
             return thing
         return str(thing["id"] if isinstance(thing, Mapping) else thing.id)
 
     def name_of(self, thing_id: str | None) -> str:
-        """What a user or an application is called in the world, or its id."""
+        """Return the name of a user or an application in the world, or its id."""
         return self.names.get(str(thing_id), str(thing_id))
 
     def place_of(self, traced: Mapping[str, Any]) -> str:
-        """Where a traced event happened: ` in #general`, or nothing."""
+        """Return the location of a traced event, such as ` in #general`, or an empty string."""
         for guild_name, guild in self.ready.guilds.items():
             for name, channel_id in guild.channels.items():
                 if channel_id == traced["channel_id"]:

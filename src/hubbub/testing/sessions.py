@@ -1,4 +1,4 @@
-"""An actor's gateway session: what they see, kept in order, until somebody asks for it."""
+"""An actor's gateway session, which records events in order until a test consumes them."""
 
 import asyncio
 import contextlib
@@ -13,35 +13,38 @@ from hubbub.testing.errors import NotHeard
 CONNECT_S: Final = 60.0
 CLOSE_S: Final = 5.0
 ATTEMPTS: Final = 5
-"""Connections in a row that may come to nothing."""
+"""Number of consecutive connections that may fail before the session is given up."""
 ABNORMAL: Final = 1006
+"""Close code of a connection that ended without a close frame."""
 RESUMING: Final = 4000
+"""Close code that keeps the session resumable."""
 TERMINAL: Final = frozenset((4004, 4010, 4011, 4012, 4013, 4014))
-"""After these there is no use in trying again."""
+"""Close codes after which a reconnect cannot succeed."""
 DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT, INVALID_SESSION, HELLO, ACKNOWLEDGED = 0, 1, 2, 6, 7, 9, 10, 11
 SHOWN: Final = 30
-"""Events that a message lists."""
+"""Number of events listed in a failure message."""
 
 Where = Callable[[dict[str, Any]], object]
+"""A predicate of an event's data."""
 
 
 class Heard(NamedTuple):
-    """An event that arrived."""
+    """A received event."""
 
     name: str
     data: Any
 
 
 class Session:
-    """Somebody's eyes and ears: a session that resumes when its connection breaks, and all that came through it."""
+    """A gateway session that resumes when its connection breaks, with all events it received."""
 
     def __init__(self, http: aiohttp.ClientSession, url: str, who: str, identify: dict[str, Any]) -> None:
         self.who = who
         self.id = ""
         self.heard: list[Heard] = []
-        """Every event since the session began, its guilds included."""
+        """All events since the session started, including GUILD_CREATE at its start."""
         self.closed_with: int | None = None
-        """The close code of a connection that cannot be replaced."""
+        """The close code with which the session ended, or None while it is open."""
         self._http = http
         self._url = f"{url}?v=10&encoding=json"
         self._identify = identify
@@ -55,16 +58,16 @@ class Session:
 
     @classmethod
     async def open(cls, http: aiohttp.ClientSession, url: str, who: str, token: str, intents: int | None) -> "Session":
-        """Connect, identify, and wait for everything that a session begins with."""
+        """Connect, identify, and wait for READY and the guilds."""
         identify: dict[str, Any] = {"token": token, "properties": {"os": "", "browser": "hubbub.testing", "device": ""}}
         if intents is not None:
             identify["intents"] = intents
         session = cls(http, url, who, identify)
-        session._task = asyncio.get_running_loop().create_task(session._live())
+        session._task = asyncio.get_running_loop().create_task(session._run())
         try:
             ready = await session.take("READY", within=CONNECT_S)
             for guild in ready["guilds"]:
-                await session.take("GUILD_CREATE", _same(guild["id"]), within=CONNECT_S)
+                await session.take("GUILD_CREATE", _has_id(guild["id"]), within=CONNECT_S)
         except BaseException:
             await session.close()
             raise
@@ -72,17 +75,17 @@ class Session:
 
     @property
     def open_now(self) -> bool:
-        """Whether the session goes on."""
+        """Whether the session has not ended."""
         return self.closed_with is None
 
     async def send(self, op: int, data: Any) -> None:
-        """Say something; what is said while the connection is being replaced is lost."""
+        """Send a payload; it is lost if the session is reconnecting."""
         if self._socket is not None:
             with contextlib.suppress(ConnectionError):
                 await self._socket.send_str(msgspec.json.encode({"op": op, "d": data}).decode())
 
-    async def _live(self) -> None:
-        """Keep the session until it cannot be kept."""
+    async def _run(self) -> None:
+        """Reconnect until the session cannot be resumed."""
         code = ABNORMAL
         try:
             while self._attempts < ATTEMPTS and code not in TERMINAL:
@@ -95,29 +98,29 @@ class Session:
             self._wake()
 
     async def _connection(self) -> int:
-        """One connection from Hello to its end; the code it was closed with."""
+        """Run one connection; return its close code."""
         async with self._http.ws_connect(self._url, max_msg_size=0) as socket:
             self._socket = socket
-            beating: asyncio.Task[None] | None = None
+            heartbeat: asyncio.Task[None] | None = None
             try:
                 async for message in socket:
                     if message.type is not aiohttp.WSMsgType.TEXT:
                         break
                     frame = msgspec.json.decode(message.data)
                     if frame["op"] == HELLO:
-                        beating = asyncio.get_running_loop().create_task(
-                            self._beat(frame["d"]["heartbeat_interval"] / 1000)
+                        heartbeat = asyncio.get_running_loop().create_task(
+                            self._send_heartbeats(frame["d"]["heartbeat_interval"] / 1000)
                         )
-                        await self._greet()
+                        await self._identify_or_resume()
                     else:
-                        await self._hear(frame)
+                        await self._receive(frame)
             finally:
                 self._socket = None
-                if beating is not None:
-                    beating.cancel()
+                if heartbeat is not None:
+                    heartbeat.cancel()
             return socket.close_code or ABNORMAL
 
-    async def _greet(self) -> None:
+    async def _identify_or_resume(self) -> None:
         if self.id:
             await self.send(
                 RESUME, {"token": self._identify["token"], "session_id": self.id, "seq": self._sequence or 0}
@@ -125,7 +128,7 @@ class Session:
         else:
             await self.send(IDENTIFY, self._identify)
 
-    async def _hear(self, frame: dict[str, Any]) -> None:
+    async def _receive(self, frame: dict[str, Any]) -> None:
         op = frame["op"]
         if op == DISPATCH:
             self._sequence = frame["s"]
@@ -141,11 +144,11 @@ class Session:
         elif op in (RECONNECT, INVALID_SESSION) and self._socket is not None:
             if op == INVALID_SESSION and not frame["d"]:
                 self.id, self._sequence = "", None
-            # Any other code than these keeps the session.
+            # Close codes 1000 and 1001 would end the session.
             await self._socket.close(code=RESUMING)
         self._wake()
 
-    async def _beat(self, interval_s: float) -> None:
+    async def _send_heartbeats(self, interval_s: float) -> None:
         while True:
             await asyncio.sleep(interval_s)
             await self.send(HEARTBEAT, self._sequence)
@@ -155,7 +158,7 @@ class Session:
         self._arrived = asyncio.Event()
 
     async def wait(self, done: Callable[[], bool], within: float) -> bool:
-        """Wait until something that arrives makes it so; False when it did not in time, or cannot any more."""
+        """Wait until `done` returns True; return False if the time is up or the session has ended."""
         try:
             async with asyncio.timeout(within):
                 while not done():
@@ -167,7 +170,7 @@ class Session:
         return True
 
     def find(self, name: str, where: Where | None = None, *, begin: int = 0) -> int | None:
-        """The position of the first such event that nobody took."""
+        """Return the position of the first matching event that was not consumed, or None."""
         for position in range(begin, len(self.heard)):
             event = self.heard[position]
             if event.name == name and position not in self._taken and (where is None or where(event.data)):
@@ -175,12 +178,12 @@ class Session:
         return None
 
     def took(self, position: int) -> Any:
-        """Take an event, so that it is not found again."""
+        """Consume the event at a position, so that it is not found again; return its data."""
         self._taken.add(position)
         return self.heard[position].data
 
     async def take(self, name: str, where: Where | None = None, *, within: float, sought: str = "") -> Any:
-        """The first such event that nobody took yet, now or when it comes."""
+        """Consume the first matching event, waiting for it if necessary; raise `NotHeard` if it does not arrive."""
         __tracebackhide__ = True
         if not await self.wait(lambda: self.find(name, where) is not None, within):
             raise NotHeard(self._missing(name, within, sought))
@@ -189,27 +192,27 @@ class Session:
         return self.took(position)
 
     async def fence(self) -> None:
-        """Wait until all that was sent to us before now has arrived: a heartbeat is answered in its turn."""
+        """Wait until everything sent before now has arrived: a heartbeat is acknowledged in order."""
         before = self._acknowledged
         while self.open_now and self._acknowledged == before:
             socket = self._socket
             await self.send(HEARTBEAT, self._sequence)
-            # Asked again on the next connection, if this one breaks meanwhile.
-            await self.wait(lambda asked=socket: self._acknowledged > before or self._socket is not asked, CONNECT_S)  # type: ignore[misc]
+            # Retried on the next connection if this one breaks meanwhile.
+            await self.wait(lambda used=socket: self._acknowledged > before or self._socket is not used, CONNECT_S)  # type: ignore[misc]
 
     def _missing(self, name: str, within: float, sought: str) -> str:
         if self.open_now:
-            text = f"{self.who} did not hear {name}{sought} within {within:g} s"
+            text = f"{self.who} did not receive {name}{sought} within {within:g} s"
         else:
-            text = f"{self.who} cannot hear {name}{sought}: the session was closed with {self.closed_with}"
+            text = f"{self.who} cannot receive {name}{sought}: the session was closed with {self.closed_with}"
         waiting = [f"  {in_short(event)}" for index, event in enumerate(self.heard) if index not in self._taken]
         if not waiting:
-            return f"{text}; nothing else came either"
-        left_out = [f"  ({len(waiting) - SHOWN} more before)"] if len(waiting) > SHOWN else []
-        return "\n".join([f"{text}. What came and nobody took:", *left_out, *waiting[-SHOWN:]])
+            return f"{text}. No other events arrived."
+        left_out = [f"  ({len(waiting) - SHOWN} earlier events omitted)"] if len(waiting) > SHOWN else []
+        return "\n".join([f"{text}. Unmatched events:", *left_out, *waiting[-SHOWN:]])
 
     async def close(self) -> None:
-        """Leave."""
+        """End the session."""
         self._attempts = ATTEMPTS
         if self._socket is not None:
             with contextlib.suppress(ConnectionError, TimeoutError):
@@ -221,13 +224,13 @@ class Session:
 
 
 def in_short(event: Heard) -> str:
-    """An event in a line."""
+    """Return an event as one line of text."""
     text = msgspec.json.encode(event.data).decode()
     return f"{event.name} {text if len(text) <= 160 else text[:159] + '…'}"
 
 
 def fits(wanted: Mapping[str, Any], data: Any) -> bool:
-    """Whether everything wanted is there; objects are looked into, and what else they hold does not matter."""
+    """Return whether the data contains the wanted values; objects are compared recursively, extra keys are ignored."""
     if not isinstance(data, Mapping):
         return False
     for key, value in wanted.items():
@@ -240,5 +243,5 @@ def fits(wanted: Mapping[str, Any], data: Any) -> bool:
     return True
 
 
-def _same(guild_id: str) -> Where:
+def _has_id(guild_id: str) -> Where:
     return lambda data: data["id"] == guild_id

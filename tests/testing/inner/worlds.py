@@ -59,7 +59,9 @@ def test_a_world_file_a_time_and_a_seed(hubbub: Platform) -> None:
 @pytest.mark.hubbub(world="village.toml", seed=8)
 def test_another_seed_gives_other_ids(hubbub: Platform) -> None:
     assert hubbub.users["ann"].id != LEFT["ann"]
-    with pytest.raises(AssertionError, match=r"'porch' is a channel of Home and of Away: give its id, hubbub\.guilds"):
+    with pytest.raises(
+        AssertionError, match=r"'porch' is a channel of Home and of Away; use its id instead: hubbub\.guilds"
+    ):
         hubbub.users["ann"].say("porch", "which one?")
 
 
@@ -115,14 +117,14 @@ def test_faults_happen(hubbub: Platform) -> None:
     alice.expect("READY")
     hubbub.faults.refuse_identify(bob, code=4004)
     hubbub.faults.drop_session(bob)
-    with pytest.raises(NotHeard, match="bob cannot hear MESSAGE_CREATE: the session was closed with 4004"):
+    with pytest.raises(NotHeard, match="bob cannot receive MESSAGE_CREATE: the session was closed with 4004"):
         bob.expect("MESSAGE_CREATE")
     # Whoever acts again is online again.
     bob.say("general", "here I am")
     bob.disconnect()
     assert bob.heard == []
     hubbub.faults.drop("POST", "/channels/{channel_id}/messages", user=alice, moment="after")
-    with pytest.raises(RuntimeError, match="the platform did not answer"):
+    with pytest.raises(RuntimeError, match="the platform did not respond"):
         alice.say("general", "did you hear me?")
     assert alice.read("general")[0]["content"] == "did you hear me?"
     hubbub.faults.fail("POST", "/channels/{channel_id}/messages", 503, times=None)
