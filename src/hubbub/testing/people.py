@@ -43,7 +43,7 @@ class Person(Actor):
     async def _say(self, where: Place, body: dict[str, Any], files: Mapping[str, bytes]) -> Answer:
         __tracebackhide__ = True
         session = await self._online()
-        channel_id, _ = await self._place(where)
+        channel_id, _ = await self._resolve_channel(where)
         path = f"/channels/{channel_id}/messages"
         message: Answer = await self._send(path, body, list(files.items()))
         # The user also receives an event for their own message, which the test already has.
@@ -76,7 +76,7 @@ class Person(Actor):
 
     async def _read(self, where: Place, limit: int) -> Answers:
         __tracebackhide__ = True
-        channel_id, _ = await self._place(where)
+        channel_id, _ = await self._resolve_channel(where)
         found: Answers = await self._call("GET", f"/channels/{channel_id}/messages?limit={limit}")
         return found
 
@@ -147,7 +147,7 @@ class Person(Actor):
     async def _join_voice(self, where: Place, more: dict[str, bool]) -> Answer:
         __tracebackhide__ = True
         session = await self._online()
-        channel_id, guild_id = await self._place(where)
+        channel_id, guild_id = await self._resolve_channel(where)
         state = await self._set_voice_state(session, {"guild_id": guild_id, "channel_id": channel_id, **more})
         server = await session.take("VOICE_SERVER_UPDATE", within=self._scene.within)
         return Answer({**server, "session_id": state["session_id"]})
@@ -209,7 +209,7 @@ class Person(Actor):
         within: float | None,
     ) -> Answer:
         __tracebackhide__ = True
-        channel_id, guild_id = await self._place(where)
+        channel_id, guild_id = await self._resolve_channel(where)
         found, path = await self._command(channel_id, command, application, menu=target is not None)
         data: dict[str, Any] = {"id": found["id"], "name": found["name"], "type": found["type"]}
         files: list[File] = []
@@ -246,7 +246,7 @@ class Person(Actor):
         within: float | None,
     ) -> Answers:
         __tracebackhide__ = True
-        channel_id, guild_id = await self._place(where)
+        channel_id, guild_id = await self._resolve_channel(where)
         found, path = await self._command(channel_id, command, application, menu=False)
         data = {"id": found["id"], "name": found["name"], "type": found["type"]}
         data["options"] = forms.options(found, path, given, partial(self._value, []), option)
@@ -286,7 +286,7 @@ class Person(Actor):
         if values is not None:
             about = forms.COMPONENTS.get(component["type"])
             data["values"] = [self._value([], value, about) for value in values]
-        channel_id, guild_id = await self._place(message["channel_id"])
+        channel_id, guild_id = await self._resolve_channel(message["channel_id"])
         application_id = message.get("application_id") or message["author"]["id"]
         kind = InteractionType.MESSAGE_COMPONENT
         return await self._ask(kind, channel_id, guild_id, application_id, data, message, within)
@@ -303,7 +303,7 @@ class Person(Actor):
         data = {"id": modal["id"], "custom_id": modal["custom_id"]}
         files: list[File] = []
         data["components"] = forms.filled(modal, fields, partial(self._value, files))
-        channel_id, guild_id = await self._place(modal["channel_id"])
+        channel_id, guild_id = await self._resolve_channel(modal["channel_id"])
         application_id = modal["application"]["id"]
         kind = InteractionType.MODAL_SUBMIT
         # The response may update the message from which the modal was opened.
@@ -390,7 +390,7 @@ class Person(Actor):
             return self._scene.channel(value) if about == "channel" else self._scene.role(value)
         return value
 
-    async def _place(self, where: Place) -> tuple[str, str | None]:
+    async def _resolve_channel(self, where: Place) -> tuple[str, str | None]:
         """Return the id of a channel and of its guild, which is None for a direct message channel."""
         if isinstance(where, Actor):
             opened = await self._call("POST", "/users/@me/channels", {"recipient_id": where.id})

@@ -48,9 +48,9 @@ def _calls(scene: Scene, refused: list[dict[str, Any]]) -> Iterator[str]:
         return
     yield _title("Rejected requests", len(refused), CALLS_SHOWN)
     for call in refused[-CALLS_SHOWN:]:
-        who = "unauthenticated" if call["user_id"] is None else scene.name_of(call["user_id"])
+        caller = "unauthenticated" if call["user_id"] is None else scene.name_of(call["user_id"])
         error = in_words(call["status"], call["body"]).replace("\n", "\n      ")
-        yield f"  {_time(call)} {who} {call['method']} {call['route']}:{error[1:]}"
+        yield f"  {_time(call)} {caller} {call['method']} {call['route']}:{error[1:]}"
 
 
 def _closed(scene: Scene, closed: list[dict[str, Any]]) -> Iterator[str]:
@@ -58,8 +58,8 @@ def _closed(scene: Scene, closed: list[dict[str, Any]]) -> Iterator[str]:
         return
     yield _title("Closed gateway connections", len(closed), CALLS_SHOWN)
     for each in closed[-CALLS_SHOWN:]:
-        who = "unauthenticated" if each["user_id"] is None else scene.name_of(each["user_id"])
-        yield f"  {_time(each)} {who} with {each['code']}: {each['reason']}"
+        caller = "unauthenticated" if each["user_id"] is None else scene.name_of(each["user_id"])
+        yield f"  {_time(each)} {caller} with {each['code']}: {each['reason']}"
 
 
 def _events(scene: Scene, events: list[dict[str, Any]]) -> Iterator[str]:

@@ -202,8 +202,8 @@ def _rewrite_cookie(value: str) -> str | None:
     pair, *attributes = (part.strip() for part in value.split(";"))
     if not pair or _OWN_COOKIE.match(pair):
         return None
-    kept = [each for each in attributes if each.partition("=")[0].strip().lower() in _KEPT_ATTRIBUTES]
-    return "; ".join([pair, *kept, "Path=/", "Secure", "SameSite=None", "Partitioned"])
+    allowed = [each for each in attributes if each.partition("=")[0].strip().lower() in _KEPT_ATTRIBUTES]
+    return "; ".join([pair, *allowed, "Path=/", "Secure", "SameSite=None", "Partitioned"])
 
 
 def _rewrite_location(location: str, found: Found, origin: str, *, prefixed: bool) -> str:

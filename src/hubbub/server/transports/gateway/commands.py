@@ -64,14 +64,14 @@ OF_GUILDS: Final = {
 class Commands:
     """Executes the opcodes that slices handle, and presence updates, which the gateway handles itself."""
 
-    def __init__(self, world: World, sessions: Sessions, metrics: Metrics, rate_limits: RateLimits) -> None:
-        self._world = world
+    def __init__(self, context: World, sessions: Sessions, metrics: Metrics, rate_limits: RateLimits) -> None:
+        self._context = context
         self._sessions = sessions
         self._counts = metrics.commands
-        self._requests = MemberRequests(world.clock, rate_limits)
+        self._requests = MemberRequests(context.clock, rate_limits)
         self._rate_limits = rate_limits
         self._table: dict[int, tuple[Command[Any], Callable[..., Any]]] = {}
-        for part in world.slices:
+        for part in context.slices:
             for command, function in part.commands():
                 self._table[command.opcode] = (command, function)
 
@@ -97,16 +97,16 @@ class Commands:
             return
 
         def work(tx: Tx) -> list[tuple[str, bytes]]:
-            call = self._world.call(tx, session)
+            call = self._context.call(tx, session)
             function(call, payload)
             return [(event.name, wire.encode(reply)) for event, reply in call.replies]
 
-        run = self._world.db.write if getattr(function, "__writes__", False) else self._world.db.read
+        run = self._context.db.write if getattr(function, "__writes__", False) else self._context.db.read
         try:
             try:
                 replies = await run(work)
             except Refusal as refusal:
-                await follow(refusal, self._world.db, lambda tx: self._world.call(tx, session))
+                await follow(refusal, self._context.db, lambda tx: self._context.call(tx, session))
                 raise
         except ApiError as error:
             # The gateway protocol has no error response (gateway.md 7).

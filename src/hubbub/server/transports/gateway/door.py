@@ -84,7 +84,7 @@ class Gateway:
         self._metrics = metrics
         self._authenticate = authenticate
         """Finds the actor of a token without prefix."""
-        self._world = World(
+        self._context = World(
             db=db,
             clock=clock,
             config=config,
@@ -95,9 +95,9 @@ class Gateway:
             listeners=listeners,
             trace=trace if trace is not None else Trace(),
         )
-        self.sessions = Sessions(self._world, bus, metrics, presences)
+        self.sessions = Sessions(self._context, bus, metrics, presences)
         self.starts = SessionStarts(config, clock, self._rate_limits)
-        self._commands = Commands(self._world, self.sessions, metrics, self._rate_limits)
+        self._commands = Commands(self._context, self.sessions, metrics, self._rate_limits)
         self._connections: set[Connection] = set()
         self._disconnected = asyncio.Event()
         self._draining = False
@@ -169,9 +169,9 @@ class Gateway:
             self.sessions.detach(connection, code)
         if connection.closing is not None:
             self._metrics.gateway_closes(str(connection.code)).inc()
-            if self._world.trace.on:
-                at = wire.timestamp(self._world.clock.now_ms())
-                self._world.trace.add_closed(at, connection.user_id, connection.code or 0, connection.reason)
+            if self._context.trace.on:
+                at = wire.timestamp(self._context.clock.now_ms())
+                self._context.trace.add_closed(at, connection.user_id, connection.code or 0, connection.reason)
             await connection.closing
         return socket
 
@@ -264,17 +264,17 @@ class Gateway:
         try:
             actor = await self._actor(identify.token)
             connection.user_id = int(actor.user_id)
-            guilds = await self._world.guild_count(actor) if actor.is_bot else 0
+            guilds = await self._context.guild_count(actor) if actor.is_bot else 0
             settings = self._config.gateway
             multiple = settings.large_bot_concurrency if settings.is_large(guilds) else 1
-            asked = identifying.check(identify, actor, multiple)
+            parameters = identifying.check(identify, actor, multiple)
         except Closing as closing:
             self._metrics.gateway_identifies(str(int(closing.code))).inc()
             raise
         if self._faults.gateway and self._apply_pending_fault(connection, actor, None):
             return
         now = asyncio.get_running_loop().time()
-        if actor.is_bot and not self.starts.take(int(actor.user_id), asked.shard[0], now, guilds):
+        if actor.is_bot and not self.starts.take(int(actor.user_id), parameters.shard[0], now, guilds):
             # The connection stays usable (gateway.md 4.1).
             self._metrics.gateway_identifies("limited").inc()
             log.info("bot exceeded its session start limit", extra={"user_id": int(actor.user_id)})
@@ -283,7 +283,7 @@ class Gateway:
         if connection.compression is Compression.NONE and identify.compress not in (False, None, 0, "", "false"):
             connection.compression = Compression.PAYLOAD
         device = device_of(actor, identify.properties)
-        await self.sessions.begin(connection, actor, asked, identify, device)
+        await self.sessions.begin(connection, actor, parameters, identify, device)
         self._metrics.gateway_identifies("ok").inc()
 
     async def _resume(self, connection: Connection, resume: Resume) -> None:

@@ -47,7 +47,7 @@ class Hub:
     def __init__(
         self,
         guild_id: int,
-        world: World,
+        context: World,
         packet: Callable[[str, bytes], Packet],
         on_empty: Callable[["Hub"], None],
         on_hole: Callable[[list[Session]], None],
@@ -55,7 +55,7 @@ class Hub:
         self.guild_id = guild_id
         self.state: GuildState | None = None
         self.seats: dict[Session, Seat] = {}
-        self._world = world
+        self._context = context
         self._packet = packet
         self._on_empty = on_empty
         self._on_hole = on_hole
@@ -96,7 +96,7 @@ class Hub:
         try:
             while waiting := [seat for seat in self._arriving if seat.admitted and not seat.read][:ARRIVALS_MOST]:
                 sessions = [(seat.session, seat.joins) for seat in waiting]
-                arrivals = await self._read_with_retry(partial(self._world.arrivals, self.guild_id, sessions))
+                arrivals = await self._read_with_retry(partial(self._context.arrivals, self.guild_id, sessions))
                 for seat, arrival in zip(waiting, arrivals, strict=True):
                     seat.arrival, seat.read = arrival, True
                     if arrival is None:
@@ -254,7 +254,7 @@ class Hub:
         whole = dispatch.refresh in WHOLE
         waiting = [dispatch, *(item for item in self._queue if isinstance(item, Dispatch))]
         users = {d.subject_id for d in waiting if d.refresh == "member" and d.subject_id in self._members}
-        renewal = await self._read_with_retry(lambda: self._world.renew(self.guild_id, whole=whole, users=users))
+        renewal = await self._read_with_retry(lambda: self._context.renew(self.guild_id, whole=whole, users=users))
         if renewal.state is not None:
             self._adopt(renewal.state)
         for user in users:
@@ -289,7 +289,7 @@ class Hub:
     def _update_standings(self, *members: SeatedMember) -> None:
         """Recompute the standing of these members, or of all members if none are given."""
         assert self._standings is not None
-        now = self._world.clock.now_ms()
+        now = self._context.clock.now_ms()
         ends = {self._timeout_end} if members else set()
         for member in members or self._members.values():
             standing = None if member.state is None else self._standings.of(member.state, now)
@@ -304,10 +304,10 @@ class Hub:
     # Delivery
 
     def _deliver(self, dispatch: Dispatch, only: Seat | None) -> None:
-        if self._world.trace.on:
+        if self._context.trace.on:
             sessions = list(self.seats) if only is None else [only.session]
             tracing.watch(
-                self._world,
+                self._context,
                 dispatch,
                 sessions,
                 lambda: self._fan_out(dispatch, only),
@@ -321,7 +321,7 @@ class Hub:
             self._buffer_for_arriving(dispatch)
         if not self.seats:
             return
-        if self._timeout_end and self._world.clock.now_ms() >= self._timeout_end:
+        if self._timeout_end and self._context.clock.now_ms() >= self._timeout_end:
             self._update_standings()
         if dispatch.event in CHANNEL_EVENTS:
             self._deliver_channel(dispatch, only)
@@ -436,7 +436,7 @@ class Hub:
             if seat.standing is None or not wants_guilds(session) or not seat.missed(dispatch):
                 continue
             sees = channel_id in seat.standing.visible if channel is not None else session.user_id in viewers
-            if sees or not self._world.obfuscates(session):
+            if sees or not self._context.obfuscates(session):
                 seeing.append(session)
             elif send_hidden or channel_id in seat.visible:
                 others.append(session)
@@ -467,7 +467,7 @@ class Hub:
             new = self._unannounced | created
             gained = sorted(seat.visible - before - new)
             lost = sorted(channel for channel in before - seat.visible if channel in state.channels)
-            if self._world.obfuscates(session):
+            if self._context.obfuscates(session):
                 for body in [state.channels[c].full for c in gained if c != caused] + [
                     state.channels[c].hidden for c in lost if c != caused
                 ]:
@@ -482,7 +482,7 @@ class Hub:
             if (threaded or voiced) and member is not None:
                 gains.append(Gain(session, member, standing, sorted(threaded), voiced))
         if gains:
-            events = await self._read_with_retry(lambda: self._world.gained(state, gains))
+            events = await self._read_with_retry(lambda: self._context.gained(state, gains))
             for gain, packets in zip(gains, events, strict=True):
                 for event, body in packets:
                     gain.session.send(self._packet(event, body))

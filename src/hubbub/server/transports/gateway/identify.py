@@ -96,7 +96,7 @@ def check(identify: Identify, actor: Actor, multiple: int = 1) -> Asked:
 
 
 def check_size(guilds: int, actor: Actor) -> None:
-    """Raise `Closing` if a bot's session has so many guilds that it must be sharded."""
+    """Raise `Closing` if a bot has too many guilds for one session and must use sharding."""
     if actor.is_bot and guilds > GUILDS_PER_SHARD_MAX:
         raise Closing(CloseCode.SHARDING_REQUIRED, "Sharding required")
 
@@ -111,19 +111,19 @@ def _shard(identify: Identify, multiple: int) -> tuple[int, int]:
 
 
 def _intents(identify: Identify, actor: Actor) -> int:
-    asked = identify.intents
+    requested = identify.intents
     if actor.kind == "user":
         return Intents.ALL
-    if asked is UNSET or not isinstance(asked, int):
+    if requested is UNSET or not isinstance(requested, int):
         if actor.is_bot:
             raise Closing(CloseCode.INVALID_INTENTS, "Invalid intent(s)")
         return 0
     if not actor.is_bot:
         # Intents that are not granted are dropped silently: newer SDKs request intents that this server does not know.
-        return asked & sum(intent for intent, scope in GAME_GRANTS if scope in actor.scopes)
-    if asked & ~Intents.BOT_MASK:
+        return requested & sum(intent for intent, scope in GAME_GRANTS if scope in actor.scopes)
+    if requested & ~Intents.BOT_MASK:
         raise Closing(CloseCode.INVALID_INTENTS, "Invalid intent(s)")
     for intent, flags in GRANTS:
-        if asked & intent and not actor.application_flags & flags:
+        if requested & intent and not actor.application_flags & flags:
             raise Closing(CloseCode.DISALLOWED_INTENTS, "Disallowed intent(s)")
-    return asked
+    return requested

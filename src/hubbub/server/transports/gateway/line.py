@@ -65,11 +65,11 @@ class Made:
 class Line:
     """The sessions of one user on this node."""
 
-    __slots__ = ("_floor", "_packet", "_world", "sessions", "subscription")
+    __slots__ = ("_context", "_control", "_packet", "sessions", "subscription")
 
-    def __init__(self, floor: Floor, packet: Callable[[str, bytes], Packet], world: World) -> None:
-        self._floor = floor
-        self._world = world
+    def __init__(self, control: Floor, packet: Callable[[str, bytes], Packet], context: World) -> None:
+        self._control = control
+        self._context = context
         self._packet = packet
         self.sessions: list[Session] = []
         self.subscription: Subscription | None = None
@@ -80,20 +80,20 @@ class Line:
             revoked = set(wire.decode(dispatch.body, ActorChanged).revoked)
             for session in list(self.sessions):
                 if session.actor.token_id in revoked:
-                    self._floor.revoke(session)
+                    self._control.revoke(session)
         elif not dispatch.event.startswith("_"):
             try:
                 self.share(dispatch)
             except Exception:
                 log.exception("failed to deliver an event to a user")
                 for session in list(self.sessions):
-                    self._floor.invalidate(session)
+                    self._control.invalidate(session)
 
     def share(self, dispatch: Dispatch) -> None:
         """Deliver an event to the user's sessions, and record it if the trace is on."""
-        if self._world.trace.on:
+        if self._context.trace.on:
             tracing.watch(
-                self._world,
+                self._context,
                 dispatch,
                 list(self.sessions),
                 lambda: self.tell(dispatch),
@@ -104,19 +104,19 @@ class Line:
 
     def tell(self, dispatch: Dispatch) -> None:
         """Deliver an event to the user's sessions."""
-        made = Made()
-        self.tell_among(dispatch, made)
-        made.send()
+        batch = Made()
+        self.tell_among(dispatch, batch)
+        batch.send()
 
-    def tell_among(self, dispatch: Dispatch, made: Made) -> None:
-        """Add the user's sessions to the recipients of an event for many users; `made.send()` delivers it."""
+    def tell_among(self, dispatch: Dispatch, batch: Made) -> None:
+        """Add the user's sessions to the recipients of an event for many users; `batch.send()` delivers it."""
         for session in list(self.sessions):
             if session.early is not None:
                 session.early.append(dispatch)
             else:
-                self.admit(session, dispatch, made)
+                self.admit(session, dispatch, batch)
 
-    def admit(self, session: Session, dispatch: Dispatch, made: Made) -> None:
+    def admit(self, session: Session, dispatch: Dispatch, batch: Made) -> None:
         """Add a session to the recipients if the event is meant for it."""
         audience = dispatch.audience
         if session.snapshot is not None and not session.missed(dispatch):
@@ -135,38 +135,38 @@ class Line:
             families = audience.games_of.get(session.user_id) if audience.games_of else None
             if families is not None and session.actor.family_id not in families:
                 return
-            if session.kind not in made.games:
-                made.games[session.kind] = self._oauth2_recipients(session, dispatch, made)
-            recipients = made.games[session.kind]
+            if session.kind not in batch.games:
+                batch.games[session.kind] = self._oauth2_recipients(session, dispatch, batch)
+            recipients = batch.games[session.kind]
             if recipients is not None:
                 recipients.append(session)
         elif not audience.games_only and (not dispatch.intents or session.intents & dispatch.intents):
             body = dispatch.body if session.sees_content else dispatch.body_without_intent(session.user_id)
-            self._recipients(dispatch, body, made).append(session)
+            self._recipients(dispatch, body, batch).append(session)
 
-    def _oauth2_recipients(self, session: Session, dispatch: Dispatch, made: Made) -> list[Session] | None:
+    def _oauth2_recipients(self, session: Session, dispatch: Dispatch, batch: Made) -> list[Session] | None:
         """Return the recipient list for OAuth2 sessions of this kind, or None if they do not receive the event."""
         if dispatch.intents and not session.intents & dispatch.intents:
             return None
-        if not session.admits(dispatch) or dispatch.event in self._world.config.gateway.disabled_gateway_events:
+        if not session.admits(dispatch) or dispatch.event in self._context.config.gateway.disabled_gateway_events:
             return None
         games = dispatch.games
         body = games.get(int(session.actor.family_id or 0)) or games.get(0) if games else None
-        return self._recipients(dispatch, body or dispatch.body, made)
+        return self._recipients(dispatch, body or dispatch.body, batch)
 
-    def _recipients(self, dispatch: Dispatch, body: bytes, made: Made) -> list[Session]:
-        found = made.packets.get(id(body))
+    def _recipients(self, dispatch: Dispatch, body: bytes, batch: Made) -> list[Session]:
+        found = batch.packets.get(id(body))
         if found is None:
-            found = made.packets[id(body)] = (self._packet(dispatch.event, body), [])
+            found = batch.packets[id(body)] = (self._packet(dispatch.event, body), [])
         return found[1]
 
     def _move(self, session: Session, dispatch: Dispatch) -> bool:
         """Add the session to a guild or remove it; return whether the event itself is sent to the session now."""
         guild_id = int(wire.decode(dispatch.body, _GuildId).id)
         if dispatch.event == GUILD_CREATE.name:
-            self._floor.enter(session, guild_id)
+            self._control.enter(session, guild_id)
             return False
         if not session.in_shard(guild_id):
             return False
-        self._floor.leave(session, guild_id)
+        self._control.leave(session, guild_id)
         return True

@@ -78,11 +78,11 @@ class PresenceFeed:
         self._bus = bus
         self._clock = clock
         self._presences = presences
-        self._reach = reach
+        self._find_audience = reach
         """Finds the users who may see a user's presence; None on a node without gateway sessions."""
-        self._local = local
+        self._deliver_local = local
         """Delivers an event to this node's sessions only."""
-        self._lost = lost
+        self._on_lost_sessions = lost
         """Called with the sessions of a node that stopped responding."""
         self.node = secrets.token_hex(8)
         self._last_message_at: dict[str, float] = {}
@@ -166,7 +166,7 @@ class PresenceFeed:
         silent = [node for node, at in self._last_message_at.items() if now - at >= SILENT_S]
         for node in silent:
             log.warning("a node stopped responding; ending its sessions", extra={"node": node})
-            self._lost(self._presences.sessions(node))
+            self._on_lost_sessions(self._presences.sessions(node))
             self._forget(node)
         if silent:
             self._bus.tell_of_gap()
@@ -234,7 +234,7 @@ class PresenceFeed:
 
         Every node receives every presence, so each node sends only to its own clients.
         """
-        if self._reach is None:
+        if self._find_audience is None:
             return
         sessions = self._presences.sessions_of(user_id)
         if len(sessions) > 1:
@@ -245,11 +245,11 @@ class PresenceFeed:
             return
         if sessions and not sessions[0].bot:
             body = wire.encode(presences.own(sessions))
-            self._local(Dispatch(event=SESSIONS_REPLACE.name, body=body, audience=Audience.of_users(user_id)))
+            self._deliver_local(Dispatch(event=SESSIONS_REPLACE.name, body=body, audience=Audience.of_users(user_id)))
 
     def _queue_update(self, user_id: int, views: frozenset[int], *, everywhere: bool, bot: bool = False) -> None:
         """Queue PRESENCE_UPDATE for the users whose view of a user changed."""
-        if self._reach is None or not views:
+        if self._find_audience is None or not views:
             return
         seen = {family_id: self._presences.find(user_id, family_id=family_id) for family_id in views}
         self._changes.append(_Change(user_id, seen, everywhere, bot))
@@ -270,19 +270,19 @@ class PresenceFeed:
         self._merge_at = max(CHANGES_MOST, 2 * len(merged))
 
     async def _publish_updates(self) -> None:
-        assert self._reach is not None
+        assert self._find_audience is not None
         try:
             while self._changes:
                 change = self._changes.popleft()
                 try:
-                    reach = await self._reach(change.user_id, friends=not change.bot)
+                    audience = await self._find_audience(change.user_id, friends=not change.bot)
                 except Exception:
                     log.exception("failed to publish a presence")
                     continue
-                for dispatch in _updates(change, reach):
+                for dispatch in _updates(change, audience):
                     guild_id = dispatch.audience.guild_id
                     if not change.everywhere:
-                        self._local(dispatch)
+                        self._deliver_local(dispatch)
                     else:
                         self._bus.publish(CROWD if guild_id is None else f"guild.{guild_id}", dispatch)
         finally:
@@ -300,18 +300,18 @@ class _Change(NamedTuple):
     bot: bool
 
 
-def _updates(change: _Change, reach: Reach) -> Iterator[Dispatch]:
+def _updates(change: _Change, audience: Reach) -> Iterator[Dispatch]:
     """Yield the updates for a user's guilds, friends, and friends in a family of applications (sdk.md 9.3)."""
-    user_id, friends = change.user_id, {other for family_id, other in reach.friends if family_id == EVERYBODY}
+    user_id, friends = change.user_id, {other for family_id, other in audience.friends if family_id == EVERYBODY}
     for view, presence in change.seen.items():
         if view == EVERYBODY:
-            for guild_id in reach.guilds:
+            for guild_id in audience.guilds:
                 yield presence_update(user_id, guild_id, presence)
             if friends:
-                yield to_friends(user_id, presence, Audience.of_users(*friends), reach.families)
-        elif fellows := {other for family_id, other in reach.friends if family_id == view} - friends:
+                yield to_friends(user_id, presence, Audience.of_users(*friends), audience.families)
+        elif fellows := {other for family_id, other in audience.friends if family_id == view} - friends:
             inside = Audience.of_users(*fellows, family_id=view, games_only=True)
-            yield to_friends(user_id, presence, inside, reach.families)
+            yield to_friends(user_id, presence, inside, audience.families)
 
 
 def presence_update(user_id: int, guild_id: int, presence: Presence | None) -> Dispatch:

@@ -53,8 +53,8 @@ LEAVING_CODES: Final = frozenset({1000, 1001})
 class Sessions:
     """The sessions of this node, indexed by session, guild and user."""
 
-    def __init__(self, world: World, bus: Bus[Dispatch], metrics: Metrics, presences: Presences) -> None:
-        self._world = world
+    def __init__(self, context: World, bus: Bus[Dispatch], metrics: Metrics, presences: Presences) -> None:
+        self._context = context
         self._bus = bus
         self._count = metrics.delivered
         self._presences = presences
@@ -65,18 +65,18 @@ class Sessions:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._gap: Subscription | None = None
         self._crowd: Subscription | None = None
-        self._resumable_ms = world.config.gateway.replay_ms
-        self._session_ended_hooks = [part.session_ended for part in world.slices if part.session_ended is not None]
-        self._session_began_hooks = [part.session_began for part in world.slices if part.session_began is not None]
-        self._stored_session_hooks = [part.sessions_kept for part in world.slices if part.sessions_kept is not None]
+        self._resumable_ms = context.config.gateway.replay_ms
+        self._session_ended_hooks = [part.session_ended for part in context.slices if part.session_ended is not None]
+        self._session_began_hooks = [part.session_began for part in context.slices if part.session_began is not None]
+        self._stored_session_hooks = [part.sessions_kept for part in context.slices if part.sessions_kept is not None]
         self._orphans_checked_at = 0.0
         self._gaps = 0
         """Number of times that the bus may have lost events."""
         self.feed = PresenceFeed(
             bus,
-            world.clock,
+            context.clock,
             presences,
-            reach=world.reach,
+            reach=context.reach,
             local=self._deliver_here,
             lost=self._lost_sessions,
         )
@@ -130,16 +130,18 @@ class Sessions:
 
     # Starting sessions
 
-    async def begin(self, connection: Connection, actor: Actor, asked: Asked, identify: Identify, device: str) -> None:
+    async def begin(
+        self, connection: Connection, actor: Actor, parameters: Asked, identify: Identify, device: str
+    ) -> None:
         """Start a session: send READY, then GUILD_CREATE for each guild in the background."""
-        settings = self._world.config.gateway
+        settings = self._context.config.gateway
         session = Session(
             actor,
-            intents=asked.intents,
-            shard=asked.shard,
-            large_threshold=asked.large_threshold,
-            obfuscates=asked.obfuscates,
-            capabilities=asked.capabilities,
+            intents=parameters.intents,
+            shard=parameters.shard,
+            large_threshold=parameters.large_threshold,
+            obfuscates=parameters.obfuscates,
+            capabilities=parameters.capabilities,
             version=connection.version,
             device=device,
             replay=Replay(settings.replay_events, settings.replay_bytes),
@@ -149,13 +151,13 @@ class Sessions:
         known = self._user_sessions.get(session.user_id)
         if not actor.is_bot and known is not None and len(known.sessions) >= SESSIONS_MOST:
             raise Closing(CloseCode.TOO_MANY_SESSIONS, "Too many sessions")
-        line = self._join_user_sessions(session)
+        user_sessions = self._join_user_sessions(session)
         gaps = self._gaps
         try:
             # Subscribe before reading: events in between are buffered, and sent unless the read already contains them.
             await self._bus.flush()
             await self._run_began_hooks(session)
-            opening = await self._world.ready(
+            opening = await self._context.ready(
                 session, lambda guilds: self._ready(session, guilds, connection.resume_url, identify.shard)
             )
             session.snapshot, session.application_name = opening.snapshot, opening.application_name
@@ -180,9 +182,9 @@ class Sessions:
             session.send(self.packet(event, body))
         early, session.early = session.early or [], None
         for dispatch in early:
-            made = Made()
-            line.admit(session, dispatch, made)
-            made.send()
+            batch = Made()
+            user_sessions.admit(session, dispatch, batch)
+            batch.send()
         self.feed.put(session, identify.presence or SetPresence())
         self._spawn(self._stream(session, seats))
 
@@ -199,16 +201,16 @@ class Sessions:
             ready["shard"] = shard
         actor = session.actor
         if actor.application_id is not None:
-            flags, flags_new = flags_on_the_wire(actor.application_flags, self._world.clock.now_ms())
+            flags, flags_new = flags_on_the_wire(actor.application_flags, self._context.clock.now_ms())
             ready["application"] = FlaggedApplication(id=actor.application_id, flags=flags, flags_new=flags_new)
         if session.is_game:
-            settings = self._world.config.gateway
+            settings = self._context.config.gateway
             ready["user_application_profiles"] = {}
             ready["feature_flags"] = FeatureFlags(
                 disabled_functions=list(settings.disabled_functions),
                 disabled_gateway_events=list(settings.disabled_gateway_events),
             )
-            ready["av_sf_protocol_floor"] = int(changes.E2EE_VOICE_ONLY.active(self._world.clock.now_ms()))
+            ready["av_sf_protocol_floor"] = int(changes.E2EE_VOICE_ONLY.active(self._context.clock.now_ms()))
         return ready
 
     async def _stream(self, session: Session, seats: list[tuple[Hub, Seat]]) -> None:
@@ -221,19 +223,19 @@ class Sessions:
     def _seat(self, session: Session, guild_id: int, *, joins: bool) -> tuple[Hub, Seat]:
         entry = self._hubs.get(guild_id)
         if entry is None:
-            hub = Hub(guild_id, self._world, self.packet, self._empty, self._invalidate_some)
+            hub = Hub(guild_id, self._context, self.packet, self._empty, self._invalidate_some)
             entry = self._hubs[guild_id] = (hub, self._bus.subscribe(f"guild.{guild_id}", hub.hear))
         seat = session.seats[guild_id] = Seat(session, joins=joins)
         entry[0].expect(seat)
         return entry[0], seat
 
     def _join_user_sessions(self, session: Session) -> Line:
-        line = self._user_sessions.get(session.user_id)
-        if line is None:
-            line = self._user_sessions[session.user_id] = Line(self, self.packet, self._world)
-            line.subscription = self._bus.subscribe(f"user.{session.user_id}", line.hear)
-        line.sessions.append(session)
-        return line
+        user_sessions = self._user_sessions.get(session.user_id)
+        if user_sessions is None:
+            user_sessions = self._user_sessions[session.user_id] = Line(self, self.packet, self._context)
+            user_sessions.subscription = self._bus.subscribe(f"user.{session.user_id}", user_sessions.hear)
+        user_sessions.sessions.append(session)
+        return user_sessions
 
     # Guild membership and delivery
 
@@ -258,7 +260,7 @@ class Sessions:
     async def _send_guild_name(self, session: Session, guild_id: int) -> None:
         """Send an OAuth2 session the id and name of a guild that its user joined, and nothing else (sdk.md 5.4)."""
         if session.intents & Intents.GUILDS:
-            name = await self._world.guild_name(guild_id)
+            name = await self._context.guild_name(guild_id)
             if name is not None and not session.ended:
                 body = wire.encode({"id": GuildId(guild_id), "name": name})
                 session.send(self.packet(GUILD_CREATE.name, body))
@@ -286,25 +288,25 @@ class Sessions:
 
     def _share(self, dispatch: Dispatch) -> None:
         """Deliver an event for many users to those connected here; the packets are created once for all of them."""
-        users, lines = dispatch.audience.users, self._user_sessions
-        if len(users) * 4 > len(lines):
+        users, by_user = dispatch.audience.users, self._user_sessions
+        if len(users) * 4 > len(by_user):
             # A large share of the local users: iterate in insertion order, which visits memory sequentially.
-            recipients = [line for user_id, line in lines.items() if user_id in users]
+            recipients = [user_sessions for user_id, user_sessions in by_user.items() if user_id in users]
         else:
-            recipients = [lines[user_id] for user_id in users if user_id in lines]
-        if self._world.trace.on:
-            for line in recipients:
-                line.share(dispatch)
+            recipients = [by_user[user_id] for user_id in users if user_id in by_user]
+        if self._context.trace.on:
+            for user_sessions in recipients:
+                user_sessions.share(dispatch)
             return
         try:
-            made = Made()
-            for line in recipients:
-                line.tell_among(dispatch, made)
-            made.send()
+            batch = Made()
+            for user_sessions in recipients:
+                user_sessions.tell_among(dispatch, batch)
+            batch.send()
         except Exception:
             log.exception("failed to deliver an event to several users")
-            for line in recipients:
-                self._invalidate_some(list(line.sessions))
+            for user_sessions in recipients:
+                self._invalidate_some(list(user_sessions.sessions))
 
     def _lost_events(self) -> None:
         """Invalidate every session, because the bus may have lost events for any of them."""
@@ -363,7 +365,7 @@ class Sessions:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
         elif session.connection is None and session.resuming is None and session.expiry is None:
-            session.expiry = self._world.clock.call_later(self._resumable_ms, lambda: self._expire(session))
+            session.expiry = self._context.clock.call_later(self._resumable_ms, lambda: self._expire(session))
 
     async def _expire(self, session: Session) -> None:
         self._end(session)
@@ -397,13 +399,13 @@ class Sessions:
         known = self._sessions.pop(session.id, None)
         for guild_id in list(session.seats):
             self.leave(session, guild_id)
-        line = self._user_sessions.get(session.user_id)
-        if line is not None and session in line.sessions:
-            line.sessions.remove(session)
-            if not line.sessions:
+        user_sessions = self._user_sessions.get(session.user_id)
+        if user_sessions is not None and session in user_sessions.sessions:
+            user_sessions.sessions.remove(session)
+            if not user_sessions.sessions:
                 del self._user_sessions[session.user_id]
-                if line.subscription is not None:
-                    line.subscription.cancel()
+                if user_sessions.subscription is not None:
+                    user_sessions.subscription.cancel()
         if known is not None:
             self.feed.drop(session.user_id, session.id)
 
@@ -413,11 +415,11 @@ class Sessions:
             return
 
         def work(tx: Tx) -> None:
-            call = self._world.call_after(tx, session.actor, session.id)
+            call = self._context.call_after(tx, session.actor, session.id)
             for session_began in self._session_began_hooks:
                 session_began(call, session.user_id, session.id)
 
-        await self._world.db.write(work)
+        await self._context.db.write(work)
 
     async def _run_ended_hooks(self, sessions: list[Session]) -> None:
         """Run the slices' `session_ended` hooks for sessions of this node."""
@@ -438,10 +440,10 @@ class Sessions:
         """
 
         def work(tx: Tx) -> set[tuple[int, str]]:
-            before_ms = self._world.clock.now_ms() - ORPHANS_MS
+            before_ms = self._context.clock.now_ms() - ORPHANS_MS
             return {stored for sessions_kept in self._stored_session_hooks for stored in sessions_kept(tx, before_ms)}
 
-        stored = await self._world.db.read(work, long=True)
+        stored = await self._context.db.read(work, long=True)
         lost = [each for each in sorted(stored) if not self._presences.has(*each) and each[1] not in self._sessions]
         if lost:
             log.warning("ending sessions that no node has", extra={"sessions": len(lost)})
@@ -454,12 +456,12 @@ class Sessions:
 
         def work(tx: Tx) -> None:
             for actor, session_id in ended:
-                call = self._world.call_after(tx, actor, session_id)
+                call = self._context.call_after(tx, actor, session_id)
                 for session_ended in self._session_ended_hooks:
                     session_ended(call, int(actor.user_id), session_id)
 
         try:
-            await self._world.db.write(work)
+            await self._context.db.write(work)
         except Exception:
             log.exception("failed to clean up after ended sessions")
 

@@ -14,7 +14,7 @@ from hubbub.server.transports.gateway.world import World
 
 
 def watch(
-    world: World,
+    context: World,
     dispatch: Dispatch,
     sessions: Iterable[Session],
     deliver: Callable[[], None],
@@ -23,8 +23,8 @@ def watch(
     """Call `deliver` and record each session's outcome: delivered if its sequence number increased, else `why_not`."""
     before = [(session, session.replay.last) for session in sessions]
     deliver()
-    world.trace.add(
-        wire.timestamp(world.clock.now_ms()),
+    context.trace.add(
+        wire.timestamp(context.clock.now_ms()),
         dispatch.event,
         dispatch.audience.guild_id,
         dispatch.audience.channel_id or (dispatch.subject_id if dispatch.event.startswith("CHANNEL_") else None),

@@ -229,10 +229,10 @@ class VoiceDoor:
         if not connection.buffered:
             connection.say(VoiceOpcode.HEARTBEAT_ACK, _decode(data, int | str | None))
             return
-        beat = _decode(data, protocol.Heartbeat)
-        if connection.session is not None and beat.seq_ack is not None and beat.seq_ack > 0:
-            connection.session.replay.acknowledge(beat.seq_ack)
-        connection.say(VoiceOpcode.HEARTBEAT_ACK, protocol.Acknowledged(t=beat.t))
+        heartbeat = _decode(data, protocol.Heartbeat)
+        if connection.session is not None and heartbeat.seq_ack is not None and heartbeat.seq_ack > 0:
+            connection.session.replay.acknowledge(heartbeat.seq_ack)
+        connection.say(VoiceOpcode.HEARTBEAT_ACK, protocol.Acknowledged(t=heartbeat.t))
 
     async def _identify(self, connection: VoiceConnection, identify: protocol.Identify) -> None:
         connection.busy = True

@@ -81,10 +81,10 @@ class Group:
 
     def ready(self, user_id: int) -> bool:
         """Return whether this member's frames are end-to-end encrypted now."""
-        person = self._people.get(user_id)
-        if person is None or person.leaf_index is None:
+        participant = self._people.get(user_id)
+        if participant is None or participant.leaf_index is None:
             return False
-        transition = self._transitions.get(person.entered)
+        transition = self._transitions.get(participant.entered)
         return transition is None or user_id not in transition.waiting
 
     def plain_allowed(self, now: float) -> bool:
@@ -94,7 +94,7 @@ class Group:
     @property
     def late(self) -> frozenset[int]:
         """User ids of clients whose key package is overdue; such a client must identify again (close 4006)."""
-        return frozenset(person.user_id for person in self._people.values() if person.late)
+        return frozenset(participant.user_id for participant in self._people.values() if participant.late)
 
     @property
     def deadline(self) -> float | None:
@@ -102,9 +102,9 @@ class Group:
         times = [transition.due for transition in self._transitions.values()]
         times += [time for time in (self._commit_due, self._settle_due) if time is not None]
         times += [
-            person.owes_since + PACKAGE_SECONDS
-            for person in self._people.values()
-            if person.owes_since is not None and not person.late
+            participant.owes_since + PACKAGE_SECONDS
+            for participant in self._people.values()
+            if participant.owes_since is not None and not participant.late
         ]
         return min(times, default=None)
 
@@ -115,12 +115,12 @@ class Group:
         if version < VERSION and not self._mixed:
             raise ValueError("this call does not accept clients without end-to-end encryption")
         sendings = self.left(user_id, now) if user_id in self._people else []
-        person = self._people[user_id] = Person(user_id, min(version, VERSION), packages_at=now)
-        if person.version == 0:
+        participant = self._people[user_id] = Person(user_id, min(version, VERSION), packages_at=now)
+        if participant.version == 0:
             return sendings + self._downgrade(now)
         if self._version:
-            sendings += self._introduce(person)
-            person.owes_since = now
+            sendings += self._introduce(participant)
+            participant.owes_since = now
         return sendings + self._advance(now)
 
     def left(self, user_id: int, now: float) -> list[Sending]:
@@ -132,7 +132,7 @@ class Group:
             self._version = VERSION
             self._plain_until = None
             self._clear()
-        elif self._version == 0 and all(person.version for person in self._people.values()):
+        elif self._version == 0 and all(participant.version for participant in self._people.values()):
             sendings += self._upgrade(now)
         elif user_id in self._founding:
             sendings += self._withdraw(user_id, now)
@@ -140,19 +140,19 @@ class Group:
 
     def received(self, user_id: int, op: int, payload: bytes | Mapping[str, object], now: float) -> list[Sending]:
         """Handle op 23, 26, 28 or 31 of a client. Invalid messages are counted in `refused` and otherwise ignored."""
-        person = self._people.get(user_id)
+        participant = self._people.get(user_id)
         try:
-            if person is None or (self._version == 0 and op != Op.TRANSITION_READY):
+            if participant is None or (self._version == 0 and op != Op.TRANSITION_READY):
                 raise Refused("not in a call with end-to-end encryption")
             match op:
                 case Op.KEY_PACKAGE:
-                    sendings = self._handle_package(person, _bytes(payload), now)
+                    sendings = self._handle_package(participant, _bytes(payload), now)
                 case Op.COMMIT_WELCOME:
-                    sendings = self._handle_commit(person, _bytes(payload), now)
+                    sendings = self._handle_commit(participant, _bytes(payload), now)
                 case Op.TRANSITION_READY:
-                    sendings = self._handle_ready(person, _transition_id(payload))
+                    sendings = self._handle_ready(participant, _transition_id(payload))
                 case Op.INVALID_COMMIT_WELCOME:
-                    sendings = self._handle_invalid(person, _transition_id(payload), now)
+                    sendings = self._handle_invalid(participant, _transition_id(payload), now)
                 case _:
                     raise Refused("opcode")
         except codec.Malformed:
@@ -168,8 +168,8 @@ class Group:
         sendings: list[Sending] = []
         for transition in [each for each in self._transitions.values() if each.due <= now]:
             sendings += self._execute(transition)
-        for person in self._people.values():
-            person.late = person.owes_since is not None and person.owes_since + PACKAGE_SECONDS <= now
+        for participant in self._people.values():
+            participant.late = participant.owes_since is not None and participant.owes_since + PACKAGE_SECONDS <= now
         if self._settle_due is not None and self._settle_due <= now:
             self._settle_due = None
         if self._commit_due is not None and self._commit_due <= now:
@@ -179,24 +179,24 @@ class Group:
 
     # Key packages.
 
-    def _handle_package(self, person: Person, data: bytes, now: float) -> list[Sending]:
-        if not person.may_send_package(now):
+    def _handle_package(self, participant: Person, data: bytes, now: float) -> list[Sending]:
+        if not participant.may_send_package(now):
             raise Refused("key package: too many")
-        arrival = checks.read_arrival(data, person.user_id)
-        checks.require_own_keys(arrival, self._keys_besides(person.user_id))
-        if len(self._founding) > 1 and person.user_id in self._founding:
+        arrival = checks.read_arrival(data, participant.user_id)
+        checks.require_own_keys(arrival, self._keys_besides(participant.user_id))
+        if len(self._founding) > 1 and participant.user_id in self._founding:
             # The client may have restarted before or after the last proposals arrived, so its proposals are unknown.
-            return self._restart_one(person, now)
-        if person.user_id in self._founding:
+            return self._restart_one(participant, now)
+        if participant.user_id in self._founding:
             self._founding.clear()
         # A client that sends a key package has restarted and is no longer in the group, even if the tree has its leaf.
-        person.forget(None)
-        person.arrival = arrival
+        participant.forget(None)
+        participant.arrival = arrival
         return []
 
     def _keys_besides(self, user_id: int) -> set[bytes]:
         """Return all keys of other participants in the group or waiting for it."""
-        arrivals = [person.arrival for person in self._people.values() if person.arrival is not None]
+        arrivals = [participant.arrival for participant in self._people.values() if participant.arrival is not None]
         leaves = [arrival.package.leaf for arrival in arrivals] + [leaf for _, leaf in self._tree or ()]
         own = codec.u64(user_id)
         keys = {arrival.package.init_key for arrival in arrivals if arrival.user_id != user_id}
@@ -205,25 +205,25 @@ class Group:
                 keys |= {leaf.encryption_key, leaf.signature_key}
         return keys
 
-    def _handle_invalid(self, person: Person, transition_id: int, now: float) -> list[Sending]:
+    def _handle_invalid(self, participant: Person, transition_id: int, now: float) -> list[Sending]:
         transition = self._transitions.get(transition_id)
-        if transition is not None and transition.fail(person.user_id):
+        if transition is not None and transition.fail(participant.user_id):
             committer = self._people.get(transition.committer or 0)
             if committer is not None:
                 # A single judge may itself be wrong, so its first report is not enough to exclude the committer.
                 committer.strikes += min(len(transition.judges), _STRIKES_MAX)
-        sendings = self._drop_from_transitions(person.user_id)
-        if person.user_id in self._founding:
-            return sendings + self._restart_one(person, now)
-        if person.owes_since is None:
-            person.forget(now)
+        sendings = self._drop_from_transitions(participant.user_id)
+        if participant.user_id in self._founding:
+            return sendings + self._restart_one(participant, now)
+        if participant.owes_since is None:
+            participant.forget(now)
         return sendings
 
-    def _restart_one(self, person: Person, now: float) -> list[Sending]:
-        person.forget(now)
+    def _restart_one(self, participant: Person, now: float) -> list[Sending]:
+        participant.forget(now)
         return [
-            *self._withdraw(person.user_id, now),
-            sending([person.user_id], Op.PREPARE_EPOCH, PrepareEpoch(VERSION)),
+            *self._withdraw(participant.user_id, now),
+            sending([participant.user_id], Op.PREPARE_EPOCH, PrepareEpoch(VERSION)),
         ]
 
     # Proposals.
@@ -235,7 +235,7 @@ class Group:
         if self._tree is None:
             return self._propose_founders(now)
         inside = self._inside()
-        if len(self._people) == 1 or all(person.strikes >= _STRIKES_MAX for person in inside):
+        if len(self._people) == 1 or all(participant.strikes >= _STRIKES_MAX for participant in inside):
             # No member is left that could commit, or only one participant is left in the call.
             to = self._with_package(self._people.values())
             return [
@@ -250,15 +250,19 @@ class Group:
         """Propose waiting clients to each other while there is no group."""
         sendings: list[Sending] = []
         limit = FOUNDERS_MOST << min(self._restarts, 4)
-        for person in self._people.values():
-            if person.arrival is not None and person.user_id not in self._founding and len(self._founding) < limit:
-                sendings += self._founding.propose(person.arrival)
+        for participant in self._people.values():
+            if (
+                participant.arrival is not None
+                and participant.user_id not in self._founding
+                and len(self._founding) < limit
+            ):
+                sendings += self._founding.propose(participant.arrival)
         if sendings:
             self._await_commit(now)
         founders = [self._people[user_id] for user_id in self._founding]
-        if all(person.strikes >= _STRIKES_MAX for person in founders):
-            for person in founders:
-                person.strikes = 0
+        if all(participant.strikes >= _STRIKES_MAX for participant in founders):
+            for participant in founders:
+                participant.strikes = 0
         return sendings
 
     def _withdraw(self, user_id: int, now: float) -> list[Sending]:
@@ -270,33 +274,37 @@ class Group:
 
     def _open_batch(self, tree: Tree, inside: list[Person], now: float) -> list[Sending]:
         """Propose the whole difference between the group and the call in one message."""
-        used = {person.leaf_index for person in inside}
+        used = {participant.leaf_index for participant in inside}
         batch = [proposals.remove(self._sender, self._id, tree.epoch, index) for index, _ in tree if index not in used]
-        coming = [person.arrival for person in self._people.values() if person.leaf_index is None and person.arrival]
+        coming = [
+            participant.arrival
+            for participant in self._people.values()
+            if participant.leaf_index is None and participant.arrival
+        ]
         batch += [proposals.add(self._sender, self._id, tree.epoch, arrival) for arrival in coming[:BATCH_MOST]]
         if not batch:
             return []
         self._batch = {proposal.ref: proposal for proposal in batch}
         self._await_commit(now)
-        return [sending((person.user_id for person in inside), Op.PROPOSALS, proposals.append(batch))]
+        return [sending((participant.user_id for participant in inside), Op.PROPOSALS, proposals.append(batch))]
 
     def _await_commit(self, now: float) -> None:
         self._commit_due = now + COMMIT_SECONDS * 2 ** min(self._restarts, 3)
 
     # Commits.
 
-    def _handle_commit(self, person: Person, data: bytes, now: float) -> list[Sending]:
+    def _handle_commit(self, participant: Person, data: bytes, now: float) -> list[Sending]:
         if len(data) > checks.COMMIT_BASE + checks.COMMIT_PER_MEMBER * (len(self._people) + len(self._batch)):
             raise Refused("commit: too long")
-        if person.strikes >= _STRIKES_MAX:
+        if participant.strikes >= _STRIKES_MAX:
             raise Refused("commit: earlier commits failed")
         commit, message, welcome = codec.read_commit_and_welcome(data)
-        tree, index = self._tree, person.leaf_index
+        tree, index = self._tree, participant.leaf_index
         if tree is None:
-            if person.user_id not in self._founding or person.arrival is None:
+            if participant.user_id not in self._founding or participant.arrival is None:
                 raise Refused("commit: not a member")
-            tree, index = Tree(person.arrival.package.leaf), 0
-            batch = self._founding.besides(person.user_id)
+            tree, index = Tree(participant.arrival.package.leaf), 0
+            batch = self._founding.besides(participant.user_id)
         elif index is None:
             raise Refused("commit: not a member")
         else:
@@ -310,9 +318,9 @@ class Group:
             leaf=tree.leaf(index),
             proposals=batch,
         )
-        person.leaf_index = index
+        participant.leaf_index = index
         self._tree = tree
-        return self._accept_commit(person, tree, batch, commit, message, welcome, now)
+        return self._accept_commit(participant, tree, batch, commit, message, welcome, now)
 
     def _accept_commit(
         self,
@@ -326,7 +334,7 @@ class Group:
     ) -> list[Sending]:
         """Apply a valid commit, and send it to the members and the Welcome to new members."""
         placed = tree.apply(commit, batch)
-        members = [person.user_id for person in self._inside()]
+        members = [participant.user_id for participant in self._inside()]
         transition = self._new_transition(now, VERSION)
         transition.committer = committer.user_id
         prefix = codec.u16(transition.id)
@@ -334,14 +342,14 @@ class Group:
         newcomers: list[int] = []
         for proposal in batch.values():
             arrival = proposal.arrival
-            person = self._people.get(arrival.user_id) if arrival is not None else None
+            participant = self._people.get(arrival.user_id) if arrival is not None else None
             # A client that left or restarted meanwhile cannot use the Welcome; the next batch corrects the group.
-            if arrival is None or welcome is None or person is None or person.arrival is not arrival:
+            if arrival is None or welcome is None or participant is None or participant.arrival is not arrival:
                 continue
-            person.leaf_index = placed[arrival.ref]
-            person.entered = transition.id
-            newcomers.append(person.user_id)
-            sendings.append(sending([person.user_id], Op.WELCOME, prefix + welcome.only(arrival.ref).encode()))
+            participant.leaf_index = placed[arrival.ref]
+            participant.entered = transition.id
+            newcomers.append(participant.user_id)
+            sendings.append(sending([participant.user_id], Op.WELCOME, prefix + welcome.only(arrival.ref).encode()))
         if tree.epoch == 1:
             committer.entered = transition.id
         transition.recipients.update(members, newcomers)
@@ -362,11 +370,11 @@ class Group:
         self._transitions[transition.id] = transition
         return transition
 
-    def _handle_ready(self, person: Person, transition_id: int) -> list[Sending]:
+    def _handle_ready(self, participant: Person, transition_id: int) -> list[Sending]:
         transition = self._transitions.get(transition_id)
-        if transition is None or person.user_id not in transition.waiting:
+        if transition is None or participant.user_id not in transition.waiting:
             return []
-        return self._complete(transition, person.user_id)
+        return self._complete(transition, participant.user_id)
 
     def _complete(self, transition: Transition, user_id: int) -> list[Sending]:
         transition.waiting.discard(user_id)
@@ -398,11 +406,11 @@ class Group:
     # Restarting the group.
 
     def _inside(self) -> list[Person]:
-        return [person for person in self._people.values() if person.leaf_index is not None]
+        return [participant for participant in self._people.values() if participant.leaf_index is not None]
 
-    def _with_package(self, people: Iterable[Person]) -> list[int]:
+    def _with_package(self, participants: Iterable[Person]) -> list[int]:
         """Return the ids of participants with a key package; the others have just started and will send one."""
-        return [person.user_id for person in people if person.owes_since is None]
+        return [participant.user_id for participant in participants if participant.owes_since is None]
 
     def _clear(self) -> None:
         self._tree = None
@@ -426,13 +434,13 @@ class Group:
         self._version = 0
         self._plain_until = None
         self._clear()
-        others = [person for person in self._people.values() if person.version]
-        for person in others:
-            person.forget(None)
+        others = [participant for participant in self._people.values() if participant.version]
+        for participant in others:
+            participant.forget(None)
         if not others:
             return []
         transition = self._new_transition(now, 0)
-        transition.recipients.update(person.user_id for person in others)
+        transition.recipients.update(participant.user_id for participant in others)
         transition.waiting.update(transition.recipients)
         return [sending(transition.recipients, Op.PREPARE_TRANSITION, PrepareTransition(0, transition.id))]
 
@@ -442,16 +450,16 @@ class Group:
         # A pending downgrade must not be executed: it would take effect after the new epoch.
         self._clear()
         sendings = [sending(self._people, Op.PREPARE_EPOCH, PrepareEpoch(VERSION))]
-        for person in self._people.values():
-            person.forget(now)
-            sendings += self._introduce(person)
+        for participant in self._people.values():
+            participant.forget(now)
+            sendings += self._introduce(participant)
         return sendings
 
-    def _introduce(self, person: Person) -> list[Sending]:
-        if person.introduced:
+    def _introduce(self, participant: Person) -> list[Sending]:
+        if participant.introduced:
             return []
-        person.introduced = True
-        return [sending([person.user_id], Op.EXTERNAL_SENDER, self._sender.package)]
+        participant.introduced = True
+        return [sending([participant.user_id], Op.EXTERNAL_SENDER, self._sender.package)]
 
 
 def _bytes(payload: object) -> bytes:
