@@ -85,7 +85,7 @@ FindAsset = Callable[[str, int], Awaitable[str | bytes | None]]
 """Finds the file of an emoji, sticker or sound: its key in the file store, its bytes, or None."""
 
 
-class _Wanted(NamedTuple):
+class _ImageRequest(NamedTuple):
     """The image conversion that a URL requests."""
 
     type: str | None
@@ -232,7 +232,7 @@ class Cdn:
         animated = request.query.get("animated", "false")
         if animated not in ("true", "false"):
             return refusal(400)
-        wanted = _Wanted(
+        wanted = _ImageRequest(
             type=_TYPES[extension] if extension else None,
             side=int(size) if size is not None else None,
             # http.md 1.12: only GIF, and WebP with `animated=true`, keep the animation.
@@ -251,7 +251,7 @@ class Cdn:
         lottie_type = wanted.type if wanted.type == _TYPES["json"] else None
         return await self._serve(request, found, etag=etag, cache=cache, filename=name, content_type=lottie_type)
 
-    async def _derived(self, key: str, name: str, wanted: "_Wanted") -> str | None:
+    async def _derived(self, key: str, name: str, wanted: "_ImageRequest") -> str | None:
         """Return the key of the converted image, converting it on first use; None if the conversion is not possible."""
         if wanted.type is None and wanted.side is None:
             return key

@@ -26,7 +26,7 @@ from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database
 from hubbub.server.core.trace import Trace
 from hubbub.server.transports import sockets
-from hubbub.server.transports.gateway import identify as identifying
+from hubbub.server.transports.gateway import identify as identification
 from hubbub.server.transports.gateway.commands import Commands
 from hubbub.server.transports.gateway.compression import Compression, has_zstd
 from hubbub.server.transports.gateway.connection import Connection
@@ -254,9 +254,9 @@ class Gateway:
             raise Closing(CloseCode.ALREADY_AUTHENTICATED, "Already authenticated")
 
     async def _actor(self, token: str) -> Actor:
-        bare, kind = identifying.bare_token(token)
+        bare, kind = identification.bare_token(token)
         actor = await self._authenticate(bare)
-        if actor is None or not identifying.may_connect(actor, kind):
+        if actor is None or not identification.may_connect(actor, kind):
             raise Closing(CloseCode.AUTHENTICATION_FAILED, "Authentication failed")
         return actor
 
@@ -267,7 +267,7 @@ class Gateway:
             guilds = await self._context.guild_count(actor) if actor.is_bot else 0
             settings = self._config.gateway
             multiple = settings.large_bot_concurrency if settings.is_large(guilds) else 1
-            parameters = identifying.check(identify, actor, multiple)
+            parameters = identification.check(identify, actor, multiple)
         except Closing as closing:
             self._metrics.gateway_identifies(str(int(closing.code))).inc()
             raise

@@ -83,13 +83,13 @@ async def read(chunks: AsyncIterator[bytes], content_type: str, uploads: Uploads
     boundary = _parameters(";" + content_type.partition(";")[2]).get("boundary", "")
     if not boundary or len(boundary) > 200 or not boundary.isascii():
         raise _malformed()
-    reader = _Reader(boundary.encode(), uploads, limits)
+    parser = _Parser(boundary.encode(), uploads, limits)
     async for chunk in chunks:
-        reader.feed(chunk)
-    return reader.finish()
+        parser.feed(chunk)
+    return parser.finish()
 
 
-class _Reader:
+class _Parser:
     """An incremental parser, whose buffer never holds more than a chunk, a delimiter and the headers of a part."""
 
     def __init__(self, boundary: bytes, uploads: Uploads | None, limits: Limits) -> None:

@@ -54,13 +54,13 @@ class Subtree(web.AbstractResource):
 class _Protocol(web.RequestHandler):
     """aiohttp's connection handler, with the platform's error bodies for malformed requests."""
 
-    ends_with_client = False
+    cancels_on_disconnect = False
     """Whether the current handler is cancelled when the client disconnects."""
 
     def connection_lost(self, exc: BaseException | None) -> None:
         task: asyncio.Task[None] | None = self._task_handler
         super().connection_lost(exc)
-        if self.ends_with_client and task is not None:
+        if self.cancels_on_disconnect and task is not None:
             task.cancel()
 
     def handle_error(
@@ -96,11 +96,11 @@ def ending_with_client(request: web.BaseRequest) -> Iterator[None]:
     protocol = request.protocol
     if request.transport is None or not isinstance(protocol, _Protocol):
         raise ConnectionResetError("the client disconnected")
-    protocol.ends_with_client = True
+    protocol.cancels_on_disconnect = True
     try:
         yield
     finally:
-        protocol.ends_with_client = False
+        protocol.cancels_on_disconnect = False
 
 
 class _Server(web.Server):
