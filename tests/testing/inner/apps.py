@@ -155,10 +155,10 @@ async def crier(hubbub_discord_py: Platform) -> AsyncIterator[Crier]:
 async def test_commands(hubbub: Platform, crier: Crier) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
 
-    offered = await alice.complete("general", "greet", "city", "Be", {"whom": bob, "place": "staff"})
+    offered = await alice.complete("general", "greet", "city", "Be", {"whom": bob, "place": "general"})
     assert [each["value"] for each in offered] == ["berlin", "bern"]
-    said = await alice.run("general", "greet", {"whom": bob, "place": "staff", "city": "bern"})
-    assert said["content"] == "hello bob in staff, bern"
+    said = await alice.run("general", "greet", {"whom": bob, "place": "general", "city": "bern"})
+    assert said["content"] == "hello bob in general, bern"
     assert (await alice.run("general", "Poke somebody", target=bob))["content"] == "poked bob"
     said = await alice.run("general", "look", {"file": ("note.txt", b"a word")})
     assert said["content"] == "note.txt: a word"
