@@ -1,7 +1,8 @@
-"""Every name of the specification exists, in its exact spelling."""
+"""Every name in docs/spec/sdk.md exists in `hubbub.sdk.compat`, in its exact spelling."""
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,39 @@ from tests.sdk.names import CLASSES, MODULE, names_of
 from tests.sdk.players import Heard, game, player
 from tests.world import World
 
-SHEETS = Path(__file__).parents[3] / "shared" / "spec"
+PAGE = (Path(__file__).parents[2] / "docs" / "spec" / "sdk.md").read_text(encoding="utf-8")
 OURS = {name for kind in CLASSES for name in names_of(kind)} | set(MODULE.split()) | set(CLASSES)
+
+
+def section(number: str) -> str:
+    """The text of a section of the page, subsections included."""
+    start = PAGE.index(f'<a id="{number}"></a>')
+    following = [found.start() for found in re.finditer(r'<a id="([\d.]+)"></a>', PAGE) if found.start() > start]
+    inside = f'<a id="{number}.'
+    return PAGE[start : next((at for at in following if not PAGE.startswith(inside, at)), len(PAGE))]
+
+
+def rows(number: str, *heads: str) -> list[list[str]]:
+    """The rows of the tables of a section whose header has these cells."""
+    header = re.escape(f"| {' | '.join(heads)} |")
+    found: list[list[str]] = []
+    for table in re.findall(rf"^{header}\n\|[-|]+\|\n((?:\|.*\n?)+)", section(number), re.M):
+        found += [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in table.splitlines()]
+    assert found, f"section {number} has no table {heads}"
+    return found
+
+
+def operations(*numbers: str) -> set[str]:
+    """The operations in the first column of the tables of some sections."""
+    cells = [cell for number in numbers for cell in re.findall(r"^\| ([^|]+) \|", section(number), re.M)]
+    return {name for cell in cells for name in re.findall(r"`([A-Z]\w+)\(", cell)}
+
+
+def named(owner: str) -> Any:
+    """A class or enumeration of the compat module; `Client::Status` is nested."""
+    outer, _, nested = owner.partition("::")
+    made = getattr(compat, outer)
+    return getattr(made, nested) if nested else made
 
 
 @pytest.mark.parametrize("kind", sorted(CLASSES))
@@ -29,42 +61,24 @@ def test_the_module_has_its_functions() -> None:
     assert [name for name in MODULE.split() if not callable(getattr(compat, name, None))] == []
 
 
-def enumerations(text: str) -> list[tuple[str, list[tuple[str, int]]]]:
-    """Section 2 of the fact sheet: the enumerations with their members."""
-    section = text.partition("## 2. Enums")[2].partition("\n## 3.")[0]
-    found = []
-    for row in re.findall(r"^\| ([A-Z][\w:]+)[^|]* \| ([^|]+) \|", section, re.M):
-        members = re.findall(r"(?:^|[,;] )([A-Z][\w]*) (\d+)\b", re.sub(r"\([^)]*\)", "", row[1]))
-        found.append((row[0], [(name, int(number)) for name, number in members]))
-    return [each for each in found if each[0] not in ("Enum", "HttpStatusCode")]
+def test_the_enumerations_have_the_numbers_of_the_page() -> None:
+    listed = rows("2", "Enum", "Members")
+    assert len({enum for enum, _ in listed}) == 27
+
+    for enum, members in listed:
+        for member in members.split(", "):
+            label, number = member.split()
+            assert getattr(named(enum), label) == int(number), f"{enum}.{label}"
 
 
-def sheet(name: str) -> str:
-    """The text of one of the shared fact sheets."""
-    found = sorted(SHEETS.glob(name))
-    if not found:
-        pytest.skip(f"the shared fact sheet {name} is not beside this checkout: its names were NOT compared")
-    return found[0].read_text(encoding="utf-8")
+def test_the_value_records_of_the_page_have_setters() -> None:
+    listed = [
+        name for kind, types in rows("1.1", "Kind", "Types") if kind == "Value record" for name in types.split(", ")
+    ]
+    assert len(listed) == 19
+    assert {name for name in listed if not names_of(name)} == set()
 
-
-def test_the_enumerations_have_the_numbers_of_the_sheet() -> None:
-    told = enumerations(sheet("sdk.md"))
-    assert len(told) >= 25
-
-    for name, members in told:
-        owner, _, nested = name.partition("::")
-        made = getattr(getattr(compat, owner), nested) if nested else getattr(compat, owner)
-        for label, number in members:
-            assert getattr(made, label) == number, f"{name}.{label}"
-
-
-def test_the_value_records_of_the_sheet_have_setters() -> None:
-    [row] = re.findall(r"^\| Value records [^|]*\| ([^|]+) \|", sheet("sdk.md"), re.M)
-    told = [name for name in row.strip().split(", ") if "(getters only)" not in name]
-    assert len(told) >= 18
-    assert {name for name in told if not names_of(name)} == set()
-
-    for name in told:
+    for name in listed:
         kind = getattr(compat, name)
         fields = [pascal(field) for field, about in getattr(kind, "fields", {}).items() if about.compat]
         assert [field for field in fields if not hasattr(kind, f"Set{field}")] == [], name
@@ -88,26 +102,27 @@ def test_a_profile_has_both_its_names_in_both_faces() -> None:
     assert issubclass(compat.UserApplicationProfile, sdk.UserApplicationProfile)
 
 
-def test_every_operation_that_the_specification_names_is_ours() -> None:
-    text = sheet("000_*.txt")
-    named = re.findall(r"\b(Client|Call|AudioSystem)::([A-Z]\w+)", text)
-    assert len(set(named)) > 20
+def test_every_operation_that_the_specification_names_exists() -> None:
+    listed = [(kind, name) for kind, names in rows("21", "Class", "Named operations") for name in names.split(", ")]
+    assert len(set(listed)) == 29
 
-    assert [f"{kind}::{name}" for kind, name in named if not hasattr(getattr(compat, kind), name)] == []
-    fields = re.findall(r"^\| (\w+) \| (\w+)\(\) \| (Set\w+)\(", text, re.M)
-    assert len(fields) == 7
-    for _, getter, setter in fields:
-        assert {getter, setter} <= set(dir(compat.AuthorizationArgs))
+    assert [f"{kind}::{name}" for kind, name in listed if not hasattr(named(kind), name)] == []
 
 
-def test_every_record_that_the_specification_names_is_ours() -> None:
-    table = sheet("000_*.txt").partition("### Other SDK records and options named")[2].partition("\nActivity types")[0]
-    named = [row.strip("()") for row in re.findall(r"^\| (?:[\w ]+ \()?([A-Z]\w+\)?)(?: \([\w ]+\))? \|", table, re.M)]
-    assert {"GuildChannel", "MessageHandle", "UserApplicationProfile", "Activity"} <= set(named)
+def test_the_authorization_arguments_have_getters_and_setters() -> None:
+    heads = ("AuthorizationArgs field", "Getter", "Setter", "Type", "Default")
+    accessors = [cell.removesuffix("()") for row in rows("6.1", *heads) for cell in row[1:3]]
+    assert len(accessors) == 14
 
-    assert [name for name in named if name != "Name" and not hasattr(compat, name)] == []
-    for kind in ("AuthorizationArgs", "AuthorizationCodeChallenge", "IntegrationType"):
-        assert hasattr(compat, kind)
+    assert [name for name in accessors if not callable(getattr(compat.AuthorizationArgs, name, None))] == []
+
+
+def test_every_record_that_the_specification_names_exists() -> None:
+    listed = rows("21", "Record", "Named members")
+    assert len(listed) == 11
+
+    for record, members in listed:
+        assert [name for name in members.split(", ") if not hasattr(named(record), name)] == [], record
     assert hasattr(sdk, "UserApplicationProfile")
 
 
@@ -139,23 +154,10 @@ async def test_a_game_is_played_under_those_names(world: World) -> None:
     await mary.client.close()
 
 
-def test_every_operation_in_the_tables_of_the_sheet_is_ours() -> None:
-    text = sheet("sdk.md")
-    told = set()
-    for section in (
-        "4. Client",
-        "6. Auth",
-        "9. Users",
-        "10. Presence",
-        "11. Messages",
-        "12. Lobbies",
-        "13. Voice",
-        "14. Log",
-    ):
-        body = text.partition(f"\n## {section}")[2].partition("\n## ")[0]
-        for cell in re.findall(r"^\| ([^|]+) \|", body, re.M):
-            told |= set(re.findall(r"\b([A-Z][a-z]\w+)\(", cell))
-    told -= {"Bearer", "Types", "Call", "RemoveGameFriend / "}
-    assert len(told) > 120
+def test_the_operations_of_the_page_are_those_of_the_classes() -> None:
+    listed = operations("1.2", "1.4", "4", "6.2", "9", "10", "11", "12", "13", "14")
 
-    assert told - OURS == set()
+    assert listed - OURS == set()
+    assert set(MODULE.split()) - listed == set()
+    for kind in ("Client", "Call"):
+        assert set(names_of(kind)) - listed == {"Status", "Error", "Thread"} & set(names_of(kind))
