@@ -128,9 +128,9 @@ async def test_this_machine_is_not_reached_however_it_is_written(
 )
 @pytest.mark.parametrize("allow_private", [False, True])
 def test_what_is_a_number_only_to_some_is_refused_before_anybody_is_asked(host: str, allow_private: bool) -> None:
-    with pytest.raises(ForbiddenTargetError, match="neither a name nor an address"):
+    with pytest.raises(ForbiddenTargetError, match="neither a host name nor an IP address"):
         GuardedClient(allow_private=allow_private).check(f"http://{host}:8080/")
-    with pytest.raises(ForbiddenTargetError, match="neither a name nor an address"):
+    with pytest.raises(ForbiddenTargetError, match="neither a host name nor an IP address"):
         GuardedStreams(allow_private=allow_private).request("GET", URL(f"http://{host}/"), headers={}, body=None)
 
 

@@ -238,7 +238,7 @@ async def test_silence_fails_after_three_seconds(stage: Stage, receiver: Receive
     assert (await stage.eyes.next("INTERACTION_FAILURE"))["reason_code"] == 2
     await stage.world.clock.run_for(4_000)
     assert len(receiver.interactions) == 1
-    assert [each["error"] for each in await failures(stage)] == ["no answer in time"]
+    assert [each["error"] for each in await failures(stage)] == ["no response in time"]
 
 
 async def test_an_application_that_is_asked_much_at_once_answers_all(

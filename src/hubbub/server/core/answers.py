@@ -1,4 +1,4 @@
-"""The way back from the store's threads to the event loop, crossed once for as many answers as are ready."""
+"""Delivers finished units of work from the store's threads to the event loop, one wake-up per batch."""
 
 import asyncio
 import logging
@@ -11,11 +11,13 @@ from hubbub.server.core.store import Database, Tx
 log = logging.getLogger(__name__)
 
 Answer = tuple["asyncio.Future[Any]", Any, BaseException | None, Tx | None]
-"""Who waits, the result or the error, and the transaction whose events now leave (None: it only read, or failed)."""
+"""The waiting future, the result, the error, and the committed transaction (None: it only read, or failed)."""
 
 
 class Answers:
-    """Finished units on their way to their callers: any thread adds, the event loop delivers in the order of adding."""
+    """Queue of finished units of work.
+
+    Any thread may add; the event loop delivers them in the order they were added."""
 
     def __init__(self, database: Database, loop: asyncio.AbstractEventLoop) -> None:
         self._database = database
@@ -24,18 +26,18 @@ class Answers:
         self._called = False
 
     def add(self, answers: list[Answer]) -> None:
-        """Hand over a batch."""
+        """Add a batch of finished units and schedule their delivery."""
         self._ready.extend(answers)
-        # The loop lowers the flag before it takes what is ready, so whoever still sees it raised is not forgotten.
+        # `deliver` clears the flag before it drains the queue, so a batch added while the flag is set is not missed.
         if not self._called:
             self._called = True
             try:
                 self._loop.call_soon_threadsafe(self.deliver)
             except RuntimeError:
-                log.warning("the event loop closed before the store answered")
+                log.warning("The event loop closed before the result of a store operation was delivered")
 
     def deliver(self) -> None:
-        """Say what was committed, then answer: whoever gets an answer can rely on its events being under way."""
+        """Publish the committed events, then resolve the futures, so that events precede the caller's result."""
         self._called = False
         take = self._ready.popleft
         ready = [take() for _ in range(len(self._ready))]
@@ -53,11 +55,12 @@ class Answers:
             self._guarded(self._database.on_wake)
         for future, result, error, _ in ready:
             if future.done():
-                continue  # The caller left; what it asked for has happened all the same.
+                continue  # The caller was cancelled; the unit of work is committed anyway.
             if error is None:
                 future.set_result(result)
             elif isinstance(error, StopIteration):
-                future.set_exception(RuntimeError("the work raised StopIteration"))  # A future cannot carry it.
+                # A future cannot hold StopIteration.
+                future.set_exception(RuntimeError("the unit of work raised StopIteration"))
             else:
                 future.set_exception(error)
 
@@ -65,4 +68,4 @@ class Answers:
         try:
             callback(*arguments)
         except Exception:
-            log.exception("what should follow a commit failed")
+            log.exception("A callback after a commit failed")

@@ -1,4 +1,4 @@
-"""The audit log, as actions write it: one entry per deed, in the deed's own transaction, and its event."""
+"""Writes audit log entries: one per action, in the action's own transaction, with its event."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -25,9 +25,9 @@ def record(
     options: Mapping[str, object] | None = None,
     user_id: int | None = None,
 ) -> AuditLogEntryId:
-    """Write down what the caller did, with the reason they gave.
+    """Record an action of the caller, with the reason from the request.
 
-    `user_id` names somebody else whose deed it was; the caller's reason was then not meant for it."""
+    `user_id` names another user who took the action; the caller's reason then does not apply."""
     reason = call.reason if user_id is None else None
     if user_id is None and call.find_actor is not None:
         user_id = call.user_id
@@ -54,7 +54,8 @@ def record(
         None if entry.options is UNSET else wire.encode(entry.options).decode(),
         reason,
     )
-    # Spec, http.md 3.5: the log is kept for 45 days. Each entry takes two that are older with it, so that it shrinks as it grows.
+    # Spec, http.md 3.5: entries are kept for 45 days. Each new entry deletes up to two expired ones, so that the log
+    # shrinks.
     call.tx.run(
         "DELETE FROM audit_log WHERE guild_id = ? AND id IN "
         "(SELECT id FROM audit_log WHERE guild_id = ? AND id < ? ORDER BY id LIMIT 2)",
@@ -69,9 +70,9 @@ def record(
 
 
 def differences(before: Any, after: Any, keys: Iterable[str] | None = None) -> list[AuditLogChange]:
-    """What changed between two wire models of one kind; with None before (or after) everything is new (or gone).
+    """Return the changes between two wire models of one type; None before (or after) means created (or deleted).
 
-    A missing value stands for null, as the log shows it."""
+    A missing value counts as null, as in the log."""
     model = after if after is not None else before
     found = []
     for key in keys if keys is not None else model.__struct_fields__:

@@ -1,4 +1,4 @@
-"""Tokens: how they are made, kept (hashed only) and looked up, with a cache that forgets what is revoked."""
+"""Tokens: creation, storage (hashed only) and lookup, with a cache that drops revoked tokens."""
 
 import base64
 import hashlib
@@ -21,19 +21,19 @@ from hubbub.server.core.store import Database, Tx, places
 CACHED_TOKENS: Final = 50_000
 
 Entropy = Callable[[int], bytes]
-"""Where random bytes come from: the system's, or a seeded source in a rehearsal world."""
+"""Returns random bytes: from the operating system, or from a seeded source in a rehearsal."""
 
 
 class ActorChanged(msgspec.Struct, kw_only=True):
-    """Internal: what a node may have cached about a user's tokens is no longer true."""
+    """Internal event: cached data about a user's tokens is outdated."""
 
     user_id: UserId
     revoked: list[int] = []
-    """Ids of tokens that ended; their gateway sessions are closed with 4004."""
+    """Ids of revoked tokens; their gateway sessions are closed with 4004."""
 
 
 ACTOR_CHANGED = Event("_ACTOR_CHANGED", ActorChanged)
-"""Travels between nodes only; names with an underscore never reach a client."""
+"""Sent between nodes only; event names with a leading underscore never reach a client."""
 
 
 def _b64(data: bytes) -> str:
@@ -41,13 +41,13 @@ def _b64(data: bytes) -> str:
 
 
 def token_text(user_id: int, now: int, entropy: Entropy = secrets.token_bytes) -> str:
-    """A new token: base64 of the user's id, then its time, then randomness. Client libraries read the id from the first part."""
+    """Return a new token: base64 of the user id, its timestamp and random bytes. Client libraries parse the user id."""
     seconds = (now // 1000).to_bytes(6, "big").lstrip(b"\0")
     return f"{_b64(str(int(user_id)).encode())}.{_b64(seconds)}.{_b64(entropy(27))}"
 
 
 def hash_token(token: str) -> bytes:
-    """What we keep of a token. It has 216 random bits, so one round of SHA-256 is enough."""
+    """Return the stored form of a token. A token has 216 random bits, so one round of SHA-256 is enough."""
     return hashlib.sha256(token.encode()).digest()
 
 
@@ -65,9 +65,9 @@ def issue(
     parent_id: int | None = None,
     entropy: Entropy = secrets.token_bytes,
 ) -> str:
-    """Make and keep a token, under an id of the caller's choice if given; its text is returned this once.
+    """Create and store a token, under `token_id` if given. Its text is returned only here.
 
-    With a `parent_id` it ends when that token of the same user is revoked."""
+    With a `parent_id` the token is revoked together with that token of the same user."""
     token = token_text(user_id, now, entropy)
     tx.run(
         "INSERT INTO tokens (hash, id, kind, user_id, application_id, scopes, created_ms, expires_ms, parent_id) "
@@ -94,7 +94,7 @@ def revoke(
     application_id: int | None = None,
     except_id: int | None = None,
 ) -> int:
-    """End a user's tokens: one, all of a kind, of an application, all but one, or all; how many there were.
+    """Revoke a user's tokens: one, all of a kind, of an application, all but one, or all. Return how many there were.
 
     Their sessions are closed after the commit."""
     where, parameters = "user_id = ?", [user_id]
@@ -107,14 +107,14 @@ def revoke(
         if value is not None:
             where += f" AND {condition}"
             parameters.append(value)  # type: ignore[arg-type]
-    ended = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", *parameters)]
+    revoked = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", *parameters)]
     tx.run(f"DELETE FROM tokens WHERE {where}", *parameters)
-    changed(tx, user_id, revoked=ended + _revoke_children(tx, user_id, ended))
-    return len(ended)
+    changed(tx, user_id, revoked=revoked + _revoke_children(tx, user_id, revoked))
+    return len(revoked)
 
 
 def end_sessions(tx: Tx, user_id: int, token_ids: list[int]) -> None:
-    """End what came of tokens that are gone already: their sessions, and the tokens of a publisher's games."""
+    """Close the sessions of deleted tokens and revoke their child tokens (those of a publisher's games)."""
     changed(tx, user_id, revoked=token_ids + _revoke_children(tx, user_id, token_ids))
 
 
@@ -122,19 +122,19 @@ def _revoke_children(tx: Tx, user_id: int, parents: list[int]) -> list[int]:
     if not parents:
         return []
     where = f"user_id = ? AND parent_id IN ({places(parents)})"
-    ended = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", user_id, *parents)]
-    if ended:
+    revoked = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", user_id, *parents)]
+    if revoked:
         tx.run(f"DELETE FROM tokens WHERE {where}", user_id, *parents)
-    return ended
+    return revoked
 
 
 def changed(tx: Tx, user_id: int, *, revoked: list[int] | None = None) -> None:
-    """Tell every node to look this user's tokens up again."""
+    """Publish that every node must look this user's tokens up again."""
     tx.emit(ACTOR_CHANGED, ActorChanged(user_id=UserId(user_id), revoked=revoked or []), Audience.of_users(user_id))
 
 
 def split_header(header: str) -> tuple[str, str]:
-    """The kind of caller an Authorization header speaks of, and the token."""
+    """Split an Authorization header into the kind of caller and the token."""
     scheme, _, token = header.partition(" ")
     if not token:
         return "user", scheme
@@ -142,7 +142,7 @@ def split_header(header: str) -> tuple[str, str]:
 
 
 def find_actor(tx: Tx, token: str, now: int) -> tuple[Actor, int | None] | None:
-    """The caller a token stands for, and when it expires."""
+    """Return the caller that a token belongs to and its expiry (Unix ms or None), or None for an invalid token."""
     row = tx.one(
         "SELECT t.id, t.kind, t.user_id, t.application_id, t.scopes, t.expires_ms, COALESCE(a.flags, 0), a.parent_id, "
         "COALESCE(a.obfuscates_channels, 0) "
@@ -167,19 +167,19 @@ def find_actor(tx: Tx, token: str, now: int) -> tuple[Actor, int | None] | None:
 
 
 class Authenticator:
-    """Looks callers up by token, and remembers them until the token ends or the user changes."""
+    """Looks callers up by token and caches them until the token ends or the user changes."""
 
     def __init__(self, db: Database, clock: Clock, *, hears: Callable[[], bool] = lambda: True) -> None:
         self._db = db
         self._clock = clock
-        self._hears = hears
-        """Whether revocations elsewhere reach us now; while they do not, nothing remembered is believed."""
-        self._known: OrderedDict[bytes, tuple[Actor, int | None]] = OrderedDict()
+        self._is_receiving = hears
+        """Returns whether revocations by other nodes are being received; while they are not, the cache is bypassed."""
+        self._cached: OrderedDict[bytes, tuple[Actor, int | None]] = OrderedDict()
         self._hashes: dict[int, set[bytes]] = {}
-        self._forgotten = 0
+        self._invalidations = 0
 
     async def actor(self, header: str | None) -> Actor | None:
-        """The caller of a request; None without a header, UNAUTHORIZED for a token that is not good."""
+        """Return the caller of a request, or None without a header. Raise UNAUTHORIZED for an invalid token."""
         if header is None:
             return None
         kind, token = split_header(header)
@@ -189,50 +189,50 @@ class Authenticator:
         return actor
 
     async def by_token(self, token: str) -> Actor | None:
-        """The caller a bare token stands for."""
+        """Return the caller that a token belongs to, or None."""
         if not token or len(token) > 512:
             return None
         digest = hash_token(token)
         now = self._clock.now_ms()
-        known = self._known.get(digest) if self._hears() else None
-        if known is None:
-            before = self._forgotten
+        cached = self._cached.get(digest) if self._is_receiving() else None
+        if cached is None:
+            before = self._invalidations
             found = await self._db.read(lambda tx: find_actor(tx, token, now))
             if found is None:
                 return None
-            if before == self._forgotten:
-                # Nothing was revoked while we read, so what we read may be remembered.
+            if before == self._invalidations:
+                # Nothing was revoked during the read, so the result may be cached.
                 self._remember(digest, found)
             return found[0]
-        actor, expires_ms = known
+        actor, expires_ms = cached
         if expires_ms is not None and expires_ms <= now:
             self._drop(digest, actor.user_id)
             return None
         return actor
 
     def hear(self, dispatch: Dispatch) -> None:
-        """Forget a user, when another part of the platform says so."""
+        """Drop a user's cached tokens on ACTOR_CHANGED."""
         if dispatch.event == ACTOR_CHANGED.name:
             change = wire.decode(dispatch.body, ActorChanged)
-            self._forgotten += 1
+            self._invalidations += 1
             for digest in self._hashes.pop(change.user_id, ()):
-                self._known.pop(digest, None)
+                self._cached.pop(digest, None)
 
     def forget_all(self) -> None:
-        """Look every token up again: the store was replaced."""
-        self._forgotten += 1
-        self._known.clear()
+        """Clear the cache: the store was replaced."""
+        self._invalidations += 1
+        self._cached.clear()
         self._hashes.clear()
 
     def _remember(self, digest: bytes, found: tuple[Actor, int | None]) -> None:
-        self._known[digest] = found
+        self._cached[digest] = found
         self._hashes.setdefault(found[0].user_id, set()).add(digest)
-        if len(self._known) > CACHED_TOKENS:
-            oldest, (actor, _) = self._known.popitem(last=False)
+        if len(self._cached) > CACHED_TOKENS:
+            oldest, (actor, _) = self._cached.popitem(last=False)
             self._drop(oldest, actor.user_id)
 
     def _drop(self, digest: bytes, user_id: int) -> None:
-        self._known.pop(digest, None)
+        self._cached.pop(digest, None)
         hashes = self._hashes.get(user_id)
         if hashes is not None:
             hashes.discard(digest)

@@ -1,6 +1,7 @@
-"""The bus: what one part of the platform says, the others that asked for it hear, in order.
+"""The message bus: publish and subscribe by subject, in order, and request and reply between processes.
 
-`LocalBus` is a dict of callbacks, for the one-process default; `bus_nats.NatsBus` carries the same messages between processes.
+`LocalBus` is a dict of callbacks for the single-process default; `bus_nats.NatsBus` carries the same messages between
+processes.
 """
 
 import asyncio
@@ -24,23 +25,23 @@ _SUBJECT: Final = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
 class BusError(Exception):
-    """The bus could not do what was asked."""
+    """A bus operation failed."""
 
 
 class NoResponderError(BusError):
-    """Nobody answers requests on this subject."""
+    """No process replies to requests on this subject."""
 
 
 class RequestTimeoutError(BusError):
-    """The answer did not come in time."""
+    """No reply arrived in time."""
 
 
 class RequestFailedError(BusError):
-    """The other side failed while it answered."""
+    """The handler of the request failed."""
 
 
 class Subscription:
-    """Something that was asked for and can be given up."""
+    """A cancellable subscription or reply handler."""
 
     __slots__ = ("_cancel", "active")
 
@@ -49,52 +50,52 @@ class Subscription:
         self.active = True
 
     def cancel(self) -> None:
-        """Hear no more, not even what is already on its way; a second time does nothing."""
+        """Stop receiving messages, including those already in transit. Calling it twice has no effect."""
         if self.active:
             self.active = False
             self._cancel(self)
 
 
 class Bus(ABC, Generic[BusMessage]):
-    """Publish and subscribe by subject, and ask questions of other processes; used on the event loop's thread."""
+    """Publish and subscribe by subject, and requests to other processes; used on the event loop's thread."""
 
     def __init__(self, metrics: Metrics | None = None) -> None:
         self.metrics = metrics or Metrics()
-        # Tuples, replaced when they change, so that a delivery under way is not disturbed.
+        # Tuples are replaced instead of changed, so that an ongoing delivery is not affected.
         self._callbacks: dict[str, tuple[tuple[Subscription, Callable[[BusMessage], None]], ...]] = {}
         self._gap_callbacks: dict[Subscription, Callable[[], None]] = {}
 
     @abstractmethod
     async def start(self) -> None:
-        """Connect; BusError if that is not possible."""
+        """Connect. Raise BusError if that fails."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Send what waits, then stop."""
+        """Send buffered messages, then stop."""
 
     @property
     @abstractmethod
     def healthy(self) -> bool:
-        """Whether messages flow now and none was dropped."""
+        """Whether the bus is connected and has dropped no messages."""
 
     @abstractmethod
     def publish(self, subject: str, message: BusMessage) -> None:
-        """Say something to all who listen; it never blocks and keeps the order of calls."""
+        """Publish a message to all subscribers. It never blocks and keeps the order of calls."""
 
     @abstractmethod
     async def flush(self) -> None:
-        """Return once earlier subscriptions hear what anybody publishes from now on, and earlier messages have left."""
+        """Return once earlier subscriptions are active for all publishers and earlier messages have been sent."""
 
     @abstractmethod
     async def request(self, subject: str, data: bytes, timeout_ms: int) -> bytes:
-        """Ask the one who replies on a subject; BusError says why there is no answer."""
+        """Send a request to the process that replies on a subject and return its reply. Raise BusError on failure."""
 
     @abstractmethod
     def reply(self, subject: str, handler: Handler) -> Subscription:
-        """Answer the requests on a subject."""
+        """Handle the requests on a subject."""
 
     def subscribe(self, subject: str, callback: Callable[[BusMessage], None]) -> Subscription:
-        """Hear a subject from now on; `flush` says when that is certain."""
+        """Subscribe to a subject; after `flush` the subscription is certainly active."""
         check_subject(subject)
 
         def cancel(subscription: Subscription) -> None:
@@ -113,7 +114,7 @@ class Bus(ABC, Generic[BusMessage]):
         return subscription
 
     def on_gap(self, callback: Callable[[], None]) -> Subscription:
-        """Be told when this process may have missed messages."""
+        """Call back when this process may have missed messages."""
 
         def cancel(subscription: Subscription) -> None:
             self._gap_callbacks.pop(subscription, None)
@@ -123,7 +124,7 @@ class Bus(ABC, Generic[BusMessage]):
         return subscription
 
     def _interest_changed(self, subject: str) -> None:
-        """The first callback of a subject came or its last went."""
+        """Handle the first subscription to a subject or the removal of the last one."""
 
     def _deliver(self, subject: str, message: BusMessage) -> None:
         for subscription, callback in self._callbacks.get(subject, ()):
@@ -131,26 +132,26 @@ class Bus(ABC, Generic[BusMessage]):
                 try:
                     callback(message)
                 except Exception:
-                    log.exception("a subscriber failed", extra={"subject": subject})
+                    log.exception("A bus subscriber failed", extra={"subject": subject})
 
     def tell_of_gap(self) -> None:
-        """Messages may have been missed: whoever holds state built from them is told."""
+        """Notify the holders of state built from messages that some may have been missed."""
         self.metrics.bus_gaps.inc()
         for callback in list(self._gap_callbacks.values()):
             try:
                 callback()
             except Exception:
-                log.exception("a gap callback failed")
+                log.exception("A gap callback failed")
 
 
 def check_subject(subject: str) -> None:
-    """ValueError unless the subject is exact dotted words."""
+    """Raise ValueError unless the subject consists of dot-separated tokens without wildcards."""
     if not _SUBJECT.fullmatch(subject):
-        raise ValueError(f"not a subject: {subject[:100]!r}")
+        raise ValueError(f"not a valid subject: {subject[:100]!r}")
 
 
 class LocalBus(Bus[BusMessage]):
-    """The bus of one process: callbacks get the very object that was published, before `publish` returns."""
+    """The bus of a single process: callbacks receive the published object itself, before `publish` returns."""
 
     def __init__(self, metrics: Metrics | None = None) -> None:
         super().__init__(metrics)
@@ -161,24 +162,24 @@ class LocalBus(Bus[BusMessage]):
         self._closed = False
 
     async def start(self) -> None:
-        """Nothing to connect."""
+        """Do nothing; there is no connection."""
 
     async def close(self) -> None:
-        """Hear no more."""
+        """Remove all subscriptions and handlers."""
         self._closed = True
         self._callbacks.clear()
         self._handlers.clear()
 
     @property
     def healthy(self) -> bool:
-        """Always, until it is closed."""
+        """True until the bus is closed."""
         return not self._closed
 
     def publish(self, subject: str, message: BusMessage) -> None:
-        """Hand the message to the subject's callbacks."""
+        """Pass the message to the subject's callbacks."""
         self._published.inc()
         if self._delivering:
-            # A callback publishes: its message comes after the one under way, as it would on a real wire.
+            # A callback publishes: its message follows the current one, as it would on a network.
             self._waiting.append((subject, message))
             return
         self._delivering = True
@@ -190,25 +191,25 @@ class LocalBus(Bus[BusMessage]):
             self._delivering = False
 
     async def flush(self) -> None:
-        """Nothing is ever under way."""
+        """Do nothing; messages are delivered synchronously."""
 
     async def request(self, subject: str, data: bytes, timeout_ms: int) -> bytes:
         """Call the handler of the subject."""
         check_subject(subject)
         handler = self._handlers.get(subject)
         if handler is None:
-            raise NoResponderError(f"nobody replies on {subject}")
+            raise NoResponderError(f"no process replies on {subject}")
         try:
             async with asyncio.timeout(timeout_ms / 1000):
                 return await answered(handler, data, subject)
         except TimeoutError:
-            raise RequestTimeoutError(f"no answer on {subject} within {timeout_ms} ms") from None
+            raise RequestTimeoutError(f"no reply on {subject} within {timeout_ms} ms") from None
 
     def reply(self, subject: str, handler: Handler) -> Subscription:
-        """Answer the requests on a subject."""
+        """Handle the requests on a subject."""
         check_subject(subject)
         if subject in self._handlers:
-            raise ValueError(f"{subject} already has somebody who replies")
+            raise ValueError(f"{subject} already has a handler")
         self._handlers[subject] = handler
 
         def cancel(_: Subscription) -> None:
@@ -218,21 +219,21 @@ class LocalBus(Bus[BusMessage]):
 
 
 async def answered(handler: Handler, data: bytes, subject: str) -> bytes:
-    """What a handler answers; RequestFailedError if it cannot."""
+    """Return the handler's reply. Raise RequestFailedError if the handler fails."""
     try:
         return await handler(data)
     except asyncio.CancelledError:
         raise
     except Exception as error:
-        log.exception("a request could not be answered", extra={"subject": subject})
+        log.exception("A bus request handler failed", extra={"subject": subject})
         raise RequestFailedError(f"the request on {subject} failed") from error
 
 
 def open_bus(url: str | None, kind: type[BusMessage], **options: Any) -> Bus[BusMessage]:
-    """The bus of a configuration: NATS where an address is given, else this process alone."""
+    """Create the configured bus: NATS if a URL is given, otherwise a local bus."""
     if url is None:
         return LocalBus(options.get("metrics"))
-    # Here and not above: the one-process default starts in half the time without the NATS library.
+    # Imported here because the single-process default starts in half the time without the NATS library.
     from hubbub.server.core.bus_nats import NatsBus
 
     return NatsBus(url, kind, **options)

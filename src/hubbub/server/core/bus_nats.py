@@ -1,14 +1,15 @@
-"""The bus between processes, over core NATS.
+"""The message bus between processes, over core NATS.
 
-What it promises, and how:
+Guarantees:
 
-- One order. Everything, also what the own process said, is delivered only when NATS hands it back, on one connection.
-- Nothing published is lost on the way to NATS: it stays in the outbox until NATS has confirmed it (a PING answered after
-  it) and is sent again after a reconnect. Messages carry their publisher and a number, so a second copy is not delivered.
-- What cannot be promised is told. A process that was cut off from NATS may have missed messages of others: it calls its
-  `on_gap` callbacks once its subscriptions live again, and whoever holds state built from messages reads it anew. The
-  outbox is bounded by bytes; when NATS is away for so long that it overflows, newer messages are counted and dropped, the
-  bus is unhealthy, and every process is told of a gap as soon as NATS is back.
+- One order. All messages, including the process's own, are delivered only when NATS returns them, on one connection.
+- No published message is lost on the way to NATS. It stays in the outbox until NATS has confirmed it (by the reply to
+  a later PING) and is sent again after a reconnect. Messages carry their publisher and a number, so duplicates are not
+  delivered.
+- Gaps are reported. A process that was disconnected from NATS may have missed messages of others: it calls its `on_gap`
+  callbacks once its subscriptions are active again, and the holders of state built from messages reload it. The outbox
+  is limited in bytes. When it overflows during a long outage, newer messages are counted and dropped, the bus is
+  unhealthy, and every process is notified of a gap as soon as NATS is back.
 """
 
 import asyncio
@@ -47,20 +48,20 @@ MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
 CLOSE_TIMEOUT_S: Final = 5.0
 PING_S: Final = 10
 BATCH_BYTES: Final = 4 * 1024 * 1024
-"""What is written before a confirmation is awaited."""
+"""Number of bytes written before a confirmation is awaited."""
 KNOWN_PUBLISHERS: Final = 4096
-"""Processes whose last number is remembered; those not heard for longest are forgotten first."""
+"""Number of publishers whose last message number is remembered; the least recently active are forgotten first."""
 
-# Before each payload: the publisher, its running number, and which of how many parts this is.
+# The header of each payload: publisher, message number, index of the part, number of parts.
 _HEADER: Final = struct.Struct(">QQHH")
 
 
 class _OrderedClient(Client):
-    """Hands messages of the bus over as they are read from the connection.
+    """Passes bus messages on in the order in which they are read from the connection.
 
-    nats-py gives each subscription its own task, which mixes up the order between subjects and costs memory for each of
-    very many subjects. The methods with an underscore are nats-py's own; the tests of order and of cut connections watch
-    that they keep their meaning.
+    nats-py gives each subscription its own task, which does not preserve the order between subjects and costs memory
+    for every subject. The methods with an underscore override or call nats-py internals; the tests of ordering and
+    broken connections verify that they still work.
     """
 
     def __init__(self, prefix: str, received: Callable[[str, bytes], None]) -> None:
@@ -76,25 +77,25 @@ class _OrderedClient(Client):
 
     async def confirm(self) -> None:
         """Return once NATS has read everything sent so far."""
-        # Client.flush alone would write its PING ahead of commands that still wait for the flusher.
+        # Client.flush alone would send its PING before commands that still wait for the flusher.
         await self._flush_pending(force_flush=True)
         await self.flush()
 
     def forget_unsent(self) -> None:
-        """Drop what was not written before the connection broke: the outbox has it and will send it in order."""
+        """Drop what was not written before the connection broke: the outbox still has it and sends it in order."""
         self._pending.clear()
         self._pending_data_size = 0
 
 
-def _plain(value: object) -> int:
-    """msgspec's hook: an id travels between processes as the number it is."""
+def _encode_id(value: object) -> int:
+    """Encode an id as a plain integer (msgspec hook)."""
     if isinstance(value, int):
         return int(value)
     raise NotImplementedError(f"no encoding for {type(value)!r}")
 
 
-class _Sending:
-    """A message in the outbox: its number, its size, and the payloads that go over the wire."""
+class _OutboxEntry:
+    """A message in the outbox: its number, its size, and its encoded parts."""
 
     __slots__ = ("number", "parts", "size", "subject")
 
@@ -106,7 +107,7 @@ class _Sending:
 
 
 class NatsBus(Bus[BusMessage]):
-    """The bus between processes, over core NATS."""
+    """The message bus between processes, over core NATS."""
 
     def __init__(
         self,
@@ -122,41 +123,41 @@ class NatsBus(Bus[BusMessage]):
         super().__init__(metrics)
         check_subject(prefix)
         self._url = url
-        self._encode = msgspec.msgpack.Encoder(enc_hook=_plain).encode
+        self._encode = msgspec.msgpack.Encoder(enc_hook=_encode_id).encode
         self._encoded: tuple[BusMessage | None, bytes] = (None, b"")
         self._decode = msgspec.msgpack.Decoder(kind).decode
-        self._say = f"{prefix}.say."
-        self._ask = f"{prefix}.ask."
+        self._message_prefix = f"{prefix}.say."
+        self._request_prefix = f"{prefix}.ask."
         self._gap = f"{prefix}.gap"
         self._max_pending_bytes = max_pending_bytes
         self._reconnect_wait_ms = reconnect_wait_ms
         self._connect_timeout_ms = connect_timeout_ms
-        self._client = _OrderedClient(self._say, self._received)
+        self._client = _OrderedClient(self._message_prefix, self._received)
 
         self._publisher = secrets.randbits(63)
         self._number = 0
         self._part_bytes = 512 * 1024
-        self._outbox: deque[_Sending] = deque()
+        self._outbox: deque[_OutboxEntry] = deque()
         self._outbox_bytes = 0
         self._dropped = 0
-        self._told_dropped = 0
-        """How many of them other processes know of."""
+        self._reported_dropped = 0
+        """Number of dropped messages that other processes have been notified of."""
 
         self._live: dict[str, NatsSubscription] = {}
         self._changed: dict[str, int] = {}
-        """Where interest came or went, and the number of the last message before that, in the order of these numbers."""
+        """Subjects whose interest changed, each with the number of the last message before the change, in order."""
         self._handlers: dict[str, Handler] = {}
-        self._answering: set[asyncio.Task[None]] = set()
+        self._request_tasks: set[asyncio.Task[None]] = set()
 
-        self._heard: OrderedDict[int, int] = OrderedDict()
+        self._last_numbers: OrderedDict[int, int] = OrderedDict()
         self._partial: dict[tuple[int, str], list[bytes]] = {}
 
         self._wake = asyncio.Event()
         self._connected = asyncio.Event()
-        self._cut: asyncio.Future[None] | None = None
+        self._disconnected: asyncio.Future[None] | None = None
         self._flushing: dict[asyncio.Future[None], None] = {}
-        """Those who wait for the next confirmation, in their order."""
-        self._pump: asyncio.Task[None] | None = None
+        """Futures that wait for the next confirmation, in order."""
+        self._writer: asyncio.Task[None] | None = None
         self._closing = False
 
     async def start(self) -> None:
@@ -171,55 +172,57 @@ class NatsBus(Bus[BusMessage]):
                     closed_cb=self._on_closed,
                     max_reconnect_attempts=-1,
                     reconnect_time_wait=self._reconnect_wait_ms / 1000,  # type: ignore[arg-type]
-                    # Nothing is buffered inside the client: the outbox is the one place where messages wait.
+                    # The client buffers nothing: messages wait only in the outbox.
                     pending_size=0,
                     flush_timeout=CLOSE_TIMEOUT_S,
-                    # A connection that died in silence is noticed within half a minute.
+                    # A dead connection is detected within half a minute.
                     ping_interval=PING_S,
                 )
         except (TimeoutError, OSError, nats.errors.Error) as error:
             with contextlib.suppress(Exception):
                 await self._client.close()
-            raise BusError(f"cannot reach NATS at {Secrets().clean(self._url)}: {str(error) or 'no answer'}") from None
-        # Half of what the server takes leaves room for the header and for subjects.
+            raise BusError(
+                f"cannot reach NATS at {Secrets().clean(self._url)}: {str(error) or 'no response'}"
+            ) from None
+        # Half of the maximum payload leaves space for the header and for subjects.
         self._part_bytes = max(1024, self._client.max_payload // 2)
         await self._client.subscribe(self._gap, cb=self._on_gap_notice)
-        self._cut = asyncio.get_running_loop().create_future()
+        self._disconnected = asyncio.get_running_loop().create_future()
         self._connected.set()
-        self._pump = asyncio.get_running_loop().create_task(self._run())
+        self._writer = asyncio.get_running_loop().create_task(self._run())
         await self.flush()
 
     async def close(self) -> None:
-        """Send what waits, for a few seconds at most, then disconnect."""
+        """Send buffered messages for at most a few seconds, then disconnect."""
         if self._closing:
             return
-        if self._pump is not None and (self._outbox or self._connected.is_set()):
+        if self._writer is not None and (self._outbox or self._connected.is_set()):
             try:
                 async with asyncio.timeout(CLOSE_TIMEOUT_S):
                     await self.flush()
             except (TimeoutError, BusError):
-                log.error("the bus closes with unsent messages", extra={"messages": len(self._outbox)})
+                log.error("The bus closed with unsent messages", extra={"messages": len(self._outbox)})
         self._closing = True
-        tasks = [task for task in (self._pump, *self._answering) if task is not None]
+        tasks = [task for task in (self._writer, *self._request_tasks) if task is not None]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._callbacks.clear()
-        if self._pump is not None:
+        if self._writer is not None:
             await self._client.close()
         self._fail_flushes()
 
     @property
     def healthy(self) -> bool:
-        """Whether NATS is connected and no message had to be dropped that others were not told about."""
-        return self._connected.is_set() and self._dropped == self._told_dropped and not self._closing
+        """Whether NATS is connected and every dropped message has been reported to other processes."""
+        return self._connected.is_set() and self._dropped == self._reported_dropped and not self._closing
 
     def publish(self, subject: str, message: BusMessage) -> None:
-        """Put the message, encoded once, into the outbox."""
+        """Encode the message once and put it into the outbox."""
         check_subject(subject)
         self.metrics.bus_published.inc()
         if self._encoded[0] is not message:
-            # A message for several subjects is published to one after the other.
+            # A message for several subjects is published to them one after the other, so its encoding is reused.
             self._encoded = (message, self._encode(message))
         data = self._encoded[1]
         size = self._part_bytes
@@ -229,21 +232,21 @@ class NatsBus(Bus[BusMessage]):
             _HEADER.pack(self._publisher, self._number, index, total) + data[index * size : (index + 1) * size]
             for index in range(total)
         ]
-        sending = _Sending(self._number, subject, parts)
-        if self._outbox_bytes + sending.size > self._max_pending_bytes or total > 0xFFFF:
+        entry = _OutboxEntry(self._number, subject, parts)
+        if self._outbox_bytes + entry.size > self._max_pending_bytes or total > 0xFFFF:
             self.metrics.bus_dropped.inc()
-            if self._dropped == self._told_dropped:
-                log.error("the bus drops messages: too much waits for NATS", extra={"bytes": self._outbox_bytes})
+            if self._dropped == self._reported_dropped:
+                log.error("The bus drops messages: its outbox is full", extra={"bytes": self._outbox_bytes})
             self._dropped += 1
             self._wake.set()
             return
-        self._outbox.append(sending)
-        self._count_outbox(sending.size)
+        self._outbox.append(entry)
+        self._count_outbox(entry.size)
         self._wake.set()
 
     async def flush(self) -> None:
-        """Wait until NATS has confirmed the subscriptions and messages so far, over a reconnect if need be."""
-        if self._pump is None or self._closing:
+        """Wait until NATS has confirmed all previous subscriptions and messages, across reconnects."""
+        if self._writer is None or self._closing:
             raise BusError("the bus is not running")
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._flushing[done] = None
@@ -251,43 +254,43 @@ class NatsBus(Bus[BusMessage]):
         try:
             await done
         finally:
-            # While NATS is away, those who gave up must not pile up.
+            # During an outage, cancelled waiters must not accumulate.
             self._flushing.pop(done, None)
 
     async def request(self, subject: str, data: bytes, timeout_ms: int) -> bytes:
-        """Ask over NATS."""
+        """Send a request over NATS."""
         check_subject(subject)
         try:
-            answer = await self._client.request(self._ask + subject, data, timeout=timeout_ms / 1000)
+            response = await self._client.request(self._request_prefix + subject, data, timeout=timeout_ms / 1000)
         except nats.errors.NoRespondersError:
-            raise NoResponderError(f"nobody replies on {subject}") from None
+            raise NoResponderError(f"no process replies on {subject}") from None
         except nats.errors.TimeoutError:
-            raise RequestTimeoutError(f"no answer on {subject} within {timeout_ms} ms") from None
+            raise RequestTimeoutError(f"no reply on {subject} within {timeout_ms} ms") from None
         except nats.errors.Error as error:
             raise BusError(f"the request on {subject} could not be sent: {error}") from None
-        if answer.data[:1] != b"+":
+        if response.data[:1] != b"+":
             raise RequestFailedError(f"the request on {subject} failed")
-        return answer.data[1:]
+        return response.data[1:]
 
     def reply(self, subject: str, handler: Handler) -> Subscription:
-        """Answer requests over NATS; `flush` says when others can reach us."""
+        """Handle requests over NATS; after `flush` other processes can reach the handler."""
         check_subject(subject)
-        name = self._ask + subject
+        name = self._request_prefix + subject
         if name in self._handlers:
-            raise ValueError(f"{subject} already has somebody who replies")
+            raise ValueError(f"{subject} already has a handler")
         self._handlers[name] = handler
-        self._interest_in(name)
+        self._mark_changed(name)
 
         def cancel(_: Subscription) -> None:
             self._handlers.pop(name, None)
-            self._interest_in(name)
+            self._mark_changed(name)
 
         return Subscription(cancel)
 
     def _interest_changed(self, subject: str) -> None:
-        self._interest_in(self._say + subject)
+        self._mark_changed(self._message_prefix + subject)
 
-    def _interest_in(self, name: str) -> None:
+    def _mark_changed(self, name: str) -> None:
         self._changed.pop(name, None)
         self._changed[name] = self._number
         self._wake.set()
@@ -296,7 +299,7 @@ class NatsBus(Bus[BusMessage]):
         self._outbox_bytes += change
         self.metrics.bus_pending_bytes.set(self._outbox_bytes)
 
-    # The one task that writes.
+    # Writing to NATS; only one task does it.
 
     async def _run(self) -> None:
         while True:
@@ -307,73 +310,73 @@ class NatsBus(Bus[BusMessage]):
             try:
                 confirmed = await self._write()
             except (nats.errors.Error, OSError) as error:
-                log.warning("the bus could not write and will try again", extra={"error": str(error)})
+                log.warning("The bus could not write and will retry", extra={"error": str(error)})
                 confirmed = False
             except asyncio.CancelledError:
-                self._wait_on(flushing)
+                self._requeue_flushes(flushing)
                 raise
             except Exception:
-                log.exception("the bus failed to write and will try again")
+                log.exception("The bus failed to write and will retry")
                 confirmed = False
             if confirmed and not self._outbox and not self._changed:
                 for done in flushing:
                     if not done.done():
                         done.set_result(None)
             else:
-                self._wait_on(flushing)
+                self._requeue_flushes(flushing)
                 self._wake.set()
                 if not confirmed:
-                    # Until the client has noticed that it is cut off; then `_connected` holds us.
+                    # Wait until the client detects the disconnect; then `_connected` blocks.
                     await asyncio.sleep(self._reconnect_wait_ms / 1000)
 
-    def _wait_on(self, flushing: "dict[asyncio.Future[None], None]") -> None:
+    def _requeue_flushes(self, flushing: "dict[asyncio.Future[None], None]") -> None:
         self._flushing = {done: None for done in (*flushing, *self._flushing) if not done.done()}
 
     async def _write(self) -> bool:
-        """Bring interest and outbox to NATS; True once it has confirmed them."""
-        cut = self._cut
-        assert cut is not None
-        batch: list[_Sending] = []
+        """Send changed interest and the outbox to NATS. Return True once NATS has confirmed them."""
+        disconnected = self._disconnected
+        assert disconnected is not None
+        batch: list[_OutboxEntry] = []
         size = 0
-        for sending in self._outbox:
-            batch.append(sending)
-            size += sending.size
+        for entry in self._outbox:
+            batch.append(entry)
+            size += entry.size
             if size > BATCH_BYTES:
                 break
         whole = len(batch) == len(self._outbox)
         last = self._number if whole else batch[-1].number
-        for sending in batch:
-            # Whoever subscribed between two messages hears the second and not the first.
-            await self._write_interest(sending.number - 1)
-            for part in sending.parts:
-                if cut.done():
-                    # Later messages must not overtake earlier ones that the broken connection may have swallowed.
+        for entry in batch:
+            # A process that subscribed between two messages receives the second and not the first.
+            await self._write_interest(entry.number - 1)
+            for part in entry.parts:
+                if disconnected.done():
+                    # Later messages must not overtake earlier ones that were lost with the connection.
                     return False
-                await self._client.publish(self._say + sending.subject, part)
+                await self._client.publish(self._message_prefix + entry.subject, part)
         await self._write_interest(last)
-        dropped = self._dropped if whole else self._told_dropped
-        if dropped != self._told_dropped:
+        dropped = self._dropped if whole else self._reported_dropped
+        if dropped != self._reported_dropped:
             await self._client.publish(self._gap)
-        if not await self._confirmed(cut):
+        if not await self._confirmed(disconnected):
             return False
-        for sending in batch:
+        for entry in batch:
             self._outbox.popleft()
-            self._count_outbox(-sending.size)
-        if dropped != self._told_dropped:
-            self._told_dropped = dropped
-            log.warning("the bus flows again; every process was told of the gap")
+            self._count_outbox(-entry.size)
+        if dropped != self._reported_dropped:
+            self._reported_dropped = dropped
+            log.warning("The bus is working again; every process was notified of the gap")
         return True
 
     async def _write_interest(self, number: int) -> None:
-        """Subscribe and unsubscribe at NATS where interest changed up to this message."""
+        """Subscribe and unsubscribe at NATS where interest changed before this message."""
         while self._changed:
             name, after = next(iter(self._changed.items()))
             if after > number:
                 return
-            # Taken out first: when interest changes again while we wait, it is entered anew.
+            # Removed first: if interest changes again during the await, a new entry is added.
             del self._changed[name]
             handler = self._handlers.get(name)
-            wanted = handler is not None or name.removeprefix(self._say) in self._callbacks
+            wanted = handler is not None or name.removeprefix(self._message_prefix) in self._callbacks
             live = self._live.get(name)
             if wanted and live is None:
                 if handler is not None:
@@ -384,19 +387,19 @@ class NatsBus(Bus[BusMessage]):
                 del self._live[name]
                 await live.unsubscribe()
 
-    async def _confirmed(self, cut: "asyncio.Future[None]") -> bool:
-        """Whether NATS has read all that was written, before the connection broke."""
-        if cut.done():
+    async def _confirmed(self, disconnected: "asyncio.Future[None]") -> bool:
+        """Return whether NATS has read everything written, before the connection broke."""
+        if disconnected.done():
             return False
         ping = asyncio.get_running_loop().create_task(self._client.confirm())
         try:
-            await asyncio.wait({ping, cut}, return_when=asyncio.FIRST_COMPLETED)
-            return ping.done() and not ping.cancelled() and ping.exception() is None and not cut.done()
+            await asyncio.wait({ping, disconnected}, return_when=asyncio.FIRST_COMPLETED)
+            return ping.done() and not ping.cancelled() and ping.exception() is None and not disconnected.done()
         finally:
             ping.cancel()
             await asyncio.gather(ping, return_exceptions=True)
 
-    # What NATS tells us.
+    # Callbacks of the NATS client.
 
     def _received(self, subject: str, data: bytes) -> None:
         try:
@@ -407,66 +410,66 @@ class NatsBus(Bus[BusMessage]):
                 if index == 0:
                     self._partial[key] = []
                     if len(self._partial) > KNOWN_PUBLISHERS:
-                        # The rest of the oldest never came: its publisher died in mid-sentence.
+                        # The oldest message was never completed, because its publisher died.
                         del self._partial[next(iter(self._partial))]
                 parts = self._partial.get(key)
                 if parts is None or len(parts) != index:
-                    return  # The beginning came before we listened.
+                    return  # The first part arrived before the subscription was active.
                 parts.append(payload)
                 if index + 1 < total:
                     return
                 payload = b"".join(self._partial.pop(key))
-            if number <= self._heard.get(publisher, 0):
-                return  # Sent again after a reconnect, and already heard.
-            self._heard[publisher] = number
-            self._heard.move_to_end(publisher)
-            if len(self._heard) > KNOWN_PUBLISHERS:
-                self._heard.popitem(last=False)
+            if number <= self._last_numbers.get(publisher, 0):
+                return  # A duplicate that was sent again after a reconnect.
+            self._last_numbers[publisher] = number
+            self._last_numbers.move_to_end(publisher)
+            if len(self._last_numbers) > KNOWN_PUBLISHERS:
+                self._last_numbers.popitem(last=False)
             message = self._decode(payload)
         except (msgspec.DecodeError, msgspec.ValidationError, struct.error):
-            log.exception("a message on the bus cannot be read", extra={"subject": subject})
+            log.exception("A bus message could not be decoded", extra={"subject": subject})
             return
         self.metrics.bus_received.inc()
         self._deliver(subject, message)
 
     async def _on_request(self, message: Msg) -> None:
-        # A task each: a slow answer must not hold up the next question.
-        task = asyncio.get_running_loop().create_task(self._answer(message))
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
+        # One task per request: a slow handler must not delay the next request.
+        task = asyncio.get_running_loop().create_task(self._respond(message))
+        self._request_tasks.add(task)
+        task.add_done_callback(self._request_tasks.discard)
 
-    async def _answer(self, message: Msg) -> None:
+    async def _respond(self, message: Msg) -> None:
         handler = self._handlers.get(message.subject)
         if handler is None:
             return
         try:
-            answer = b"+" + await answered(handler, message.data, message.subject.removeprefix(self._ask))
+            response = b"+" + await answered(handler, message.data, message.subject.removeprefix(self._request_prefix))
         except RequestFailedError:
-            answer = b"-"
+            response = b"-"
         try:
-            await message.respond(answer)
+            await message.respond(response)
         except nats.errors.Error as error:
-            log.warning("an answer could not be sent", extra={"error": str(error)})
+            log.warning("A bus reply could not be sent", extra={"error": str(error)})
 
     async def _on_gap_notice(self, _: Msg) -> None:
         self.tell_of_gap()
 
     async def _on_error(self, error: Exception) -> None:
-        log.warning("NATS reports an error", extra={"error": str(error) or type(error).__name__})
+        log.warning("NATS reported an error", extra={"error": str(error) or type(error).__name__})
 
     async def _on_disconnected(self) -> None:
         self._connected.clear()
         self._client.forget_unsent()
-        if self._cut is not None and not self._cut.done():
-            self._cut.set_result(None)
+        if self._disconnected is not None and not self._disconnected.done():
+            self._disconnected.set_result(None)
         if not self._closing:
-            log.warning("the bus lost its connection to NATS")
+            log.warning("The bus lost its connection to NATS")
 
     async def _on_reconnected(self) -> None:
-        # The client has subscribed again before this is called, so from here on nothing more is missed.
-        log.info("the bus is connected to NATS again")
+        # The client has restored its subscriptions before this call, so no message is missed from here on.
+        log.info("The bus reconnected to NATS")
         self._partial.clear()
-        self._cut = asyncio.get_running_loop().create_future()
+        self._disconnected = asyncio.get_running_loop().create_future()
         self._connected.set()
         self._wake.set()
         self.tell_of_gap()
@@ -474,7 +477,7 @@ class NatsBus(Bus[BusMessage]):
     async def _on_closed(self) -> None:
         self._connected.clear()
         if not self._closing:
-            log.error("the connection to NATS was closed for good")
+            log.error("The connection to NATS was closed permanently")
             self._fail_flushes()
 
     def _fail_flushes(self) -> None:

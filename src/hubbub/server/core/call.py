@@ -1,4 +1,4 @@
-"""What one request carries into an operation: who asks, when, why, and the transaction it runs in."""
+"""The context of one request: the caller, the time, the request's metadata and the transaction."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -17,52 +17,52 @@ from hubbub.server.core.store import Tx
 S = TypeVar("S", bound=Snowflake)
 
 Listeners = Mapping[type, Sequence[Callable[["Call", Any], None]]]
-"""What upper floors do when a lower one tells a fact, by the fact's type."""
+"""Signal listeners of all slices, by signal type."""
 
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):
-    """An authenticated caller. It is cached by token, so it holds only what ends with the token."""
+    """An authenticated caller. Actors are cached by token, so every field is valid for the token's lifetime."""
 
     user_id: UserId
     kind: str
-    """`bot`, `user` (a person's own token) or `bearer` (OAuth2)."""
+    """`bot`, `user` (the user's own token) or `bearer` (OAuth2)."""
     application_id: ApplicationId | None = None
-    """The bot's application, or the one a bearer token was given to."""
+    """The bot's application, or the application that the bearer token was issued to."""
     family_id: ApplicationId | None = None
-    """The head of that application's family: its publisher's application, or itself."""
+    """The head of the application's family: its publisher's application, or the application itself."""
     application_flags: int = 0
-    """The application's flags when the token was looked up: they decide privileged intents."""
+    """The application's flags when the token was looked up; they decide which privileged intents are allowed."""
     scopes: frozenset[str] = frozenset()
     token_id: int = 0
     obfuscates_channels: bool = False
-    """The application's toggle "Private Channel Obfuscation": its bot opts in early (gateway.md 9)."""
+    """Whether the application opted in early to "Private Channel Obfuscation" (gateway.md 9)."""
 
     @property
     def is_bot(self) -> bool:
-        """Whether this is an application's bot user."""
+        """Whether the caller is an application's bot user."""
         return self.kind == "bot"
 
 
 class Upload(msgspec.Struct, kw_only=True):
-    """A file that came with the request. The door has already put it into the file store under `key`."""
+    """An uploaded file. The HTTP server has already stored it in the file store under `key`."""
 
     field: str
-    """The part's name without its index: `files`, `file`, `target_users_file`."""
+    """The form field's name without its index: `files`, `file`, `target_users_file`."""
     index: int | None
-    """The n of `files[n]`."""
+    """The n of `files[n]`, or None for a field without an index."""
     filename: str
     content_type: str
     size: int
     attachment_id: AttachmentId
     key: str
     data: bytes
-    """The content, while the request lasts (the door bounds it)."""
+    """The content; the HTTP server limits its size."""
     image: ImageData | None = None
-    """The picture it is, written anew and kept under its hash, where the operation takes one (`Uploads.image`)."""
+    """The re-encoded image, stored under its hash, for operations that accept an image (`Uploads.image`)."""
 
 
 class Call:
-    """One request inside its transaction. Operations read and write through `tx`, and ask nothing else for time or identity."""
+    """One request inside its transaction. Handlers take the time and the caller's identity only from here."""
 
     __slots__ = (
         "_actor",
@@ -104,47 +104,47 @@ class Call:
         self.tx = tx
         self._actor = actor
         self.now = now
-        """Unix milliseconds by the platform's clock; the same for the whole call."""
+        """The platform clock in Unix milliseconds; constant during the call."""
         self.ids = ids
         self.config = config
         self.presences = presences
-        """Who is online, as this node knows it."""
+        """The users' online status, as known by this node."""
         self.reason = reason
-        """The audit log reason the caller gave."""
+        """The audit log reason from the request, or None."""
         self.files = files
         self.headers: Mapping[str, str] = headers or {}
-        """Those headers of the request that the operation declares, where they were sent."""
+        """The request headers that the operation declares, if they were sent."""
         self.api_version = api_version
         self.ip = ip
         self.session_id = session_id
-        """The gateway session that speaks, when one does."""
+        """The gateway session that sent the command; empty for other requests."""
         self.intents = intents
-        """That session's intents; people's sessions have all bits."""
+        """The intents of that session; users' own sessions have all bits set."""
         self.listeners: Listeners = listeners or {}
         self.access: dict[Any, Any] = {}
-        """What `core.access` has already loaded for this call."""
+        """Cache of what `core.access` loaded during this call."""
         self.replies: list[tuple[Event[Any], Any]] = []
-        """Events for the asking gateway session alone."""
+        """Events to send only to the gateway session that sent the command."""
 
     @property
     def actor(self) -> Actor:
-        """The caller; an operation that admits nobody asks `find_actor`."""
+        """The caller. Raises UNAUTHORIZED if there is none; operations that work without a token use `find_actor`."""
         if self._actor is None:
             raise errors.UNAUTHORIZED()
         return self._actor
 
     @property
     def find_actor(self) -> Actor | None:
-        """The caller, or None where the operation may be called without a token."""
+        """The caller, or None for a request without a token."""
         return self._actor
 
     @property
     def user_id(self) -> UserId:
-        """The caller's user."""
+        """The caller's user id."""
         return self.actor.user_id
 
     def acting_as(self, actor: Actor) -> "Call":
-        """The same request on behalf of somebody else: whoever brings a code does what its owner granted."""
+        """Return this request on behalf of another user, for example the owner of an authorization code."""
         return Call(
             self.tx,
             actor=actor,
@@ -157,12 +157,11 @@ class Call:
             listeners=self.listeners,
         )
 
-    def tell(self, fact: object) -> None:
-        """Say inside the transaction that something happened, so that upper floors can do their part of it (a ban that also
-        removes messages)."""
-        for listener in self.listeners.get(type(fact), ()):
-            listener(self, fact)
+    def tell(self, signal: object) -> None:
+        """Run the listeners of a signal in this transaction; higher tiers can react (a ban also deletes messages)."""
+        for listener in self.listeners.get(type(signal), ()):
+            listener(self, signal)
 
     def new_id(self, kind: type[S]) -> S:
-        """A fresh id of this moment."""
+        """Return a new id with the current timestamp."""
         return self.ids.new(kind)

@@ -1,7 +1,7 @@
-"""Addresses of files: who may read an attachment is said by a signature in its address (http.md 1.12).
+"""URLs of files. A signature in the URL of an attachment grants access to it (http.md 1.12).
 
-The API signs whenever it shows a message, the CDN door checks. The key is kept in the store, so all nodes of a platform
-share it and it outlives a restart.
+The API signs URLs whenever it returns a message, and the CDN verifies them. The key is in the store, so all nodes share
+it and it survives a restart.
 """
 
 import hashlib
@@ -15,26 +15,26 @@ import msgspec
 from hubbub.server.core.store import Tx
 
 VALID_SECONDS: Final = 86_400
-"""How long a signed address works. Open in the spec; a day (http.md 1.12)."""
+"""How long a signed URL is valid. Not specified publicly; one day (http.md 1.12)."""
 
 LASTING: Final = "attachments"
 EPHEMERAL: Final = "ephemeral-attachments"
-"""Where the files are that only some know of."""
+"""The path of attachments of ephemeral messages, which only some users may see."""
 
 PROXY: Final = "/media"
-"""Below the CDN's base: the same paths, where pictures come in other sizes (http.md 1.12)."""
+"""The path below the CDN's base URL with the same files, where images are available in other sizes (http.md 1.12)."""
 
 _KEY: Final = "cdn_key"
 
 
 def find_key(tx: Tx) -> bytes | None:
-    """The signing key, or None while nothing was ever signed."""
-    kept: str | None = tx.value("SELECT value FROM meta WHERE name = ?", _KEY)
-    return None if kept is None else bytes.fromhex(kept)
+    """Return the signing key, or None if nothing was signed yet."""
+    stored: str | None = tx.value("SELECT value FROM meta WHERE name = ?", _KEY)
+    return None if stored is None else bytes.fromhex(stored)
 
 
 def get_key(tx: Tx) -> bytes:
-    """The signing key, made on first use: the first attachment arrives in a writing transaction."""
+    """Return the signing key; the first use creates it and must be in a write transaction."""
     key = find_key(tx)
     if key is None:
         key = secrets.token_bytes(32)
@@ -44,34 +44,34 @@ def get_key(tx: Tx) -> bytes:
 
 
 def attachment_key(attachment_id: int) -> str:
-    """Under which key the file store has an attachment."""
+    """Return the key of an attachment in the file store."""
     return f"attachments/{int(attachment_id)}"
 
 
 def image_key(name: str) -> str:
-    """Under which key the file store has a picture that is known by its hash."""
+    """Return the key of an image in the file store."""
     return f"images/{name}"
 
 
 def sound_key(name: str) -> str:
-    """Under which key the file store has a sound that is known by its hash."""
+    """Return the key of a sound in the file store."""
     return f"sounds/{name}"
 
 
 def attachment_path(channel_id: int, attachment_id: int, filename: str, *, ephemeral: bool = False) -> str:
-    """The path of an attachment below the CDN's base."""
+    """Return the path of an attachment below the CDN's base URL."""
     return f"/{EPHEMERAL if ephemeral else LASTING}/{int(channel_id)}/{int(attachment_id)}/{quote(filename, safe='')}"
 
 
 def sign(key: bytes, path: str, now_ms: int) -> str:
-    """A path with the signature that opens it for a day."""
+    """Append a signature to a path that is valid for one day."""
     issued = now_ms // 1000
     query = f"ex={issued + VALID_SECONDS:x}&is={issued:x}"
     return f"{path}?{query}&hm={_mac(key, path, query)}"
 
 
 def verify(key: bytes, path: str, ex: str, issued: str, hm: str, now_ms: int | None) -> bool:
-    """Whether a signature opens a path now; with None, whether it ever did."""
+    """Return whether a signature is valid for a path now; with `now_ms` None, whether it ever was."""
     expected = _mac(key, path, f"ex={ex}&is={issued}")
     if not hmac.compare_digest(expected.encode(), hm.encode("utf-8", "replace")):
         return False
@@ -83,7 +83,7 @@ def _mac(key: bytes, path: str, query: str) -> str:
 
 
 class AttachmentUrl(msgspec.Struct, frozen=True):
-    """An attachment's address, taken apart."""
+    """The parsed URL of an attachment."""
 
     channel_id: int
     attachment_id: int
@@ -92,11 +92,11 @@ class AttachmentUrl(msgspec.Struct, frozen=True):
 
     @property
     def path(self) -> str:
-        """The path below the CDN's base, as it is signed."""
+        """The path below the CDN's base URL, as it is signed."""
         return attachment_path(self.channel_id, self.attachment_id, self.filename)
 
     def was_signed(self, key: bytes) -> bool:
-        """Whether it carries a signature of ours, expired or not."""
+        """Return whether the URL has a valid signature, expired or not."""
         query = self.query
         if not ("ex" in query and "is" in query and "hm" in query):
             return False
@@ -104,20 +104,24 @@ class AttachmentUrl(msgspec.Struct, frozen=True):
 
 
 def parse(base: str, url: str) -> AttachmentUrl | None:
-    """Read an address of one of our attachments; None for any other."""
+    """Parse the URL of one of our attachments; return None for any other URL."""
     try:
         parts = urlsplit(url)
-        home = urlsplit(base)
+        base_parts = urlsplit(base)
     except ValueError:
         return None
-    path = parts.path.removeprefix(home.path).removeprefix(PROXY)
-    if parts.netloc != home.netloc or not parts.path.startswith(home.path) or not path.startswith(f"/{LASTING}/"):
+    path = parts.path.removeprefix(base_parts.path).removeprefix(PROXY)
+    if (
+        parts.netloc != base_parts.netloc
+        or not parts.path.startswith(base_parts.path)
+        or not path.startswith(f"/{LASTING}/")
+    ):
         return None
-    steps = path.split("/")
-    if len(steps) != 5 or not steps[4] or not all(_is_id(step) for step in steps[2:4]):
+    segments = path.split("/")
+    if len(segments) != 5 or not segments[4] or not all(_is_id(segment) for segment in segments[2:4]):
         return None
     query = dict(pair.split("=", 1) for pair in parts.query.split("&") if "=" in pair)
-    return AttachmentUrl(int(steps[2]), int(steps[3]), unquote(steps[4]), query)
+    return AttachmentUrl(int(segments[2]), int(segments[3]), unquote(segments[4]), query)
 
 
 def _is_id(text: str) -> bool:

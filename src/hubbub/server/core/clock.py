@@ -1,8 +1,8 @@
-"""Time, for everything that asks what time it is or waits for a moment.
+"""Clocks and timers: all code takes the time from a `Clock` and waits through it.
 
-`RealClock` is the wall clock. `ControlledClock` belongs to whoever runs a dev world: it can be set, advanced and
-frozen, and every timer follows it. Timers are made, moved and cancelled on the event loop's thread; `now_ms` may be
-called from any.
+`RealClock` is the wall clock. `ControlledClock` is the clock of a dev world: it can be set, advanced and frozen, and
+every timer follows it. Timers are created, moved and cancelled on the event loop's thread; `now_ms` may be called from
+any thread.
 """
 
 import asyncio
@@ -19,20 +19,20 @@ from typing import Any, Final
 log = logging.getLogger(__name__)
 
 SETTLE_ROUNDS: Final = 10
-"""Turns of the event loop that `settle` grants to tasks a timer has just woken."""
+"""Event loop iterations that `settle` grants to tasks that a timer has just woken."""
 
 LONGEST_WAIT_S: Final = 3600.0
-"""A real timer looks at the clock at least this often, since the wall clock may be corrected meanwhile."""
+"""Longest time in seconds that a timer sleeps before it checks the clock, since the wall clock may be corrected."""
 
 EARLY_S: Final = 0.0005
-"""Loop timers may fire a little early and `now_ms` rounds down; half a millisecond more avoids waking for nothing."""
+"""Seconds added to each wait, because loop timers may fire early and `now_ms` rounds down."""
 
 SWEEP_AT: Final = 1024
-"""Timers in a controlled clock before it first looks for cancelled ones."""
+"""Number of timers in a controlled clock from which cancelled ones are removed."""
 
 
 class Timer:
-    """A callback that waits for its moment."""
+    """A callback with a due time."""
 
     __slots__ = ("_handle", "callback", "due_ms")
 
@@ -47,7 +47,7 @@ class Timer:
         return self.callback is not None
 
     def cancel(self) -> None:
-        """Never fire; nothing happens if it already has."""
+        """Cancel the timer. Does nothing if it has already fired."""
         self.callback = None
         if self._handle is not None:
             self._handle.cancel()
@@ -55,10 +55,10 @@ class Timer:
 
 
 class Clock(ABC):
-    """What time it is, and timers that follow it."""
+    """The source of time, with timers that follow it."""
 
     set_backs: int = 0
-    """How often the time was deliberately set to an earlier one."""
+    """How many times the clock was deliberately set to an earlier time."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -67,18 +67,18 @@ class Clock(ABC):
 
     @abstractmethod
     def now_ms(self) -> int:
-        """Unix milliseconds."""
+        """Return the time in Unix milliseconds."""
 
     @abstractmethod
     def call_at(self, ms: int, callback: Callable[[], object]) -> Timer:
-        """Call back once that moment has come; a coroutine it returns is run as a task that `settle` waits for."""
+        """Call back at that time. If the callback returns a coroutine, it runs as a task that `settle` waits for."""
 
     def call_later(self, ms: int, callback: Callable[[], object]) -> Timer:
-        """Call back after so many milliseconds."""
+        """Call back after this number of milliseconds."""
         return self.call_at(self.now_ms() + ms, callback)
 
     async def sleep_until(self, ms: int) -> None:
-        """Wait for a moment; one in the past only lets others run."""
+        """Wait until that time. A time in the past only yields to other tasks."""
         if ms <= self.now_ms():
             await asyncio.sleep(0)
             return
@@ -90,12 +90,12 @@ class Clock(ABC):
             timer.cancel()
 
     async def sleep(self, ms: int) -> None:
-        """Wait so many milliseconds."""
+        """Wait this number of milliseconds."""
         await self.sleep_until(self.now_ms() + ms)
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Mark what a task does after its sleep as work that `settle` waits for."""
+        """Mark a task's work after its sleep as work that `settle` waits for."""
         self._begin()
         try:
             yield
@@ -103,7 +103,7 @@ class Clock(ABC):
             self._end()
 
     async def settle(self) -> None:
-        """Return once the timers that were due have done their work."""
+        """Return once all timers that were due have completed their work."""
         while True:
             for _ in range(SETTLE_ROUNDS):
                 await asyncio.sleep(0)
@@ -133,31 +133,33 @@ class Clock(ABC):
                 self._tasks.add(task)
                 task.add_done_callback(self._finished)
         except Exception:
-            log.exception("a timer's callback failed")
+            log.exception("A timer callback failed")
 
     def _finished(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         self._end()
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a timer's task failed", exc_info=error)
+            log.error("A timer task failed", exc_info=error)
 
 
 class RealClock(Clock):
     """The wall clock."""
 
     def now_ms(self) -> int:
-        """Unix milliseconds."""
+        """Return the time in Unix milliseconds."""
         return time.time_ns() // 1_000_000
 
     def call_at(self, ms: int, callback: Callable[[], object]) -> Timer:
-        """Call back once the wall clock shows that moment."""
+        """Call back when the wall clock reaches that time."""
         timer = Timer(ms, callback)
         self._arm(timer)
         return timer
 
     def _arm(self, timer: Timer) -> None:
-        wait_s = timer.due_ms / 1000 - time.time() + EARLY_S
-        timer._handle = asyncio.get_running_loop().call_later(min(max(wait_s, 0.0), LONGEST_WAIT_S), self._check, timer)
+        wait_seconds = timer.due_ms / 1000 - time.time() + EARLY_S
+        timer._handle = asyncio.get_running_loop().call_later(
+            min(max(wait_seconds, 0.0), LONGEST_WAIT_S), self._check, timer
+        )
 
     def _check(self, timer: Timer) -> None:
         if self.now_ms() < timer.due_ms:
@@ -167,11 +169,12 @@ class RealClock(Clock):
 
 
 class ControlledClock(Clock):
-    """A clock that its owner sets, advances, freezes and resumes; it starts at `start_ms`."""
+    """A clock that can be set, advanced, frozen and resumed; it starts at `start_ms`."""
 
     def __init__(self, start_ms: int, running: bool = True) -> None:
         super().__init__()
-        # The shown time and the instant it was shown at (None: frozen): one tuple, so that any thread may read it.
+        # The displayed time and the monotonic instant it belongs to (None: frozen); one tuple, so that any thread can
+        # read it.
         self._reading: tuple[int, float | None] = (start_ms, time.monotonic() if running else None)
         self._timers: list[tuple[int, int, Timer]] = []
         self._order = itertools.count()
@@ -180,7 +183,7 @@ class ControlledClock(Clock):
         self._sweep_at = SWEEP_AT
 
     def now_ms(self) -> int:
-        """Unix milliseconds."""
+        """Return the time in Unix milliseconds."""
         shown_ms, since = self._reading
         return shown_ms if since is None else shown_ms + int((time.monotonic() - since) * 1000)
 
@@ -190,10 +193,11 @@ class ControlledClock(Clock):
         return self._reading[1] is not None
 
     def call_at(self, ms: int, callback: Callable[[], object]) -> Timer:
-        """Call back once the clock shows that moment, whether it came by itself or was brought about."""
+        """Call back when the clock reaches that time, by running or by being set."""
         timer = Timer(ms, callback)
         heapq.heappush(self._timers, (ms, next(self._order), timer))
-        # Cancelled timers leave when they come to the top; those that would wait long for that are swept now and then.
+        # A cancelled timer is removed when it reaches the top of the heap; occasional sweeps remove those far from the
+        # top.
         if len(self._timers) > self._sweep_at:
             self._timers = [entry for entry in self._timers if entry[2].waiting]
             heapq.heapify(self._timers)
@@ -202,15 +206,15 @@ class ControlledClock(Clock):
         return timer
 
     def set(self, ms: int) -> None:
-        """Show another time and fire what is due by then, in time order; timers that fired stay fired."""
+        """Set the time and fire all timers due by then, in order. Timers that have already fired do not fire again."""
         self._move(ms)
 
     def advance(self, ms: int) -> None:
-        """Go forward and fire what falls due on the way, in time order."""
+        """Move the time forward and fire all timers due by then, in order."""
         self._move(self.now_ms() + ms)
 
     async def run_until(self, ms: int) -> None:
-        """Like `set`, but stop at each timer until its work is done, so a loop around `sleep` gets all its turns."""
+        """Like `set`, but wait at each timer until its work is done, so that loops with `sleep` run every iteration."""
         while (due_ms := self._next_due()) is not None and due_ms <= ms:
             self._move(max(due_ms, self.now_ms()))
             await self.settle()
@@ -218,11 +222,11 @@ class ControlledClock(Clock):
         await self.settle()
 
     async def run_for(self, ms: int) -> None:
-        """Like `advance`, but stop at every due timer until its work is done."""
+        """Like `advance`, but wait at each due timer until its work is done."""
         await self.run_until(self.now_ms() + ms)
 
     def freeze(self) -> None:
-        """Stop time where it is."""
+        """Stop the clock at the current time."""
         self._reading = (self.now_ms(), None)
         self._arm()
 
@@ -234,14 +238,14 @@ class ControlledClock(Clock):
 
     def _move(self, target_ms: int) -> None:
         if self._moving:
-            raise RuntimeError("a timer's callback may not move the clock that fires it")
+            raise RuntimeError("a timer callback must not move the clock that fires it")
         running = self.running
         if target_ms < self.now_ms():
             self.set_backs += 1
         self._moving = True
         try:
             while (due_ms := self._next_due()) is not None and due_ms <= target_ms:
-                # A callback sees the time it asked for, not the end of the journey.
+                # A callback sees its due time, not the target time.
                 self._reading = (max(due_ms, min(self.now_ms(), target_ms)), None)
                 self._fire(heapq.heappop(self._timers)[2])
         finally:
@@ -255,7 +259,7 @@ class ControlledClock(Clock):
         return self._timers[0][0] if self._timers else None
 
     def _arm(self) -> None:
-        """Have the event loop wake us for the earliest timer, while time passes by itself."""
+        """Schedule a wake-up on the event loop for the earliest timer, if the clock is running."""
         if self._moving:
             return
         if self._alarm is not None:
@@ -269,10 +273,10 @@ class ControlledClock(Clock):
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return  # A synchronous test: only `set` and `advance` fire timers.
-        wait_s = (due_ms - shown_ms) / 1000 - (time.monotonic() - since) + EARLY_S
-        self._alarm = loop.call_later(min(max(wait_s, 0.0), LONGEST_WAIT_S), self._ring)
+        wait_seconds = (due_ms - shown_ms) / 1000 - (time.monotonic() - since) + EARLY_S
+        self._alarm = loop.call_later(min(max(wait_seconds, 0.0), LONGEST_WAIT_S), self._on_alarm)
 
-    def _ring(self) -> None:
+    def _on_alarm(self) -> None:
         self._alarm = None
         if self.running and not self._moving:
             now_ms = self.now_ms()

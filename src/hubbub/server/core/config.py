@@ -1,8 +1,9 @@
-"""What an operator may decide, where it came from, and clear words when it is wrong.
+"""The server's configuration: all settings, where they come from, and error messages for invalid ones.
 
-Every setting has one key: `port`, or `gateway.heartbeat_interval_ms` inside a group. It stands under `[gateway]` in the
-TOML file, is `HUBBUB_GATEWAY_HEARTBEAT_INTERVAL_MS` in the environment and `--gateway-heartbeat-interval-ms` as a flag. A
-flag wins over the environment, the environment over the file, the file over the command's own defaults.
+Every setting has one key: `port`, or `gateway.heartbeat_interval_ms` inside a group. It is in section `[gateway]` of
+the TOML file, `HUBBUB_GATEWAY_HEARTBEAT_INTERVAL_MS` in the environment and `--gateway-heartbeat-interval-ms` as a
+flag. A flag overrides the environment, the environment overrides the file, and the file overrides the command's own
+defaults.
 """
 
 import difflib
@@ -23,16 +24,17 @@ from hubbub.server.core.logs import Secrets
 
 ENVIRONMENT_PREFIX: Final = "HUBBUB_"
 FILE_VARIABLE: Final = "HUBBUB_CONFIG"
+"""Environment variable with the path of the TOML file, used if no flag gives one."""
 AGENT_PREFIX: Final = "HUBBUB_AGENT_"
-"""Settings of `hubbub agent`, which may run beside us."""
-"""Names the TOML file where no flag does."""
+"""Prefix of the settings of `hubbub agent`, which may run on the same machine."""
 
 Role = Literal["api", "gateway", "voice", "worker"]
 ROLES: Final[tuple[Role, ...]] = ("api", "gateway", "voice", "worker")
 
 LARGE_BOT_STARTS: Final = 2000
+"""Minimum number of sessions that a large bot may start per day (gateway.md 4.1)."""
 LARGE_BOT_STARTS_PER_1000: Final = 5
-"""Sessions that a large bot may begin in a day: so many at least, and so many for 1,000 guilds (gateway.md 4.1)."""
+"""Number of sessions that a large bot may start per day for every 1,000 guilds (gateway.md 4.1)."""
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
@@ -43,12 +45,13 @@ Count = Annotated[int, Meta(ge=0)]
 Bytes = Annotated[int, Meta(ge=1 * KIB)]
 Milliseconds = Annotated[int, Meta(ge=1)]
 
-# A Kubernetes service called "hubbub" puts variables of these forms into every container beside it.
+# A Kubernetes service named "hubbub" adds variables of these forms to the environment of every container in its
+# namespace.
 _SERVICE_LINK = re.compile(r"HUBBUB(_[A-Z0-9_]+)?_(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)")
 
 
 class ConfigError(Exception):
-    """A setting that cannot be used: which, where it came from, and what is allowed."""
+    """An invalid setting: its key, its source, and the allowed values."""
 
     def __init__(self, key: str, source: str, problem: str) -> None:
         super().__init__(f"{key} ({source}): {problem}")
@@ -58,88 +61,90 @@ class ConfigError(Exception):
 
 
 class LogConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The log."""
+    """Logging."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least level of our own records."""
+    """The minimum level of Hubbub's own log records."""
     library_level: Literal["debug", "info", "warning", "error"] = "warning"
-    """The least level of records from libraries."""
+    """The minimum level of log records from libraries."""
     format: Literal["json", "text", "auto"] = "auto"
-    """JSON lines, or key=value lines; auto is text on a terminal and JSON elsewhere."""
+    """JSON lines or key=value lines; auto is text on a terminal and JSON otherwise."""
     requests: bool = False
-    """One record for each HTTP request."""
+    """Whether to log every HTTP request."""
 
 
 class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The HTTP door."""
+    """The HTTP server."""
 
     max_body_bytes: Bytes = 2 * MIB
-    """The largest JSON or form body; above it 413 with code 40005."""
+    """The maximum size of a JSON or form body; larger ones get 413 with code 40005."""
     max_upload_bytes: Bytes = 102 * MIB
-    """The largest multipart body, and JSON body with pictures in it. Spec, http.md: ten files of the usual limit, or one of a
-    guild of the third tier; with room for what is said beside them."""
+    """The maximum size of a multipart body, or of a JSON body with images.
+
+    Spec, http.md: ten files of the usual limit, or one of a guild of the third tier, plus the message itself."""
     max_file_bytes: Bytes = 10 * MIB
-    """The largest file of a caller without a raised limit."""
+    """The maximum size of a file for a caller without a raised limit."""
     max_depth: Annotated[int, Meta(ge=8, le=500)] = 64
-    """How deep JSON may nest."""
+    """The maximum nesting depth of JSON."""
     read_timeout_ms: Milliseconds = 60_000
     """How long a request may take to arrive."""
     invalid_requests: Count = 0
-    """401, 403 and 429 that one address may collect before it is blocked; 0 is off, the public value is 10000."""
+    """Responses 401, 403 and 429 before an IP address is blocked; 0 turns it off, the public value is 10000."""
     invalid_requests_window_ms: Milliseconds = 600_000
     global_requests: Count = 50
-    """Requests per second that one bot may make over all routes; 0 is off."""
+    """Requests per second that one bot may make over all routes; 0 turns it off."""
     trusted_proxies: Count = 0
-    """How many proxies before us add to X-Forwarded-For; 0 takes the peer's own address."""
+    """The number of trusted proxies that append to X-Forwarded-For; 0 uses the peer's own address."""
 
     @property
     def largest_file_bytes(self) -> int:
-        """The largest file that a multipart body can bring beside what is said with it, whoever sends it."""
+        """The maximum size of a file in a multipart body, for any caller; the rest is reserved for the message."""
         return self.max_upload_bytes - min(self.max_body_bytes, self.max_upload_bytes // 2)
 
 
 class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The gateway door."""
+    """The gateway server."""
 
     heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = 41_250
     heartbeat_grace: Annotated[float, Meta(gt=1.0)] = 1.5
-    """Intervals without a heartbeat after which a connection is closed."""
+    """The number of intervals without a heartbeat after which a connection is closed."""
     hello_timeout_ms: Milliseconds = 60_000
-    """How long a connection may stay without Identify or Resume."""
+    """How long a connection may stay open without Identify or Resume."""
     max_frame_bytes: Annotated[int, Meta(ge=1024)] = 15 * KIB
-    """The largest frame a client may send; 4096 is the strict public value."""
+    """The maximum size of a frame from a client; 4096 is the strict public value."""
     replay_events: Count = 10_000
     replay_ms: Count = 300_000
-    """How long a session without a connection can be resumed."""
+    """How long a disconnected session can be resumed."""
     replay_bytes: Bytes = 32 * MIB
     outgoing_buffer_bytes: Bytes = 10 * MIB
-    """What may wait for a slow client; above it the connection is closed with 4000 and may resume."""
+    """The maximum size of the buffer for a slow client; above it the connection is closed with 4000, resumable."""
     session_starts: Annotated[int, Meta(ge=1)] = 1000
-    """Identifies that a bot may make in a day."""
+    """The number of Identifies that a bot may send per day."""
     max_concurrency: Annotated[int, Meta(ge=1)] = 1
-    """Identifies that a bot may make in five seconds."""
+    """The number of Identifies that a bot may send per five seconds."""
     large_bot_guilds: Count = 150_000
-    """From so many guilds on a bot is large: it may start more sessions, and its shards come in a fixed multiple; 0 is off."""
+    """Guild count from which a bot is large: more session starts, and a fixed divisor of its shards; 0 turns it off."""
     large_bot_concurrency: Annotated[int, Meta(ge=1)] = 16
-    """`max_concurrency` of a large bot, and the number that its count of shards is a multiple of."""
+    """`max_concurrency` of a large bot, and the divisor of its shard count."""
     commands: Annotated[int, Meta(ge=1)] = 120
-    """Commands that a connection may send in sixty seconds."""
+    """The number of commands that a connection may send per sixty seconds."""
     resume_url: str | None = None
-    """wss://... of this very process, where its sessions are resumed; by default that of `public_url`. Where a balancer is before
-    several, each has its own."""
+    """wss://... of this process, where its sessions are resumed; by default derived from `public_url`.
+
+    Behind a load balancer each process has its own."""
     drain_ms: Count = 10_000
-    """How long sessions are given to leave after Reconnect when the server stops."""
+    """How long sessions have to reconnect elsewhere when the server shuts down."""
     disabled_functions: tuple[str, ...] = ()
-    """Operations of the SDK that games are told not to use (`CreateOrJoinLobby`); they answer Disabled there."""
+    """SDK functions that games must not use (`CreateOrJoinLobby`); there they fail with Disabled."""
     disabled_gateway_events: tuple[str, ...] = ()
-    """Events that games are not sent."""
+    """Events that are not sent to games."""
 
     def is_large(self, guilds: int) -> bool:
-        """Whether a bot in so many guilds is a large one."""
+        """Return whether a bot in this number of guilds is a large bot."""
         return 0 < self.large_bot_guilds <= guilds
 
     def starts(self, guilds: int) -> tuple[int, int]:
-        """How many sessions a bot in so many guilds may begin in a day, and in five seconds (gateway.md 4.1)."""
+        """Return how many sessions a bot of this size may start per day and per five seconds (gateway.md 4.1)."""
         if not self.is_large(guilds):
             return self.session_starts, self.max_concurrency
         total = max(LARGE_BOT_STARTS, guilds * LARGE_BOT_STARTS_PER_1000 // 1000, self.session_starts)
@@ -147,133 +152,134 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The voice server. It is there where a certificate is given, or an endpoint at which a proxy speaks TLS for it."""
+    """The voice server. It is enabled by a certificate, or by an endpoint at which a proxy terminates TLS."""
 
     endpoint: str | None = None
-    """host[:port] that clients open wss:// at; by default the host of `public_url` and our own port."""
+    """host[:port] that clients connect to with wss://; by default the host of `public_url` and the voice port."""
     host: str | None = None
-    """The IPv4 address to listen at; by default `host`."""
+    """The IPv4 address to listen on; by default `host`."""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 0
-    """0 picks a free port."""
+    """The WebSocket port; 0 picks a free port."""
     udp_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     public_address: str | None = None
-    """The IPv4 address that clients send packets to; by default the one we listen at."""
+    """The IPv4 address that clients send packets to; by default the address that the server listens on."""
     certificate: str | None = None
-    """A PEM file with the certificate of the endpoint and those above it."""
+    """A PEM file with the certificate chain of the endpoint."""
     key: str | None = None
     """A PEM file with its private key; by default in the same file."""
     authority: str | None = None
-    """A PEM file with the authority that made the certificate, where clients do not know it: the ready file names it."""
+    """A PEM file with the certificate authority, if clients do not trust it by default; listed in the ready file."""
     heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = 13_750
     identify_timeout_ms: Milliseconds = 10_000
-    """How long a connection may stay without Identify or Resume."""
+    """How long a connection may stay open without Identify or Resume."""
 
 
 class BusConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The bus between processes."""
+    """The message bus between processes."""
 
     prefix: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$")] = "hubbub"
-    """The first word of every NATS subject, so that platforms can share a NATS."""
+    """The first token of every NATS subject, so that several installations can share a NATS server."""
     max_pending_bytes: Bytes = 64 * MIB
-    """What may wait while NATS cannot be reached."""
+    """The maximum size of the buffer while NATS is unreachable."""
 
 
 class IdentityConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Who may say who a player is. A rehearsal stands in for the providers whose addresses are not given."""
+    """Identity providers. A rehearsal emulates the providers whose URLs are not set."""
 
     id_token_algorithm: Literal["RS256", "ES256"] = "RS256"
-    """What our own ID tokens are signed with. RS256 is what clients of the public platform expect; ES256 costs far less."""
+    """The algorithm of our own ID tokens. Clients of the public platform expect RS256; ES256 needs far less CPU."""
     any_issuer: bool = False
-    """Whether OIDC issuers may be at any address, http and single names too: for networks without public ones."""
+    """Whether OIDC issuers may have any URL, including http and single-label host names: for private networks."""
     steam_url: str | None = None
-    """Where Steam's tickets are checked; by default https://partner.steam-api.com."""
+    """The URL where Steam tickets are verified; by default https://partner.steam-api.com."""
     steam_key: Annotated[str, Meta(min_length=1)] | None = None
-    """The publisher's key of Steam's web API."""
+    """The publisher key of the Steam web API."""
     epic_url: str | None = None
-    """Epic Online Services; by default https://api.epicgames.dev."""
+    """The URL of Epic Online Services; by default https://api.epicgames.dev."""
     unity_url: str | None = None
-    """Unity's player authentication; by default https://player-auth.services.api.unity.com."""
+    """The URL of Unity player authentication; by default https://player-auth.services.api.unity.com."""
     apple_url: str | None = None
-    """By default https://appleid.apple.com."""
+    """The URL of Apple sign-in; by default https://appleid.apple.com."""
     playstation_url: str | None = None
-    """PlayStation Network; by default https://auth.account.sony.com."""
+    """The URL of PlayStation Network; by default https://auth.account.sony.com."""
 
 
 class ActivitiesConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """The proxy of activities, which serves each on a host of its own: `{application_id}.{proxy_host}`."""
+    """The activity proxy, which serves each activity on its own host: `{application_id}.{proxy_host}`."""
 
     proxy_host: Annotated[str, Meta(pattern=_HOST)] | None = None
-    """The domain below which activities are served on our port; none: nothing is proxied. It must not share cookies with the
-    platform's own pages, and needs a wildcard name and certificate."""
+    """The domain under which activities are served on the server's port; None disables the proxy.
+
+    It must not share cookies with the platform's own pages, and needs wildcard DNS and a wildcard certificate."""
     max_request_bytes: Bytes = 25 * MIB
-    """The largest body that is passed on to an application's own server."""
+    """The maximum size of a request body forwarded to an application's server."""
     max_response_bytes: Bytes = 512 * MIB
-    """The largest answer that is passed back."""
+    """The maximum size of a response returned from an application's server."""
     timeout_ms: Milliseconds = 60_000
-    """How long a target may take to answer, and then to say more."""
+    """How long a target may take to respond, and between parts of the response."""
     connections: Annotated[int, Meta(ge=1)] = 200
-    """Requests and WebSockets that one application may have under way in one process."""
+    """The number of concurrent requests and WebSockets per application and process."""
 
 
 ModeratedWord = Annotated[str, Meta(min_length=1, max_length=60)]
 
 
 class AutoModerationConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """Words that the operator adds to the lists of KEYWORD_PRESET rules, written as in any rule (`word`, `word*`, `*word*`)."""
+    """Keywords that the operator adds to the KEYWORD_PRESET lists, in rule syntax (`word`, `word*`, `*word*`)."""
 
     profanity: tuple[ModeratedWord, ...] = ()
     sexual_content: tuple[ModeratedWord, ...] = ()
     slurs: tuple[ModeratedWord, ...] = ()
     names: tuple[ModeratedWord, ...] = ()
-    """What no name or description of a guild, name of a channel or topic of a stage may hold."""
+    """Keywords that must not occur in guild names and descriptions, channel names or stage topics."""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything an operator may decide."""
+    """All settings of the server."""
 
     data: str | None = None
-    """The folder of the embedded database and files; none keeps everything in memory."""
+    """The folder of the embedded database and files; None stores everything in memory."""
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
-    """0 picks a free port."""
+    """The HTTP port; 0 picks a free port."""
     public_url: str | None = None
-    """The address that clients reach us at; by default http://host:port."""
+    """The URL at which clients reach the server; by default http://host:port."""
     database_url: str | None = None
-    """postgresql://... instead of the embedded database."""
+    """postgresql://..., to use instead of the embedded database."""
     database_cache_bytes: Bytes = 64 * MIB
-    """Pages that the embedded database keeps in memory, for each of its five connections."""
+    """The page cache of the embedded database, for each of its five connections."""
     nats_url: str | None = None
-    """nats://...; several servers are separated by commas. None: one process, no bus needed."""
+    """nats://..., with several servers separated by commas; None for a single process, which needs no bus."""
     files_url: str | None = None
     """A folder, file://..., memory:// or s3://bucket/prefix?...; by default `files` in the data folder."""
     roles: frozenset[Role] = frozenset(ROLES)
     worker: Annotated[int, Meta(ge=0, le=31)] = 0
-    """The number of this process among all that share a database: it keeps ids apart."""
+    """The number of this process among all that share a database; it makes ids unique."""
     publisher_connection_types: frozenset[str] = frozenset({"riotgames", "leagueoflegends"})
-    """Connections of these types are not listed from 10 July 2026, and those of the new scheme never (dated-changes.md 2.7)."""
+    """Connection types that are hidden from 10 July 2026; those of the new scheme always are (dated-changes.md 2.7)."""
     rate_limits: Literal["off", "real", "report"] = "real"
     approval_caps: Literal["off", "real", "report"] = "off"
-    """Whether applications that are not approved for the social layer do less of it in two hours (sdk.md 16)."""
+    """Limits per two hours for applications that are not approved for the social layer (sdk.md 16)."""
     seed: int | None = None
-    """Makes the ids and tokens of a world repeatable."""
+    """Makes the ids and tokens of a world reproducible."""
     world: str | None = None
-    """A world file."""
+    """The path of a world file."""
     now: datetime | None = None
-    """The time that a controlled clock starts at."""
+    """The time at which a controlled clock starts."""
     ready_file: str | None = None
-    """Written when connections are accepted."""
+    """The path of a file that is written when the server accepts connections."""
     control: bool = False
-    """Whether the control API exists."""
+    """Whether to serve the control API."""
     control_token: Annotated[str, Meta(min_length=16)] | None = None
-    """What the control API asks for; by default a fresh one at each start."""
+    """The token of the control API; by default a new one at each start."""
     private_targets: bool = False
-    """Whether outgoing calls may go to private, loopback and link-local addresses."""
+    """Whether outbound requests may go to private, loopback and link-local addresses."""
     payments: str | None = None
-    """What takes payments, as `module:name`; by default a rehearsal grants everything, and else nothing is for sale."""
+    """The payment provider as `module:name`; by default rehearsals accept every payment and other servers none."""
     registration: bool = True
-    """Whether anybody may register."""
+    """Whether new users can register."""
     search_at_once: bool = False
-    """Whether the first search of a guild waits until its messages are indexed, instead of answering 202."""
+    """Whether the first search of a guild waits until its messages are indexed, instead of returning 202."""
     log: LogConfig = LogConfig()
     http: HttpConfig = HttpConfig()
     gateway: GatewayConfig = GatewayConfig()
@@ -285,18 +291,19 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def web_url(self) -> str:
-        """The root of all addresses, without a slash at the end; also the issuer of ID tokens."""
+        """The base URL without a trailing slash; also the issuer of ID tokens."""
         return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
 
     @property
     def cdn_url(self) -> str:
-        """Where files are served from."""
+        """The base URL of files."""
         return f"{self.web_url}/cdn"
 
     @property
     def activity_origins(self) -> str | None:
-        """Where activities are served, with `*` for an application's id, as a content policy writes it; None where none are. Scheme
-        and port are those of `public_url`."""
+        """The origins of activities, with `*` for the application id; None without a proxy.
+
+        Scheme and port are those of `public_url`. The value fits into a Content-Security-Policy."""
         if self.activities.proxy_host is None:
             return None
         parts = urlsplit(self.web_url)
@@ -304,13 +311,13 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         return f"{parts.scheme}://*.{self.activities.proxy_host}{port}"
 
     def activity_origin(self, application_id: int) -> str | None:
-        """Where an application's activity is served, or None where no activity is."""
+        """Return the origin of an application's activity, or None without a proxy."""
         origins = self.activity_origins
         return None if origins is None else origins.replace("*", str(int(application_id)), 1)
 
     @property
     def now_ms(self) -> int | None:
-        """`now` in unix milliseconds."""
+        """`now` in Unix milliseconds."""
         return None if self.now is None else wire.milliseconds(self.now)
 
 
@@ -325,7 +332,7 @@ def _keys() -> dict[str, Any]:
 
 
 KEYS: Final[Mapping[str, Any]] = _keys()
-"""Every key and its type."""
+"""All keys with their types."""
 
 _BY_VARIABLE: Final = {ENVIRONMENT_PREFIX + key.upper().replace(".", "_"): key for key in KEYS}
 _BY_FLAG: Final = {key.replace(".", "_"): key for key in KEYS}
@@ -336,12 +343,13 @@ _SCHEMES: Final = {
     "database_url": ("postgresql", "postgres"),
     "nats_url": ("nats", "tls", "ws", "wss"),
     **dict.fromkeys(
-        (f"identity.{each}_url" for each in ("steam", "epic", "unity", "apple", "playstation")), ("http", "https")
+        (f"identity.{provider}_url" for provider in ("steam", "epic", "unity", "apple", "playstation")),
+        ("http", "https"),
     ),
 }
 _FILE_SCHEMES: Final = ("", "file", "memory", "s3")
 _HIDDEN: Final = ("control_token", "identity.steam_key")
-"""Settings that are secrets themselves: a message about them does not repeat them."""
+"""Settings that are secrets; error messages do not repeat their values."""
 _MODERATED: Final = tuple(f"auto_moderation.{field}" for field in AutoModerationConfig.__struct_fields__)
 _LISTS: Final = (
     *_MODERATED,
@@ -350,8 +358,8 @@ _LISTS: Final = (
     "gateway.disabled_functions",
     "gateway.disabled_gateway_events",
 )
-"""Settings that are several words, separated by commas in flags and the environment."""
-_WORDS: Final = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(("false", "off", "no", "0"), False)
+"""Settings with several values, separated by commas in flags and the environment."""
+_BOOLEANS: Final = dict.fromkeys(("true", "on", "yes", "1"), True) | dict.fromkeys(("false", "off", "no", "0"), False)
 
 
 def load(
@@ -361,14 +369,14 @@ def load(
     file: str | Path | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> Config:
-    """The configuration; ConfigError names the first setting that cannot be used.
+    """Load the configuration. Raise ConfigError for the first invalid setting.
 
-    `flags` maps keys (dots or underscores) to values, None meaning not given; `defaults` are those of the command.
+    `flags` maps keys (with dots or underscores) to values, None meaning not given; `defaults` are those of the command.
     """
     environ = environ or {}
     settings: dict[str, tuple[Any, str]] = {}
     for key, value in (defaults or {}).items():
-        settings[_key_of(key, "default of the command")] = (value, "default of the command")
+        settings[_key_of(key, "command default")] = (value, "command default")
     path = file if file is not None else environ.get(FILE_VARIABLE)
     if path is not None:
         settings |= _from_file(Path(path))
@@ -405,11 +413,11 @@ def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
     found: dict[str, tuple[Any, str]] = {}
     for name, value in content.items():
         inner = value if isinstance(value, dict) else {None: value}
-        for part, one in inner.items():
+        for part, setting in inner.items():
             key = name if part is None else f"{name}.{part}"
             if key not in KEYS:
                 raise ConfigError(key, source, _unknown(key, list(KEYS)))
-            found[key] = (one, source)
+            found[key] = (setting, source)
     return found
 
 
@@ -447,30 +455,30 @@ def _build(settings: Mapping[str, tuple[Any, str]]) -> Config:
 def _read(key: str, raw: Any, source: str) -> Any:
     kind = KEYS[key]
     value = raw
-    # Words from flags and the environment may mean numbers; what TOML already typed must fit as it is.
-    word = isinstance(raw, str) and not source.startswith("file ")
+    # Text from flags and the environment may represent numbers; values typed by TOML must have the right type.
+    is_text = isinstance(raw, str) and not source.startswith("file ")
     if isinstance(raw, str):
         value = raw.strip()
-        if kind is bool and word:
-            value = _WORDS.get(value.lower(), value)
+        if kind is bool and is_text:
+            value = _BOOLEANS.get(value.lower(), value)
         elif key in _LISTS:
-            value = [word.strip() for word in value.split(",") if word.strip()]
+            value = [part.strip() for part in value.split(",") if part.strip()]
     elif isinstance(raw, Path):
         value = str(raw)
     try:
-        read = msgspec.convert(value, kind, strict=not word)
+        read = msgspec.convert(value, kind, strict=not is_text)
     except msgspec.ValidationError:
-        raise ConfigError(key, source, f"{_shown(key, raw)} is not allowed; allowed: {allowed(key)}") from None
-    if read is not None and _wrong(key, read):
-        raise ConfigError(key, source, f"{_shown(key, raw)} is not allowed; allowed: {allowed(key)}")
+        raise ConfigError(key, source, f"{_display(key, raw)} is not allowed; allowed: {allowed(key)}") from None
+    if read is not None and _is_invalid(key, read):
+        raise ConfigError(key, source, f"{_display(key, raw)} is not allowed; allowed: {allowed(key)}")
     return read
 
 
-def _wrong(key: str, value: Any) -> bool:
+def _is_invalid(key: str, value: Any) -> bool:
     if key == "roles":
         return not value
     if key in _MODERATED:
-        # Stars alone would match every text.
+        # Asterisks alone would match every text.
         return not all(word.strip("* ") for word in value)
     if key == "now":
         return not EPOCH_MS <= wire.milliseconds(value) <= LATEST_MS
@@ -486,34 +494,34 @@ def _wrong(key: str, value: Any) -> bool:
         return True
 
 
-def _shown(key: str, raw: Any) -> str:
+def _display(key: str, raw: Any) -> str:
     if key in _HIDDEN:
-        return "what was given"
-    # A database address may carry a password.
+        return "the given value"
+    # A database URL may contain a password.
     return Secrets().clean(repr(raw))[:200]
 
 
 def allowed(key: str) -> str:
-    """What a key admits, in words."""
+    """Describe the allowed values of a key for an error message or help text."""
     if key in _SCHEMES:
-        return "an address that starts with " + " or ".join(f"{scheme}://" for scheme in _SCHEMES[key])
+        return "a URL that starts with " + " or ".join(f"{scheme}://" for scheme in _SCHEMES[key])
     if key == "roles":
         return "one or more of " + ", ".join(ROLES)
     if key in _MODERATED:
-        return "words of up to 60 characters, none of stars alone, separated by commas"
+        return "keywords of up to 60 characters, not only asterisks, separated by commas"
     if key in _LISTS:
-        return "words separated by commas"
+        return "values separated by commas"
     if key == "files_url":
         return "a folder, file://..., memory:// or s3://bucket/prefix?..."
     if key == "activities.proxy_host":
-        return "a host name in lower case, such as activities.example.org"
+        return "a lowercase host name, such as activities.example.org"
     if key == "now":
         return "a time such as 2026-12-01T00:00:00Z, from 2015 to 2083"
-    return _words(msgspec.inspect.type_info(KEYS[key]))
+    return _describe(msgspec.inspect.type_info(KEYS[key]))
 
 
 def default(key: str) -> str | None:
-    """What a key is where nobody says anything, as one would write it; None where it is nothing then."""
+    """Return the default value of a key as text, or None if it has none."""
     group, _, inner = key.rpartition(".")
     value = getattr(getattr(Config(), group) if group else Config(), inner)
     if isinstance(value, bool):
@@ -523,19 +531,19 @@ def default(key: str) -> str | None:
     return None if value is None else str(value)
 
 
-def _words(kind: msgspec.inspect.Type) -> str:
+def _describe(kind: msgspec.inspect.Type) -> str:
     inspect = msgspec.inspect
     if isinstance(kind, inspect.UnionType):
-        return " or ".join(_words(part) for part in kind.types if not isinstance(part, inspect.NoneType))
+        return " or ".join(_describe(part) for part in kind.types if not isinstance(part, inspect.NoneType))
     if isinstance(kind, inspect.LiteralType):
         return "one of " + ", ".join(str(value) for value in kind.values)
     if isinstance(kind, inspect.IntType | inspect.FloatType):
-        words = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
+        text = "a whole number" if isinstance(kind, inspect.IntType) else "a number"
         if kind.ge is not None:
-            words += f" from {kind.ge}"
+            text += f" from {kind.ge}"
         if kind.gt is not None:
-            words += f" above {kind.gt}"
-        return words if kind.le is None else f"{words} to {kind.le}"
+            text += f" above {kind.gt}"
+        return text if kind.le is None else f"{text} to {kind.le}"
     if isinstance(kind, inspect.BoolType):
         return "true or false"
     if isinstance(kind, inspect.DateTimeType):

@@ -1,8 +1,8 @@
-"""From the operation table to functions: which handler answers a path, who may call it, and with what arguments.
+"""The endpoint table: maps method and path to a handler, checks the caller's kind, and builds the handler's arguments.
 
-`Table(slices)` checks at startup that every handler fits its operation. A door then asks `table.find(method, segments)`
-for the `Endpoint`, `endpoint.admit(actor)` for the caller, `endpoint.arguments(...)` for what the handler takes, and
-runs `run(call, endpoint, arguments)` inside a transaction.
+`Table(slices)` verifies at startup that every handler matches its operation. A transport then calls `table.find(method,
+segments)` for the `Endpoint`, `endpoint.admit(actor)` to authorize the caller, `endpoint.arguments(...)` for the
+handler's arguments, and `run(call, endpoint, arguments)` inside a transaction.
 """
 
 import functools
@@ -29,7 +29,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.core.work import Work
 
 Converter = Callable[[str], Any]
-"""Reads one path parameter; ValueError where it cannot."""
+"""Parses one path parameter; raises ValueError if it is invalid."""
 
 READING = frozenset(("GET", "HEAD"))
 _MEDIA = (ImageData, SoundData)
@@ -37,45 +37,45 @@ _MEDIA = (ImageData, SoundData)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Endpoint:
-    """One operation with the function that answers it, and all that can be worked out before the first call."""
+    """One operation with its handler and everything that can be computed before the first request."""
 
     operation: Operation[Any, Any]
     name: str
     """The documented operation id."""
     tag: str
-    """The slice."""
+    """The name of the slice."""
     function: Callable[..., Any]
     converters: tuple[Converter, ...]
-    """One for each path parameter, in the order of the path."""
+    """One converter per path parameter, in path order."""
     snowflakes: tuple[bool, ...]
-    """Which path parameters are ids, so that `@me` never matches them."""
+    """For each path parameter, whether it is a snowflake, so that `@me` never matches it."""
     order: tuple[int, ...]
-    """The handler's parameters as positions in (path parameters, body, query)."""
+    """The handler's parameters as indexes into (*path parameters, body, query)."""
     writes: bool
-    """Whether it needs a writing transaction."""
+    """Whether it needs a write transaction."""
     waits: bool
-    """Whether the handler is a coroutine function over a `Work` instead of a function over a `Call`."""
+    """Whether the handler is a coroutine function over a `Work` instead of a plain function over a `Call`."""
     long: bool
     """Whether it reads many rows."""
     quick: bool
-    """Whether it writes only a few, and often."""
+    """Whether it is a frequent write of a few rows."""
     media: tuple[str, ...]
-    """The body's fields that hold pictures or sounds, which the door puts into the file store before the operation runs."""
+    """Names of body fields with images or sounds, which the HTTP server stores before the operation runs."""
     media_bytes: int
-    """How much longer its body may be for them."""
+    """The size allowed for media, in bytes, in addition to the regular limit of the body."""
     rule: Rule | None
     anonymous: bool
     """Whether it works without a token."""
     ignores_tokens: bool
-    """Whether an Authorization header is not even looked at (the path holds a token of its own)."""
+    """Whether the Authorization header is ignored, because the path contains its own token."""
     refusals: dict[str, errors.ErrorCode]
-    """Kinds of caller that are not admitted, and how they are told."""
+    """The error to raise for each kind of caller that is not allowed."""
     guard: Callable[..., Any] | None
     guarded: int
-    """Which of the handler's arguments the guard takes."""
+    """The index of the handler argument that the guard checks."""
 
     def admit(self, actor: Actor | None) -> Actor | None:
-        """The caller as this operation sees it; raises for one it does not admit (http.md 1.3)."""
+        """Return the caller as this operation sees it, or raise if the caller is not allowed (http.md 1.3)."""
         if actor is None:
             if self.anonymous:
                 return None
@@ -94,7 +94,7 @@ class Endpoint:
         raise refusal()
 
     def read_path(self, values: Sequence[str]) -> list[Any]:
-        """The path parameters by their types; raises INVALID_FORM_BODY naming every bad one."""
+        """Convert the path parameters to their types. Raise INVALID_FORM_BODY that names every invalid one."""
         read: list[Any] = []
         form: errors.FormErrors | None = None
         for position, converter in enumerate(self.converters):
@@ -108,20 +108,20 @@ class Endpoint:
         return read
 
     def arguments(self, path: Sequence[Any], body: Any = None, query: Any = None) -> list[Any]:
-        """What the handler takes after the call, in its order."""
-        offered = (*path, body, query)
-        return [offered[position] for position in self.order]
+        """Return the handler's arguments after the call, in its order."""
+        available = (*path, body, query)
+        return [available[position] for position in self.order]
 
 
 def run(call: Call, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
-    """Check the permissions the operation declares, then do it."""
+    """Check the permissions that the operation declares, then run its handler."""
     if endpoint.guard is not None:
         endpoint.guard(call, arguments[endpoint.guarded], endpoint.operation.needs)
     return endpoint.function(call, *arguments)
 
 
 async def run_waiting(work: Work, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
-    """The same for a handler that waits between its transactions."""
+    """Check the permissions that the operation declares, then run its coroutine handler."""
     guard = endpoint.guard
     if guard is not None:
         await work.read(lambda call: guard(call, arguments[endpoint.guarded], endpoint.operation.needs))
@@ -130,7 +130,7 @@ async def run_waiting(work: Work, endpoint: Endpoint, arguments: Sequence[Any]) 
 
 @functools.cache
 def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, name: str, tag: str = "") -> Endpoint:
-    """Fit a handler to its operation, or raise TypeError saying what does not fit. The same for every App, so worked out once."""
+    """Match a handler to its operation and return the endpoint. Raise TypeError on a mismatch. Cached across Apps."""
     parameters = operation.parameters
     hints = _annotations(function)
     code = function.__code__
@@ -140,7 +140,7 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
         expected.append("body")
     if operation.query is not NoneType:
         expected.append("query")
-    # `body` and `query` may be left out by a handler that has no use for them, path parameters may not.
+    # A handler may omit `body` and `query` if it does not use them, but not path parameters.
     if set(takes) - set(expected) or set(parameters) - set(takes):
         raise TypeError(f"{function.__qualname__} takes {takes}, but {operation.path} offers {expected}")
     for part in ("body", "query"):
@@ -148,8 +148,8 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
         if part == "body" and operation.body_of is not None:
             declared |= None
         if part in takes and hints.get(part, Any) not in (Any, declared):
-            raise TypeError(f"{function.__qualname__} takes another {part} than {name} declares")
-    places = {name: place for place, name in enumerate(parameters)} | {
+            raise TypeError(f"{function.__qualname__} takes a different {part} type than {name} declares")
+    positions = {name: position for position, name in enumerate(parameters)} | {
         "body": len(parameters),
         "query": len(parameters) + 1,
     }
@@ -172,7 +172,7 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
         function=function,
         converters=tuple(_converter(kind) for kind in kinds),
         snowflakes=tuple(isinstance(kind, type) and issubclass(kind, WideInt) for kind in kinds),
-        order=tuple(places[parameter] for parameter in takes),
+        order=tuple(positions[parameter] for parameter in takes),
         writes=operation.method not in READING if writes is None else writes,
         waits=inspect.iscoroutinefunction(function),
         long=getattr(function, "__long__", False),
@@ -189,18 +189,18 @@ def endpoint(operation: Operation[Any, Any], function: Callable[..., Any], *, na
 
 
 def _annotations(subject: Any) -> dict[str, Any]:
-    """What a function or a model declares. Nearly all say it with types, and those need no evaluation, which is slow."""
+    """Return the annotations of a function or model. Nearly all are types already, which skips the slow evaluation."""
     classes = reversed(subject.__mro__) if isinstance(subject, type) else (subject,)
     found: dict[str, Any] = {}
-    for each in classes:
-        found |= vars(each).get("__annotations__", {}) if isinstance(each, type) else each.__annotations__
+    for owner in classes:
+        found |= vars(owner).get("__annotations__", {}) if isinstance(owner, type) else owner.__annotations__
     if any(isinstance(hint, str) for hint in found.values()):
         return get_type_hints(subject, include_extras=True)
     return found
 
 
 def _media(body: Any) -> dict[str, int]:
-    """A body's fields of pictures and sounds, and how many bytes each takes."""
+    """Return a body's image and sound fields with the maximum size of each in bytes."""
     if not (isinstance(body, type) and issubclass(body, msgspec.Struct)):
         return {}
     hints = _annotations(body)
@@ -240,7 +240,7 @@ def _converter(kind: Any) -> Converter:
 
 
 class _Node:
-    """One place in the tree of paths."""
+    """One node in the tree of path segments."""
 
     __slots__ = ("children", "endpoints", "snowflake", "text")
 
@@ -252,7 +252,7 @@ class _Node:
 
 
 class Table:
-    """Every endpoint, found by method and path."""
+    """All endpoints, by method and path."""
 
     def __init__(self, slices: Iterable[Slice]) -> None:
         self._root = _Node()
@@ -267,7 +267,7 @@ class Table:
         return iter(self.endpoints)
 
     def add(self, endpoint: Endpoint) -> None:
-        """Mount an endpoint; TypeError where its place is taken."""
+        """Add an endpoint. Raise TypeError if its method and path are already taken."""
         operation = endpoint.operation
         node = self._root
         snowflakes = iter(endpoint.snowflakes)
@@ -282,7 +282,7 @@ class Table:
             else:
                 node = node.children.setdefault(segment, _Node())
         if operation.path.endswith("/"):
-            # activities.md 9: clients call some lists with a slash at their end, and others without.
+            # activities.md 9: clients call some list operations with a trailing slash and some without.
             node.children.setdefault("", _Node()).endpoints[operation.method] = endpoint
         taken = node.endpoints.setdefault(operation.method, endpoint)
         if taken is not endpoint:
@@ -291,14 +291,14 @@ class Table:
         self._by_operation[operation] = endpoint
 
     def of(self, operation: Operation[Any, Any]) -> Endpoint:
-        """The endpoint of an operation that a door names itself; raises NOT_FOUND where nobody handles it."""
+        """Return the endpoint of an operation. Raise NOT_FOUND if no slice handles it."""
         endpoint = self._by_operation.get(operation)
         if endpoint is None:
             raise errors.NOT_FOUND()
         return endpoint
 
     def find(self, method: str, segments: Sequence[str]) -> tuple[Endpoint, list[str]]:
-        """The endpoint and its path parameters; raises NOT_FOUND, or MethodNotAllowed."""
+        """Return the endpoint and its path parameters. Raise NOT_FOUND or MethodNotAllowed."""
         values: list[str] = []
         allowed: set[str] = set()
         found = _walk(self._root, method, segments, 0, values, allowed)
@@ -310,7 +310,7 @@ class Table:
 
 
 class MethodNotAllowed(errors.ApiError):
-    """The path exists, the method on it does not."""
+    """The path exists, but not with this method."""
 
     def __init__(self, allowed: Iterable[str]) -> None:
         super().__init__(errors.METHOD_NOT_ALLOWED)
@@ -333,10 +333,10 @@ def _walk(
             return found
     if not segment:
         return None
-    # Literal words come first (`@me`, `bulk-delete`), then ids, then free text; what is no number is taken for an id
-    # only for want of anything better, so that the answer can say what is wrong with it.
-    tries = (node.snowflake, node.text) if segment.isdecimal() else (node.text, node.snowflake)
-    for child in tries:
+    # Literal segments come first (`@me`, `bulk-delete`), then ids, then free text. Text that is not a number matches an
+    # id only as a last resort, so that the error can explain what is wrong with it.
+    candidates = (node.snowflake, node.text) if segment.isdecimal() else (node.text, node.snowflake)
+    for child in candidates:
         if child is None or (child is node.snowflake and segment[0] == "@"):
             continue
         values.append(segment)
@@ -349,7 +349,7 @@ def _walk(
 
 @functools.cache
 def operation_names() -> dict[Operation[Any, Any], str]:
-    """The documented id of every operation that the protocol declares."""
+    """Return the documented id of every operation that the protocol declares."""
     names: dict[Operation[Any, Any], str] = {}
     for found in pkgutil.iter_modules(resources.__path__, f"{resources.__name__}."):
         for name, operation in operations_of(importlib.import_module(found.name)):

@@ -1,4 +1,4 @@
-"""What leaves a transaction: an event, encoded once, and who may hear it."""
+"""Events as they leave a transaction: the payload, encoded once, and its audience."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -9,106 +9,110 @@ from hubbub.protocol import wire
 from hubbub.protocol.operation import Event
 
 CROWD: Final = "crowd"
-"""The bus subject of what is told to many users at once; every node with sessions listens, and finds those who are there."""
+"""The bus subject for events to many users. Every node with sessions subscribes and picks the users connected to it."""
 CROWD_LEAST: Final = 17
-"""So many users are told at once. Fewer are told one by one, so that nodes where none of them is hear nothing of it."""
+"""Number of users from which an event is published on the shared subject instead of one subject per user.
+
+Below it, nodes that none of the users is connected to receive nothing."""
 
 
 class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who hears an event. In a guild the gateway checks intents and permissions of each session once and remembers the answer;
-    outside a guild the users are named."""
+    """The recipients of an event.
+
+    In a guild the gateway filters by each session's intents and permissions, and caches the result. Outside a guild the
+    users are listed explicitly."""
 
     guild_id: int | None = None
     channel_id: int | None = None
-    """Only those who hold VIEW_CHANNEL here. For a thread this is its parent."""
+    """Only members with VIEW_CHANNEL in this channel. For a thread this is the parent channel."""
     permission: int = 0
-    """Only those who hold any of these bits, in the channel if one is named, else in the guild."""
+    """Only members with any of these permission bits, in the channel if one is given, otherwise in the guild."""
     members: frozenset[int] | None = None
-    """A private thread's members: only they, and holders of MANAGE_THREADS, hear it."""
+    """The members of a private thread: only they and members with MANAGE_THREADS receive the event."""
     users: frozenset[int] = frozenset()
-    """Outside a guild: exactly these. In a guild, when not empty: only these of its members."""
+    """Outside a guild: exactly these users. In a guild, if not empty: only these members."""
     blind_to: int | None = None
-    """Only those who do not hold VIEW_CHANNEL here: somebody who moves on leaves, for those who cannot see where to."""
+    """Only members without VIEW_CHANNEL in this channel: for them a member who moved there has left voice."""
     excluded: int | None = None
-    """Never this user (a presence is not told to its owner)."""
+    """A user who never receives the event (users do not receive their own presence)."""
     always: int | None = None
-    """This user hears it even without the intent."""
+    """A user who receives the event even without the intent."""
     session_id: str | None = None
-    """Only this session of the users named."""
+    """Only this session of the listed users."""
     voice_session: str = ""
-    """Of the users named only the session that voice states show by this id."""
+    """Only the session of the listed users that voice states show under this id."""
     shard_of: int | None = None
-    """Outside a guild: by the sessions of the shard that this guild belongs to, rather than of shard 0."""
+    """Outside a guild: only sessions of the shard that this guild belongs to, instead of shard 0."""
     application_id: int | None = None
-    """Of OAuth2 sessions only those of this application."""
+    """Of OAuth2 sessions, only those of this application."""
     family_id: int | None = None
-    """Of OAuth2 sessions only those of this family of applications."""
+    """Of OAuth2 sessions, only those of this family of applications."""
     lacking: str = ""
-    """Of OAuth2 sessions only those that were not granted this scope: they hear the same in another form."""
+    """Of OAuth2 sessions, only those without this scope; sessions with it receive the event in another form."""
     granted: str = ""
-    """Of OAuth2 sessions only those that were granted this scope, besides what the event itself needs."""
+    """Of OAuth2 sessions, only those with this scope, in addition to the scope that the event requires."""
     games_of: dict[int, frozenset[int]] = {}
-    """Of these users' OAuth2 sessions only those of these families: they want to hear less in games."""
+    """Of these users' OAuth2 sessions, only those of these families; other families were muted by the user."""
     games_only: bool = False
-    """Only OAuth2 sessions: what happens inside a game is not shown in the chat client."""
+    """Only OAuth2 sessions: events inside a game are not sent to the chat client."""
 
     @classmethod
     def guild(cls, guild_id: int, **more: Any) -> "Audience":
-        """Every session in the guild that has the intent."""
+        """Return the audience of every session in the guild that has the intent."""
         return cls(guild_id=guild_id, **more)
 
     @classmethod
     def viewers(cls, guild_id: int, channel_id: int, **more: Any) -> "Audience":
-        """Those who can see a guild channel."""
+        """Return the audience of every member who can view a guild channel."""
         return cls(guild_id=guild_id, channel_id=channel_id, **more)
 
     @classmethod
     def of_users(cls, *users: int, **more: Any) -> "Audience":
-        """These users, wherever they are connected."""
+        """Return the audience of all sessions of these users."""
         return cls(users=frozenset(users), **more)
 
 
 class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An encoded event on its way from a commit to the sessions. It crosses the bus as it is."""
+    """An encoded event, from the commit to the sessions; sent over the bus unchanged."""
 
     event: str
     body: bytes
-    """The payload `d`, JSON, encoded where it was made."""
+    """The payload `d` as encoded JSON."""
     audience: Audience
     stamp: int = 0
-    """The transaction it came from; a snapshot can tell whether it already covers it."""
+    """The stamp of the transaction that emitted it; compared with a snapshot to skip events it already covers."""
     intents: int = 0
     redacted: bytes | None = None
-    """The body for sessions without the message content intent, where it differs."""
+    """The body for sessions without the message content intent, if it differs."""
     unredacted_for: frozenset[int] = frozenset()
-    """Users who get the full body anyway: the author, and those the message mentions."""
+    """Users who receive the full body without the intent: the author and mentioned users."""
     partly: tuple[tuple[frozenset[int], bytes], ...] = ()
-    """Users without the intent who may read one part and not another, and the body for them."""
+    """Bodies for users who, without the intent, may read only a part of the content, each with its users."""
     scope: str = ""
-    """What an OAuth2 session must have been granted to hear it."""
+    """The scope that an OAuth2 session needs to receive the event; empty for none."""
     games: dict[int, bytes] = {}
-    """The body for OAuth2 sessions, where it differs: by the head of their family, or under 0 for all others."""
+    """Bodies for OAuth2 sessions, if they differ, by the head of their application's family; key 0 is the default."""
     refresh: str = ""
-    """What the gateway must read again before it delivers this: `guild`, `channels`, `member`, `threads` or nothing."""
+    """What the gateway must reload before delivery: `guild`, `channels`, `member`, `threads` or an empty string."""
     subject_id: int = 0
-    """The id of what `refresh` is about: the channel, or the member's user."""
+    """The id that `refresh` refers to: the channel, or the member's user."""
 
     def body_without_intent(self, user_id: int) -> bytes:
-        """What a user hears who may not read whatever is said."""
+        """Return the body for a user without the message content intent."""
         if self.redacted is None or user_id in self.unredacted_for:
             return self.body
         return next((body for users, body in self.partly if user_id in users), self.redacted)
 
     @property
     def subjects(self) -> list[str]:
-        """The bus subjects this travels on."""
+        """The bus subjects to publish on."""
         if self.audience.guild_id is not None and not self.audience.session_id:
             return [f"guild.{self.audience.guild_id}"]
         if len(self.audience.users) >= CROWD_LEAST and not self.event.startswith("_"):
             return [CROWD]
         subjects = [f"user.{user}" for user in self.audience.users]
         if self.event.startswith("_"):
-            # Internal words concern every node, connected or not.
+            # Internal messages are addressed to every node, whether or not the users are connected to it.
             subjects.append("nodes")
         return subjects
 
@@ -126,7 +130,7 @@ def dispatch(
     subject_id: int = 0,
     stamp: int = 0,
 ) -> Dispatch:
-    """Encode an event for its audience."""
+    """Encode an event for an audience."""
     in_guild = audience.guild_id is not None
     intents = event.intents if in_guild or event.dm_intents is None else event.dm_intents
     return Dispatch(

@@ -1,7 +1,7 @@
-"""Documents of others that are believed for a while: discovery and keys of identity providers.
+"""Cache of remote documents: discovery documents and keys of identity providers.
 
-Each is fetched once however many wait for it, kept in bounds, and read into its own type once. What somebody's claim could make us
-fetch again is fetched seldom, so that a stream of false claims is no way to make us call others.
+Concurrent requests for a document share one fetch, and each document is parsed once. A forced refresh is rate limited,
+so that a stream of forged tokens with unknown key ids cannot be used to send traffic to third parties.
 """
 
 import asyncio
@@ -17,57 +17,57 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 KEPT_MS: Final = 600_000
-"""How long a document is believed."""
+"""How long a document is served from the cache, in milliseconds."""
 AGAIN_MS: Final = 60_000
-"""How old it must be before somebody who misses something in it makes us look again."""
+"""Minimum age in milliseconds before a forced refresh fetches a document again."""
 MOST: Final = 512
 
 
-class _Kept(msgspec.Struct, frozen=True):
+class _CachedDocument(msgspec.Struct, frozen=True):
     value: Any
     fetched_ms: int
 
 
 class Documents:
-    """What was fetched through one guarded client."""
+    """Documents fetched through one outbound client."""
 
     def __init__(self, outside: "GuardedClient") -> None:
         self._outside = outside
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
-        self._under_way: dict[str, asyncio.Task[Any]] = {}
+        self._cached: OrderedDict[str, _CachedDocument] = OrderedDict()
+        self._fetching: dict[str, asyncio.Task[Any]] = {}
 
     async def get(self, url: str, read: Callable[[bytes], T], now: int, *, again: bool = False) -> T:
-        """A document; `again` asks for a newer one than we have. Raises what the client or `read` (ValueError) raises."""
-        kept = self._kept.get(url)
-        # The clock of a rehearsal also goes back.
-        if kept is not None and abs(now - kept.fetched_ms) < (AGAIN_MS if again else KEPT_MS):
-            found: T = kept.value
+        """Return a document; `again` asks for a newer copy. Raises what the client or `read` (ValueError) raises."""
+        cached = self._cached.get(url)
+        # The absolute difference, because the clock of a rehearsal can be set back.
+        if cached is not None and abs(now - cached.fetched_ms) < (AGAIN_MS if again else KEPT_MS):
+            found: T = cached.value
             return found
-        task = self._under_way.get(url)
+        task = self._fetching.get(url)
         if task is None:
             task = asyncio.get_running_loop().create_task(self._fetch(url, read, now))
-            self._under_way[url] = task
-            task.add_done_callback(lambda done: self._landed(url, done))
-        # Whoever asked first may give up; the others still wait.
+            self._fetching[url] = task
+            task.add_done_callback(lambda done: self._fetched(url, done))
+        # Shielded: other callers still wait if the first one is cancelled.
         fetched: T = await asyncio.shield(task)
         return fetched
 
-    def _landed(self, url: str, done: "asyncio.Task[Any]") -> None:
-        self._under_way.pop(url, None)
+    def _fetched(self, url: str, done: "asyncio.Task[Any]") -> None:
+        self._fetching.pop(url, None)
         if not done.cancelled():
-            # Looked at here, for nobody may be waiting any more.
+            # Retrieve the exception: no caller may be waiting any more.
             done.exception()
 
     async def _fetch(self, url: str, read: Callable[[bytes], T], now: int) -> T:
         from hubbub.server.core.guarded import UnreachableError
 
-        answer = await self._outside.request("GET", url, headers={"Accept": "application/json"})
-        if answer.status != 200:
-            # A redirect too: where it leads is nobody we were told to believe.
-            raise UnreachableError(f"answered {answer.status}")
-        value = read(answer.body)
-        self._kept[url] = _Kept(value, now)
-        self._kept.move_to_end(url)
-        while len(self._kept) > MOST:
-            self._kept.popitem(last=False)
+        response = await self._outside.request("GET", url, headers={"Accept": "application/json"})
+        if response.status != 200:
+            # This includes redirects: their target is not the configured document.
+            raise UnreachableError(f"responded with status {response.status}")
+        value = read(response.body)
+        self._cached[url] = _CachedDocument(value, now)
+        self._cached.move_to_end(url)
+        while len(self._cached) > MOST:
+            self._cached.popitem(last=False)
         return value

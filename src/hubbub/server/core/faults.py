@@ -1,7 +1,7 @@
-"""Faults on demand: what a rehearsal asks the doors to do wrong, so that a client's recovery can be tested.
+"""Fault injection: failures that a rehearsal requests from the HTTP and gateway servers to test a client's recovery.
 
-The doors hold one `Faults` each App and look at it by the truth of a list, so a platform without faults pays nothing. Delays
-are real time, as those of a network are; the platform's clock has no part in them.
+Each App has one `Faults`. The transports only check whether a list is empty, so fault injection costs nothing when
+unused. Delays are in real time, like those of a network, and do not depend on the platform's clock.
 """
 
 import itertools
@@ -14,38 +14,38 @@ from msgspec import Meta
 from hubbub.protocol.ids import UserId
 
 MOST: Final = 1000
-"""Faults that can wait at a time."""
+"""Number of faults that can be active at a time."""
 
 Times = Annotated[int, Meta(ge=1, le=1_000_000)]
 Milliseconds = Annotated[int, Meta(ge=1, le=600_000)]
 
 
 class HttpFault(msgspec.Struct, kw_only=True, tag_field="door", tag="http", forbid_unknown_fields=True):
-    """Something that goes wrong with requests."""
+    """A fault of HTTP requests."""
 
     effect: Literal["status", "delay", "drop"]
-    """Answer with a status, answer late, or cut the connection instead of answering."""
+    """`status`: respond with an error; `delay`: respond late; `drop`: close the connection without a response."""
     method: str | None = None
-    """GET, POST, ...; null: any."""
+    """The method: GET, POST, ...; null matches any."""
     route: str | None = None
-    """The path as the reference writes it, after /api/v10: `/channels/{channel_id}/messages`; null: any."""
+    """The path template after /api/v10, such as `/channels/{channel_id}/messages`; null matches any."""
     user_id: UserId | None = None
-    """Only calls of this person or bot."""
+    """Only requests of this user or bot; null matches any."""
     times: Times | None = 1
-    """How often; null: until it is removed."""
+    """Number of times it occurs; null: until it is removed."""
     moment: Literal["before", "after"] = "before"
-    """Whether the operation has been done when it goes wrong."""
+    """Whether the fault occurs before or after the operation is performed."""
     status: Annotated[int, Meta(ge=400, le=599)] = 500
-    """For `status`."""
+    """The status for effect `status`."""
     retry_after: Annotated[float, Meta(ge=0, le=3600)] = 1.0
-    """For status 429: seconds."""
+    """The delay in seconds for status 429."""
     scope: Literal["user", "global", "shared"] = "user"
-    """For status 429: whose limit it is."""
+    """The scope of the rate limit for status 429."""
     delay_ms: Milliseconds = 1000
-    """For `delay`."""
+    """The delay in milliseconds for effect `delay`."""
 
     def matches(self, method: str, route: str, user_id: int | None) -> bool:
-        """Whether a call is one of those meant."""
+        """Return whether the fault applies to a request."""
         return (
             (self.method is None or self.method.upper() == method)
             and (self.route is None or self.route == route)
@@ -54,26 +54,26 @@ class HttpFault(msgspec.Struct, kw_only=True, tag_field="door", tag="http", forb
 
 
 class GatewayFault(msgspec.Struct, kw_only=True, tag_field="door", tag="gateway", forbid_unknown_fields=True):
-    """Something that goes wrong with gateway sessions."""
+    """A fault of gateway sessions."""
 
     effect: Literal["close", "invalid_session", "drop", "delay"]
-    """Close with a code, end the session with Invalid Session, cut the connection without a word, or send late."""
+    """`close`: close with a code; `invalid_session`: end the session; `drop`: disconnect; `delay`: send events late."""
     user_id: UserId | None = None
     session_id: str | None = None
-    """Whose session; with neither, everybody's."""
+    """The session; null together with `user_id` matches every session."""
     moment: Literal["now", "identify"] = "now"
-    """To the sessions there are, or when the next one identifies or resumes."""
+    """`now`: existing sessions; `identify`: the next session that identifies or resumes."""
     times: Times | None = 1
-    """At `identify`: how often; null: until it is removed."""
+    """Number of times it occurs at `identify`; null: until it is removed."""
     code: Annotated[int, Meta(ge=1000, le=4999)] = 4000
-    """For `close`."""
+    """The close code for effect `close`."""
     resumable: bool = False
-    """For `invalid_session`: whether the client may try to resume."""
+    """Whether the client may resume after effect `invalid_session`."""
     delay_ms: Milliseconds = 1000
-    """For `delay`: how late every event is from then on, while the connection lasts."""
+    """For effect `delay`: the delay in milliseconds of every later event of the connection."""
 
     def matches(self, user_id: int, session_id: str | None) -> bool:
-        """Whether a session is one of those meant."""
+        """Return whether the fault applies to a session."""
         return (self.user_id is None or self.user_id == user_id) and (
             self.session_id is None or self.session_id == session_id
         )
@@ -83,21 +83,21 @@ Fault = HttpFault | GatewayFault
 
 
 class Waiting(msgspec.Struct, kw_only=True):
-    """A fault that has been asked for, and how often it has happened."""
+    """A requested fault and how often it has occurred."""
 
     id: str
     fault: Fault
     happened: int = 0
     left: int | None
-    """How often it will still happen; null: until it is removed."""
+    """How often it will still occur; null: until it is removed."""
 
 
 class Faults:
-    """The faults that wait in one App."""
+    """The requested faults of one App."""
 
     def __init__(self) -> None:
         self.http: list[Waiting] = []
-        """Those of the HTTP door; empty almost always, which is all that the door asks."""
+        """Faults of the HTTP server; almost always empty."""
         self.gateway: list[Waiting] = []
         self._numbers = itertools.count(1)
 
@@ -108,13 +108,13 @@ class Faults:
         return len(self.http) + len(self.gateway)
 
     def add(self, fault: Fault) -> Waiting:
-        """Let it happen from now on."""
+        """Activate a fault."""
         waiting = Waiting(id=str(next(self._numbers)), fault=fault, left=fault.times)
         (self.http if isinstance(fault, HttpFault) else self.gateway).append(waiting)
         return waiting
 
     def remove(self, fault_id: str) -> bool:
-        """Let it happen no more; False when there is none of this id."""
+        """Remove a fault. Return False if there is none with this id."""
         for waiting in list(self):
             if waiting.id == fault_id:
                 self._drop(waiting)
@@ -122,12 +122,12 @@ class Faults:
         return False
 
     def clear(self) -> None:
-        """Let nothing go wrong any more."""
+        """Remove all faults."""
         self.http.clear()
         self.gateway.clear()
 
     def take_http(self, method: str, route: str, user_id: int | None) -> HttpFault | None:
-        """What happens to this call: the oldest fault that means it."""
+        """Return the fault to apply to this request, the oldest that matches, and count it."""
         for waiting in self.http:
             if isinstance(waiting.fault, HttpFault) and waiting.fault.matches(method, route, user_id):
                 self._count(waiting)
@@ -135,7 +135,7 @@ class Faults:
         return None
 
     def take_gateway(self, user_id: int, session_id: str | None) -> GatewayFault | None:
-        """What happens to this Identify or Resume."""
+        """Return the fault to apply to this Identify or Resume, and count it."""
         for waiting in self.gateway:
             if isinstance(waiting.fault, GatewayFault) and waiting.fault.matches(user_id, session_id):
                 self._count(waiting)

@@ -1,4 +1,4 @@
-"""Files: attachments, avatars, emoji. A local folder by default, memory for dev worlds, any S3-compatible store by URL."""
+"""The file store for attachments, avatars and emoji: a local folder, memory (dev worlds), or S3-compatible storage."""
 
 import mimetypes
 import os
@@ -16,48 +16,50 @@ LONGEST_KEY: Final = 1024
 LONGEST_PART: Final = 255
 CHUNK_BYTES: Final = 256 * 1024
 
-# What a file system, an object store or an address would read as something else than a letter of the name.
+# Characters with a special meaning in a file system, an object store or a URL.
 _FORBIDDEN: Final = re.compile(r"[\x00-\x1f\x7f\\#?%*\"<>|:~\[\]{}^`]")
 
 
 class InvalidKeyError(ValueError):
-    """A key that could reach outside the store, or that some store could not hold."""
+    """A key that could escape the store, or that some store cannot hold."""
 
 
 class FileInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """What a store knows about a file."""
+    """Metadata of a stored file."""
 
     size: int
     content_type: str
-    """As it was put; a local folder keeps none, so there it is told from the key's ending."""
+    """The type given to `put`; a local folder does not store it, so there it is guessed from the key's extension."""
 
 
 class Files:
-    """A store of files under keys such as `attachments/1/2/cat.png`."""
+    """A file store with keys such as `attachments/1/2/cat.png`."""
 
     def __init__(self, url: str) -> None:
         self._store, self._keeps_types = _open(url)
 
     async def put(self, key: str, data: bytes, content_type: str = "application/octet-stream") -> None:
-        """Write a file, whole or not at all, over any earlier one."""
+        """Write a file atomically, replacing an existing one."""
         attributes = {"Content-Type": content_type} if self._keeps_types else None
-        await obstore.put_async(self._store, _checked(key), data, attributes=attributes)
+        await obstore.put_async(self._store, _check_key(key), data, attributes=attributes)
 
     async def get(self, key: str) -> bytes:
-        """The whole file, or FileNotFoundError."""
-        found = await obstore.get_async(self._store, _checked(key))
+        """Return the whole file. Raise FileNotFoundError if there is none."""
+        found = await obstore.get_async(self._store, _check_key(key))
         return bytes(await found.bytes_async())
 
     async def stream(self, key: str, *, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
-        """The file piece by piece, from `start` up to but not including `end`; FileNotFoundError before the first."""
+        """Stream the file from `start` up to but not including `end`.
+
+        Raise FileNotFoundError before the first chunk."""
         span: Any = {"offset": start} if end is None else (start, end)
         options: Any = {"range": span} if start or end is not None else None
-        found = await obstore.get_async(self._store, _checked(key), options=options)
-        return _pieces(found.stream(min_chunk_size=CHUNK_BYTES))
+        found = await obstore.get_async(self._store, _check_key(key), options=options)
+        return _chunks(found.stream(min_chunk_size=CHUNK_BYTES))
 
     async def find_info(self, key: str) -> FileInfo | None:
-        """Size and type of a file, or None where there is none."""
-        key = _checked(key)
+        """Return size and type of a file, or None."""
+        key = _check_key(key)
         try:
             found = await obstore.get_async(self._store, key, options={"head": True})
         except FileNotFoundError:
@@ -66,40 +68,40 @@ class Files:
         return FileInfo(size=found.meta["size"], content_type=content_type or "application/octet-stream")
 
     async def exists(self, key: str) -> bool:
-        """Whether there is such a file."""
+        """Return whether the file exists."""
         return await self.find_info(key) is not None
 
     async def delete(self, key: str) -> None:
-        """Remove a file; one that is not there is already removed."""
+        """Delete a file; does nothing if it does not exist."""
         try:
-            await obstore.delete_async(self._store, _checked(key))
+            await obstore.delete_async(self._store, _check_key(key))
         except FileNotFoundError:
             pass
 
     async def export(self) -> dict[str, tuple[bytes, str]]:
-        """Every file, with its type, by key: for the snapshot of a world that is in memory anyway."""
+        """Return every file with its type, by key: for the snapshot of a world that is in memory anyway."""
         found: dict[str, tuple[bytes, str]] = {}
-        async for some in obstore.list(self._store):
-            for meta in some:
+        async for batch in obstore.list(self._store):
+            for meta in batch:
                 result = await obstore.get_async(self._store, meta["path"])
                 content_type = result.attributes.get("Content-Type") or "application/octet-stream"
                 found[meta["path"]] = (bytes(await result.bytes_async()), content_type)
         return found
 
     async def replace(self, files: Mapping[str, tuple[bytes, str]]) -> None:
-        """Hold exactly the files that `export` gave."""
+        """Replace the contents of the store with files from `export`."""
         for key in (await self.export()).keys() - files.keys():
             await self.delete(key)
         for key, (data, content_type) in files.items():
             await self.put(key, data, content_type)
 
 
-async def _pieces(stream: AsyncIterator[Any]) -> AsyncIterator[bytes]:
-    async for piece in stream:
-        yield bytes(piece)
+async def _chunks(stream: AsyncIterator[Any]) -> AsyncIterator[bytes]:
+    async for chunk in stream:
+        yield bytes(chunk)
 
 
-def _checked(key: str) -> str:
+def _check_key(key: str) -> str:
     parts = key.split("/")
     if (
         not key
@@ -108,12 +110,12 @@ def _checked(key: str) -> str:
         or any(0xD800 <= ord(letter) < 0xE000 for letter in key)
         or any(part in ("", ".", "..") or len(part.encode()) > LONGEST_PART for part in parts)
     ):
-        raise InvalidKeyError(f"not a key of a file: {key[:100]!r}")
+        raise InvalidKeyError(f"not a valid file key: {key[:100]!r}")
     return key
 
 
 def _open(url: str) -> tuple[ObjectStore, bool]:
-    """The store of a URL, and whether it keeps content types."""
+    """Open the store of a URL; also return whether it stores content types."""
     parts = urlsplit(url)
     if parts.scheme == "memory":
         return MemoryStore(), True
@@ -123,16 +125,16 @@ def _open(url: str) -> tuple[ObjectStore, bool]:
         return _open_folder(Path(unquote(parts.path))), False
     if not parts.scheme or os.path.isabs(url) or len(parts.scheme) == 1:
         return _open_folder(Path(url)), False
-    raise ValueError(f"files cannot be kept at {parts.scheme}://: a folder, file://, memory:// or s3:// can")
+    raise ValueError(f"cannot store files at {parts.scheme}://; use a folder, file://, memory:// or s3://")
 
 
 def _open_folder(folder: Path) -> LocalStore:
-    # Files are written beside their place and renamed into it, so a reader never sees half of one.
+    # A file is written under a temporary name and renamed, so a reader never sees a partial file.
     return LocalStore(folder.resolve(), automatic_cleanup=True, mkdir=True)
 
 
 def _open_s3(url: str) -> S3Store:
-    """`s3://[key:secret@]bucket/prefix?endpoint=https://...&region=...`; without a key the usual AWS variables are read."""
+    """Open `s3://[key:secret@]bucket/prefix?endpoint=https://...&region=...`; the key defaults to the AWS variables."""
     parts = urlsplit(url)
     query = dict(parse_qsl(parts.query))
     options: dict[str, Any] = {}

@@ -1,9 +1,9 @@
-"""The one way out: HTTP calls to addresses that users supply, which must never reach what only we can reach.
+"""HTTP requests to URLs that users supply, without access to private networks.
 
-Private, loopback, link-local and other special targets are refused however they are written: as a name, as a number, mapped into
-IPv6, or by a name that resolves to them. A name is looked up once and exactly that address is called, so it cannot change in
-between. Redirects are not followed, and time and size are bounded. `hubbub dev` allows private targets, since a rehearsal's
-receivers live on the same machine.
+Private, loopback, link-local and other special targets are rejected in every notation: as a host name that resolves to
+them, as a number, or mapped into IPv6. A name is resolved once and exactly the resolved address is called, so that it
+cannot change in between. Redirects are not followed, and time and size are bounded. `hubbub dev` allows private
+targets, because the receivers of a rehearsal run on the same machine.
 """
 
 import asyncio
@@ -21,32 +21,33 @@ from yarl import URL
 from hubbub.server.core.documents import Documents
 
 TIMEOUT_S: Final = 3.0
-"""Spec, webhook events and interactions: an answer within three seconds."""
+"""Timeout of a request in seconds; the specification gives webhook events and interactions three seconds."""
 ANSWER_MAX: Final = 256 * 1024
 LARGE_AT_ONCE: Final = 4
-"""So many answers that are larger, where a caller takes such, are read at the same time."""
+"""Number of responses above `ANSWER_MAX` that are read at the same time, for callers that accept them."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# Whatever ends like this is a number to somebody (https://url.spec.whatwg.org, "ends in a number").
+# A last label of this form makes the host an IPv4 number for some parsers (https://url.spec.whatwg.org, "ends in a
+# number").
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 
 
 class UnreachableError(Exception):
-    """The target may not be called, or did not answer properly."""
+    """The target must not be called, or did not send a valid response."""
 
 
 class TimedOutError(UnreachableError):
-    """The target did not answer in time."""
+    """The target did not respond in time."""
 
 
 class ForbiddenTargetError(UnreachableError):
-    """The target is not one that users may make us call."""
+    """The target is not a public host."""
 
 
 class GuardedAnswer(msgspec.Struct, frozen=True):
-    """What came back."""
+    """The response to an outbound request."""
 
     status: int
     headers: Mapping[str, str]
@@ -54,12 +55,12 @@ class GuardedAnswer(msgspec.Struct, frozen=True):
 
     @property
     def content_type(self) -> str:
-        """What it says the body is."""
+        """The Content-Type header, or an empty string."""
         return next((value for name, value in self.headers.items() if name.lower() == "content-type"), "")
 
 
 def address(text: str) -> Address | None:
-    """A literal address, or None for what has to be looked up."""
+    """Return a literal IP address, or None for a host name."""
     try:
         return ipaddress.ip_address(text.partition("%")[0])
     except ValueError:
@@ -67,7 +68,7 @@ def address(text: str) -> Address | None:
 
 
 def is_public(text: str) -> bool:
-    """Whether an address is one that anybody on the internet could call, however it is wrapped."""
+    """Return whether an IP address is publicly routable, also if it is wrapped in an IPv6 transition format."""
     found = address(text)
     if found is None:
         return False
@@ -76,27 +77,27 @@ def is_public(text: str) -> bool:
         if inner is None and found in _NAT64:
             inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
         if inner is not None:
-            return _plain(inner)
-    return _plain(found)
+            return _is_global(inner)
+    return _is_global(found)
 
 
 def require_host(host: str, *, allow_private: bool) -> None:
-    """Raise ForbiddenTargetError for a host that is refused by its looks alone; a name is judged when it is looked up."""
+    """Raise ForbiddenTargetError for a host that can be rejected without DNS; names are checked on resolution."""
     literal = address(host)
     if literal is None and _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
-        # 127.1, 2130706433, 0x7f.1: addresses to some resolvers and names to others. Nobody needs to write them so.
-        raise ForbiddenTargetError(f"{host} is neither a name nor an address")
-    # A literal address is never looked up, so it is judged here.
+        # 127.1, 2130706433, 0x7f.1: some resolvers treat these as addresses and some as names.
+        raise ForbiddenTargetError(f"{host} is neither a host name nor an IP address")
+    # A literal address is never resolved, so it is checked here.
     if literal is not None and not allow_private and not is_public(host):
         raise ForbiddenTargetError(f"{host} is not a public address")
 
 
-def _plain(literal: Address) -> bool:
+def _is_global(literal: Address) -> bool:
     return literal.is_global and not (literal.is_multicast or literal.is_reserved or literal.is_unspecified)
 
 
 class GuardedResolver(AbstractResolver):
-    """Looks a name up once, and gives only addresses that may be called."""
+    """Resolves a host name once and returns only addresses that may be called."""
 
     def __init__(self, allow_private: bool) -> None:
         self._allow_private = allow_private
@@ -104,40 +105,42 @@ class GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The addresses of a name; refused when any of them is special, since which one is used would be chance."""
+        """Resolve a host name.
+
+        Raise ForbiddenTargetError if any of its addresses is not public, since any may be used."""
         loop = asyncio.get_running_loop()
         try:
             found = await loop.getaddrinfo(
                 host, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG
             )
         except OSError as error:
-            raise UnreachableError(f"{host} is not known") from error
+            raise UnreachableError(f"{host} does not resolve") from error
         results: list[ResolveResult] = []
-        for kind, _, protocol, _, place in found:
-            number = str(place[0])
-            if not self._allow_private and not is_public(number):
+        for kind, _, protocol, _, socket_address in found:
+            ip = str(socket_address[0])
+            if not self._allow_private and not is_public(ip):
                 raise ForbiddenTargetError(f"{host} is not a public address")
             results.append(
                 ResolveResult(
-                    hostname=host, host=number, port=port, family=kind, proto=protocol, flags=socket.AI_NUMERICHOST
+                    hostname=host, host=ip, port=port, family=kind, proto=protocol, flags=socket.AI_NUMERICHOST
                 )
             )
         return results
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing; the resolver holds no resources."""
 
 
-async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
-    """What comes next of an answer: all of it, or a little more than so much."""
+async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Read the rest of a response body, at most `limit` + 1 bytes, so that the caller can detect an excess."""
     data = b""
-    while len(data) <= most and (more := await response.content.read(most + 1 - len(data))):
+    while len(data) <= limit and (more := await response.content.read(limit + 1 - len(data))):
         data += more
     return data
 
 
 class GuardedClient:
-    """Makes calls to addresses that users supplied."""
+    """Sends HTTP requests to URLs that users supplied."""
 
     def __init__(
         self, *, allow_private: bool = False, timeout_s: float = TIMEOUT_S, answer_max: int = ANSWER_MAX
@@ -148,18 +151,18 @@ class GuardedClient:
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
         self._session: aiohttp.ClientSession | None = None
         self.documents = Documents(self)
-        """What was fetched and is believed for a while."""
+        """Cache of documents fetched through this client."""
 
     def check(self, url: str) -> URL:
-        """The address in usable form; ForbiddenTargetError for what is refused by its looks alone."""
+        """Parse a URL; raise ForbiddenTargetError if it can be rejected without DNS."""
         try:
             target = URL(url)
         except ValueError as error:
-            raise ForbiddenTargetError("not a well formed URL") from error
+            raise ForbiddenTargetError("not a well-formed URL") from error
         if target.scheme not in ("http", "https") or not target.host:
-            raise ForbiddenTargetError("only http and https addresses are called")
+            raise ForbiddenTargetError("only http and https URLs are allowed")
         if target.user is not None or target.password is not None:
-            raise ForbiddenTargetError("an address must not carry credentials")
+            raise ForbiddenTargetError("the URL must not contain credentials")
         require_host(target.host, allow_private=self._allow_private)
         return target
 
@@ -173,7 +176,9 @@ class GuardedClient:
         timeout_s: float | None = None,
         answer_max: int | None = None,
     ) -> GuardedAnswer:
-        """One call; UnreachableError when it may not be made, times out, breaks off or answers too much."""
+        """Send a request.
+
+        Raise UnreachableError if the target is forbidden, the request fails or the response is too large."""
         target = self.check(url)
         try:
             async with (
@@ -185,30 +190,30 @@ class GuardedClient:
                     async with self._large:
                         data += await _read(response, answer_max - len(data))
                 if len(data) > max(self._answer_max, answer_max or 0):
-                    raise UnreachableError("the answer is too large")
+                    raise UnreachableError("the response is too large")
                 return GuardedAnswer(response.status, dict(response.headers), data)
         except UnreachableError:
             raise
         except TimeoutError as error:
-            raise TimedOutError("no answer in time") from error
+            raise TimedOutError("no response in time") from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             if isinstance(error.__cause__, UnreachableError):
                 raise error.__cause__ from error
             raise UnreachableError(f"{type(error).__name__}: {error}"[:200]) from error
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close all connections."""
         if self._session is not None:
             await self._session.close()
 
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector = aiohttp.TCPConnector(
-                # Every call looks its name up anew: what was public a minute ago may not be now.
+                # Every request resolves the name again: an address that was public a minute ago may be private now.
                 resolver=GuardedResolver(self._allow_private),
                 use_dns_cache=False,
-                # No limits of its own: who waited for a connection would wait in the time that the target has to answer. What
-                # is under way at once is bounded by who asks: the worker's places (core.jobs), the API's requests.
+                # The connector has no limits: waiting for a connection would count against the target's timeout. The
+                # callers limit concurrency: the worker's slots (core.jobs) and the API's request limits.
                 limit=0,
                 limit_per_host=0,
                 force_close=True,

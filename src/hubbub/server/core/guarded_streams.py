@@ -1,7 +1,7 @@
-"""The way out for bodies that flow: requests and WebSockets to addresses that users supply, under the guard of guarded.py.
+"""Streaming requests and WebSockets to URLs that users supply, with the target checks of guarded.py.
 
-Nothing is collected here and redirects are not followed; whoever asks bounds time and size. Every new connection looks its name up
-and is refused to what is not public, and one that is used again leads where it led before.
+Bodies are not collected and redirects are not followed; the caller limits time and size. Every new connection resolves
+its host again and is rejected for targets that are not public; a reused connection stays with its target.
 """
 
 import asyncio
@@ -24,22 +24,22 @@ from hubbub.server.core.guarded import (
 
 CONNECT_S: Final = 10.0
 CLOSE_S: Final = 5.0
-"""How long the other end of a WebSocket may take to say goodbye."""
+"""Seconds that the peer of a WebSocket has to complete the closing handshake."""
 HEARTBEAT_S: Final = 30.0
 IDEMPOTENT: Final = frozenset({"GET", "HEAD"})
 AS_GIVEN: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
-"""Headers that are sent only where somebody said them."""
+"""Headers that are sent only if the caller set them."""
 
 
 class GuardedStreams:
-    """Opens requests and WebSockets to addresses that users supplied."""
+    """Opens streaming requests and WebSockets to URLs that users supplied."""
 
     def __init__(self, *, allow_private: bool = False) -> None:
         self._allow_private = allow_private
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
 
     async def is_private(self, host: str) -> bool:
-        """Whether a host is on this machine or in its network, where that is allowed at all; such are called without TLS."""
+        """Return whether a host is private and private hosts are allowed; such hosts are called without TLS."""
         if not self._allow_private:
             return False
         if address(host) is not None:
@@ -47,13 +47,13 @@ class GuardedStreams:
         try:
             found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
         except OSError as error:
-            raise UnreachableError(f"{host} is not known") from error
-        return not any(is_public(str(place[0])) for _, _, _, _, place in found)
+            raise UnreachableError(f"{host} does not resolve") from error
+        return not any(is_public(str(socket_address[0])) for _, _, _, _, socket_address in found)
 
     def request(
         self, method: str, url: URL, *, headers: Mapping[str, str], body: AsyncIterator[bytes] | None
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
-        """An answer whose body is still to be read, encoded as it came; aiohttp's errors where there is none."""
+        """Start a request whose response body is not yet read and not decompressed. Raises aiohttp's errors."""
         self._check(url)
         return self._session(keep=method in IDEMPOTENT).request(
             method,
@@ -67,7 +67,7 @@ class GuardedStreams:
     def websocket(
         self, url: URL, *, headers: Mapping[str, str], protocols: Iterable[str], max_bytes: int
     ) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
-        """A WebSocket that is open; aiohttp's errors where there is none."""
+        """Open a WebSocket. Raises aiohttp's errors."""
         self._check(url)
         return self._session(keep=False).ws_connect(
             url,
@@ -79,17 +79,17 @@ class GuardedStreams:
         )
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close all connections."""
         for session in self._sessions.values():
             await session.close()
 
     def _check(self, url: URL) -> None:
         if not url.host:
-            raise ForbiddenTargetError("there is no host")
+            raise ForbiddenTargetError("the URL has no host")
         require_host(url.host, allow_private=self._allow_private)
 
     def _session(self, *, keep: bool) -> aiohttp.ClientSession:
-        """Connections are used again only for what may be asked twice: one that its server is closing loses a request."""
+        """Return a session. Only idempotent requests reuse connections: a server that closes one loses the request."""
         found = self._sessions.get(keep)
         if found is None:
             options: dict[str, Any] = {} if keep else {"force_close": True}

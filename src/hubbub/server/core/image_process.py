@@ -1,7 +1,8 @@
-"""The program that reads pictures of strangers: a process of its own, with bounded memory, that knows nothing but pixels.
+"""The program that decodes and re-encodes untrusted images, in a process of its own with limited memory.
 
-`core.images` starts it by its path and speaks with it through pipes: a length, a JSON header, and as many bytes as the header says.
-It imports the standard library and Pillow, and nothing of ours: what a picture could make of it is a dead process.
+`core.images` starts it by its path and communicates through pipes: a length, a JSON header, and the number of bytes
+that the header gives. It imports only the standard library and Pillow, so a malicious image can at worst kill this
+process.
 """
 
 import json
@@ -14,14 +15,14 @@ from typing import Any, BinaryIO, Final
 from PIL import Image, ImageOps, ImageSequence
 
 PIXELS_MAX: Final = 25_000_000
-"""Of one picture, by its header, before a pixel is decoded."""
+"""Maximum number of pixels of an image by its header, before any decoding."""
 FRAMES_MAX: Final = 500
 FRAME_PIXELS_MAX: Final = 40_000_000
-"""Of all frames of a moving picture together."""
+"""Maximum number of pixels of all frames of an animated image together."""
 MOVING_SIDE_MAX: Final = 512
-"""The longest side of a picture that moves."""
+"""Maximum side length of an animated image."""
 FRAME_MS_DEFAULT: Final = 100
-"""How long a frame shows that says nothing, or nothing sensible: what browsers do."""
+"""Duration of a frame without a sensible one, as in browsers."""
 
 FORMATS: Final = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/webp": "WEBP"}
 
@@ -31,33 +32,33 @@ _MOVING_WEBP: Final[dict[str, Any]] = {"quality": 80, "method": 2}
 
 
 class RefusedError(Exception):
-    """A picture that we do not read."""
+    """The image is rejected."""
 
 
-def convert(data: bytes, order: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    """Read a picture and write it anew.
+def convert(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """Decode and re-encode an image.
 
-    The order: `from` (the type that its first bytes say), `to` (the type wanted), `box` (the most of width and height), `moving`
-    (whether all its frames are kept, where it has several and the type can hold them)."""
-    picture = Image.open(BytesIO(data), formats=[FORMATS[order["from"]]])
-    width, height = picture.size
+    The task has `from` (the type detected from the first bytes), `to` (the requested type), `box` (maximum width and
+    height) and `moving` (whether to keep all frames, if there are several and the type supports it)."""
+    image = Image.open(BytesIO(data), formats=[FORMATS[task["from"]]])
+    width, height = image.size
     if width < 1 or height < 1 or width * height > PIXELS_MAX:
         raise RefusedError("too many pixels")
-    count = getattr(picture, "n_frames", 1) if order["moving"] else 1
+    count = getattr(image, "n_frames", 1) if task["moving"] else 1
     if count > 1:
         if count > FRAMES_MAX or count * width * height > FRAME_PIXELS_MAX:
             raise RefusedError("too many frames")
-        wide, high = (min(side, MOVING_SIDE_MAX) for side in order["box"])
-        return _moving(picture, order["to"], (wide, high))
-    wide, high = order["box"]
-    return _still(picture, order["to"], (wide, high))
+        width, height = (min(side, MOVING_SIDE_MAX) for side in task["box"])
+        return _moving(image, task["to"], (width, height))
+    width, height = task["box"]
+    return _still(image, task["to"], (width, height))
 
 
-def _still(picture: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
-    picture.seek(0)
-    # How the camera was held is said in the data that we leave behind.
-    upright = ImageOps.exif_transpose(picture)
-    frame = _fit(_plain(upright), box)
+def _still(image: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
+    image.seek(0)
+    # The orientation is in the EXIF data, which is not kept.
+    upright = ImageOps.exif_transpose(image)
+    frame = _fit(_strip(upright), box)
     written = BytesIO()
     if kind == "image/jpeg":
         _on_white(frame).save(written, "JPEG", **_JPEG)
@@ -65,20 +66,20 @@ def _still(picture: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[
         frame.save(written, "WEBP", **_WEBP)
     else:
         frame.save(written, FORMATS[kind])
-    return _said(kind, frame, 1, 0), written.getvalue()
+    return _describe(kind, frame, 1, 0), written.getvalue()
 
 
-def _moving(picture: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
+def _moving(image: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
     frames: list[Image.Image] = []
     durations: list[int] = []
-    loop = picture.info.get("loop")
-    for frame in ImageSequence.Iterator(picture):
-        kept = _fit(frame.convert("RGBA"), box)
-        # Some decoders know this only once the frame is decoded.
-        shown = frame.info.get("duration") or 0
-        durations.append(round(shown) if shown > 10 else FRAME_MS_DEFAULT)
-        kept.info = {}
-        frames.append(kept)
+    loop = image.info.get("loop")
+    for frame in ImageSequence.Iterator(image):
+        resized = _fit(frame.convert("RGBA"), box)
+        # Some decoders know the duration only once the frame is decoded.
+        duration = frame.info.get("duration") or 0
+        durations.append(round(duration) if duration > 10 else FRAME_MS_DEFAULT)
+        resized.info = {}
+        frames.append(resized)
     options: dict[str, Any] = {"save_all": True, "append_images": frames[1:], "duration": durations}
     written = BytesIO()
     if kind == "image/gif":
@@ -89,91 +90,91 @@ def _moving(picture: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict
         frames[0].save(written, "WEBP", loop=1 if loop is None else loop, **options, **_MOVING_WEBP)
     else:
         frames[0].save(written, "PNG", loop=1 if loop is None else loop, **options)
-    return _said(kind, frames[0], len(frames), sum(durations)), written.getvalue()
+    return _describe(kind, frames[0], len(frames), sum(durations)), written.getvalue()
 
 
-def _plain(picture: Image.Image) -> Image.Image:
-    """The pixels, in one of three forms, and nothing that was said beside them."""
-    clear = "A" in picture.getbands() or "transparency" in picture.info
-    plain = picture.convert("RGBA" if clear else "L" if picture.mode in ("1", "L") else "RGB")
-    if plain is picture:
-        plain = picture.copy()
-    plain.info = {}
-    return plain
+def _strip(image: Image.Image) -> Image.Image:
+    """Return only the pixels, as RGBA, RGB or L, without metadata."""
+    transparent = "A" in image.getbands() or "transparency" in image.info
+    stripped = image.convert("RGBA" if transparent else "L" if image.mode in ("1", "L") else "RGB")
+    if stripped is image:
+        stripped = image.copy()
+    stripped.info = {}
+    return stripped
 
 
-def _on_white(picture: Image.Image) -> Image.Image:
-    if picture.mode != "RGBA":
-        return picture
-    ground = Image.new("RGB", picture.size, "white")
-    ground.paste(picture, mask=picture)
-    return ground
+def _on_white(image: Image.Image) -> Image.Image:
+    if image.mode != "RGBA":
+        return image
+    background = Image.new("RGB", image.size, "white")
+    background.paste(image, mask=image)
+    return background
 
 
-def _fit(picture: Image.Image, box: tuple[int, int]) -> Image.Image:
-    if picture.width > box[0] or picture.height > box[1]:
-        picture.thumbnail(box, Image.Resampling.LANCZOS)
-    return picture
+def _fit(image: Image.Image, box: tuple[int, int]) -> Image.Image:
+    if image.width > box[0] or image.height > box[1]:
+        image.thumbnail(box, Image.Resampling.LANCZOS)
+    return image
 
 
-def _said(kind: str, picture: Image.Image, frames: int, duration_ms: int) -> dict[str, Any]:
-    width, height = picture.size
+def _describe(kind: str, image: Image.Image, frames: int, duration_ms: int) -> dict[str, Any]:
+    width, height = image.size
     return {"type": kind, "width": width, "height": height, "frames": frames, "duration_ms": duration_ms}
 
 
-def answer(data: bytes, order: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-    """What goes back for an order: the new file, or why not. No picture makes this raise."""
+def answer(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """Run a task and return its result: the new file, or the reason for a rejection. Never raises."""
     try:
-        return convert(data, order)
+        return convert(data, task)
     except MemoryError:
         return {"refused": "too much memory"}, b""
     except Exception as error:
-        # Whatever a decoder stumbles over is the picture's fault.
+        # Any decoder error is attributed to the image.
         return {"refused": f"{type(error).__name__}: {error}"[:200]}, b""
 
 
 def read(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
-    """The next order and its file; None at the end."""
+    """Read the next task and its file; return None at the end of the input."""
     length = stream.read(4)
     if len(length) < 4:
         return None
-    order = json.loads(stream.read(*struct.unpack(">I", length)))
-    return order, stream.read(order["bytes"])
+    task = json.loads(stream.read(*struct.unpack(">I", length)))
+    return task, stream.read(task["bytes"])
 
 
 def write(stream: BinaryIO, header: dict[str, Any], data: bytes) -> None:
-    """Send an answer and its file."""
+    """Write a result and its file."""
     text = json.dumps(header | {"bytes": len(data)}).encode()
     stream.write(struct.pack(">I", len(text)) + text + data)
     stream.flush()
 
 
 def bound(memory_bytes: int) -> None:
-    """Give this process so much memory and no more, and no file to write; a system without such bounds has `PIXELS_MAX` alone."""
+    """Limit the memory of this process and forbid writing files; without system support only `PIXELS_MAX` applies."""
     try:
         import resource
     except ImportError:
         return
-    for name, most in (("RLIMIT_AS", memory_bytes), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
+    for name, limit in (("RLIMIT_AS", memory_bytes), ("RLIMIT_FSIZE", 0), ("RLIMIT_CORE", 0)):
         kind = getattr(resource, name, None)
         if kind is None:
             continue
         try:
-            resource.setrlimit(kind, (most, most))
+            resource.setrlimit(kind, (limit, limit))
         except (ValueError, OSError):
-            # A system that has the name and not the thing.
+            # The system defines the limit but does not support it.
             pass
 
 
 def main() -> None:
-    """Serve orders until the other side is gone."""
+    """Process tasks until the input ends."""
     bound(int(sys.argv[1]))
     Image.MAX_IMAGE_PIXELS = PIXELS_MAX
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     while (found := read(incoming)) is not None:
-        order, data = found
-        write(outgoing, *answer(data, order))
+        task, data = found
+        write(outgoing, *answer(data, task))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Pictures of strangers, read and written anew in processes of their own, so that none of them can hurt or halt the platform.
+"""Conversion of untrusted images in separate processes, so that a malicious image cannot harm or block the platform.
 
-A picture is refused by the size that its header names before anything decodes it. What passes goes to one of a few processes
-(`core.image_process`) that have bounded memory and a bounded time, and are replaced after some work; if one dies, that is only the
-refusal of its picture. They start with the first picture: a platform that gets none has none, and never loads the library.
+An image is rejected by the size in its header before any decoding. The others go to one of a few processes
+(`core.image_process`) with limited memory and time, which are replaced after a number of images; if a process dies,
+only its image is rejected. Processes start with the first image, so a platform without images never loads the imaging
+library.
 """
 
 import asyncio
@@ -25,28 +26,28 @@ log = logging.getLogger(__name__)
 
 PROCESSES: Final = 2
 WAITING_MAX: Final = 64
-"""So many pictures may wait for a process; more are told to come again."""
+"""Number of images that may wait for a process; further requests get RESOURCE_OVERLOADED."""
 TASKS_MAX: Final = 200
-"""After so many pictures a process makes room for a fresh one."""
+"""Number of images after which a process is replaced."""
 TASK_SECONDS: Final = 10.0
 START_SECONDS: Final = 30.0
 MEMORY_BYTES: Final = 1 << 30
 PIXELS_MAX: Final = 25_000_000
-"""By the header; `image_process` asks the decoder again."""
+"""Maximum number of pixels by the header; `image_process` checks the decoder's result as well."""
 SIDE_MAX: Final = 16_384
 ANSWER_BYTES_MAX: Final = 128 << 20
 
 _PROGRAM: Final = Path(__file__).with_name("image_process.py")
-_KEPT_VARIABLES: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
-"""What a process needs to start; an operator's secrets are not among it."""
+_PASSED_VARIABLES: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
+"""Environment variables that a process needs to start; the operator's secrets are not passed."""
 
 
 class InvalidImageError(Exception):
-    """Not a picture, one too large, or one that made its reader fail."""
+    """The data is not an image, is too large, or could not be decoded."""
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
-    """A picture that we wrote."""
+    """A re-encoded image."""
 
     data: bytes
     content_type: str
@@ -57,7 +58,7 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Images:
-    """Reads and writes pictures in other processes, a few at a time."""
+    """Converts images in separate processes, with limited concurrency."""
 
     def __init__(
         self,
@@ -70,19 +71,20 @@ class Images:
         self._memory_bytes = memory_bytes
         self._task_seconds = task_seconds
         self._tasks_max = tasks_max
-        self._turns = asyncio.Semaphore(processes)
+        self._slots = asyncio.Semaphore(processes)
         self._waiting = 0
-        self._idle: list[_Reader] = []
-        self._all: set[_Reader] = set()
+        self._idle: list[_Worker] = []
+        self._all: set[_Worker] = set()
         self._closed = False
 
     async def clean(self, image: ImageData) -> None:
-        """Let a picture that was sent become one that we wrote: the same pixels, at most as large as its field takes, and nothing
-        else that was in the file. InvalidImageError for what is none, TooLargeError for what cannot be made small enough."""
+        """Re-encode an uploaded image: the same pixels, scaled down to the limit of its field, without metadata.
+
+        Raise InvalidImageError if it is not an image, TooLargeError if it cannot be made small enough."""
         moving = image.content_type in image.moving
         picture = await self.convert(image.data, to=image.content_type, side=image.side_max, moving=moving)
         if len(picture.data) > image.bytes_max and picture.animated and "image/webp" in image.moving:
-            # The same frames are a fraction of their size there.
+            # WebP needs a fraction of the size for the same frames.
             picture = await self.convert(picture.data, to="image/webp", side=image.side_max, moving=True)
         if len(picture.data) > image.bytes_max:
             raise TooLargeError(image.bytes_max)
@@ -91,93 +93,93 @@ class Images:
     async def convert(
         self, data: bytes, *, to: str, side: int, box: tuple[int, int] | None = None, moving: bool = False
     ) -> Picture:
-        """A picture as a file of another type or size; `moving` keeps all its frames where the type can hold them.
+        """Convert an image to another type or size; `moving` keeps all frames if the type supports it.
 
-        It gets no longer side than `side`, and with `box` fits into that width and height."""
+        No side of the result is longer than `side`; with `box` it also fits into that width and height."""
         kind = sniff_image(data)
         if kind is None:
-            raise InvalidImageError("not a picture")
-        seen = media.look(data)
-        if not seen.width or not seen.height:
-            raise InvalidImageError("no size")
-        if seen.width * seen.height > PIXELS_MAX or max(seen.width, seen.height) > SIDE_MAX:
+            raise InvalidImageError("not an image")
+        header = media.look(data)
+        if not header.width or not header.height:
+            raise InvalidImageError("no dimensions in the header")
+        if header.width * header.height > PIXELS_MAX or max(header.width, header.height) > SIDE_MAX:
             raise InvalidImageError("too many pixels")
-        wide, high = box or (side, side)
-        order = {
+        width, height = box or (side, side)
+        task = {
             "from": kind,
             "to": to,
-            "box": (min(wide, side), min(high, side)),
+            "box": (min(width, side), min(height, side)),
             "moving": moving and to != "image/jpeg",
         }
-        said, written = await self._ask(order, data)
+        result, written = await self._submit(task, data)
         return Picture(
             data=written,
-            content_type=said["type"],
-            width=said["width"],
-            height=said["height"],
-            animated=said["frames"] > 1,
-            duration_ms=said["duration_ms"],
+            content_type=result["type"],
+            width=result["width"],
+            height=result["height"],
+            animated=result["frames"] > 1,
+            duration_ms=result["duration_ms"],
         )
 
     async def close(self) -> None:
-        """End every process."""
+        """Terminate every process."""
         self._closed = True
-        for reader in list(self._all):
-            await self._end(reader)
+        for worker in list(self._all):
+            await self._end(worker)
         self._idle.clear()
 
-    async def _ask(self, order: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    async def _submit(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         if self._waiting >= WAITING_MAX or self._closed:
             raise errors.RESOURCE_OVERLOADED()
         self._waiting += 1
         try:
-            async with self._turns:
-                return await self._in_turn(order, data)
+            async with self._slots:
+                return await self._run(task, data)
         finally:
             self._waiting -= 1
 
-    async def _in_turn(self, order: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-        reader = self._idle.pop() if self._idle else await self._start()
+    async def _run(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+        worker = self._idle.pop() if self._idle else await self._start()
         healthy = False
         try:
-            async with asyncio.timeout(self._task_seconds if reader.tasks else START_SECONDS):
-                said, written = await reader.ask(order, data)
+            async with asyncio.timeout(self._task_seconds if worker.tasks else START_SECONDS):
+                result, written = await worker.run(task, data)
             healthy = True
         except (TimeoutError, EOFError, ConnectionError) as error:
-            log.warning("a process that reads pictures was lost: %s", type(error).__name__)
-            raise InvalidImageError("its reader failed") from None
+            log.warning("An image process failed: %s", type(error).__name__)
+            raise InvalidImageError("the image process failed") from None
         finally:
-            if healthy and reader.tasks < self._tasks_max and not self._closed:
-                self._idle.append(reader)
+            if healthy and worker.tasks < self._tasks_max and not self._closed:
+                self._idle.append(worker)
             else:
-                await self._end(reader)
-        if "refused" in said:
-            raise InvalidImageError(said["refused"])
-        return said, written
+                await self._end(worker)
+        if "refused" in result:
+            raise InvalidImageError(result["refused"])
+        return result, written
 
-    async def _start(self) -> "_Reader":
+    async def _start(self) -> "_Worker":
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            # The folder of the program is no place to import from.
+            # Do not import from the program's own folder.
             "-P",
             str(_PROGRAM),
             str(self._memory_bytes),
             stdin=PIPE,
             stdout=PIPE,
             stderr=asyncio.subprocess.DEVNULL,
-            env={name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ},
+            env={name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ},
         )
-        reader = _Reader(process)
-        self._all.add(reader)
-        return reader
+        worker = _Worker(process)
+        self._all.add(worker)
+        return worker
 
-    async def _end(self, reader: "_Reader") -> None:
-        self._all.discard(reader)
-        await reader.end()
+    async def _end(self, worker: "_Worker") -> None:
+        self._all.discard(worker)
+        await worker.end()
 
 
-class _Reader:
-    """One process and the pipes to it."""
+class _Worker:
+    """One image process and its pipes."""
 
     def __init__(self, process: Process) -> None:
         assert process.stdin is not None
@@ -187,24 +189,24 @@ class _Reader:
         self._stdout = process.stdout
         self.tasks = 0
 
-    async def ask(self, order: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-        """Send an order and its file, and wait for what comes back; EOFError where the process is gone."""
-        header = json.dumps(order | {"bytes": len(data)}).encode()
+    async def run(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+        """Send a task and its file, and return the result and its file. Raise EOFError if the process died."""
+        header = json.dumps(task | {"bytes": len(data)}).encode()
         self._stdin.writelines((struct.pack(">I", len(header)), header, data))
         await self._stdin.drain()
         try:
             (length,) = struct.unpack(">I", await self._stdout.readexactly(4))
-            said = msgspec.json.decode(await self._stdout.readexactly(min(length, 1 << 16)))
-            if said["bytes"] > ANSWER_BYTES_MAX:
+            result = msgspec.json.decode(await self._stdout.readexactly(min(length, 1 << 16)))
+            if result["bytes"] > ANSWER_BYTES_MAX:
                 raise EOFError
-            written = await self._stdout.readexactly(said["bytes"])
+            written = await self._stdout.readexactly(result["bytes"])
         except (asyncio.IncompleteReadError, msgspec.DecodeError):
             raise EOFError from None
         self.tasks += 1
-        return said, written
+        return result, written
 
     async def end(self) -> None:
-        """Kill it, and wait until it is gone."""
+        """Kill the process and wait until it has exited."""
         try:
             self._process.kill()
         except ProcessLookupError:

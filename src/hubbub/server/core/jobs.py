@@ -1,9 +1,9 @@
-"""Work that outlives the transaction that asked for it: a table of jobs, and the worker that does them when they are due.
+"""Background jobs: a table of jobs and the worker that runs them when they are due.
 
-A job is written by the transaction it belongs to, so it exists if and only if that committed. A plain handler changes the
-database, and its effects and the job's end are one transaction: it counts exactly once. An async handler speaks with the
-world outside, so it is run at least once: again after a failure, later and later, until it is given up and kept for a person
-to look at.
+A job is written by the transaction it belongs to, so it exists if and only if that transaction committed. A plain
+handler changes the database in the transaction that deletes the job, so it takes effect exactly once. An async handler
+calls other services, so it runs at least once: after a failure it is retried with exponential backoff, until it is
+marked as failed and kept for the operator.
 """
 
 import asyncio
@@ -25,18 +25,18 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 RUNNING_MAX: Final = 64
-"""So many jobs that work on the database are in hand at once."""
+"""Number of database jobs that one worker runs at the same time."""
 OUTSIDE_MAX: Final = 256
-"""So many that speak with the world outside, which mostly wait; what others are slow at keeps our own work waiting no longer."""
+"""Number of async jobs that one worker runs at the same time, so that slow peers do not delay database jobs."""
 OWNER_MAX: Final = 32
-"""So many of those for one owner: somebody's slow server must not take all places."""
+"""Number of async jobs per owner that run at the same time, so that one slow server cannot occupy all slots."""
 LEASE_MS: Final = 120_000
-"""A job taken by a worker that then died is free again after so long."""
+"""How long a job is leased to a worker, in milliseconds; if the worker dies, the job is free again after that."""
 BACKOFF_MS: Final = 1_000
 BACKOFF_MAX_MS: Final = 10 * 60_000
 GIVE_UP_AFTER_MS: Final = 24 * 3_600_000
 STORE_RETRY_MS: Final = 1_000
-"""How soon the worker looks again when the store could not be asked."""
+"""Delay in milliseconds before the worker retries after the store was unavailable."""
 
 _UNBLOCKED = """(job.key = '' OR NOT EXISTS (
     SELECT 1 FROM jobs AS earlier WHERE earlier.key = job.key AND earlier.key <> '' AND earlier.state = 'waiting'
@@ -45,31 +45,31 @@ _UNBLOCKED = """(job.key = '' OR NOT EXISTS (
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One thing to do."""
+    """One unit of background work."""
 
     id: int
     kind: str
     key: str
     due_ms: int
     payload: str
-    """JSON, as it was enqueued."""
+    """The payload as JSON."""
     attempts: int
-    """How often it was tried before."""
+    """Number of previous attempts."""
     first_tried_ms: int | None
 
     def decode(self, kind: type[T]) -> T:
-        """The payload as a model."""
+        """Decode the payload as a model."""
         return wire.decode(self.payload, kind)
 
     @property
     def owner(self) -> str:
-        """For whom it is, where its key says so: `kind/owner/subject`."""
+        """The `kind/owner/` prefix of a key of the form `kind/owner/subject`, otherwise an empty string."""
         return self.key[: self.key.rfind("/") + 1] if self.key.count("/") == 2 else ""
 
 
 @dataclass(frozen=True, slots=True)
 class FailedJob:
-    """A job that was given up."""
+    """A job that failed permanently."""
 
     id: int
     kind: str
@@ -81,15 +81,15 @@ class FailedJob:
 
 
 JobHandler = Callable[[Tx, Job], None] | Callable[[Job], Awaitable[None]]
-"""Plain: runs in the transaction that ends the job. Async: runs outside, and the job ends after it returns."""
+"""Plain: runs in the transaction that deletes the job. Async: runs outside, and the job is deleted after it returns."""
 
 
 class GiveUp(Exception):
-    """Raised by a handler that knows trying again is useless."""
+    """Raised by a handler to mark its job as failed without further retries."""
 
 
 class TryAgain(Exception):
-    """Raised by a handler that knows when to try again."""
+    """Raised by a handler to retry after a given delay."""
 
     def __init__(self, after_ms: int, reason: str) -> None:
         self.after_ms = after_ms
@@ -97,19 +97,19 @@ class TryAgain(Exception):
 
 
 class Dropped(Exception):
-    """Raised by a handler whose job failed for good, and is of no use to anybody later."""
+    """Raised by a handler to delete its failed job, which is of no use later."""
 
 
 class JobMetrics(Protocol):
-    """Counts what became of jobs."""
+    """Counts the outcomes of jobs."""
 
     def job(self, kind: str, outcome: str) -> None:
-        """An attempt ended: `done`, `retried`, `failed` or `dropped`."""
+        """Count an attempt by its outcome: `done`, `retried`, `failed` or `dropped`."""
         ...
 
 
 def enqueue(tx: Tx, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") -> int:
-    """Leave a job in this transaction, to run not before `due_ms`; jobs of one non-empty key run in order, one at a time."""
+    """Enqueue a job that runs at `due_ms` or later. Jobs with the same non-empty key run in order, one at a time."""
     tx.woken = True
     return int(
         tx.value(
@@ -123,32 +123,35 @@ def enqueue(tx: Tx, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") 
     )
 
 
-# Only with `<> ''` is the index of keys seen to fit; without, every job that waits is looked at.
+# Without `<> ''` the query planner does not use the index on keys and scans all waiting jobs.
 WAITING: Final = "SELECT 1 FROM jobs WHERE key = ? AND key <> '' AND kind = ? AND state = 'waiting'"
-"""Whether one of this key and kind waits already; LIMIT 1 where it stands in another statement."""
+"""Selects a waiting job with this key and kind; add LIMIT 1 when embedding it in another statement."""
 
 
 def enqueue_once(tx: Tx, kind: str, payload: Any, *, due_ms: int, key: str) -> None:
-    """Leave a job unless one of this kind and key waits already; two transactions at once may still leave two."""
+    """Enqueue a job unless one of this kind and key is waiting. Two concurrent transactions may still enqueue two."""
     if tx.value(WAITING, key, kind) is None:
         enqueue(tx, kind, payload, due_ms=due_ms, key=key)
 
 
 def cancel(tx: Tx, kind: str, key: str) -> int:
-    """Delete the waiting jobs of a kind and key, and say how many; one already in an async handler's hands still finishes."""
+    """Delete the waiting jobs of a kind and key and return their number.
+
+    An async handler that is running still finishes."""
     return tx.run("DELETE FROM jobs WHERE kind = ? AND key = ? AND key <> '' AND state = 'waiting'", kind, key)
 
 
 def forget(tx: Tx, kind: str, key_prefix: str) -> int:
-    """Delete all jobs of a kind whose key begins so, those that were given up too, and say how many; one already in an async
-    handler's hands still finishes."""
+    """Delete all jobs of a kind with this key prefix, failed ones included, and return their number.
+
+    An async handler that is running still finishes."""
     return tx.run(f"DELETE FROM jobs WHERE kind = ? AND substr(key, 1, {len(key_prefix)}) = ?", kind, key_prefix)
 
 
 def list_failed(
     tx: Tx, *, kind: str | None = None, key_prefix: str = "", after: int = 0, limit: int = 100
 ) -> list[FailedJob]:
-    """Jobs that were given up, the oldest first."""
+    """Return failed jobs, oldest first."""
     where, parameters = _failed(None, kind, key_prefix)
     return tx.fetch(
         FailedJob,
@@ -160,7 +163,7 @@ def list_failed(
 
 
 def retry_failed(tx: Tx, id: int | None = None, *, kind: str | None = None, key_prefix: str = "") -> int:
-    """Let given-up jobs (or one) start over, and say how many."""
+    """Make failed jobs (or one) run again and return their number."""
     tx.woken = True
     where, parameters = _failed(id, kind, key_prefix)
     return tx.run(
@@ -184,37 +187,37 @@ def _failed(id: int | None, kind: str | None, key_prefix: str) -> tuple[str, lis
     return where, parameters
 
 
-class _Lane:
-    """Kinds of jobs that share places."""
+class _SlotPool:
+    """Job kinds that share a limited number of slots."""
 
-    def __init__(self, kinds: Iterable[str], most: int, owner_most: int) -> None:
+    def __init__(self, kinds: Iterable[str], slots_max: int, owner_slots_max: int) -> None:
         self.kinds = tuple(kinds)
         self.jobs: dict[int, Job] = {}
-        """In hand."""
-        self._most = most
-        self._owner_most = owner_most
+        """Running jobs by id."""
+        self._slots_max = slots_max
+        self._owner_slots_max = owner_slots_max
 
     @property
-    def room(self) -> int:
-        """How many more can be taken."""
-        return self._most - len(self.jobs) if self.kinds else 0
+    def free_slots(self) -> int:
+        """Number of jobs that can be started now."""
+        return self._slots_max - len(self.jobs) if self.kinds else 0
 
     def condition(self) -> tuple[str, list[Any]]:
-        """What a row of `jobs AS job` must be to be taken: of these kinds, and of nobody who has as much in hand as one may."""
+        """Return the SQL condition for a claimable row of `jobs AS job`: a known kind, and an owner below the limit."""
         counts = Counter(job.owner for job in self.jobs.values())
-        full = [owner for owner, count in counts.items() if owner and count >= self._owner_most]
+        full = [owner for owner, count in counts.items() if owner and count >= self._owner_slots_max]
         others = "".join(f" AND substr(job.key, 1, {len(owner)}) <> ?" for owner in full)
         return f"job.kind IN ({places(self.kinds)}){others}", [*self.kinds, *full]
 
     def choose(self, found: Iterable[Job]) -> list[Job]:
-        """Of due jobs those that there is room for, and for their owners."""
+        """Select the due jobs that there are free slots for, in total and per owner."""
         counts = Counter(job.owner for job in self.jobs.values())
         chosen: list[Job] = []
         for job in found:
-            # The clock of a dev world may leap past a lease; what this worker holds it still holds.
-            if job.id in self.jobs or (job.owner and counts[job.owner] >= self._owner_most):
+            # The clock of a dev world may jump past a lease; this worker still holds its jobs.
+            if job.id in self.jobs or (job.owner and counts[job.owner] >= self._owner_slots_max):
                 continue
-            if len(chosen) == self.room:
+            if len(chosen) == self.free_slots:
                 break
             counts[job.owner] += 1
             chosen.append(job)
@@ -222,7 +225,7 @@ class _Lane:
 
 
 class Worker:
-    """Does due jobs. Any number of workers may share a database: a job is leased to one of them at a time."""
+    """Runs due jobs. Any number of workers may share a database; a job is leased to one of them at a time."""
 
     def __init__(
         self,
@@ -238,14 +241,16 @@ class Worker:
         lease_ms: int = LEASE_MS,
         poll_ms: int | None = None,
     ) -> None:
-        """With `poll_ms` it looks at least that often, for jobs that another process enqueued without waking this one."""
+        """Create a worker.
+
+        With `poll_ms` it also polls for jobs that another process enqueued without waking this one."""
         self._db = db
         self._clock = clock
         self._handlers = handlers
-        outside = {kind for kind, handler in handlers.items() if inspect.iscoroutinefunction(handler)}
-        self._lanes = (
-            _Lane(handlers.keys() - outside, running_max, running_max),
-            _Lane(outside, outside_max, owner_max),
+        async_kinds = {kind for kind, handler in handlers.items() if inspect.iscoroutinefunction(handler)}
+        self._pools = (
+            _SlotPool(handlers.keys() - async_kinds, running_max, running_max),
+            _SlotPool(async_kinds, outside_max, owner_max),
         )
         self._metrics = metrics
         self._give_up_after_ms = give_up_after_ms or {}
@@ -253,24 +258,24 @@ class Worker:
         self._poll_ms = poll_ms
         self._name = secrets.token_hex(8)
         self._running: dict[int, asyncio.Task[None]] = {}
-        self._looking: asyncio.Task[None] | None = None
-        self._again = False
+        self._scan_task: asyncio.Task[None] | None = None
+        self._rescan = False
         self._timer: Timer | None = None
         self._stopped = True
 
     def start(self) -> None:
-        """Begin: look for due jobs now, and from then on when one falls due or `wake` is called."""
+        """Start: scan for due jobs now, and again when one becomes due or `wake` is called."""
         self._stopped = False
         self.wake()
 
     async def stop(self, *, patience_seconds: float = 5.0) -> None:
-        """Take no more jobs, let those in hand finish for a while, and give the rest back."""
+        """Stop accepting jobs, wait for running ones for a limited time, and release the leases of the rest."""
         self._stopped = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if self._looking is not None:
-            await asyncio.wait([self._looking])
+        if self._scan_task is not None:
+            await asyncio.wait([self._scan_task])
         tasks = list(self._running.values())
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=patience_seconds)
@@ -283,47 +288,47 @@ class Worker:
                 lambda tx: tx.run("UPDATE jobs SET ready_ms = due_ms, leased_by = '' WHERE leased_by = ?", self._name)
             )
         except StoreUnavailable:
-            log.warning("leased jobs could not be given back; they are free again when their lease ends")
+            log.warning("Could not release the leases of running jobs; the jobs run again when the leases expire")
 
     def wake(self) -> None:
-        """Look now: a job was enqueued, or one just ended."""
+        """Scan now: a job was enqueued, or one just ended."""
         if self._stopped:
             return
-        if self._looking is not None:
-            self._again = True
+        if self._scan_task is not None:
+            self._rescan = True
             return
-        self._looking = asyncio.get_running_loop().create_task(self._look())
+        self._scan_task = asyncio.get_running_loop().create_task(self._scan())
 
     async def run_due(self) -> None:
-        """Return once nothing that is due now is left to do (jobs waiting for a retry are not due)."""
+        """Return once no due job is left (a job that waits for a retry is not due)."""
         self.wake()
-        while self._looking is not None or self._running:
+        while self._scan_task is not None or self._running:
             tasks: list[asyncio.Task[None]] = list(self._running.values())
-            if self._looking is not None:
-                tasks.append(self._looking)
+            if self._scan_task is not None:
+                tasks.append(self._scan_task)
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             await asyncio.sleep(0)
 
-    async def _look(self) -> None:
+    async def _scan(self) -> None:
         next_ms: int | None = None
         try:
             with self._clock.working():
                 while not self._stopped:
-                    self._again = False
+                    self._rescan = False
                     taken, next_ms = list[Job](), None
-                    if any(lane.room > 0 for lane in self._lanes):
-                        taken, next_ms = await self._db.write(partial(self._take, now_ms=self._clock.now_ms()))
+                    if any(pool.free_slots > 0 for pool in self._pools):
+                        taken, next_ms = await self._db.write(partial(self._claim, now_ms=self._clock.now_ms()))
                     for job in taken:
                         self._begin(job)
-                    if not taken and not self._again:
+                    if not taken and not self._rescan:
                         break
         except StoreUnavailable:
             next_ms = self._clock.now_ms() + STORE_RETRY_MS
         except Exception:
-            log.exception("the worker could not look for jobs")
+            log.exception("The worker could not scan for due jobs")
             next_ms = self._clock.now_ms() + STORE_RETRY_MS
         finally:
-            self._looking = None
+            self._scan_task = None
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -332,30 +337,30 @@ class Worker:
         if self._poll_ms is not None:
             poll_ms = self._clock.now_ms() + self._poll_ms
             next_ms = poll_ms if next_ms is None else min(next_ms, poll_ms)
-        if self._again:
+        if self._rescan:
             self.wake()
         elif next_ms is not None:
             if next_ms <= self._clock.now_ms():
-                # The clock was moved while we looked; one that stands still would never come back to it.
+                # The clock was moved during the scan; a frozen clock would never fire a timer for this time.
                 self.wake()
             else:
                 self._timer = self._clock.call_at(next_ms, self.wake)
 
-    def _take(self, tx: Tx, now_ms: int) -> tuple[list[Job], int | None]:
-        """Lease due jobs; when there are none, say when the next one falls due."""
-        lanes = [(lane, *lane.condition()) for lane in self._lanes if lane.room > 0]
+    def _claim(self, tx: Tx, now_ms: int) -> tuple[list[Job], int | None]:
+        """Lease due jobs. If there are none, return when the next one becomes due."""
+        pools = [(pool, *pool.condition()) for pool in self._pools if pool.free_slots > 0]
         taken: list[Job] = []
-        for lane, mine, parameters in lanes:
+        for pool, claimable, parameters in pools:
             found = tx.fetch(
                 Job,
                 "SELECT job.id, job.kind, job.key, job.due_ms, job.payload, job.attempts, job.first_tried_ms FROM jobs AS job"
-                f" WHERE job.state = 'waiting' AND job.ready_ms <= ? AND {mine} AND {_UNBLOCKED}"
+                f" WHERE job.state = 'waiting' AND job.ready_ms <= ? AND {claimable} AND {_UNBLOCKED}"
                 " ORDER BY job.ready_ms, job.id LIMIT ?",
                 now_ms,
                 *parameters,
-                lane.room + len(lane.jobs),
+                pool.free_slots + len(pool.jobs),
             )
-            taken += lane.choose(found)
+            taken += pool.choose(found)
         if taken:
             tx.run_many(
                 "UPDATE jobs SET ready_ms = ?, leased_by = ?, first_tried_ms = COALESCE(first_tried_ms, ?) WHERE id = ?",
@@ -364,35 +369,39 @@ class Worker:
             return taken, None
         later = [
             tx.value(
-                f"SELECT job.ready_ms FROM jobs AS job WHERE job.state = 'waiting' AND job.ready_ms > ? AND {mine}"
+                f"SELECT job.ready_ms FROM jobs AS job WHERE job.state = 'waiting' AND job.ready_ms > ? AND {claimable}"
                 f" AND {_UNBLOCKED} ORDER BY job.ready_ms, job.id LIMIT 1",
                 now_ms,
                 *parameters,
             )
-            for _, mine, parameters in lanes
+            for _, claimable, parameters in pools
         ]
         return [], min((at_ms for at_ms in later if at_ms is not None), default=None)
 
     def _begin(self, job: Job) -> None:
-        lane = next(lane for lane in self._lanes if job.kind in lane.kinds)
-        lane.jobs[job.id] = job
-        self._running[job.id] = asyncio.get_running_loop().create_task(self._run(job, lane))
+        pool = next(pool for pool in self._pools if job.kind in pool.kinds)
+        pool.jobs[job.id] = job
+        self._running[job.id] = asyncio.get_running_loop().create_task(self._run(job, pool))
 
-    async def _run(self, job: Job, lane: _Lane) -> None:
+    async def _run(self, job: Job, pool: _SlotPool) -> None:
         try:
             with self._clock.working():
                 await self._attempt(job)
         except StoreUnavailable:
-            log.warning("job %d (%s) could not be ended; it runs again when its lease ends", job.id, job.kind)
+            log.warning(
+                "Job %d (%s) could not be completed in the store; it runs again when its lease expires",
+                job.id,
+                job.kind,
+            )
         finally:
-            del self._running[job.id], lane.jobs[job.id]
+            del self._running[job.id], pool.jobs[job.id]
             self.wake()
 
     async def _attempt(self, job: Job) -> None:
         handler = self._handlers[job.kind]
         try:
             if inspect.iscoroutinefunction(handler):
-                # Cut off before the lease ends, so that no second worker begins meanwhile.
+                # Time out before the lease ends, so that no second worker starts the job meanwhile.
                 async with asyncio.timeout(self._lease_ms / 1000 * 0.8):
                     await handler(job)
                 await self._db.write(lambda tx: self._finish(tx, job))
@@ -401,10 +410,10 @@ class Worker:
         except StoreUnavailable:
             raise
         except Exception as error:
-            outcome = await self._db.write(partial(self._put_back, job=job, error=error))
+            outcome = await self._db.write(partial(self._record_failure, job=job, error=error))
             log.log(
                 logging.ERROR if outcome == "failed" else logging.INFO,
-                "job %d (%s) %s after attempt %d",
+                "Job %d (%s) %s after attempt %d",
                 job.id,
                 job.kind,
                 outcome,
@@ -417,11 +426,11 @@ class Worker:
             self._metrics.job(job.kind, outcome)
 
     def _finish(self, tx: Tx, job: Job) -> bool:
-        """End the job, unless it was cancelled or the lease went to another worker."""
+        """Delete the job, unless it was cancelled or leased to another worker."""
         return tx.run("DELETE FROM jobs WHERE id = ? AND leased_by = ?", job.id, self._name) == 1
 
-    def _put_back(self, tx: Tx, job: Job, error: Exception) -> str:
-        """Have it tried again later, or keep it as failed."""
+    def _record_failure(self, tx: Tx, job: Job, error: Exception) -> str:
+        """Schedule a retry, or mark the job as failed. Return the outcome."""
         if isinstance(error, Dropped):
             self._finish(tx, job)
             return "dropped"

@@ -1,7 +1,7 @@
-"""The log, and the door that no secret passes.
+"""Logging, with a filter that removes secrets.
 
-`Secrets.clean` knows what tokens and secrets look like and which exact values are secret. `SecretFilter` applies it to
-everything a record carries. It sits on the handler, not on a logger, so records of libraries go through it as well.
+`Secrets.clean` recognizes the forms of tokens and secrets and knows exact secret values. `SecretFilter` applies it to
+all parts of a record. It is attached to the handler, not to a logger, so it also covers records of libraries.
 """
 
 import base64
@@ -22,10 +22,10 @@ import msgspec
 REMOVED: Final = "[removed]"
 
 LONGEST_TEXT: Final = 32 * 1024
-"""Characters of one text in the log; the rest is cut after cleaning."""
+"""Maximum length of one text in the log, in characters; longer texts are cut after cleaning."""
 
 SHORTEST_SECRET: Final = 4
-"""Registered values below this are ignored: removing them would only garble the log."""
+"""Minimum length of a registered value, in characters; removing shorter ones would only garble the log."""
 
 _SECRET_WORDS: Final = (
     "token", "secret", "password", "passwd", "passphrase", "authorization", "api_key", "apikey", "api-key",
@@ -34,10 +34,10 @@ _SECRET_WORDS: Final = (
 )  # fmt: skip
 _SECRET_NAME: Final = re.compile("|".join(_SECRET_WORDS), re.IGNORECASE)
 _CODE: Final = r"(?![A-Z_]+(?![\w.~%+/-]))[\w.~%+/-]{16,}={0,2}"
-"""A code that lets somebody in. Numbers, and words such as BASE_TYPE_REQUIRED, are the codes of errors and stay readable."""
+"""An authorization code. Numbers and names such as BASE_TYPE_REQUIRED are error codes and stay readable."""
 _SECRET_CODE: Final = re.compile(rf"{_CODE}|\d{{6,8}}")
 
-# Each begins at a rare literal or at the start of a run of letters, so that no text costs more than linear time.
+# Each pattern starts at a rare literal or at the start of a run of letters, so that matching takes linear time.
 _QUOTE = r"\\*[\"']"
 _VALUE = rf"(?:b?({_QUOTE})(?:(?!\2).){{0,8192}}?(?<!\\)\2|b?{_QUOTE}[^\n]*|[^\s,;&)}}\]\"']+)"
 _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...]] = (
@@ -59,9 +59,9 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
     # scheme://user:password@host and scheme://token@host
     (re.compile(r"(?<=://)([^\s/:@\"']*):([^\s/\"']*)@"), rf"\1:{REMOVED}@"),
     (re.compile(r"(?<=nats://)([^\s/:@\"']+)@"), f"{REMOVED}@"),
-    # An authorization code in an address, a form, JSON or a repr.
+    # An authorization code in a URL, a form, JSON or a repr.
     (re.compile(rf"(?<![A-Za-z0-9])([Cc]ode(?:{_QUOTE})?\s*[:=]\s*(?:b?{_QUOTE})?){_CODE}"), rf"\1{REMOVED}"),
-    # The six digits of an authenticator: an error's number stands without quotes.
+    # The six digits of an authenticator; the number of an error is not quoted.
     (re.compile(rf"(?<![A-Za-z0-9])(code(?:{_QUOTE})?\s*[:=]\s*{_QUOTE})\d{{6,8}}(?={_QUOTE})"), rf"\1{REMOVED}"),
     (
         re.compile(rf"((?:{'|'.join(_SECRET_WORDS)})(?:{_QUOTE})?\s*[:=]\s*){_VALUE}", re.IGNORECASE),
@@ -70,11 +70,11 @@ _PATTERNS: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], st
 )
 
 _PLAIN_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
-"""What every record has; the rest came with `extra`."""
+"""The attributes of every record; others came with `extra`."""
 
 
 class Secrets:
-    """The values that must never be written, and the shapes that such values have."""
+    """The values that must never be written, and the patterns of such values."""
 
     def __init__(self) -> None:
         self._values: set[str] = set()
@@ -89,7 +89,7 @@ class Secrets:
                 self._compile()
 
     def discard(self, value: str) -> None:
-        """Forget a value that is no secret any more."""
+        """Stop removing a value that is no longer secret."""
         with self._lock:
             self._values.discard(value)
             self._compile()
@@ -105,19 +105,19 @@ class Secrets:
         self._exact = re.compile("|".join(map(re.escape, longest_first))) if forms else None
 
     def clean(self, text: str) -> str:
-        """The text without secrets."""
+        """Return the text without secrets."""
         exact = self._exact
         if exact is not None:
             text = exact.sub(REMOVED, text)
         for pattern, replacement in _PATTERNS:
             text = pattern.sub(replacement, text)
         if not text.isascii():
-            # A lone surrogate cannot be written as UTF-8.
+            # A lone surrogate cannot be encoded as UTF-8.
             text = text.encode("utf-8", "backslashreplace").decode()
         return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "... (cut)"
 
     def clean_value(self, value: Any, name: str = "", depth: int = 6) -> Any:
-        """A value as the log may show it: numbers as they are, texts cleaned, what is named like a secret removed."""
+        """Return a value for the log: numbers unchanged, texts cleaned, values named like a secret removed."""
         if value is None or isinstance(value, bool | float):
             return value
         if name and _SECRET_NAME.search(name):
@@ -136,14 +136,14 @@ class Secrets:
 
 
 class SecretFilter(logging.Filter):
-    """Rewrites a record so that nothing in it is secret; what cannot be rewritten is withheld. It never raises."""
+    """Removes secrets from a record, or withholds its content if that fails. It never raises."""
 
     def __init__(self, secrets: Secrets) -> None:
         super().__init__()
         self.secrets = secrets
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Clean the record in place and let it pass."""
+        """Clean the record in place and accept it."""
         try:
             self._clean(record)
         except Exception as error:
@@ -154,11 +154,11 @@ class SecretFilter(logging.Filter):
         try:
             message = record.getMessage()
         except Exception:
-            message = f"{record.msg} (its arguments could not be written)"
+            message = f"{record.msg} (the arguments could not be formatted)"
         record.msg = self.secrets.clean(message)
         record.args = None
         record.message = record.msg
-        # Rendered here, so that no later formatter prints the exception or its cause with its own words.
+        # Rendered here, so that no later formatter prints the uncleaned exception or its cause.
         if record.exc_info:
             record.exc_text = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
         record.exc_info = None
@@ -170,11 +170,11 @@ class SecretFilter(logging.Filter):
             try:
                 record.__dict__[name] = self.secrets.clean_value(record.__dict__[name], name)
             except Exception:
-                record.__dict__[name] = "(could not be written)"
+                record.__dict__[name] = "(could not be formatted)"
 
 
 def _withhold(record: logging.LogRecord, reason: str) -> None:
-    record.msg = f"a record was withheld because it could not be cleaned of secrets ({reason})"
+    record.msg = f"A log record was withheld because secrets could not be removed from it ({reason})"
     record.message = record.msg
     record.args = None
     record.exc_info = record.exc_text = record.stack_info = None
@@ -194,7 +194,7 @@ class JsonFormatter(logging.Formatter):
     """One JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as a line."""
+        """Format the record as one line of JSON."""
         line: dict[str, Any] = {
             "time": _time(record),
             "level": record.levelname.lower(),
@@ -210,17 +210,17 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """One line of key=value pairs for a person at a terminal, with the exception below it."""
+    """One line of key=value pairs for reading in a terminal, with the exception below it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as text."""
+        """Format the record as text."""
         message = record.getMessage().replace("\n", "\\n")
-        pairs = "".join(f" {name}={_word(value)}" for name, value in _extra(record).items())
+        pairs = "".join(f" {name}={_quote_value(value)}" for name, value in _extra(record).items())
         text = f"{_time(record)} {record.levelname:<7} {record.name} {message}{pairs}"
         return "\n".join(part for part in (text, record.exc_text, record.stack_info) if part)
 
 
-def _word(value: Any) -> str:
+def _quote_value(value: Any) -> str:
     text = str(value)
     return text if text and not re.search(r"[\s=\"]", text) else json.dumps(text, ensure_ascii=False)
 
@@ -229,7 +229,7 @@ Format = Literal["json", "text", "auto"]
 
 
 class Logs:
-    """The process's log: one handler on the root logger, with the filter on it."""
+    """The process's log: one handler on the root logger, with the secret filter."""
 
     def __init__(
         self,
@@ -250,7 +250,7 @@ class Logs:
         self._before: dict[str, int] | None = None
 
     def install(self) -> None:
-        """Begin to write the records of this process."""
+        """Start to write the log records of this process."""
         if self._before is None:
             self._before = {name: logging.getLogger(name).level for name in self._levels}
             for name, level in self._levels.items():
@@ -258,7 +258,7 @@ class Logs:
             logging.getLogger().addHandler(self.handler)
 
     def remove(self) -> None:
-        """Stop, and leave the loggers as they were."""
+        """Stop, and restore the levels of the loggers."""
         if self._before is not None:
             logging.getLogger().removeHandler(self.handler)
             for name, level in self._before.items():

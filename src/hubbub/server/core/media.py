@@ -1,4 +1,4 @@
-"""What a file is, told from its first bytes: never from what the sender says of it."""
+"""Detection of a file's type from its first bytes, independent of what the sender claims."""
 
 import re
 from typing import Final, NamedTuple
@@ -39,7 +39,7 @@ _BINARY: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 class Media(NamedTuple):
-    """What a file is."""
+    """The type of a file and, for images, its dimensions."""
 
     content_type: str | None
     width: int | None = None
@@ -48,11 +48,11 @@ class Media(NamedTuple):
 
 
 def look(data: bytes, filename: str = "") -> Media:
-    """The kind of a file, and the size of a picture; the name only tells kinds of text apart."""
+    """Detect the type of a file and the dimensions of an image; the name only distinguishes kinds of text."""
     content_type = sniff_image(data)
     if content_type is not None:
         width, height = _SIZES[content_type](data) or (None, None)
-        return Media(content_type, width, height, _moves(content_type, data))
+        return Media(content_type, width, height, _is_animated(content_type, data))
     return Media(_sniff(data, filename))
 
 
@@ -69,7 +69,7 @@ def _sniff(data: bytes, filename: str) -> str | None:
         try:
             head.decode()
         except UnicodeDecodeError as error:
-            # The cut may have parted a character.
+            # The cut may have split a character.
             if len(data) <= _TEXT_BYTES or error.start < len(head) - 3:
                 return None
         return _TEXTS.get(filename.rpartition(".")[2].lower(), "text/plain; charset=utf-8")
@@ -89,21 +89,23 @@ def _gif(data: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg(data: bytes) -> tuple[int, int] | None:
-    """Walk the segments up to the frame header, which has the size."""
-    at = 2
+    """Walk the segments up to the frame header, which contains the dimensions."""
+    position = 2
     for _ in range(_JPEG_SEGMENTS_MAX):
-        while at < len(data) and data[at] == 0xFF:
-            at += 1
-        if at + 8 > len(data):
+        while position < len(data) and data[position] == 0xFF:
+            position += 1
+        if position + 8 > len(data):
             return None
-        marker = data[at]
+        marker = data[position]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return int.from_bytes(data[at + 6 : at + 8], "big"), int.from_bytes(data[at + 4 : at + 6], "big")
+            return int.from_bytes(data[position + 6 : position + 8], "big"), int.from_bytes(
+                data[position + 4 : position + 6], "big"
+            )
         if 0xD0 <= marker <= 0xD8:
-            at += 1
+            position += 1
         else:
-            at += 1 + int.from_bytes(data[at + 1 : at + 3], "big")
-        if at >= len(data) or data[at] != 0xFF:
+            position += 1 + int.from_bytes(data[position + 1 : position + 3], "big")
+        if position >= len(data) or data[position] != 0xFF:
             return None
     return None
 
@@ -123,8 +125,8 @@ def _webp(data: bytes) -> tuple[int, int] | None:
 _SIZES: Final = {"image/png": _png, "image/gif": _gif, "image/jpeg": _jpeg, "image/webp": _webp}
 
 
-def _moves(content_type: str, data: bytes) -> bool:
-    """Whether a picture has more than one frame, as far as its beginning tells."""
+def _is_animated(content_type: str, data: bytes) -> bool:
+    """Return whether an image has more than one frame, judging by the start of the file."""
     if content_type == "image/gif":
         return b"NETSCAPE2.0" in data[:4096] or data.count(b"\x21\xf9\x04", 0, 1 << 16) > 1
     if content_type == "image/png":
@@ -132,7 +134,7 @@ def _moves(content_type: str, data: bytes) -> bool:
     return content_type == "image/webp" and data[12:16] == b"VP8X" and len(data) > 20 and bool(data[20] & 2)
 
 
-_SHOWN: Final = frozenset(
+_DISPLAYABLE: Final = frozenset(
     {
         "image/png",
         "image/jpeg",
@@ -150,10 +152,10 @@ _SHOWN: Final = frozenset(
     }
 )
 HEAD_BYTES: Final = 64
-"""As much of a file as `safe_type` looks at."""
+"""Number of bytes that `safe_type` needs."""
 
 
 def safe_type(head: bytes) -> str | None:
-    """The type of a picture, sound or film that a browser may show from our address; None for anything else."""
+    """Return the type of an image, sound or video that a browser may display from our origin, otherwise None."""
     content_type = sniff_image(head) or _sniff(head, "")
-    return content_type if content_type in _SHOWN else None
+    return content_type if content_type in _DISPLAYABLE else None

@@ -1,7 +1,7 @@
-"""Taking money for what applications sell: an interface that a real provider replaces.
+"""Payments for what applications sell: the interface of a payment provider.
 
-`config.payments` names one as `module:name`, an object or a class without arguments. Without it a rehearsal grants everything at
-once, and a platform that people use sells nothing.
+`config.payments` names one as `module:name`, an object or a class without arguments. By default a rehearsal accepts
+every payment immediately, and a regular server sells nothing.
 """
 
 import importlib
@@ -13,93 +13,94 @@ from hubbub.protocol.ids import ApplicationId, GuildId, SkuId, Snowflake, UserId
 from hubbub.server.core.config import ConfigError
 
 PATIENCE_SECONDS: Final = 30.0
-"""How long a provider may take to answer; less than a job may."""
+"""Timeout of a call to the provider in seconds; shorter than that of a job."""
 
 
 class Charge(msgspec.Struct, frozen=True, kw_only=True):
-    """One payment to take."""
+    """One payment."""
 
     key: str
-    """The same for every attempt at one payment: a provider that has taken it says yes again and takes nothing."""
+    """Idempotency key, the same for every attempt at one payment; the provider takes each key's payment only once."""
     user_id: UserId
-    """Who pays."""
+    """The user who pays."""
     application_id: ApplicationId
-    """Whose application is paid."""
+    """The application that is paid."""
     sku_id: SkuId
     amount: int
-    """In the smallest unit of the currency."""
+    """The amount in the smallest unit of the currency."""
     currency: str
     guild_id: GuildId | None = None
-    """The guild it is bought for."""
+    """The guild that the purchase is for, if any."""
     subscription_id: Snowflake | None = None
-    """The subscription it renews or upgrades."""
+    """The subscription that is renewed or upgraded, if any."""
 
 
 class PaymentDeclined(Exception):
-    """The payment was not taken, or will not be given back, and trying again now would not help."""
+    """The payment was not taken, or will not be refunded, and a retry now would not help."""
 
 
 class PaymentUncertain(Exception):
-    """Nobody knows whether the payment was taken; it is asked for again later."""
+    """The outcome of the payment is unknown; it is requested again later."""
 
 
 class PaymentProvider(Protocol):
-    """Takes payments and gives them back. What it does not answer within `PATIENCE_SECONDS` counts as an error."""
+    """Takes and refunds payments. A call that exceeds `PATIENCE_SECONDS` counts as an error."""
 
     enabled: bool
-    """Whether anything can be bought at all."""
+    """Whether purchases are possible at all."""
 
     async def charge(self, charge: Charge) -> None:
-        """Take a payment, or raise PaymentDeclined; any other error means that nobody knows whether it was taken."""
+        """Take a payment, or raise PaymentDeclined. Any other error means that the outcome is unknown."""
         ...
 
     async def refund(self, charge: Charge) -> None:
-        """Give back what was taken for this key, once however often it is asked; where nothing was taken, nothing is to be done.
+        """Refund the payment with this key, once regardless of the number of calls; does nothing if none was taken.
 
-        Raise PaymentDeclined if it never will be; after any other error it is asked again, until it says yes."""
+        Raise PaymentDeclined if it will never be refunded. After any other error the refund is requested again until it
+        succeeds."""
         ...
 
 
 class InstantPayments:
-    """Says yes to everything and takes nothing: a rehearsal."""
+    """A provider for rehearsals that accepts everything and takes no money."""
 
     enabled = True
 
     async def charge(self, charge: Charge) -> None:
-        """Granted."""
+        """Accept the payment."""
 
     async def refund(self, charge: Charge) -> None:
-        """Nothing was taken."""
+        """Do nothing; no money was taken."""
 
 
 class NoPayments:
-    """Nothing is for sale."""
+    """A provider that declines everything; nothing is for sale."""
 
     enabled = False
 
     async def charge(self, charge: Charge) -> None:
-        """Never."""
-        raise PaymentDeclined("this platform takes no payments")
+        """Decline the payment."""
+        raise PaymentDeclined("this platform does not accept payments")
 
     async def refund(self, charge: Charge) -> None:
-        """Never: what was taken, another provider took."""
-        raise PaymentDeclined("this platform takes no payments")
+        """Decline the refund: the payment was taken by another provider."""
+        raise PaymentDeclined("this platform does not accept payments")
 
 
 def open_payments(name: str | None, *, rehearsal: bool) -> PaymentProvider:
-    """The provider that the operator chose; raises ConfigError where it cannot be one."""
+    """Load the configured provider. Raise ConfigError if it is not one."""
     if name is None:
         return InstantPayments() if rehearsal else NoPayments()
     module, _, attribute = name.partition(":")
     if not module or not attribute:
-        raise ConfigError("payments", name, "must be module:name, as in mybank:Provider")
+        raise ConfigError("payments", name, "must be module:name, such as mybank:Provider")
     try:
         found: Any = getattr(importlib.import_module(module), attribute)
         provider: PaymentProvider = found() if isinstance(found, type) else found
     except Exception as error:
-        # Whatever a stranger's module raises, the operator hears which setting named it.
+        # The module is third-party code: report any error together with the setting that named it.
         raise ConfigError("payments", name, f"cannot be loaded: {type(error).__name__}: {error}") from error
     for method in ("charge", "refund"):
         if not callable(getattr(provider, method, None)):
-            raise ConfigError("payments", name, f"has no {method}")
+            raise ConfigError("payments", name, f"has no {method} method")
     return provider

@@ -1,7 +1,7 @@
-"""The shared store: PostgreSQL through a pool of connections, with the same synchronous units of work in worker threads.
+"""The PostgreSQL store: a connection pool and worker threads that run synchronous units of work.
 
-Writes run SERIALIZABLE and are run again when they collide, so a unit may reason as if it were alone, as it is on SQLite
-(decisions/0003). Reads run over one REPEATABLE READ snapshot.
+Write transactions are SERIALIZABLE and are retried after a conflict, so a unit of work can assume that it runs alone,
+as on SQLite (decisions/0003). Reads run over one REPEATABLE READ snapshot.
 """
 
 import asyncio
@@ -34,22 +34,22 @@ T = TypeVar("T")
 
 THREADS: Final = 8
 FREE_ATTEMPTS: Final = 2
-"""A colliding unit is run so often beside the others,"""
+"""Attempts of a conflicting unit of work that run concurrently with other units of this process."""
 ALONE_ATTEMPTS: Final = 8
-"""and then so often as the only one of this process, before its caller hears that the store is contended."""
+"""Further attempts that block other writes of this process, before the caller gets StoreUnavailable."""
 BACKOFF_SECONDS: Final = 0.001
 POOL_TIMEOUT_SECONDS: Final = 5.0
 WAITING_MAX: Final = 10_000
 PREPARE_THRESHOLD: Final = 3
 PREPARED_MAX: Final = 512
 
-_luck = random.Random()
-"""Our own: where somebody seeds the module's, processes would draw the same lots and collide again."""
+_backoff_random = random.Random()
+"""A private generator: if the global one were seeded, all processes would back off equally and collide again."""
 
 _TOKEN = re.compile(
     r"""
     (?P<verbatim> '(?:[^']|'')*' | "(?:[^"]|"")*" | --[^\n]* | /\*.*?\*/ )
-  | (?P<place> \? )
+    | (?P<placeholder> \? )
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -57,43 +57,43 @@ _TOKEN = re.compile(
 
 @lru_cache(maxsize=4096)
 def translate(sql: str) -> bytes:
-    """The statement with psycopg's placeholders; question marks in literals and comments stay."""
+    """Convert `?` placeholders to psycopg's, except in literals and comments."""
     escaped = sql.replace("%", "%%")
-    return _TOKEN.sub(lambda token: "%s" if token["place"] else token[0], escaped).encode()
+    return _TOKEN.sub(lambda token: "%s" if token["placeholder"] else token[0], escaped).encode()
 
 
 class _BoolDumper(Dumper):
-    """True is 1, as SQLite has it: such columns are SMALLINT or INTEGER on both stores."""
+    """Stores booleans as 0 or 1, as SQLite does: boolean columns are SMALLINT or INTEGER in both stores."""
 
     oid = psycopg.adapters.types["int8"].oid
 
     def dump(self, obj: Any) -> bytes:
-        """The number's text."""
+        """Return the text of the number."""
         return b"1" if obj else b"0"
 
 
 class _BoolLoader(Loader):
-    """What a comparison yields is 0 or 1 on both stores."""
+    """Loads the result of a comparison as 0 or 1, as SQLite does."""
 
     def load(self, data: Buffer) -> int:
-        """One for `t`."""
+        """Return 1 for `t`, otherwise 0."""
         return 1 if bytes(data) == b"t" else 0
 
 
 class _NumericLoader(Loader):
-    """The SUM of BIGINT is NUMERIC here and an integer on SQLite."""
+    """Loads the SUM of BIGINT columns, which is NUMERIC, as an integer, as SQLite does."""
 
     def load(self, data: Buffer) -> int | float:
-        """An int, unless there are decimals."""
+        """Return an int, or a float if there are decimals."""
         text = bytes(data).decode()
         return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def adapt(context: AdaptContext) -> None:
-    """Make values come and go as they do on SQLite."""
+    """Register dumpers and loaders so that values behave as on SQLite."""
     adapters = context.adapters
     assert adapters is not None
-    # One width for all integers, so that a statement is prepared once and not per size of its parameters.
+    # One integer width, so that a statement is prepared once and not once per parameter size.
     adapters.register_dumper(int, Int8Dumper)
     adapters.register_dumper(bool, _BoolDumper)
     adapters.register_loader("bool", _BoolLoader)
@@ -101,17 +101,17 @@ def adapt(context: AdaptContext) -> None:
 
 
 class PostgresSnapshot:
-    """The transactions a snapshot saw, as `pg_current_snapshot` tells them: `xmin:xmax:running,...`."""
+    """The transactions visible in a snapshot, parsed from `pg_current_snapshot()`: `xmin:xmax:running,...`."""
 
     __slots__ = ("_running", "end")
 
     def __init__(self, text: str) -> None:
-        _, following, running = text.split(":")
-        self.end = int(following)
+        _, xmax, running = text.split(":")
+        self.end = int(xmax)
         self._running = frozenset(map(int, running.split(","))) if running else frozenset()
 
     def covers(self, stamp: int) -> bool:
-        """Whether what that transaction wrote was visible."""
+        """Return whether the writes of the transaction with this stamp were visible."""
         return stamp < self.end and stamp not in self._running
 
 
@@ -124,48 +124,48 @@ class PostgresTx(Tx):
         super().__init__()
         self._cursor = cursor
         self.number: int | None = None
-        """The transaction's id, once someone asked."""
+        """The transaction id, or None until it is requested."""
         self._snapshot: PostgresSnapshot | None = None
 
     @property
     def stamp(self) -> int:
-        """The transaction's id; asking assigns it."""
+        """The transaction id; the first access assigns it."""
         if self.number is None:
             self.number = int(self.value("SELECT pg_current_xact_id()::text"))
         return self.number
 
     @property
     def snapshot(self) -> Snapshot:
-        """What this transaction sees."""
+        """The snapshot that this transaction sees."""
         if self._snapshot is None:
             self._snapshot = PostgresSnapshot(self.value("SELECT pg_current_snapshot()::text"))
         return self._snapshot
 
     def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Every row."""
+        """Return every row."""
         cursor = self._cursor.execute(translate(sql), parameters)
         return cursor.fetchall() if cursor.description is not None else []
 
     def run(self, sql: str, *parameters: Any) -> int:
-        """Execute, and say how many rows it touched."""
+        """Execute a statement and return the number of affected rows."""
         return self._cursor.execute(translate(sql), parameters).rowcount
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Execute once per row."""
+        """Execute a statement once per row of parameters."""
         if rows:
             self._cursor.executemany(translate(sql), rows)
 
 
 _Unit = tuple[Callable[[Tx], Any], "asyncio.Future[Any]", bool]
-"""The work, who waits for it, and whether it may write."""
+"""The function, the future that waits for it, and whether it may write."""
 
 
-class _Stale(Exception):
-    """The connection was gone before anything was committed."""
+class _StaleConnection(Exception):
+    """The connection was lost before anything was committed."""
 
 
 class _LostInCommit(Exception):
-    """The connection went away while it was committing, so only the server knows."""
+    """The connection was lost during the commit, so the outcome is unknown."""
 
     def __init__(self, result: Any, tx: PostgresTx) -> None:
         super().__init__("the connection was lost during the commit")
@@ -173,39 +173,40 @@ class _LostInCommit(Exception):
         self.tx = tx
 
 
-class _Turns:
-    """Lets commits be told in their order, though threads come back from them in any.
+class _CommitOrder:
+    """Delivers commits in their order, although worker threads finish in any order.
 
-    Whoever builds on another's commit takes a turn after that one did, since it could only begin to commit later; so what is told
-    by turns is told in the order that readers of the rows would see. Nobody waits to commit, only to be told."""
+    A unit that builds on another commit takes its number after that commit's number, because it can only start its
+    commit later. Delivery by number therefore has the order that readers of the rows see. Only delivery waits, not the
+    commit."""
 
     def __init__(self, answers: Answers) -> None:
         self._answers = answers
         self._lock = threading.Lock()
         self._next = 0
-        self._told = 0
-        self._ended: dict[int, list[Answer]] = {}
+        self._delivered = 0
+        self._finished: dict[int, list[Answer]] = {}
 
     def take(self) -> int:
-        """A turn, right before a commit; it must be ended."""
+        """Return the next number, right before a commit; it must be passed to `end`."""
         with self._lock:
             self._next += 1
             return self._next - 1
 
-    def end(self, turn: int, *answers: Answer) -> None:
-        """The commit came back, with these answers, or failed, with none."""
+    def end(self, number: int, *answers: Answer) -> None:
+        """Record that the commit of this number succeeded, with its results, or failed, without any."""
         with self._lock:
-            self._ended[turn] = list(answers)
+            self._finished[number] = list(answers)
             ready: list[Answer] = []
-            while self._told in self._ended:
-                ready += self._ended.pop(self._told)
-                self._told += 1
+            while self._delivered in self._finished:
+                ready += self._finished.pop(self._delivered)
+                self._delivered += 1
             if ready:
                 self._answers.add(ready)
 
 
 class PostgresDatabase(Database):
-    """A PostgreSQL database that any number of processes share."""
+    """A PostgreSQL database shared by any number of processes."""
 
     def __init__(self, url: str, threads: int = THREADS, *, waiting_max: int = WAITING_MAX) -> None:
         super().__init__()
@@ -220,14 +221,14 @@ class PostgresDatabase(Database):
         self._open = False
         self._loop: asyncio.AbstractEventLoop
         self._answers: Answers
-        self._turns: _Turns
+        self._commit_order: _CommitOrder
         self._pool: ConnectionPool[Connection]
 
     async def start(self) -> None:
-        """Connect, and bring the schema up to date."""
+        """Connect and migrate the schema to the current version."""
         self._loop = asyncio.get_running_loop()
         self._answers = Answers(self, self._loop)
-        self._turns = _Turns(self._answers)
+        self._commit_order = _CommitOrder(self._answers)
         await asyncio.to_thread(self._connect)
         for number in range(self._thread_count):
             thread = threading.Thread(target=self._work_loop, name=f"hubbub-store-{number}", daemon=True)
@@ -236,7 +237,7 @@ class PostgresDatabase(Database):
         self._open = True
 
     async def close(self) -> None:
-        """Finish what was accepted, then let go of every connection and thread."""
+        """Finish accepted units of work, then release all connections and threads."""
         if not self._open:
             return
         self._open = False
@@ -249,17 +250,19 @@ class PostgresDatabase(Database):
         await asyncio.to_thread(self._pool.close)
 
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
-        """Run in a serializable transaction, again if it collides; what it raises undoes it and is raised here."""
+        """Run in a serializable transaction, with retries after conflicts.
+
+        An exception rolls it back and is raised here."""
         result: T = await self._accept(work, True)
         return result
 
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
-        """Run over a consistent snapshot; it must not write."""
+        """Run over a consistent snapshot; the function must not write."""
         result: T = await self._accept(work, False)
         return result
 
     async def check(self) -> None:
-        """Raise if the store cannot take a write now."""
+        """Raise if the store cannot accept a write now."""
         await self.write(lambda tx: tx.stamp)
 
     def _accept(self, work: Callable[[Tx], Any], writes: bool) -> "asyncio.Future[Any]":
@@ -276,14 +279,14 @@ class PostgresDatabase(Database):
             with psycopg.connect(self._url, autocommit=True, connect_timeout=10) as connection:
                 migrations.migrate_postgres(connection)
         except psycopg.OperationalError as error:
-            raise StoreUnavailable(f"the database cannot be reached: {error}") from error
+            raise StoreUnavailable(f"cannot connect to the database: {error}") from error
         self._pool = ConnectionPool(
             self._url,
             min_size=min(2, self._thread_count),
             max_size=self._thread_count,
             timeout=POOL_TIMEOUT_SECONDS,
             configure=_configure,
-            # The end of a unit has already rolled back or committed; asking again would cost a round trip.
+            # Every unit has already committed or rolled back; a reset would cost a round trip.
             reset=None,
             open=False,
             name="hubbub",
@@ -304,11 +307,11 @@ class PostgresDatabase(Database):
     def _read(self, work: Callable[[Tx], Any]) -> Any:
         try:
             return self._read_once(work)
-        except _Stale:
+        except _StaleConnection:
             self._pool.check()
         try:
             return self._read_once(work)
-        except _Stale as error:
+        except _StaleConnection as error:
             raise StoreUnavailable(str(error)) from error
 
     def _read_once(self, work: Callable[[Tx], Any]) -> Any:
@@ -320,61 +323,63 @@ class PostgresDatabase(Database):
                     return work(PostgresTx(connection.cursor()))
                 except psycopg.OperationalError as error:
                     if _broken(connection):
-                        raise _Stale(str(error)) from error
+                        raise _StaleConnection(str(error)) from error
                     raise
                 finally:
                     _end(connection)
         except psycopg.OperationalError as error:
-            raise StoreUnavailable(f"the database cannot be used: {error}") from error
+            raise StoreUnavailable(f"the database is not usable: {error}") from error
 
     def _write(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> None:
-        """Run a unit until it commits, fails by itself, or collided too often, and answer."""
+        """Run a unit until it commits, fails, or exhausts its attempts, and deliver the result."""
         for attempt in range(FREE_ATTEMPTS):
             self._gate.wait()
             if self._try(work, future):
                 return
-            time.sleep(_luck.uniform(0, BACKOFF_SECONDS * 2**attempt))
-        # The unlucky one would lose to newcomers again and again: this process lets it go first, alone.
+            time.sleep(_backoff_random.uniform(0, BACKOFF_SECONDS * 2**attempt))
+        # The unit would keep losing to newer ones, so other writes of this process wait for it.
         with self._contended:
             self._gate.clear()
             try:
                 for attempt in range(ALONE_ATTEMPTS):
                     if self._try(work, future):
                         return
-                    time.sleep(_luck.uniform(0, BACKOFF_SECONDS * 2**attempt))
+                    time.sleep(_backoff_random.uniform(0, BACKOFF_SECONDS * 2**attempt))
             finally:
                 self._gate.set()
         raise StoreUnavailable("the store is contended: every attempt collided with another writer")
 
     def _try(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> bool:
-        """Run a unit once and answer, on a fresh connection if its own had gone stale; False if it collided."""
+        """Run a unit once and deliver the result, on a new connection if the first was stale.
+
+        Return False on a conflict."""
         for last in (False, True):
             try:
                 with self._pool.connection() as connection:
-                    began = time.monotonic()
-                    result, tx, turn = self._attempt(connection, work)
-                    self._turns.end(turn, (future, result, None, tx))
+                    started = time.monotonic()
+                    result, tx, number = self._attempt(connection, work)
+                    self._commit_order.end(number, (future, result, None, tx))
                     if self.metrics is not None:
-                        self.metrics.db_seconds.observe(time.monotonic() - began)
+                        self.metrics.db_seconds.observe(time.monotonic() - started)
                     return True
             except (SerializationFailure, DeadlockDetected):
                 if self.metrics is not None:
                     self.metrics.db_retries.inc()
                 return False
             except _LostInCommit as lost:
-                self._answers.add([self._ask_server(future, lost)])
+                self._answers.add([self._resolve_lost_commit(future, lost)])
                 return True
-            except _Stale as error:
-                # Nothing was committed, so this is no reason to bother the caller.
+            except _StaleConnection as error:
+                # Nothing was committed, so the unit can be repeated without involving the caller.
                 if last:
-                    raise StoreUnavailable(f"the database cannot be used: {error}") from error
+                    raise StoreUnavailable(f"the database is not usable: {error}") from error
                 self._pool.check()
             except (psycopg.OperationalError, ReadOnlySqlTransaction) as error:
-                raise StoreUnavailable(f"the database cannot be used: {error}") from error
+                raise StoreUnavailable(f"the database is not usable: {error}") from error
         return False
 
     def _attempt(self, connection: Connection, work: Callable[[Tx], Any]) -> tuple[Any, PostgresTx, int]:
-        """What a unit gave once it is committed, with the turn that the caller ends."""
+        """Run and commit a unit. Return its result, its transaction and the number that the caller passes to `end`."""
         try:
             connection.read_only = False
             connection.isolation_level = IsolationLevel.SERIALIZABLE
@@ -382,29 +387,29 @@ class PostgresDatabase(Database):
             result = work(tx)
             if connection.info.transaction_status == TransactionStatus.INERROR:
                 # The unit swallowed an error; COMMIT would silently roll back.
-                raise InFailedSqlTransaction("a unit went on after a statement of its failed")
-            turn = self._turns.take()
+                raise InFailedSqlTransaction("a unit of work continued after one of its statements failed")
+            number = self._commit_order.take()
             try:
                 connection.commit()
             except BaseException as error:
-                # Others need not wait until somebody knows.
-                self._turns.end(turn)
+                # Other commits need not wait until the outcome is known.
+                self._commit_order.end(number)
                 if isinstance(error, psycopg.OperationalError) and _broken(connection):
                     raise _LostInCommit(result, tx) from error
                 raise
-            return result, tx, turn
+            return result, tx, number
         except psycopg.OperationalError as error:
             if _broken(connection):
-                raise _Stale(str(error)) from error
+                raise _StaleConnection(str(error)) from error
             raise
         finally:
             _end(connection)
 
-    def _ask_server(self, future: "asyncio.Future[Any]", lost: _LostInCommit) -> Answer:
-        """Find out what became of a commit whose answer was lost; without its number nobody can know."""
+    def _resolve_lost_commit(self, future: "asyncio.Future[Any]", lost: _LostInCommit) -> Answer:
+        """Ask the server for the outcome of a commit whose connection was lost; unknown without a transaction id."""
         if lost.tx.number is not None:
             try:
-                # A connection of its own: those of the pool may be as dead as the one that was lost.
+                # A separate connection: those of the pool may be as broken as the lost one.
                 with psycopg.connect(self._url, autocommit=True, connect_timeout=5) as connection:
                     for _ in range(20):
                         row = connection.execute("SELECT pg_xact_status(%s::text::xid8)", (str(lost.tx.number),))
@@ -415,7 +420,7 @@ class PostgresDatabase(Database):
                             break
                         time.sleep(0.05)
             except psycopg.Error:
-                log.exception("nobody could say what became of transaction %d", lost.tx.number)
+                log.exception("The outcome of transaction %d is unknown", lost.tx.number)
         return (future, None, StoreUnavailable(str(lost)), None)
 
 
@@ -430,10 +435,10 @@ def _broken(connection: Connection) -> bool:
 
 
 def _end(connection: Connection) -> None:
-    """Leave the connection outside any transaction; one that is broken is the pool's to replace."""
+    """Leave the connection outside any transaction; the pool replaces a broken one."""
     if connection.closed or connection.info.transaction_status == TransactionStatus.IDLE:
         return
     try:
         connection.rollback()
     except psycopg.OperationalError:
-        log.info("a connection broke while rolling back")
+        log.info("A database connection broke during a rollback")

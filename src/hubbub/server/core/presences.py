@@ -1,7 +1,7 @@
-"""Who is online: every session's presence, joined into one per user, known to every node.
+"""Presences: the status of every session, merged into one presence per user and known to every node.
 
-A user has one presence for everybody, and one more for each family of games they are in: the friends they have only there see
-nothing but that (sdk.md 9.3)."""
+A user has one presence for all viewers, and one for each family of applications whose games they play: friends in that
+family only see just that one (sdk.md 9.3)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -11,16 +11,16 @@ import msgspec
 from hubbub.protocol.ids import ApplicationId, GuildId, UserId
 
 HERE = ""
-"""The node that a session of this process is on."""
+"""The node value of sessions of this process."""
 EVERYBODY: Final = 0
-"""The view of a presence that is no game's."""
+"""The view of a presence outside any family."""
 ACTIVITIES_MOST: Final = 10
-"""Activities that are shown of one user."""
+"""Maximum number of activities shown per user."""
 HIDDEN: Final = frozenset({"invisible", "offline"})
 
 
 class Presence(msgspec.Struct, frozen=True, kw_only=True):
-    """A user's presence as others see it."""
+    """A user's presence as other users see it."""
 
     user_id: int
     status: str
@@ -30,16 +30,16 @@ class Presence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Hidden(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a session said of an activity that others never see."""
+    """The fields of an activity that other users never see."""
 
     application_id: int
     join: str | None = None
-    """The secret by which others join."""
+    """The join secret."""
     button_urls: list[str] = []
 
 
 class SessionPresence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one session says of its user. It travels between nodes, secrets included, and never to a client."""
+    """The presence that one session reported. It is sent between nodes, including secrets, but never to a client."""
 
     user_id: int
     session_id: str
@@ -48,167 +48,181 @@ class SessionPresence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     status: str
     activities: list[Any]
     node: str = HERE
-    """Where the session is connected."""
+    """The node that the session is connected to."""
     bot: bool = False
     application_id: int | None = None
-    """The game, where the session is one's."""
+    """The application of an OAuth2 session; None for other sessions."""
     family_id: int | None = None
     hidden: list[Hidden] = []
     showing_chat: bool = False
-    """Whether the user sees their messages there."""
+    """Whether the session displays the user's messages."""
 
     @property
     def seen(self) -> bool:
-        """Whether it lets others see its user."""
+        """Whether the status makes the user visible to others."""
         return self.status not in HIDDEN
 
 
 class Presences:
-    """The presences of all connected users. Only what is not offline is kept."""
+    """The presences of all connected users; offline users are not stored."""
 
     def __init__(self) -> None:
         self._by_user: dict[int, Presence] = {}
         self._in_games: dict[tuple[int, int], Presence] = {}
-        """By user and family."""
+        """Presences by user id and family id."""
         self._by_session: dict[int, dict[str, SessionPresence]] = {}
-        """In the order of their last updates."""
+        """Session presences by user id and session id, in the order of their last updates."""
 
     def find(self, user_id: int, *, family_id: int = EVERYBODY) -> Presence | None:
-        """A user's presence, or None when offline (or invisible): as everybody sees it, or as it is inside a family's games."""
+        """Return a user's presence, in general or in a family's games; None if offline or invisible."""
         if family_id:
             return self._in_games.get((user_id, family_id))
         return self._by_user.get(user_id)
 
     def __iter__(self) -> Iterator[Presence]:
-        # A copy, since reads run on other threads than updates.
+        # A copy, because reads run on other threads than updates.
         return iter(list(self._by_user.values()))
 
     def __len__(self) -> int:
         return len(self._by_user)
 
     def has(self, user_id: int, session_id: str) -> bool:
-        """Whether a user has this very session."""
+        """Return whether a user has this session."""
         return session_id in self._by_session.get(user_id, ())
 
     def connected(self, user_id: int, *, besides: str = "") -> bool:
-        """Whether a user has any session, seen or not, besides this one."""
+        """Return whether a user has any session, visible or not, other than `besides`."""
         return any(session_id != besides for session_id in list(self._by_session.get(user_id, ())))
 
     def playing(self, user_id: int, family_id: int) -> bool:
-        """Whether a user has a session, seen or not, in a game of a family."""
-        return any(said.family_id == family_id for said in list(self._by_session.get(user_id, {}).values()))
+        """Return whether a user has a session, visible or not, in a game of a family."""
+        return any(session.family_id == family_id for session in list(self._by_session.get(user_id, {}).values()))
 
     def sessions(self, node: str = HERE) -> list[SessionPresence]:
-        """What the sessions of a node say."""
-        return [said for sessions in self._by_session.values() for said in sessions.values() if said.node == node]
+        """Return the presences reported by the sessions of a node."""
+        return [
+            session for sessions in self._by_session.values() for session in sessions.values() if session.node == node
+        ]
 
     def sessions_of(self, user_id: int) -> list[SessionPresence]:
-        """What each session of a user says, the latest last."""
+        """Return the presences reported by a user's sessions, the latest last."""
         return list(self._by_session.get(user_id, {}).values())
 
     def session(self, user_id: int, session_id: str) -> SessionPresence | None:
-        """What one session says, wherever it is."""
+        """Return the presence reported by one session, or None."""
         return self._by_session.get(user_id, {}).get(session_id)
 
     def activity(self, user_id: int, session_id: str, application_id: int) -> dict[str, Any] | None:
-        """What a user does in an application by what one session says, as others would see it."""
-        said = self.session(user_id, session_id)
-        for activity in said.activities if said is not None else ():
+        """Return a session's activity in an application as other users see it, or None."""
+        session = self.session(user_id, session_id)
+        for activity in session.activities if session is not None else ():
             if int(activity.get("application_id", 0)) == application_id:
                 return dict(activity)
         return None
 
     def join_secret(self, user_id: int, session_id: str, application_id: int) -> str | None:
-        """The secret by which others join what a session says its user does in an application."""
+        """Return the join secret of a session's activity in an application, or None."""
         hidden = self._hidden(user_id, session_id, application_id)
         return hidden.join if hidden is not None else None
 
     def button_urls(self, user_id: int, session_id: str, application_id: int) -> list[str]:
-        """Where the buttons of an activity lead."""
+        """Return the button URLs of a session's activity in an application."""
         hidden = self._hidden(user_id, session_id, application_id)
         return list(hidden.button_urls) if hidden is not None else []
 
     def _hidden(self, user_id: int, session_id: str, application_id: int) -> Hidden | None:
-        said = self.session(user_id, session_id)
+        session = self.session(user_id, session_id)
         found = (
-            (each for each in said.hidden if each.application_id == application_id) if said is not None else iter(())
+            (secrets for secrets in session.hidden if secrets.application_id == application_id)
+            if session is not None
+            else iter(())
         )
         return next(found, None)
 
-    def put(self, said: SessionPresence) -> frozenset[int]:
-        """A session's own presence; answers for whom something changed: EVERYBODY, or the family of games."""
-        sessions = self._by_session.setdefault(said.user_id, {})
-        # The latest update stands last.
-        before = sessions.pop(said.session_id, None)
-        sessions[said.session_id] = said
-        return self._join(said.user_id, (said.family_id, before.family_id if before is not None else None))
+    def put(self, session: SessionPresence) -> frozenset[int]:
+        """Store a session's presence. Return the views that changed: EVERYBODY and family ids."""
+        sessions = self._by_session.setdefault(session.user_id, {})
+        # The latest update is last.
+        before = sessions.pop(session.session_id, None)
+        sessions[session.session_id] = session
+        return self._merge(session.user_id, (session.family_id, before.family_id if before is not None else None))
 
     def drop(self, user_id: int, session_id: str) -> frozenset[int]:
-        """A session ended; answers for whom something changed."""
+        """Remove a session. Return the views that changed."""
         sessions = self._by_session.get(user_id)
-        gone = sessions.pop(session_id, None) if sessions else None
-        if sessions is None or gone is None:
+        removed = sessions.pop(session_id, None) if sessions else None
+        if sessions is None or removed is None:
             return frozenset()
         if not sessions:
             del self._by_session[user_id]
-        return self._join(user_id, (gone.family_id,))
+        return self._merge(user_id, (removed.family_id,))
 
     def drop_node(self, node: str) -> dict[int, frozenset[int]]:
-        """A node is gone, and its sessions with it; answers the users of whom others now see something else, and who does."""
+        """Remove all sessions of a node. Return the users whose presence changed, with the views that changed."""
         changed: dict[int, frozenset[int]] = {}
-        for said in self.sessions(node):
-            changed[said.user_id] = changed.get(said.user_id, frozenset()) | self.drop(said.user_id, said.session_id)
+        for session in self.sessions(node):
+            changed[session.user_id] = changed.get(session.user_id, frozenset()) | self.drop(
+                session.user_id, session.session_id
+            )
         return {user_id: views for user_id, views in changed.items() if views}
 
-    def _join(self, user_id: int, families: Iterable[int | None]) -> frozenset[int]:
-        said = list(self._by_session.get(user_id, {}).values())
-        own = [one for one in said if one.family_id is None]
-        # Who hides in the chat client is not shown by a game (decisions/0040).
-        shown = [] if own and not any(one.seen for one in own) else [one for one in said if one.seen]
+    def _merge(self, user_id: int, families: Iterable[int | None]) -> frozenset[int]:
+        sessions = list(self._by_session.get(user_id, {}).values())
+        own_sessions = [session for session in sessions if session.family_id is None]
+        # A user who is invisible in the chat client is not shown by a game either (decisions/0040).
+        visible = (
+            []
+            if own_sessions and not any(session.seen for session in own_sessions)
+            else [session for session in sessions if session.seen]
+        )
         changed = set()
-        if _keep(self._by_user, user_id, _joined(user_id, shown)):
+        if _replace(self._by_user, user_id, _merge_sessions(user_id, visible)):
             changed.add(EVERYBODY)
-        # A client that hides or shows itself changes what is seen in every game.
-        for family_id in {*families, *(one.family_id for one in said)} - {None}:
+        # A client that becomes visible or invisible changes the presence in every family.
+        for family_id in {*families, *(session.family_id for session in sessions)} - {None}:
             assert family_id is not None
-            inside = [one for one in shown if one.family_id == family_id]
-            if _keep(self._in_games, (user_id, family_id), _joined(user_id, inside)):
+            in_family = [session for session in visible if session.family_id == family_id]
+            if _replace(self._in_games, (user_id, family_id), _merge_sessions(user_id, in_family)):
                 changed.add(family_id)
         return frozenset(changed)
 
 
-def _keep(kept: dict[Any, Presence], key: Any, presence: Presence | None) -> bool:
-    before = kept.get(key)
+def _replace(presences: dict[Any, Presence], key: Any, presence: Presence | None) -> bool:
+    """Store or remove a presence and return whether it changed."""
+    before = presences.get(key)
     if presence is None:
-        kept.pop(key, None)
+        presences.pop(key, None)
     else:
-        kept[key] = presence
+        presences[key] = presence
     return presence != before
 
 
-def _joined(user_id: int, shown: list[SessionPresence]) -> Presence | None:
-    """One presence of what several sessions say, in the order of their updates."""
-    if not shown:
+def _merge_sessions(user_id: int, sessions: list[SessionPresence]) -> Presence | None:
+    """Merge the presences of several sessions, given in the order of their updates."""
+    if not sessions:
         return None
-    # A game says that its player is there; how, the chat client says, where there is one.
-    latest = next((one for one in reversed(shown) if one.family_id is None), shown[-1])
+    # A game only reports that its player is online; the chat client's status takes precedence.
+    latest = next((session for session in reversed(sessions) if session.family_id is None), sessions[-1])
     return Presence(
         user_id=user_id,
         status=latest.status,
-        # Several shards of one bot say the same, so the latest wins (gateway.md 8).
-        activities=latest.activities if latest.bot else _merged(reversed(shown)),
-        client_status={one.device: one.status for one in shown},
+        # All shards of a bot report the same presence, so the latest wins (gateway.md 8).
+        activities=latest.activities if latest.bot else _merge_activities(reversed(sessions)),
+        client_status={session.device: session.status for session in sessions},
     )
 
 
-def _merged(said: Iterable[SessionPresence]) -> list[Any]:
-    """The activities of several sessions, the latest session's first: one for each application of each session, and what
-    belongs to no application once."""
+def _merge_activities(sessions: Iterable[SessionPresence]) -> list[Any]:
+    """Merge the activities of several sessions, those of the latest session first.
+
+    There is one per application and session; activities without an application are listed once."""
     found: dict[Any, Any] = {}
-    for one in said:
-        for activity in one.activities:
+    for session in sessions:
+        for activity in session.activities:
             application_id = activity.get("application_id")
-            key = (activity["type"], activity["name"]) if application_id is None else (application_id, one.session_id)
+            key = (
+                (activity["type"], activity["name"]) if application_id is None else (application_id, session.session_id)
+            )
             found.setdefault("custom" if activity["type"] == 4 else key, activity)
     return list(found.values())[:ACTIVITIES_MOST]
 
@@ -216,7 +230,7 @@ def _merged(said: Iterable[SessionPresence]) -> list[Any]:
 def shown(
     user_id: int, presence: Presence | None, *, guild_id: int | None = None, has_played_game: bool | None = None
 ) -> dict[str, Any]:
-    """A presence as PRESENCE_UPDATE tells it, to a guild or to a friend."""
+    """Build the payload of PRESENCE_UPDATE for a guild or a friend."""
     body: dict[str, Any] = {"user": {"id": UserId(user_id)}}
     if guild_id is not None:
         body["guild_id"] = GuildId(guild_id)
@@ -229,23 +243,23 @@ def shown(
 
 
 def for_games(user_id: int, presence: Presence | None, families: Iterable[int]) -> dict[int, dict[str, Any]]:
-    """What OAuth2 sessions are told instead: whether the user plays a game of their family (sdk.md 9.6)."""
+    """Build PRESENCE_UPDATE for OAuth2 sessions by family; the given ones have `has_played_game` true (sdk.md 9.6)."""
     played = shown(user_id, presence, has_played_game=True)
     return {0: shown(user_id, presence, has_played_game=False), **dict.fromkeys(families, played)}
 
 
-def own(said: Iterable[SessionPresence]) -> list[dict[str, Any]]:
-    """A person's sessions as SESSIONS_REPLACE tells their own clients."""
-    told = []
-    for one in said:
+def own(sessions: Iterable[SessionPresence]) -> list[dict[str, Any]]:
+    """Build the session list of SESSIONS_REPLACE for the user's own clients."""
+    payload = []
+    for session in sessions:
         body: dict[str, Any] = {
-            "session_id": one.session_id,
-            "status": one.status,
-            "activities": one.activities,
-            "client_info": {"client": one.device},
-            "showing_chat": one.showing_chat,
+            "session_id": session.session_id,
+            "status": session.status,
+            "activities": session.activities,
+            "client_info": {"client": session.device},
+            "showing_chat": session.showing_chat,
         }
-        if one.application_id is not None:
-            body["application_id"] = ApplicationId(one.application_id)
-        told.append(body)
-    return told
+        if session.application_id is not None:
+            body["application_id"] = ApplicationId(session.application_id)
+        payload.append(body)
+    return payload

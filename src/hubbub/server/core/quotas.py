@@ -1,7 +1,7 @@
-"""Rare deeds, counted durably: what a person or a channel may do only a few times in a long while.
+"""Durable quotas: actions that a user or a channel may take only a few times within a long period.
 
-The doors count requests in memory (`core.rate_limits`). A limit such as two renames in ten minutes concerns what a request does,
-not that it came, so the operation itself counts it, in its own transaction: a refused or failed deed is not counted.
+The transports count requests in memory (`core.rate_limits`). A limit such as two renames in ten minutes applies to the
+action, so the operation counts it in its own transaction: rejected and failed actions are not counted.
 """
 
 from hubbub.protocol import errors
@@ -10,9 +10,9 @@ from hubbub.server.core.call import Call
 
 
 def take(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: int = 0) -> None:
-    """Count one deed of this kind; raises the limit's own error (or the general one) where it is one too many.
+    """Count one action of this kind. Raise the limit's own error (or RATE_LIMITED) if the quota is exhausted.
 
-    Each of the window's places is a row of `slowmodes`, so the table never grows beyond the limit."""
+    Each slot of the quota is a row of `slowmodes`, so the table never grows beyond the limit."""
     if call.config.rate_limits != "real":
         return
     window_ms = int(limit.seconds * 1000)
@@ -22,16 +22,16 @@ def take(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: int
         user_id,
         f"{kind}:%",
     )
-    moments = dict(rows)
-    earliest, place = min((moments.get(f"{kind}:{number}", 0), f"{kind}:{number}") for number in range(limit.calls))
+    last_uses = dict(rows)
+    earliest, slot = min((last_uses.get(f"{kind}:{number}", 0), f"{kind}:{number}") for number in range(limit.calls))
     if earliest + window_ms > call.now:
-        refusal = limit.code or errors.RATE_LIMITED
-        raise refusal(retry_after=(earliest + window_ms - call.now) / 1000, **{"global": False})
+        error = limit.code or errors.RATE_LIMITED
+        raise error(retry_after=(earliest + window_ms - call.now) / 1000, **{"global": False})
     call.tx.run(
         "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
         owner_id,
         user_id,
-        place,
+        slot,
         call.now,
     )

@@ -1,7 +1,8 @@
-"""Rate limits (http.md 1.14): buckets by caller and major parameter, the global limit, the guard for invalid requests.
+"""Rate limits (http.md 1.14): buckets by caller and major parameter, global limit and limit of invalid requests.
 
-A window is fixed: it opens with the first call and refills whole when it ends, which is what the X-RateLimit headers
-can say. Time is the platform's clock, so a controlled clock moves the windows too. Counting happens on the event loop.
+A window is fixed: it starts with the first request and is reset as a whole when it ends, which is what the X-RateLimit
+headers can express. The time is that of the platform's clock, so a controlled clock moves the windows too. Counting
+runs on the event loop.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Operation
 
 MAJOR_PARAMETERS: Final = ("channel_id", "guild_id", "webhook_id")
-"""The path parameters that a bucket is counted by, the first that the path has (http.md 1.14)."""
+"""The path parameters that separate buckets; the first one in the path applies (http.md 1.14)."""
 
 GLOBAL_CALLS: Final = 50
 GLOBAL_WINDOW_MS: Final = 1000
@@ -27,60 +28,60 @@ MAX_REPORTED: Final = 1000
 
 
 class Mode(StrEnum):
-    """What is done about limits."""
+    """How limits are enforced."""
 
     OFF = "off"
     """Nothing is counted and no headers are sent."""
     REAL = "real"
-    """Calls over a limit are refused."""
+    """Requests over a limit are rejected."""
     REPORT = "report"
-    """Everything is counted, headers are true, nothing is refused, and what would have been is kept in a report."""
+    """Requests are counted and headers are sent, but requests over a limit are only listed in a report."""
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation's limit, worked out once at startup."""
+    """The rate limit of one operation, computed at startup."""
 
     bucket: str
-    """The opaque id that `X-RateLimit-Bucket` shows; it says nothing of the major parameter."""
+    """The opaque id in `X-RateLimit-Bucket`; it does not reveal the major parameter."""
     calls: int
     window_ms: int
     name: str
-    """The operation, or the shared bucket's name, for the report."""
+    """The name of the operation or shared bucket, for the report."""
     major: tuple[int, ...] = ()
-    """Which path parameters, by position, the bucket is counted by."""
+    """The positions of the path parameters that separate buckets."""
     aged: tuple[tuple[int, str], ...] = ()
-    """From which age of what the path's last id names, in milliseconds, another bucket counts; oldest first."""
+    """(minimum age in ms, bucket) for older targets, by the creation time of the path's last id; oldest first."""
     code: int = 0
     message: str = ""
 
     def bucket_of(self, values: Sequence[str], now: int) -> str:
-        """The bucket that counts a call to this path; ids that are none are left to the form."""
+        """Return the bucket of a request to this path; malformed ids are rejected later by validation."""
         if self.aged and values[-1].isascii() and values[-1].isdecimal():
             age_ms = now - Snowflake(values[-1]).created_ms
-            for least_ms, bucket in self.aged:
-                if age_ms >= least_ms:
+            for age_min_ms, bucket in self.aged:
+                if age_ms >= age_min_ms:
                     return bucket
         return self.bucket
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a limit says about one call."""
+    """The result of checking one request against a limit."""
 
     allowed: bool
     limit: int = 0
     remaining: int = 0
     reset_ms: int = 0
-    """When the window ends, Unix milliseconds."""
+    """The end of the window in Unix milliseconds."""
     reset_after_ms: int = 0
     bucket: str = ""
     scope: str = "user"
-    """`user`, `global` or `shared`, for a refusal."""
+    """The scope of a rejection: `user`, `global` or `shared`."""
     code: int = 0
     message: str = ""
 
 
 class Refusal(msgspec.Struct, kw_only=True):
-    """Calls that a limit refused, or would have refused, for one caller and bucket."""
+    """Requests over a limit of one caller and bucket."""
 
     name: str
     bucket: str
@@ -91,11 +92,11 @@ class Refusal(msgspec.Struct, kw_only=True):
     first_ms: int
     last_ms: int
     refused: bool
-    """False in report mode: the call went through."""
+    """Whether the requests were rejected; false in report mode."""
 
 
 def rule(operation: Operation[Any, Any], name: str) -> Rule | None:
-    """The rule of an operation, or None where it has no bucket."""
+    """Return the rule of an operation, or None if it has no bucket."""
     limit = operation.limit
     if limit is None:
         return None
@@ -107,7 +108,7 @@ def rule(operation: Operation[Any, Any], name: str) -> Rule | None:
     else:
         major = tuple(parameter for parameter in MAJOR_PARAMETERS if parameter in parameters)[:1]
     if major == ("webhook_id",):
-        # A webhook's token belongs to its major parameter.
+        # The token of a webhook belongs to its major parameter.
         major += tuple(parameter for parameter in parameters if parameter.endswith("token"))
     key = limit.bucket or f"{operation.method} {operation.path}"
     return Rule(
@@ -130,23 +131,25 @@ Key = tuple[Any, ...]
 
 
 class Windows:
-    """Fixed windows by key, in bounded memory."""
+    """Fixed time windows by key, with bounded memory."""
 
-    __slots__ = ("_most", "_sweep_at", "_windows")
+    __slots__ = ("_sweep_at", "_windows", "_windows_max")
 
     def __init__(self, most: int = MAX_BUCKETS) -> None:
-        self._most = most
+        self._windows_max = most
         self._sweep_at = min(1024, most)
         self._windows: dict[Key, list[int]] = {}
-        """Key to (end, calls so far)."""
+        """Key to [end in Unix ms, number of requests]."""
 
     def __len__(self) -> int:
         return len(self._windows)
 
     def count(self, key: Key, window_ms: int, now: int) -> tuple[int, int]:
-        """Count one call; gives the calls in this window, this one included, and when the window ends."""
+        """Count one request.
+
+        Return the number of requests in the window, including this one, and the end of the window."""
         window = self._windows.get(key)
-        # A clock that was set back leaves windows that end too far ahead.
+        # After the clock was set back, windows may end too far in the future.
         if window is not None and now < window[0] <= now + window_ms:
             window[1] += 1
             return window[1], window[0]
@@ -156,31 +159,31 @@ class Windows:
         return 1, now + window_ms
 
     def peek(self, key: Key, window_ms: int, now: int) -> tuple[int, int]:
-        """The calls in the window so far and when it ends, without counting."""
+        """Return the number of requests in the window and its end, without counting."""
         window = self._windows.get(key)
         if window is None or not now < window[0] <= now + window_ms:
             return 0, now + window_ms
         return window[1], window[0]
 
     def uncount(self, key: Key) -> None:
-        """Take one call back: what was refused uses nothing up."""
+        """Take one request back: rejected requests do not use up the limit."""
         self._windows[key][1] -= 1
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all windows."""
         self._windows.clear()
 
     def _sweep(self, now: int) -> None:
         self._windows = {key: window for key, window in self._windows.items() if window[0] > now}
-        if len(self._windows) >= self._most:
-            # Too many live windows: those that opened first end soonest, as good as any to forgive.
-            for key in list(self._windows)[: self._most // 10 or 1]:
+        if len(self._windows) >= self._windows_max:
+            # Too many live windows: drop those that were opened first, because they end soonest.
+            for key in list(self._windows)[: self._windows_max // 10 or 1]:
                 del self._windows[key]
-        self._sweep_at = min(self._most, max(1024, 2 * len(self._windows)))
+        self._sweep_at = min(self._windows_max, max(1024, 2 * len(self._windows)))
 
 
 class RateLimits:
-    """Everything one process counts."""
+    """All rate limit counters of one process."""
 
     def __init__(
         self,
@@ -196,11 +199,13 @@ class RateLimits:
         self._now_ms = now_ms
         self.mode = Mode(mode)
         self.caps = Mode(caps)
-        """What is done about applications that are not approved yet."""
+        """How the limits of applications without approval are enforced."""
         self.global_calls = global_calls
-        """Calls a second for each caller; 0: no global limit."""
+        """Requests per second and caller; 0 turns the global limit off."""
         self.invalid_calls = invalid_calls
-        """Refused requests in a window before an address is blocked; 0: never. The public platform has 10,000."""
+        """Invalid requests per window before an IP address is blocked; 0 turns it off.
+
+        The public platform uses 10,000."""
         self.invalid_window_ms = invalid_window_ms
         self._buckets = Windows(max_buckets)
         self._global = Windows(max_buckets)
@@ -209,7 +214,7 @@ class RateLimits:
         self._refusals: dict[Key, Refusal] = {}
 
     def check_global(self, caller: str | int) -> Verdict | None:
-        """Count a call against the caller's global limit; a verdict only where it refuses."""
+        """Count a request against the caller's global limit. Return a verdict only if it is rejected."""
         if self.mode is Mode.OFF or not self.global_calls:
             return None
         now = self._now_ms()
@@ -218,14 +223,16 @@ class RateLimits:
         if used <= self.global_calls:
             return None
         self._global.uncount(key)
-        refused = self.mode is Mode.REAL
-        self._note("global", "", str(caller), (), "global", now, refused)
-        if not refused:
+        rejected = self.mode is Mode.REAL
+        self._note("global", "", str(caller), (), "global", now, rejected)
+        if not rejected:
             return None
         return Verdict(allowed=False, limit=self.global_calls, reset_ms=end, reset_after_ms=end - now, scope="global")
 
     def check(self, rule: Rule, caller: str | int, values: Sequence[str] = ()) -> Verdict | None:
-        """Count a call against its bucket; `values` are the path's, in order. None where limits are off."""
+        """Count a request against its bucket; `values` are the path parameters in order.
+
+        Return None if limits are off."""
         if self.mode is Mode.OFF:
             return None
         now = self._now_ms()
@@ -236,9 +243,9 @@ class RateLimits:
         allowed = used <= rule.calls
         if not allowed:
             self._buckets.uncount(key)
-            refused = self.mode is Mode.REAL
-            self._note(rule.name, bucket, str(caller), major, "user", now, refused)
-            allowed = not refused
+            rejected = self.mode is Mode.REAL
+            self._note(rule.name, bucket, str(caller), major, "user", now, rejected)
+            allowed = not rejected
         return Verdict(
             allowed=allowed,
             limit=rule.calls,
@@ -251,7 +258,7 @@ class RateLimits:
         )
 
     def check_cap(self, name: str, application_id: int, calls: int) -> Verdict | None:
-        """Count what an application does before it is approved; a verdict only where it refuses."""
+        """Count an action of an application without approval. Return a verdict only if it is rejected."""
         if self.caps is Mode.OFF:
             return None
         now = self._now_ms()
@@ -260,43 +267,43 @@ class RateLimits:
         if used <= calls:
             return None
         self._capped.uncount(key)
-        refused = self.caps is Mode.REAL
-        self._note(name, "", str(application_id), (), "approval", now, refused)
-        if not refused:
+        rejected = self.caps is Mode.REAL
+        self._note(name, "", str(application_id), (), "approval", now, rejected)
+        if not rejected:
             return None
         return Verdict(allowed=False, limit=calls, reset_ms=end, reset_after_ms=end - now, scope="shared")
 
     def refuses(self, name: str, caller: str | int, *major: str | int) -> bool:
-        """Whether what a door itself counts, and found to be too much, is refused; either way it is in the report."""
+        """Report an excess that a transport has counted itself, and return whether to reject it."""
         if self.mode is Mode.OFF:
             return False
-        refused = self.mode is Mode.REAL
-        self._note(name, "", str(caller), tuple(map(str, major)), "gateway", self._now_ms(), refused)
-        return refused
+        rejected = self.mode is Mode.REAL
+        self._note(name, "", str(caller), tuple(map(str, major)), "gateway", self._now_ms(), rejected)
+        return rejected
 
     def note_status(self, ip: str, status: int, *, shared: bool = False) -> None:
-        """Count a refused request for the guard; a 429 of shared scope is not the caller's doing."""
+        """Count an invalid request by its status; a 429 with shared scope is not the caller's fault."""
         if self.invalid_calls and status in INVALID_STATUSES and not shared and self.mode is not Mode.OFF:
             self._invalid.count((ip,), self.invalid_window_ms, self._now_ms())
 
     def blocked_ms(self, ip: str) -> int:
-        """How long an address remains blocked for too many invalid requests; 0 when it is not."""
+        """Return for how many milliseconds an IP address is still blocked for invalid requests; 0 if it is not."""
         if not self.invalid_calls or self.mode is Mode.OFF:
             return 0
         now = self._now_ms()
         used, end = self._invalid.peek((ip,), self.invalid_window_ms, now)
         if used < self.invalid_calls:
             return 0
-        refused = self.mode is Mode.REAL
-        self._note("invalid requests", "", ip, (), "invalid", now, refused)
-        return end - now if refused else 0
+        rejected = self.mode is Mode.REAL
+        self._note("invalid requests", "", ip, (), "invalid", now, rejected)
+        return end - now if rejected else 0
 
     def report(self) -> list[Refusal]:
-        """What was refused, or would have been, since the last `clear`; one entry for each caller and bucket."""
+        """Return the requests over a limit since the last `clear`; one entry per caller and bucket."""
         return list(self._refusals.values())
 
     def clear(self) -> None:
-        """Open every bucket again and forget the report."""
+        """Reset all counters and the report."""
         self._buckets.clear()
         self._global.clear()
         self._invalid.clear()
@@ -304,9 +311,9 @@ class RateLimits:
         self._refusals.clear()
 
     def _note(
-        self, name: str, bucket: str, caller: str, major: tuple[str, ...], scope: str, now: int, refused: bool
+        self, name: str, bucket: str, caller: str, major: tuple[str, ...], scope: str, now: int, rejected: bool
     ) -> None:
-        key = (bucket or name, caller, scope, refused, *major)
+        key = (bucket or name, caller, scope, rejected, *major)
         known = self._refusals.get(key)
         if known is not None:
             known.times += 1
@@ -323,7 +330,7 @@ class RateLimits:
             times=1,
             first_ms=now,
             last_ms=now,
-            refused=refused,
+            refused=rejected,
         )
 
 

@@ -1,7 +1,7 @@
-"""What the gateway holds of a guild, and how it learns it: the meeting point of the gateway door and the slices.
+"""The guild and member state of the gateway, and the queries that load it.
 
-A gateway node keeps one `GuildState` per guild that its sessions are in, and one `MemberState` per connected member. From them it
-computes what each session may hear. When an event says that they changed (`Dispatch.refresh`), it reads them again.
+A gateway node holds one `GuildState` per guild of its sessions and one `MemberState` per connected member, and computes
+from them which events each session receives. It reloads them when an event reports a change (`Dispatch.refresh`).
 """
 
 from collections.abc import Callable, Iterable
@@ -16,21 +16,21 @@ ALL = int(Permissions.ALL)
 
 
 class ChannelState(msgspec.Struct, kw_only=True):
-    """A guild channel: what decides who sees it, and its two encoded faces."""
+    """A guild channel: its permission overwrites and its two encoded representations."""
 
     id: int
     type: int
     parent_id: int | None
     overwrites: dict[int, tuple[int, int]]
-    """Role or user id to (allow, deny)."""
+    """Role or user id to (allow, deny) bits."""
     full: bytes
-    """The channel object, encoded."""
+    """The encoded channel object."""
     hidden: bytes
-    """The obfuscated channel object, encoded."""
+    """The encoded channel object in its obfuscated form."""
 
 
 class GuildState(msgspec.Struct, kw_only=True):
-    """A guild as the gateway needs it for filtering and for GUILD_CREATE."""
+    """The state of a guild for event filtering and GUILD_CREATE."""
 
     id: int
     owner_id: int
@@ -39,24 +39,24 @@ class GuildState(msgspec.Struct, kw_only=True):
     channels: dict[int, ChannelState]
     member_count: int
     common: dict[str, Any]
-    """The guild object and every part of GUILD_CREATE that is the same for all viewers, without `channels`."""
+    """The guild object and every part of GUILD_CREATE that does not depend on the viewer, without `channels`."""
     snapshot: Any = None
-    """A `Snapshot`: the moment this was read."""
+    """The `Snapshot` of the transaction that loaded the state."""
 
 
 class MemberState(msgspec.Struct, kw_only=True):
-    """A connected member: what decides their permissions."""
+    """The state of a connected member that decides their permissions."""
 
     user_id: int
     roles: tuple[int, ...]
     timed_out_until_ms: int = 0
     restricted: bool = False
-    """Pending or quarantined: until that ends they may do no more than somebody who is timed out."""
+    """Whether the member is pending or quarantined; they then have the permissions of a timed-out member."""
     joined_at: str = ""
 
 
 def base(guild: GuildState, member: MemberState) -> int:
-    """A member's permissions in the guild."""
+    """Return a member's permissions in the guild."""
     return base_permissions(
         guild.owner_id == member.user_id,
         guild.roles.get(guild.id, 0),
@@ -65,7 +65,7 @@ def base(guild: GuildState, member: MemberState) -> int:
 
 
 def in_channel(guild: GuildState, member: MemberState, channel: ChannelState, base_bits: int | None = None) -> int:
-    """A member's permissions in a channel."""
+    """Return a member's permissions in a channel."""
     bits = base(guild, member) if base_bits is None else base_bits
     if not channel.overwrites:
         return ALL if bits & Permissions.ADMINISTRATOR else bits
@@ -79,48 +79,48 @@ def in_channel(guild: GuildState, member: MemberState, channel: ChannelState, ba
 
 
 class GuildView(msgspec.Struct, kw_only=True):
-    """One viewer's relation to a guild while GUILD_CREATE is put together for them."""
+    """One viewer's access to a guild, used to build GUILD_CREATE for them."""
 
     guild: GuildState
     member: MemberState
     intents: int
-    """The session's intents; people's sessions have all bits."""
+    """The session's intents; users' own sessions have all bits set."""
     large_threshold: int
     visible: frozenset[int]
-    """The channels the viewer may see."""
+    """Ids of the channels that the viewer can see."""
     permissions: Callable[[int], int]
-    """The viewer's permissions in a channel of the guild."""
+    """Returns the viewer's permissions in a channel of the guild."""
 
 
 class Source(Protocol):
-    """What the App gives the gateway to read the world with; all run inside a read transaction."""
+    """Queries that the App provides to the gateway; all run inside a read transaction."""
 
     def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
-        """The guild, or None when it is gone."""
+        """Return the guild, or None if it was deleted."""
         ...
 
     def member_states(self, tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
-        """The named users' membership; those who are not members are left out."""
+        """Return the membership of the given users; users who are not members are left out."""
         ...
 
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
-        """The guilds a user is in."""
+        """Return the ids of the guilds that a user is in."""
         ...
 
     def guild_count(self, tx: Tx, user_id: int) -> int:
-        """How many guilds a user is in."""
+        """Return the number of guilds that a user is in."""
         ...
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
-        """What guilds are called; those that are gone are left out."""
+        """Return guild names by id; deleted guilds are left out."""
         ...
 
     def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:
-        """A user's friends, each behind the family of games they are friends in; 0 is the platform."""
+        """Return (family id, friend's user id) of a user's friends; family 0 is the platform itself."""
         ...
 
     def families(self, tx: Tx, user_id: int) -> set[int]:
-        """The families of games that a user plays."""
+        """Return the application families whose games the user plays."""
         ...
 
 

@@ -1,8 +1,8 @@
-"""A refusal that something follows from: the operation is undone as always, and then what the platform does about it is kept.
+"""Rejections with side effects: the operation is rolled back, and then the side effects are committed.
 
-A message that auto moderation blocks must leave nothing behind (no thread that was opened for it, no nonce, no event), yet the
-moderators' alert and the sender's timeout must stay. So the operation raises a `Refusal` with its aftermath; whoever ran the
-transaction runs the aftermath in another one, and only then lets the caller know.
+A message that auto moderation blocks must leave nothing behind (no thread, no nonce, no event), but the alert to the
+moderators and the author's timeout must be stored. So the operation raises a `Refusal` with a callback. The code that
+ran the transaction runs the callback in another transaction before it reports the error to the caller.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from hubbub.server.core.store import Database, Tx
 
 
 class Refusal(ApiError):
-    """A refusal with an aftermath: `raise Refusal(errors.X, aftermath)`.
+    """An API error with side effects: `raise Refusal(errors.X, aftermath)`.
 
-    The aftermath runs once the operation is undone, over a call of the same actor and moment; by then the world may have moved on,
-    so it looks again for what it needs. Like any unit of work it may run more than once."""
+    The callback runs after the rollback, over a call of the same actor and time. The state may have changed by then, so
+    it must load what it needs. Like any unit of work it may run more than once."""
 
     def __init__(self, kind: ErrorCode, aftermath: Callable[[Call], None], **extra: Any) -> None:
         super().__init__(kind, extra=extra)
@@ -25,5 +25,5 @@ class Refusal(ApiError):
 
 
 async def follow(refusal: Refusal, database: Database, make_call: Callable[[Tx], Call]) -> None:
-    """Do what follows from a refusal, durably; the caller then raises it."""
+    """Commit the side effects of a rejection; the caller then raises it."""
     await database.write(lambda tx: refusal.aftermath(make_call(tx)))

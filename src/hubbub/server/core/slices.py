@@ -1,4 +1,4 @@
-"""How a resource slice offers what it does: handlers of operations and commands, jobs, and its parts of READY and GUILD_CREATE."""
+"""The declaration of a resource slice: handlers, jobs, signal listeners, and its parts of READY and GUILD_CREATE."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """A success with a status of its own (201 new, 204 already there), or with headers."""
+    """A successful response with an explicit status (201 created, 204 already present) or extra headers."""
 
     status: int
     result: Any = None
@@ -28,8 +28,9 @@ def handles(
 ) -> Callable[[F], F]:
     """Mark a function as the handler of an operation: `(call, *path parameters, body?, query?) -> result`.
 
-    A GET reads and everything else writes, unless `writes` says otherwise. `long` marks a read of many rows, which must not hold
-    up others; `quick` a write of a few, on a path so often taken that the way to the store's thread is felt."""
+    By default a GET or HEAD runs in a read transaction and every other method in a write transaction; `writes`
+    overrides this. `long` marks a read of many rows that must not block other requests. `quick` marks a frequent write
+    of a few rows, for which the hand-over to the store's thread would be a noticeable cost."""
 
     def mark(function: F) -> F:
         function.__operation__ = operation  # type: ignore[attr-defined]
@@ -42,7 +43,9 @@ def handles(
 
 
 def obeys(command: Command[Any], *, writes: bool = False) -> Callable[[F], F]:
-    """Mark a function as what a gateway command does: `(call, payload) -> None`, answering through `call.replies`."""
+    """Mark a function as the handler of a gateway command: `(call, payload) -> None`.
+
+    It responds through `call.replies`."""
 
     def mark(function: F) -> F:
         function.__command__ = command  # type: ignore[attr-defined]
@@ -53,41 +56,42 @@ def obeys(command: Command[Any], *, writes: bool = False) -> Callable[[F], F]:
 
 
 ReadyPart = Callable[[Call], dict[str, Any]]
-"""The keys a slice adds to READY for `call.actor`."""
+"""Returns the fields that a slice adds to READY for `call.actor`."""
 
 FindAsset = Callable[[Tx, int], str | bytes | None]
-"""The file of something that the CDN knows by its id: its key in the file store, or its bytes if it comes with the program."""
+"""Finds the file of a CDN asset by id: a key in the file store, the bytes of a bundled file, or None."""
 
 GuildPart = Callable[[Call, GuildView], dict[str, Any]]
-"""The keys a slice adds to GUILD_CREATE for one viewer."""
+"""Returns the fields that a slice adds to GUILD_CREATE for one viewer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slice:
-    """One resource as the App mounts it."""
+    """One resource slice, as the App mounts it."""
 
     name: str
     modules: tuple[ModuleType, ...]
-    """Where its handlers and commands are."""
+    """The modules that define its operation and command handlers."""
     jobs: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """What to do for a kind of job: `(call, job)` in the transaction that ends it, or `async (work, job)`."""
+    """Job handlers by kind: `(call, job)`, run in the transaction that completes the job, or `async (work, job)`."""
     hears: Mapping[type, Callable[[Call, Any], None]] = field(default_factory=dict)
-    """What to do, in the same transaction, when a lower floor tells a fact of this type (`call.tell`)."""
+    """Signal listeners by signal type, run in the transaction of the `call.tell` of a lower tier."""
     ready: ReadyPart | None = None
     guild: GuildPart | None = None
     assets: Mapping[str, FindAsset] = field(default_factory=dict)
-    """What the CDN serves by an id, by the first word of its address."""
+    """CDN assets that are served by id, by the first segment of their URL."""
     session_began: Callable[[Call, int, str], None] | None = None
-    """Called in a write, with user and session id, before READY of an OAuth2 session is read: a player comes into the game."""
+    """Called in a write transaction with user id and session id, before READY of an OAuth2 session is read."""
     session_ended: Callable[[Call, int, str], None] | None = None
-    """Called in a write, with user and session id, when a gateway session is gone for good: a voice state ends with it."""
+    """Called in a write transaction with user id and session id after a gateway session ended and cannot be resumed."""
 
     sessions_kept: Callable[[Tx, int], list[tuple[int, str]]] | None = None
-    """User and id of each session that the slice keeps something of since before a moment; where all nodes were killed at once
-    nobody told it of their end."""
+    """Returns (user id, session id) of sessions with state stored before the given time in Unix milliseconds.
+
+    Used to clean up after a crash of all nodes, when no node reported the end of its sessions."""
 
     def handlers(self) -> Iterator[tuple[Operation[Any, Any], Callable[..., Any]]]:
-        """Every operation this slice handles, with its function."""
+        """Yield every operation that this slice handles, with its function."""
         for module in self.modules:
             for value in vars(module).values():
                 operation = getattr(value, "__operation__", None)
@@ -95,7 +99,7 @@ class Slice:
                     yield operation, value
 
     def commands(self) -> Iterator[tuple[Command[Any], Callable[..., Any]]]:
-        """Every gateway command this slice obeys, with its function."""
+        """Yield every gateway command that this slice handles, with its function."""
         for module in self.modules:
             for value in vars(module).values():
                 command = getattr(value, "__command__", None)

@@ -1,8 +1,8 @@
-"""The embedded store: SQLite with one writer thread that commits everything waiting at once, and readers beside it.
+"""The embedded store: SQLite with a writer thread that commits all waiting units of work together, and readers.
 
-A caller's unit of work joins the queue; the writer takes what is there, runs it all in one transaction, and syncs the disk once.
-When a unit wrote and then refused, the batch is run anew with a savepoint for each, so that it alone is undone. Nobody is
-answered, and no event leaves, before that sync.
+A unit of work is queued; the writer takes all queued units, runs them in one transaction, and syncs the disk once. When
+a unit fails after it has written, the batch is run again with a savepoint per unit, so that only this unit is rolled
+back. No result is delivered and no event is published before the sync.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
 try:
     import fcntl
-except ImportError:  # Windows; there SQLite's own locks must do.
+except ImportError:  # Windows: only SQLite's own locks protect the file there.
     fcntl = None  # type: ignore[assignment]
 
 log = logging.getLogger(__name__)
@@ -34,30 +34,30 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 BATCH_UNITS: Final = 256
-"""A batch commits after so many units,"""
+"""Number of units after which a batch commits."""
 BATCH_SECONDS: Final = 0.005
-"""or after so long, whichever comes first."""
+"""Duration in seconds after which a batch commits."""
 WAITING_MAX: Final = 20_000
-"""Past so many waiting units new ones are refused rather than kept waiting for seconds."""
+"""Number of waiting units from which new ones are rejected instead of waiting for seconds."""
 READ_BATCH_UNITS: Final = 32
-"""So many reads share a snapshot at most."""
+"""Maximum number of reads that share a snapshot."""
 READ_BATCH_SECONDS: Final = 0.001
-"""Answers of such a batch leave at least so often."""
+"""Interval in seconds at which results of a read batch are delivered."""
 LONG_READ_SECONDS: Final = 0.003
-"""After so long in one read, another thread takes over what waits behind it."""
+"""Duration of a read in seconds after which a helper thread takes over the reads that wait behind it."""
 CACHED_STATEMENTS: Final = 512
 CACHE_BYTES: Final = 64 * 1024 * 1024
-"""Of pages that each connection keeps at most."""
+"""Page cache of each connection in bytes."""
 
 _SET_SEQUENCE: Final = "UPDATE meta SET value = ? WHERE name = 'commit_seq'"
 
 
 class _UndoError(Exception):
-    """A unit wrote and then refused, and the units before it are in the same transaction."""
+    """A unit failed after it had written, and other units of the batch are in the same transaction."""
 
 
-class _Job:
-    """Something for the writer thread to do between batches, with the connection for itself."""
+class _ExclusiveTask:
+    """A function that the writer thread runs between batches, with exclusive use of the connection."""
 
     __slots__ = ("future", "work")
 
@@ -67,23 +67,22 @@ class _Job:
 
 
 _Unit = tuple[Callable[[Tx], Any], "asyncio.Future[Any]", bool]
-"""The work, who waits for it, and whether it may write."""
+"""The function, the future that waits for it, and whether it may write."""
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Units that have run in the open transaction, and what their callers are told once it is committed."""
+    """Units that have run in the open transaction, and their results, delivered after the commit."""
 
     units: list[_Unit]
     answers: list[Answer]
-    began: float
+    started: float
     committed: "asyncio.Future[None] | None" = None
-    """Who else waits for the commit."""
+    """A future that is resolved after the commit, if any."""
 
 
-class _Turn:
-    """The loop's turn with the connection, between what the writer was given before and after: it runs quick units, and the
-    writer commits them."""
+class _Handover:
+    """An entry of the writer's queue at which the event loop runs quick units on the connection; the writer commits them."""
 
     __slots__ = ("ended", "reached")
 
@@ -92,12 +91,12 @@ class _Turn:
         self.ended: SimpleQueue[_Batch | None] = SimpleQueue()
 
 
-_Task = _Unit | _Job | _Batch | _Turn
-"""What the writer is given."""
+_Task = _Unit | _ExclusiveTask | _Batch | _Handover
+"""An entry of the writer's queue."""
 
 
 class SqliteDatabase(Database):
-    """A database file, or without a path one in memory that ends with the process."""
+    """A database file or, without a path, a database in memory that ends with the process."""
 
     def __init__(
         self,
@@ -112,18 +111,18 @@ class SqliteDatabase(Database):
         self._waiting_max = waiting_max
         self._cache_bytes = cache_bytes
         self._writes: SimpleQueue[_Task | None] = SimpleQueue()
-        self._given = 0
-        self._done = 0
-        """What the writer was given so far, and how much of it is done: when all is, the connection is free."""
+        self._submitted = 0
+        """Number of entries put into the writer's queue; if equal to `_completed`, the connection is free."""
+        self._completed = 0
         self._quick: deque[_Unit] = deque()
-        self._turn = False
-        """Whether quick units wait for the connection, or for their commit; those that come meanwhile gather."""
+        self._quick_active = False
+        """Whether a batch of quick units waits for the connection or its commit; further quick units are collected."""
         self._reads: SimpleQueue[_Unit | None] = SimpleQueue()
-        self._hand: deque[_Unit] = deque()
-        self._read_begun = 0.0
-        self._unanswered = 0
-        self._watch: asyncio.TimerHandle | None = None
-        self._help: SimpleQueue[bool] = SimpleQueue()
+        self._pending_reads: deque[_Unit] = deque()
+        self._read_started = 0.0
+        self._queued_read_count = 0
+        self._watchdog: asyncio.TimerHandle | None = None
+        self._helper_signals: SimpleQueue[bool] = SimpleQueue()
         self._helpers = helpers
         self._threads: list[threading.Thread] = []
         self._open = False
@@ -134,11 +133,11 @@ class SqliteDatabase(Database):
         self._answers: Answers
         self._connection: sqlite3.Connection
         self._cursor: sqlite3.Cursor
-        self._here: sqlite3.Cursor
-        """For short reads on the event loop's own thread."""
+        self._loop_cursor: sqlite3.Cursor
+        """The cursor for short reads on the event loop's own thread."""
 
     async def start(self) -> None:
-        """Open, and bring the schema up to date."""
+        """Open the database and migrate the schema to the current version."""
         self._loop = asyncio.get_running_loop()
         self._answers = Answers(self, self._loop)
         self._lock()
@@ -151,9 +150,9 @@ class SqliteDatabase(Database):
                     opened = self._loop.create_future()
                     self._spawn(f"hubbub-store-reader-{number}", self._help_loop if number else self._read_loop, opened)
                     await opened
-                here = self._connect()
-                here.execute("PRAGMA query_only = ON")
-                self._here = here.cursor()
+                loop_connection = self._connect()
+                loop_connection.execute("PRAGMA query_only = ON")
+                self._loop_cursor = loop_connection.cursor()
         except BaseException:
             self._open = True
             await self.close()
@@ -161,39 +160,39 @@ class SqliteDatabase(Database):
         self._open = True
 
     async def close(self) -> None:
-        """Finish what was accepted, then let go of every file and thread."""
+        """Finish accepted units of work, then release all files and threads."""
         if not self._open:
             return
         self._open = False
         while self._quick:
-            self._give(self._quick.popleft())
+            self._submit(self._quick.popleft())
         self._writes.put(None)
         self._reads.put(None)
         for _ in range(self._helpers):
-            self._help.put(False)
+            self._helper_signals.put(False)
         for thread in self._threads:
             await asyncio.to_thread(thread.join)
         self._threads.clear()
-        if hasattr(self, "_here"):
-            self._here.connection.close()
-        if self._watch is not None:
-            self._watch.cancel()
+        if hasattr(self, "_loop_cursor"):
+            self._loop_cursor.connection.close()
+        if self._watchdog is not None:
+            self._watchdog.cancel()
         self._answers.deliver()
         if self._lock_file is not None:
             os.close(self._lock_file)
             self._lock_file = None
 
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
-        """Run in the next batch; what it raises undoes it alone and is raised here.
+        """Run in the next batch. An exception rolls back only this unit and is raised here.
 
-        Quick work runs here, on the event loop, as a short read does and for the same reason; only the commit, which waits for
-        the disk, is the writer's (decisions/0034)."""
+        Quick work runs on the event loop, like a short read and for the same reason; only the commit, which waits for
+        the disk, runs on the writer thread (decisions/0034)."""
         if not self._open or self._writes.qsize() + len(self._quick) >= self._waiting_max:
-            raise self._refusal()
+            raise self._unavailable()
         future = self._loop.create_future()
         unit = (work, future, True)
         if not quick:
-            self._give(unit)
+            self._submit(unit)
         else:
             if not self._quick:
                 self._loop.call_soon(self._run_quick)
@@ -201,41 +200,41 @@ class SqliteDatabase(Database):
         result: T = await future
         return result
 
-    def _give(self, task: "_Task") -> None:
-        """Let the writer do something, and have the connection meanwhile."""
-        self._given += 1
+    def _submit(self, task: "_Task") -> None:
+        """Put an entry into the writer's queue; the writer owns the connection until it is done."""
+        self._submitted += 1
         self._writes.put(task)
 
     def _run_quick(self) -> None:
-        """Run the quick units that wait, and let the writer commit them; if it has other work, after that."""
-        if self._turn or not self._quick:
+        """Run the waiting quick units now if the writer is idle, otherwise when it hands the connection over."""
+        if self._quick_active or not self._quick:
             return
-        self._turn = True
-        if self._given == self._done:
+        self._quick_active = True
+        if self._submitted == self._completed:
             batch = self._quick_batch()
             if batch is not None:
-                self._give(batch)
+                self._submit(batch)
         else:
-            turn = _Turn(self._loop.create_future())
-            turn.reached.add_done_callback(lambda _: self._take_turn(turn))
-            self._give(turn)
+            handover = _Handover(self._loop.create_future())
+            handover.reached.add_done_callback(lambda _: self._use_handover(handover))
+            self._submit(handover)
 
-    def _take_turn(self, turn: _Turn) -> None:
+    def _use_handover(self, handover: _Handover) -> None:
         batch = None
         try:
             batch = self._quick_batch()
         finally:
-            turn.ended.put(batch)
+            handover.ended.put(batch)
 
     def _quick_batch(self) -> _Batch | None:
-        """Quick units, run in a transaction; None where it was lost."""
+        """Run the waiting quick units in a transaction; return None if the transaction failed."""
         batch = _Batch([], [], time.monotonic(), self._loop.create_future())
         try:
             self._cursor.execute("BEGIN IMMEDIATE")
             self._run_units(batch, self._take_quick)
         except BaseException as error:
             lost = batch.units or [self._quick.popleft()]
-            self._answers.add(self._lose(lost, batch.answers, error))
+            self._answers.add(self._fail_batch(lost, batch.answers, error))
             self._loop.call_soon(self._end_quick)
             return None
         assert batch.committed is not None
@@ -246,37 +245,37 @@ class SqliteDatabase(Database):
         return self._quick.popleft() if self._quick else None
 
     def _end_quick(self, _: "asyncio.Future[None] | None" = None) -> None:
-        self._turn = False
+        self._quick_active = False
         self._run_quick()
 
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
-        """Run over a consistent snapshot; it must not write.
+        """Run over a consistent snapshot; the function must not write.
 
-        A short read runs here, on the event loop: handing it to a thread, and fighting that thread for the interpreter at every
-        row, costs several times the read itself (decisions/0003)."""
+        A short read runs on the event loop: passing it to a thread, and competing with that thread for the interpreter
+        at every row, costs several times the read itself (decisions/0003)."""
         if self._path is not None and not long:
             if not self._open:
-                raise self._refusal()
-            return self._read_here(work)
+                raise self._unavailable()
+            return self._read_on_loop(work)
         queue: SimpleQueue[Any] = self._writes if self._path is None else self._reads
         if not self._open or queue.qsize() >= self._waiting_max:
-            raise self._refusal()
+            raise self._unavailable()
         future = self._loop.create_future()
         if self._path is None:
-            self._give((work, future, False))
+            self._submit((work, future, False))
         else:
             self._reads.put((work, future, False))
-        self._unanswered += 1
-        if self._unanswered > 1 and self._watch is None:
-            self._watch = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
+        self._queued_read_count += 1
+        if self._queued_read_count > 1 and self._watchdog is None:
+            self._watchdog = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
         try:
             result: T = await future
         finally:
-            self._unanswered -= 1
+            self._queued_read_count -= 1
         return result
 
-    def _read_here(self, work: Callable[[Tx], T]) -> T:
-        cursor = self._here
+    def _read_on_loop(self, work: Callable[[Tx], T]) -> T:
+        cursor = self._loop_cursor
         tx = SqliteReadTx(cursor, None)
         try:
             cursor.execute("BEGIN")
@@ -287,7 +286,7 @@ class SqliteDatabase(Database):
                 cursor.execute("COMMIT")
 
     async def check(self) -> None:
-        """Raise if the store cannot take a write now."""
+        """Raise if the store cannot accept a write now."""
         await self.write(
             lambda tx: tx.run(
                 "INSERT INTO meta (name, value) VALUES ('checked', '1')"
@@ -296,33 +295,33 @@ class SqliteDatabase(Database):
         )
 
     async def serialize(self) -> bytes:
-        """The whole database as the bytes of a file, at a moment between two batches."""
+        """Return the whole database as the bytes of a file, taken between two batches."""
         return await self._between_batches(self._serialize)
 
     async def restore(self, image: bytes) -> None:
-        """Replace the whole database by one that `serialize` gave."""
+        """Replace the whole database by one from `serialize`."""
         await self._between_batches(lambda: self._restore(image))
 
     async def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy the database into a new file while it stays in use."""
+        """Copy the database to a new file while it stays in use."""
         if self._path is None:
             await self._between_batches(lambda: _copy(self._connection, path))
         else:
             await asyncio.to_thread(self._copy_file, path)
 
-    def _refusal(self) -> StoreUnavailable:
+    def _unavailable(self) -> StoreUnavailable:
         return StoreUnavailable("the store is overloaded" if self._open else "the store is not open")
 
     async def _between_batches(self, work: Callable[[], T]) -> T:
         if not self._open:
-            raise self._refusal()
-        job = _Job(work, self._loop.create_future())
-        self._give(job)
-        result: T = await job.future
+            raise self._unavailable()
+        task = _ExclusiveTask(work, self._loop.create_future())
+        self._submit(task)
+        result: T = await task.future
         return result
 
     def _lock(self) -> None:
-        """Keep a second process out: commit numbers and events are counted in this one."""
+        """Lock the database against other processes: commit numbers and events are counted in this process."""
         if self._path is None or fcntl is None:
             return
         try:
@@ -333,10 +332,10 @@ class SqliteDatabase(Database):
             if self._lock_file is not None:
                 os.close(self._lock_file)
                 self._lock_file = None
-                raise StoreUnavailable(f"another process has {self._path} open") from error
-            raise StoreUnavailable(f"{self._path} cannot be opened: {error}") from error
-        with contextlib.suppress(OSError):  # SQLite says it better.
-            # Left to SQLite it would be readable for all, and so would its companions, which are made as it is.
+                raise StoreUnavailable(f"{self._path} is in use by another process") from error
+            raise StoreUnavailable(f"cannot open {self._path}: {error}") from error
+        with contextlib.suppress(OSError):  # SQLite reports the error better.
+            # SQLite would create it, and its companion files with the same mode, readable for all users.
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
 
     def _spawn(self, name: str, target: Callable[..., None], opened: "asyncio.Future[Any]") -> None:
@@ -350,12 +349,12 @@ class SqliteDatabase(Database):
             isolation_level=None,
             cached_statements=CACHED_STATEMENTS,
             timeout=10.0,
-            # The writer's connection also serves the event loop, in turns.
+            # The event loop also uses the writer's connection, at a handover.
             check_same_thread=False,
         )
-        # References are kept by the operations, which must answer with the platform's errors anyway (decisions/0003).
+        # The operations maintain references, because they must return the platform's errors anyway (decisions/0003).
         connection.execute("PRAGMA foreign_keys = OFF")
-        # Savepoints keep the pages they may have to restore here.
+        # Savepoints store the pages to restore in temporary storage.
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute(f"PRAGMA cache_size = -{self._cache_bytes // 1024}")
         if self._path is not None:
@@ -380,85 +379,85 @@ class SqliteDatabase(Database):
             self._open_writer()
         except BaseException as error:
             if isinstance(error, sqlite3.Error) and is_unavailable(error):
-                error = StoreUnavailable(f"{self._path} cannot be opened: {error}")
+                error = StoreUnavailable(f"cannot open {self._path}: {error}")
             if hasattr(self, "_connection"):
                 self._connection.close()
             self._answers.add([(opened, None, error, None)])
             return
         self._answers.add([(opened, None, None, None)])
-        waiting: _Task | None
-        while (waiting := self._writes.get()) is not None:
-            if isinstance(waiting, _Batch):
-                self._commit(waiting, given=1)
-            elif isinstance(waiting, _Job):
-                self._alone(waiting)
-            elif isinstance(waiting, _Turn):
-                self._yield(waiting)
-            elif not self._batch(waiting):
+        entry: _Task | None
+        while (entry := self._writes.get()) is not None:
+            if isinstance(entry, _Batch):
+                self._commit(entry, entries=1)
+            elif isinstance(entry, _ExclusiveTask):
+                self._run_exclusive(entry)
+            elif isinstance(entry, _Handover):
+                self._hand_over(entry)
+            elif not self._run_batch(entry):
                 break
         self._connection.close()
 
-    def _alone(self, job: _Job) -> None:
+    def _run_exclusive(self, task: _ExclusiveTask) -> None:
         answer: Answer
         try:
-            answer = (job.future, job.work(), None, None)
+            answer = (task.future, task.work(), None, None)
         except BaseException as error:
-            answer = (job.future, None, error, None)
-        self._done += 1
+            answer = (task.future, None, error, None)
+        self._completed += 1
         self._answers.add([answer])
 
-    def _yield(self, turn: _Turn) -> None:
-        """Let the loop have the connection, and commit what it did."""
-        self._answers.add([(turn.reached, None, None, None)])
-        batch = turn.ended.get()
+    def _hand_over(self, handover: _Handover) -> None:
+        """Let the event loop use the connection, and commit its batch."""
+        self._answers.add([(handover.reached, None, None, None)])
+        batch = handover.ended.get()
         if batch is None:
-            self._done += 1
+            self._completed += 1
         else:
-            self._commit(batch, given=1)
+            self._commit(batch, entries=1)
 
-    def _batch(self, first: _Unit) -> bool:
-        """Run and commit everything that waits; False once the end of the queue was reached."""
+    def _run_batch(self, first: _Unit) -> bool:
+        """Run and commit all waiting units. Return False once the end of the queue was reached."""
         batch = _Batch([], [], time.monotonic())
-        waiting: _Task | None = first
+        entry: _Task | None = first
 
         def take() -> _Unit | None:
-            nonlocal waiting
+            nonlocal entry
             if batch.units:
                 if not self._writes.qsize():
                     return None
-                waiting = self._writes.get_nowait()
-            return waiting if isinstance(waiting, tuple) else None
+                entry = self._writes.get_nowait()
+            return entry if isinstance(entry, tuple) else None
 
         try:
             self._cursor.execute("BEGIN IMMEDIATE")
             self._run_units(batch, take)
         except BaseException as error:
             units = batch.units or [first]
-            self._done += len(units)
-            self._answers.add(self._lose(units, batch.answers, error))
+            self._completed += len(units)
+            self._answers.add(self._fail_batch(units, batch.answers, error))
         else:
-            self._commit(batch, given=len(batch.units))
-        if isinstance(waiting, _Job):
-            self._alone(waiting)
-        elif isinstance(waiting, _Turn):
-            self._yield(waiting)
-        return waiting is not None
+            self._commit(batch, entries=len(batch.units))
+        if isinstance(entry, _ExclusiveTask):
+            self._run_exclusive(entry)
+        elif isinstance(entry, _Handover):
+            self._hand_over(entry)
+        return entry is not None
 
     def _run_units(self, batch: _Batch, take: Callable[[], _Unit | None]) -> None:
-        """Run units in the open transaction, for as long as there are some and a batch may last."""
+        """Run units in the open transaction until none is left or the batch is full."""
         units, answers = batch.units, batch.answers
         self._stamped = False
         try:
             while len(units) < BATCH_UNITS and (unit := take()) is not None:
                 units.append(unit)
-                answers.append(self._unit(unit, guard=False, alone=not answers))
-                if time.monotonic() > batch.began + BATCH_SECONDS:
+                answers.append(self._run_unit(unit, guard=False, is_first=not answers))
+                if time.monotonic() > batch.started + BATCH_SECONDS:
                     break
         except _UndoError:
-            batch.answers = self._again(units)
+            batch.answers = self._rerun_guarded(units)
 
-    def _commit(self, batch: _Batch, *, given: int) -> None:
-        """Make what has run durable, and tell; `given` says how much of what the writer was given this is."""
+    def _commit(self, batch: _Batch, *, entries: int) -> None:
+        """Commit a batch and deliver its results; `entries` is the number of queue entries it consists of."""
         answers = batch.answers
         try:
             if self._stamped:
@@ -466,25 +465,25 @@ class SqliteDatabase(Database):
             self._cursor.execute("COMMIT")
             if self.metrics is not None:
                 self.metrics.db_batch.observe(len(batch.units))
-                self.metrics.db_seconds.observe(time.monotonic() - batch.began)
+                self.metrics.db_seconds.observe(time.monotonic() - batch.started)
         except BaseException as error:
-            answers = self._lose(batch.units, answers, error)
-        self._done += given
+            answers = self._fail_batch(batch.units, answers, error)
+        self._completed += entries
         if batch.committed is not None:
             answers.append((batch.committed, None, None, None))
         self._answers.add(answers)
 
-    def _again(self, units: list[_Unit]) -> list[Answer]:
-        """Run a batch anew with a savepoint for each unit, since one of them wrote and then refused.
+    def _rerun_guarded(self, units: list[_Unit]) -> list[Answer]:
+        """Run a batch again with a savepoint per unit, because one of them failed after it had written.
 
-        That is rare: what refuses mostly does so before it writes. So the other batches are spared two statements a unit."""
+        This is rare, since most units fail before they write; the other batches save two statements per unit."""
         self._cursor.execute("ROLLBACK")
         self._cursor.execute("BEGIN IMMEDIATE")
         self._stamped = False
-        return [self._unit(unit, guard=True, alone=False) for unit in units]
+        return [self._run_unit(unit, guard=True, is_first=False) for unit in units]
 
-    def _unit(self, unit: _Unit, *, guard: bool, alone: bool) -> Answer:
-        """Run one unit of the batch; it alone is undone when it fails."""
+    def _run_unit(self, unit: _Unit, *, guard: bool, is_first: bool) -> Answer:
+        """Run one unit of the batch; if it fails, only this unit is rolled back."""
         work, future, writes = unit
         if not writes:
             return self._read_in_batch(work, future)
@@ -497,12 +496,12 @@ class SqliteDatabase(Database):
         except BaseException as error:
             tx.end()
             if not self._connection.in_transaction:
-                raise  # SQLite gave up the whole transaction, and with it the units before this one.
+                raise  # SQLite rolled the whole transaction back, including the units before this one.
             if tx.wrote:
                 if guard:
                     self._cursor.execute("ROLLBACK TO unit")
                     self._cursor.execute("RELEASE unit")
-                elif alone:
+                elif is_first:
                     self._cursor.execute("ROLLBACK")
                     self._cursor.execute("BEGIN IMMEDIATE")
                 else:
@@ -515,7 +514,7 @@ class SqliteDatabase(Database):
         return (future, result, None, tx)
 
     def _read_in_batch(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> Answer:
-        """A read of the database in memory: it sees the units before it, whose events leave before its answer."""
+        """Run a read of an in-memory database; it sees the units before it, whose events are published first."""
         tx = SqliteReadTx(self._cursor, self._sequence)
         self._cursor.execute("PRAGMA query_only = ON")
         try:
@@ -526,17 +525,17 @@ class SqliteDatabase(Database):
             tx.end()
             self._cursor.execute("PRAGMA query_only = OFF")
 
-    def _lose(self, units: list[_Unit], answers: list[Answer], error: BaseException) -> list[Answer]:
-        """Undo a batch whose commit failed and tell each of its callers; one that its own work refused stays refused."""
-        log.error("a batch of %d units was lost", len(units), exc_info=error)
+    def _fail_batch(self, units: list[_Unit], answers: list[Answer], error: BaseException) -> list[Answer]:
+        """Roll back a batch whose commit failed. Each unit gets its own error, or else StoreUnavailable."""
+        log.error("A batch of %d units of work failed", len(units), exc_info=error)
         try:
             if self._connection.in_transaction:
                 self._cursor.execute("ROLLBACK")
         except sqlite3.Error:
-            log.exception("a lost batch could not be rolled back")
-        refused = {id(future): error for future, _, error, _ in answers if error is not None}
-        lost = f"the store could not commit: {error}"
-        return [(future, None, refused.get(id(future)) or StoreUnavailable(lost), None) for _, future, _ in units]
+            log.exception("A failed batch could not be rolled back")
+        failed = {id(future): error for future, _, error, _ in answers if error is not None}
+        message = f"the store could not commit: {error}"
+        return [(future, None, failed.get(id(future)) or StoreUnavailable(message), None) for _, future, _ in units]
 
     def _open_reader(self, opened: "asyncio.Future[Any]") -> sqlite3.Connection | None:
         connection: sqlite3.Connection | None = None
@@ -556,44 +555,48 @@ class SqliteDatabase(Database):
         if connection is None:
             return
         cursor = connection.cursor()
-        while self._take(self._reads.get()):
-            self._read_batch(connection, cursor, self._hand)
+        while self._collect_reads(self._reads.get()):
+            self._read_batch(connection, cursor, self._pending_reads)
         connection.close()
 
     def _watch_reads(self) -> None:
-        """Send a helper when reads wait and none has begun for a while."""
-        self._watch = None
-        if self._unanswered > 1:
-            waiting = bool(self._hand) or self._reads.qsize() > 0
-            if waiting and not self._help.qsize() and time.monotonic() - self._read_begun > LONG_READ_SECONDS:
-                self._help.put(True)
-            self._watch = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
+        """Wake a helper when reads wait and none has been started for a while."""
+        self._watchdog = None
+        if self._queued_read_count > 1:
+            waiting = bool(self._pending_reads) or self._reads.qsize() > 0
+            if (
+                waiting
+                and not self._helper_signals.qsize()
+                and time.monotonic() - self._read_started > LONG_READ_SECONDS
+            ):
+                self._helper_signals.put(True)
+            self._watchdog = self._loop.call_later(LONG_READ_SECONDS, self._watch_reads)
 
-    def _take(self, unit: _Unit | None) -> bool:
-        """Take in hand what waits at this moment: one snapshot, not yet begun, is recent enough for all of it."""
+    def _collect_reads(self, unit: _Unit | None) -> bool:
+        """Collect the waiting reads; one snapshot that is not yet open is recent enough for all of them."""
         while unit is not None:
-            self._hand.append(unit)
-            if len(self._hand) >= READ_BATCH_UNITS or not self._reads.qsize():
+            self._pending_reads.append(unit)
+            if len(self._pending_reads) >= READ_BATCH_UNITS or not self._reads.qsize():
                 return True
             try:
                 unit = self._reads.get_nowait()
-            except Empty:  # A helper was quicker.
+            except Empty:  # A helper took it first.
                 return True
-        if self._hand:
+        if self._pending_reads:
             self._reads.put(None)
-        return bool(self._hand)
+        return bool(self._pending_reads)
 
     def _help_loop(self, opened: "asyncio.Future[Any]") -> None:
-        """Stand in while a long read holds up the first reader; more threads at all times only fight for the interpreter."""
+        """Read while a long read blocks the first reader; more permanent readers would compete for the interpreter."""
         connection = self._open_reader(opened)
         if connection is None:
             return
         cursor = connection.cursor()
-        while self._help.get():
-            while self._hand or self._reads.qsize():
-                hand: deque[_Unit] = deque()
+        while self._helper_signals.get():
+            while self._pending_reads or self._reads.qsize():
+                reads: deque[_Unit] = deque()
                 try:
-                    hand.append(self._hand.popleft())
+                    reads.append(self._pending_reads.popleft())
                 except IndexError:
                     try:
                         unit = self._reads.get_nowait()
@@ -602,48 +605,48 @@ class SqliteDatabase(Database):
                     if unit is None:
                         self._reads.put(None)
                         break
-                    hand.append(unit)
-                self._read_batch(connection, cursor, hand)
+                    reads.append(unit)
+                self._read_batch(connection, cursor, reads)
         connection.close()
 
-    def _read_batch(self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, hand: "deque[_Unit]") -> None:
-        """Answer what is in hand from one snapshot."""
+    def _read_batch(self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, reads: "deque[_Unit]") -> None:
+        """Run the given reads over one snapshot."""
         answers: list[Answer] = []
-        flushed = time.monotonic()
+        delivered = time.monotonic()
         seen: int | None = None
         try:
-            while hand:
+            while reads:
                 try:
-                    work, future, _ = hand.popleft()
-                except IndexError:  # A helper was quicker.
+                    work, future, _ = reads.popleft()
+                except IndexError:  # A helper took it first.
                     break
-                self._read_begun = time.monotonic()
-                begun = connection.in_transaction
-                tx = SqliteReadTx(cursor, seen if begun else None)
+                self._read_started = time.monotonic()
+                in_snapshot = connection.in_transaction
+                tx = SqliteReadTx(cursor, seen if in_snapshot else None)
                 try:
-                    if not begun:  # This is the first one, or the disk failed the one before.
+                    if not in_snapshot:  # The first read, or an I/O error ended the transaction of the previous one.
                         cursor.execute("BEGIN")
                     answers.append((future, work(tx), None, None))
                 except BaseException as error:
                     answers.append((future, None, error, None))
                 seen = tx.seen
                 tx.end()
-                if time.monotonic() - flushed > READ_BATCH_SECONDS:
+                if time.monotonic() - delivered > READ_BATCH_SECONDS:
                     self._answers.add(answers)
                     answers = []
-                    flushed = time.monotonic()
+                    delivered = time.monotonic()
         finally:
             try:
                 if connection.in_transaction:
                     cursor.execute("COMMIT")
             except sqlite3.Error:
-                log.exception("a read could not be ended")
+                log.exception("A read transaction could not be ended")
             if answers:
                 self._answers.add(answers)
 
     def _serialize(self) -> bytes:
         image = bytearray(self._connection.serialize())
-        # Bytes 18 and 19 of the header say "write-ahead log", which an image without its log cannot have.
+        # Bytes 18 and 19 of the header declare a write-ahead log, which a serialized image does not have.
         image[18:20] = b"\x01\x01"
         return bytes(image)
 
@@ -652,7 +655,7 @@ class SqliteDatabase(Database):
         try:
             source.deserialize(image)
             migrations.migrate_sqlite(source)
-            # Numbers given out since the image was made are never given again.
+            # Commit numbers used since the image was made are never reused.
             found = int(source.execute(GET_SEQUENCE).fetchone()[0])
             self._sequence = max(self._sequence, found)
             source.execute(_SET_SEQUENCE, (str(self._sequence),))
@@ -669,7 +672,7 @@ class SqliteDatabase(Database):
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process has the database open now."""
+    """Return whether a process has the database open."""
     lock = Path(f"{path}.lock")
     if not os.access(lock, os.R_OK | os.W_OK) or fcntl is None:
         return False
@@ -684,7 +687,7 @@ def is_locked(path: Path) -> bool:
 
 
 def _copy(source: sqlite3.Connection, path: str | os.PathLike[str]) -> None:
-    # Before SQLite makes it, and for its owner only.
+    # Created before SQLite does it, so that only its owner can read it.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     target = sqlite3.connect(path)
     try:

@@ -1,4 +1,4 @@
-"""What a unit of work holds on the embedded store: statements on one of the store's own connections."""
+"""Transactions of the SQLite store: statements on one of the store's own connections."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
 
 _decode: Final = msgspec.json.Decoder(list[Any]).decode
 
-# Errors that say something of the disk or the file, not of the statement.
+# Error codes that concern the disk or the file, not the statement.
 _UNAVAILABLE: Final = frozenset(
     {
         sqlite3.SQLITE_BUSY,
@@ -30,13 +30,13 @@ _UNAVAILABLE: Final = frozenset(
 
 
 def is_unavailable(error: sqlite3.Error) -> bool:
-    """Whether an error says something of the disk or the file, not of the statement."""
+    """Return whether an error concerns the disk or the file rather than the statement."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and (code & 0xFF) in _UNAVAILABLE
 
 
 class SqliteSnapshot:
-    """Everything up to a commit number."""
+    """All transactions up to a commit number."""
 
     __slots__ = ("end",)
 
@@ -44,7 +44,7 @@ class SqliteSnapshot:
         self.end = sequence + 1
 
     def covers(self, stamp: int) -> bool:
-        """Whether what that unit wrote was visible."""
+        """Return whether the writes of the unit with this stamp were visible."""
         return stamp < self.end
 
 
@@ -58,11 +58,11 @@ class SqliteTx(Tx):
         self.woken = False
         self.after_commit = []
         self.stamped = False
-        """Whether anyone asked for the number, so that readers must be able to see it."""
+        """Whether the commit number was requested, so that it must be stored for readers."""
         self.failure: StoreUnavailable | None = None
-        """What broke the transaction under this unit; it can then no longer succeed."""
+        """The error that broke the transaction; the unit can then no longer succeed."""
         self.wrote = False
-        """Whether the unit has begun to write, so that its refusal leaves something to undo."""
+        """Whether the unit has started to write, so that a rejection must be rolled back."""
         self._guard = guard
         self._cursor = cursor
         self._execute: Callable[..., sqlite3.Cursor] = cursor.execute
@@ -76,29 +76,29 @@ class SqliteTx(Tx):
 
     @property
     def snapshot(self) -> Snapshot:
-        """What this unit sees."""
+        """The snapshot that this unit sees."""
         return SqliteSnapshot(self._number)
 
     def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Every row."""
+        """Return every row."""
         try:
             if not self.wrote and not sql.startswith("SELECT"):
-                self._begin_to_write()
+                self._begin_write()
             return self._execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
             self._fail(error)
 
     def wide(self, query: Wide, *parameters: Any) -> Sequence[Any] | None:
-        """The first row of a wide query, or None."""
+        """Return the first row of a wide query, or None."""
         rows = self.all(query.packed, *parameters)
         row: list[Any] | None = _decode(rows[0][0]) if rows else None
         return row
 
     def run(self, sql: str, *parameters: Any) -> int:
-        """Execute, and say how many rows it touched."""
+        """Execute a statement and return the number of affected rows."""
         try:
             if not self.wrote:
-                self._begin_to_write()
+                self._begin_write()
             cursor = self._execute(sql, parameters)
             if cursor.description is not None:
                 cursor.fetchall()  # With RETURNING, rows are written as they are fetched.
@@ -107,44 +107,45 @@ class SqliteTx(Tx):
             self._fail(error)
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Execute once per row."""
+        """Execute a statement once per row of parameters."""
         try:
             if not self.wrote:
-                self._begin_to_write()
+                self._begin_write()
             if self.failure is not None:
                 raise self.failure
             self._cursor.executemany(sql, rows)
         except sqlite3.Error as error:
             self._fail(error)
 
-    def _begin_to_write(self) -> None:
+    def _begin_write(self) -> None:
         if self._guard:
             self._execute("SAVEPOINT unit")
         self.wrote = True
 
     def end(self) -> None:
-        """Refuse every further statement: the unit is over."""
-        self._execute = _over
+        """Reject every further statement: the unit is over."""
+        self._execute = _reject_ended
 
     def _fail(self, error: sqlite3.Error) -> NoReturn:
         if not is_unavailable(error):
             raise error
-        # SQLite may have rolled the whole transaction back; a unit that swallows this must not write outside of one.
-        failure = self.failure = StoreUnavailable(f"the database file cannot be used: {error}")
+        # SQLite may have rolled the whole transaction back; a unit that ignores this error must not write outside a
+        # transaction.
+        failure = self.failure = StoreUnavailable(f"the database file is not usable: {error}")
 
-        def refuse(*_: object) -> NoReturn:
+        def reject(*_: object) -> NoReturn:
             raise failure
 
-        self._execute = refuse
+        self._execute = reject
         raise failure from error
 
 
-def _over(*_: object) -> NoReturn:
+def _reject_ended(*_: object) -> NoReturn:
     raise RuntimeError("the transaction is over")
 
 
 class SqliteReadTx(SqliteTx):
-    """A unit of work that only looks."""
+    """A read-only unit of work."""
 
     def __init__(self, cursor: sqlite3.Cursor, seen: int | None) -> None:
         super().__init__(cursor, 0, False)
@@ -152,13 +153,14 @@ class SqliteReadTx(SqliteTx):
 
     @property
     def stamp(self) -> int:
-        """Reads have none."""
+        """Not available: only writes have a stamp."""
         raise TypeError("a read has no stamp")
 
     @property
     def snapshot(self) -> Snapshot:
-        """What this read sees."""
+        """The snapshot that this read sees."""
         if self.seen is None:
-            # The first statement of the transaction fixed what it sees, so asking late asks about the same moment.
+            # The first statement of the transaction fixed the snapshot, so reading the sequence later gives the same
+            # result.
             self.seen = int(self.value(GET_SEQUENCE))
         return SqliteSnapshot(self.seen)

@@ -1,7 +1,8 @@
-"""The store as the rest of the platform sees it: a transaction with a few verbs, and a database that runs functions in one.
+"""The interface of the store: transactions (`Tx`) and the database that runs functions in them (`Database`).
 
-SQL is written once, with `?` for parameters, in the part that both dialects share: BIGINT, TEXT, BLOB (`{blob}` in migrations),
-`ON CONFLICT`, `RETURNING`. Rows come back as tuples, or as the row type a slice names: its fields in the order of the SELECT.
+SQL is written once, with `?` for parameters, in the subset that SQLite and PostgreSQL share: BIGINT, TEXT, BLOB
+(`{blob}` in migrations), `ON CONFLICT`, `RETURNING`. Rows are tuples, or instances of a slice's row type whose fields
+are in SELECT order.
 """
 
 from abc import ABC, abstractmethod
@@ -16,27 +17,29 @@ T = TypeVar("T")
 
 
 class StoreUnavailable(Exception):
-    """The store could not take or keep a unit of work; nothing of it remains and asking again may help. HTTP answers 503."""
+    """The store could not run or commit a unit of work.
+
+    Nothing was stored, and a retry may succeed; HTTP responds with 503."""
 
 
 class Snapshot(Protocol):
-    """The moment a read saw: it can tell which transactions were already in it."""
+    """The set of transactions that a read transaction can see."""
 
     @property
     def end(self) -> int:
-        """A stamp that it does not cover, nor any later one."""
+        """The lowest stamp such that neither it nor any later stamp is covered."""
         ...
 
     def covers(self, stamp: int) -> bool:
-        """Whether what that transaction wrote was visible."""
+        """Return whether the writes of the transaction with this stamp were visible."""
         ...
 
 
 class Wide:
     """A query for a row of many columns, none of them a blob.
 
-    The driver of the embedded store describes and converts each column of each answer, which costs more than all lookups of a
-    join: there such a row comes as one JSON array (decisions/0034)."""
+    The SQLite driver spends more time converting the columns of such a row than on all lookups of a join, so the SQLite
+    store fetches the row as one JSON array (decisions/0034)."""
 
     __slots__ = ("packed", "plain")
 
@@ -46,61 +49,61 @@ class Wide:
 
 
 class Tx(ABC):
-    """One unit of work. All of it becomes durable, or none; events leave after the commit, in order, and never without it."""
+    """One unit of work, committed as a whole or not at all. Its events are published after the commit, in order."""
 
     dialect: ClassVar[Literal["sqlite", "postgres"]]
-    """For the few statements that cannot be one text for both."""
+    """The SQL dialect, for the few statements that differ between the databases."""
 
     def __init__(self) -> None:
         self.dispatches: list[Dispatch] = []
         self.woken: bool = False
-        """Whether a job was enqueued, so the worker looks at once."""
+        """Whether a job was enqueued; the worker is then woken after the commit."""
         self.after_commit: list[Callable[[], None]] = []
-        """Called on the event loop after the commit, before the events leave (a cache forgets a token)."""
+        """Callbacks (such as cache invalidation), run on the event loop after the commit, before publishing."""
 
     @abstractmethod
     def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
-        """Every row."""
+        """Return every row."""
 
     @abstractmethod
     def run(self, sql: str, *parameters: Any) -> int:
-        """Execute, and say how many rows it touched."""
+        """Execute a statement and return the number of affected rows."""
 
     @abstractmethod
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        """Execute once per row."""
+        """Execute a statement once per row of parameters."""
 
     @property
     @abstractmethod
     def stamp(self) -> int:
-        """This transaction's number, as events carry it."""
+        """The number of this transaction, which its events carry."""
 
     @property
     @abstractmethod
     def snapshot(self) -> Snapshot:
-        """What this read sees."""
+        """The snapshot that this read transaction sees."""
 
     def one(self, sql: str, *parameters: Any) -> tuple[Any, ...] | None:
-        """The first row, or None."""
+        """Return the first row, or None."""
         rows = self.all(sql, *parameters)
         return rows[0] if rows else None
 
     def wide(self, query: Wide, *parameters: Any) -> Sequence[Any] | None:
-        """The first row of a wide query, or None."""
+        """Return the first row of a wide query, or None."""
         return self.one(query.plain, *parameters)
 
     def value(self, sql: str, *parameters: Any) -> Any:
-        """The first column of the first row, or None."""
+        """Return the first column of the first row, or None."""
         row = self.one(sql, *parameters)
         return row[0] if row else None
 
     def find(self, kind: Callable[..., T], sql: str, *parameters: Any) -> T | None:
-        """The first row as a row type, or None."""
+        """Return the first row as an instance of a row type, or None."""
         row = self.one(sql, *parameters)
         return kind(*row) if row else None
 
     def fetch(self, kind: Callable[..., T], sql: str, *parameters: Any) -> list[T]:
-        """Every row as a row type."""
+        """Return every row as an instance of a row type."""
         return [kind(*row) for row in self.all(sql, *parameters)]
 
     def emit(
@@ -116,8 +119,10 @@ class Tx(ABC):
         refresh: str = "",
         subject_id: int = 0,
     ) -> None:
-        """Say that something happened: encoded now, sent after the commit. `games` is what OAuth2 sessions get instead, by the head
-        of their family, or under 0."""
+        """Encode an event now and publish it after the commit.
+
+        `games` holds the payloads for OAuth2 sessions, by the head of their application's family; key 0 is the
+        default."""
         self.dispatches.append(
             dispatch(
                 event,
@@ -134,7 +139,7 @@ class Tx(ABC):
         )
 
     def enqueue(self, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") -> int:
-        """Leave a job for the worker in this same transaction: it survives a crash and runs at least once, not before `due_ms`.
+        """Enqueue a job in this transaction. It survives a crash and runs at least once, not before `due_ms`.
 
         Jobs with the same non-empty key run in order, one at a time."""
         from hubbub.server.core import jobs
@@ -143,15 +148,15 @@ class Tx(ABC):
 
 
 def places(values: Iterable[Any]) -> str:
-    """The `?, ?, ?` of an IN list as long as the values."""
+    """Return `?, ?, ?` for an IN list of these values."""
     return ", ".join("?" for _ in values)
 
 
 class Database(ABC):
-    """Runs plain functions inside transactions, off the event loop."""
+    """Runs plain functions inside transactions, outside the event loop."""
 
     on_commit: Callable[[list[Dispatch]], None]
-    """Called on the event loop after a commit with the events that left it; set by the App."""
+    """Called on the event loop after a commit with the events to publish; set by the App."""
     on_wake: Callable[[], None]
     """Called on the event loop after a commit that enqueued a job; set by the App."""
 
@@ -159,28 +164,30 @@ class Database(ABC):
         self.on_commit = lambda dispatches: None
         self.on_wake = lambda: None
         self.metrics: Metrics | None = None
-        """Where units of work are counted; set by the App before `start`."""
+        """The metrics that count units of work; set by the App before `start`."""
 
     @abstractmethod
     async def start(self) -> None:
-        """Open, and bring the schema up to date."""
+        """Open the database and migrate the schema to the current version."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Finish what was accepted, then let go of every file and thread."""
+        """Finish accepted units of work, then release all files and threads."""
 
     @abstractmethod
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
-        """Run in a writing transaction; what it raises undoes it and is raised here.
+        """Run a function in a writing transaction. An exception rolls the transaction back and is raised here.
 
-        A serialization failure or deadlock runs the work again, so it may be called more than once. Say `quick` for what touches
-        a handful of rows and is asked for often: a store may run it where others wait for it."""
+        After a serialization failure or a deadlock the function runs again, so it may be called more than once. `quick`
+        marks a frequent write of a few rows, which a store may run on the event loop's thread."""
 
     @abstractmethod
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
-        """Run over a consistent snapshot; it must not write. Say `long` for what may take more than a few milliseconds, so that
-        no store runs it where it would hold others up."""
+        """Run a function over a consistent snapshot; it must not write.
+
+        `long` marks a function that may take more than a few milliseconds, so that a store does not run it where it
+        would block other requests."""
 
     @abstractmethod
     async def check(self) -> None:
-        """Raise if the store cannot take a write now (for /readyz)."""
+        """Raise if the store cannot accept a write now (used by /readyz)."""

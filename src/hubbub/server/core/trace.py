@@ -1,8 +1,7 @@
-"""The delivery trace: which sessions got an event, and why the others did not; and which calls were refused and
-which connections closed.
+"""The delivery trace: recipients of events, with reasons for non-delivery, rejected requests and closed connections.
 
-It is off until somebody asks, keeps the latest only, and is filled by the gateway and the HTTP door, which look at `on` and at
-nothing else while it is off.
+It is off by default and holds only the latest entries. The gateway and the HTTP server fill it; while it is off they
+only check `on`.
 """
 
 from collections import deque
@@ -14,28 +13,28 @@ import msgspec
 from hubbub.protocol.ids import ChannelId, GuildId, Timestamp, UserId
 
 MOST: Final = 1000
-"""Events that are remembered, and as many refused calls and closed connections."""
+"""Number of stored events, and of stored rejected requests and closed connections each."""
 
 DELIVERED: Final = "delivered"
 REDACTED: Final = "delivered without message content"
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of an event for one session."""
+    """The outcome of an event for one session."""
 
     session_id: str
     user_id: UserId
     outcome: str
-    """`delivered`, `delivered without message content`, or why it was not."""
+    """`delivered`, `delivered without message content`, or the reason why it was not delivered."""
 
     @property
     def delivered(self) -> bool:
-        """Whether the session got it in some form."""
+        """Whether the session received the event in any form."""
         return self.outcome in (DELIVERED, REDACTED)
 
 
 class Traced(msgspec.Struct, frozen=True, kw_only=True):
-    """An event as this node's gateway handled it."""
+    """An event as this node's gateway processed it."""
 
     number: int
     at: Timestamp
@@ -46,18 +45,18 @@ class Traced(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RefusedCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A call over HTTP that was answered with an error."""
+    """An HTTP request that got an error response."""
 
     number: int
-    """Counted together with the events, so that one can tell what came first."""
+    """Sequence number, shared with the events, so that entries can be ordered."""
     at: Timestamp
     method: str
     route: str
-    """As the reference writes it, since a path may hold a token."""
+    """The path template, since an actual path may contain a token."""
     user_id: UserId | None
     status: int
     body: msgspec.Raw
-    """What the caller was told."""
+    """The body of the error response."""
 
 
 class ClosedConnection(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,13 +65,13 @@ class ClosedConnection(msgspec.Struct, frozen=True, kw_only=True):
     number: int
     at: Timestamp
     user_id: UserId | None
-    """Null: nobody had identified."""
+    """The user; null if the connection had not identified."""
     code: int
     reason: str
 
 
 class Trace:
-    """The latest events and what became of them."""
+    """The latest events and their outcomes."""
 
     def __init__(self, most: int = MOST) -> None:
         self.on = False
@@ -84,7 +83,7 @@ class Trace:
     def add(
         self, at: Timestamp, event: str, guild_id: int | None, channel_id: int | None, outcomes: Iterable[Outcome]
     ) -> None:
-        """Remember an event."""
+        """Record an event."""
         self._number += 1
         self._events.append(
             Traced(
@@ -100,7 +99,7 @@ class Trace:
     def add_refused(
         self, at: Timestamp, method: str, route: str, user_id: int | None, status: int, body: bytes | None
     ) -> None:
-        """Remember a call that was refused."""
+        """Record a rejected request."""
         self._number += 1
         self._refused.append(
             RefusedCall(
@@ -115,27 +114,27 @@ class Trace:
         )
 
     def add_closed(self, at: Timestamp, user_id: int | None, code: int, reason: str) -> None:
-        """Remember a connection that was closed."""
+        """Record a closed connection."""
         self._number += 1
-        who = None if user_id is None else UserId(user_id)
-        self._closed.append(ClosedConnection(number=self._number, at=at, user_id=who, code=code, reason=reason))
+        user = None if user_id is None else UserId(user_id)
+        self._closed.append(ClosedConnection(number=self._number, at=at, user_id=user, code=code, reason=reason))
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all entries."""
         self._events.clear()
         self._refused.clear()
         self._closed.clear()
 
     def find_closed(self, *, user_id: int | None = None, after: int = 0) -> list[ClosedConnection]:
-        """The closed connections, oldest first: of one user, after a number."""
+        """Return closed connections, oldest first, optionally only of one user and after a number."""
         return [one for one in self._closed if one.number > after and user_id in (None, one.user_id)]
 
     def find_refused(self, *, user_id: int | None = None, after: int = 0) -> list[RefusedCall]:
-        """The refused calls, oldest first: of one user, after a number."""
+        """Return rejected requests, oldest first, optionally only of one user and after a number."""
         return [one for one in self._refused if one.number > after and user_id in (None, one.user_id)]
 
     def find(self, *, event: str | None = None, user_id: int | None = None, after: int = 0) -> list[Traced]:
-        """The events, oldest first: of one name, as far as they concern one user, after a number."""
+        """Return events, oldest first, optionally of one name, with the outcomes of one user, and after a number."""
         found = [one for one in self._events if one.number > after and (event is None or one.event == event)]
         if user_id is None:
             return found

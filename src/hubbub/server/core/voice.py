@@ -1,9 +1,9 @@
-"""Where the voice door and the voice states meet: tickets, and the word that somebody's voice state is another now.
+"""Voice tickets and the event for changed voice states: the interface between the voice server and voice states.
 
-Whoever joins a voice channel, or the call of a lobby or of a private channel, gets a ticket (VOICE_SERVER_UPDATE or
-LOBBY_VOICE_SERVER_UPDATE carries its token). It is good for one user, one session and one channel, and a newer one takes its place.
-The voice door reads it from the store when a client comes, and again whenever it hears VOICE_CHANGED of somebody who is in one of
-its calls; so it is the same in one process and in many.
+A user who joins a voice channel, or the call of a lobby or private channel, gets a ticket (VOICE_SERVER_UPDATE or
+LOBBY_VOICE_SERVER_UPDATE carries its token). It is valid for one user, one session and one channel, and a newer one
+replaces it. The voice server reads the ticket from the store when a client connects, and again on VOICE_CHANGED for a
+user in one of its calls, so it works the same in one process and in many.
 """
 
 import hashlib
@@ -17,78 +17,78 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 
 BEAT_MS: Final = 10_000
-"""How often voice servers of several processes say that they are there,"""
+"""Interval in milliseconds at which voice servers of a cluster announce themselves."""
 LOST_MS: Final = 35_000
-"""and after how long without a word one is gone."""
+"""Time in milliseconds without an announcement after which a voice server counts as lost."""
 
 
 class VoiceChanged(msgspec.Struct, kw_only=True):
-    """Internal: somebody's voice state or ticket is another now, or gone."""
+    """Internal event: a user's voice state or ticket was changed or removed."""
 
     server_id: Snowflake
     user_id: UserId
     ended: bool = False
-    """Whether the whole call is over, since its channel is gone."""
+    """Whether the whole call ended because its channel was deleted."""
 
 
 VOICE_CHANGED = Event("_VOICE_CHANGED", VoiceChanged)
-"""Travels between nodes only; names with an underscore never reach a client."""
+"""Sent between nodes only; event names with a leading underscore never reach a client."""
 
 
 class Ticket(msgspec.Struct, frozen=True, kw_only=True):
-    """What the voice door needs to know of somebody."""
+    """A user's permission to connect to a voice server."""
 
     server_id: Snowflake
-    """The guild, the lobby, or the private channel."""
+    """The id of the guild, lobby or private channel."""
     user_id: UserId
     channel_id: Snowflake
-    """Whose call it is: a guild's channel, or the same again."""
+    """The guild channel of the call; for a lobby or private channel the same as `server_id`."""
     session_id: str
-    """As voice states show it."""
+    """The session id as voice states show it."""
     token_hash: bytes
     server: str | None
-    """The endpoint of the voice server that it is good at."""
+    """The endpoint of the voice server that the ticket is valid for; None if it is not bound to one."""
     silent: bool
-    """Muted, by themselves or the guild, or held back from speaking: nothing of theirs is forwarded."""
+    """Whether the user is muted, by themselves or the guild, or suppressed: their media is not forwarded."""
     deaf: bool
-    """Nothing is forwarded to them."""
+    """Whether the user is deafened: no media is forwarded to them."""
     stage: bool
     failures: int
-    """How often the voice server refused them lately."""
+    """Number of recent rejections by the voice server."""
 
 
 class VoiceSource(Protocol):
-    """What the App gives the voice door to read and write the world with."""
+    """Queries and updates that the App provides to the voice server."""
 
     def find_ticket(self, tx: Tx, token_hash: bytes) -> Ticket | None:
-        """The ticket of a token, as long as it is the newest of its owner."""
+        """Return the ticket of a token if it is the newest of its owner, or None."""
         ...
 
     def ticket_of(self, tx: Tx, server_id: int, user_id: int) -> Ticket | None:
-        """The ticket of somebody in a guild, lobby or private channel."""
+        """Return a user's ticket in a guild, lobby or private channel, or None."""
         ...
 
     def entered(self, call: Call, ticket: Ticket) -> None:
-        """A connection stands: earlier refusals are forgotten."""
+        """Record that the connection is established; resets the count of rejections."""
         ...
 
     def refused(self, call: Call, ticket: Ticket) -> None:
-        """A connection with a good ticket was refused: they are not in the channel, and the next join waits."""
+        """Record the rejection of a connection with a valid ticket: the user leaves, and the next join is delayed."""
         ...
 
     def gone(self, call: Call, ticket: Ticket) -> None:
-        """A connection is gone for good: unless there is a newer ticket they leave the channel."""
+        """Record the final end of a connection: the user leaves the channel unless there is a newer ticket."""
         ...
 
     def serve(self, call: Call, endpoint: str) -> None:
-        """A voice server of several is there; calls of those that are not go to others."""
+        """Announce a voice server of a cluster; calls of lost servers move to others."""
         ...
 
     def withdraw(self, call: Call, endpoint: str) -> None:
-        """A voice server of several ends; its calls go to others."""
+        """Remove a voice server of a cluster; its calls move to others."""
         ...
 
 
 def session_id(gateway_session_id: str) -> str:
-    """The session id that voice states show: nobody resumes a gateway session by it."""
+    """Return the session id shown in voice states, which cannot be used to resume the gateway session."""
     return hashlib.sha256(f"voice {gateway_session_id}".encode()).hexdigest()[:32]

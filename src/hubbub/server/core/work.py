@@ -1,8 +1,8 @@
-"""For the few operations and jobs that cannot be one transaction: those that hash a password, call out, or wait.
+"""The context of operations and jobs that need more than one transaction: to hash passwords, call services, or wait.
 
-Their handler is `async def (work, *path parameters, body?, query?)`, that of a job `async def (work, job)`. It does each step
-through `work`: a read, a write, something heavy in a thread, or a call to the outside. Everything else is a plain function over a
-`Call`.
+Such an operation handler is `async def (work, *path parameters, body?, query?)`, a job handler `async def (work, job)`.
+Each step goes through `work`: a read, a write, CPU-heavy code in a thread, or an outbound request. All other handlers
+are plain functions over a `Call`.
 """
 
 import asyncio
@@ -21,11 +21,11 @@ from hubbub.server.core.store import Database, Tx
 T = TypeVar("T")
 
 Perform = Callable[[Operation[Any, Any], Sequence[Any], str, bytes], Awaitable[None]]
-"""Does an operation: its path parameters, then the content type and the bytes of its body."""
+"""Performs an operation: the operation, its path parameters, and content type and bytes of its body."""
 
 
 class Work:
-    """One request or job whose handler waits between its transactions."""
+    """One request or job whose handler awaits between its transactions."""
 
     def __init__(
         self,
@@ -45,12 +45,12 @@ class Work:
         self.actor = actor
         self.files = files
         self.outside = outside or GuardedClient()
-        """The way to addresses that users supply."""
+        """The client for URLs that users supply."""
         self.payments = payments or NoPayments()
         self._perform = perform
 
     def read(self, step: Callable[[Call], T], *, long: bool = False) -> Awaitable[T]:
-        """Run a step over a consistent snapshot; `long` for one that may take more than a few milliseconds."""
+        """Run a step over a consistent snapshot; `long` marks one that may take more than a few milliseconds."""
         return self._database.read(lambda tx: step(self._make_call(tx)), long=long)
 
     async def write(self, step: Callable[[Call], T]) -> T:
@@ -64,11 +64,13 @@ class Work:
     async def perform(
         self, operation: Operation[Any, Any], path: Sequence[Any], content_type: str, data: bytes
     ) -> None:
-        """Do an operation without a token, with a body as somebody answered it; ApiError where it is refused."""
+        """Perform an operation without a token, with a body received from an application.
+
+        Raise ApiError if it is rejected."""
         if self._perform is None:
-            raise RuntimeError("only jobs perform operations")
+            raise RuntimeError("only jobs can perform operations")
         await self._perform(operation, path, content_type, data)
 
     def heavy(self, function: Callable[..., T], *arguments: Any) -> Awaitable[T]:
-        """Run what takes the processor a while off the event loop and off the store's threads, a few at a time."""
+        """Run CPU-heavy code in a bounded thread pool, off the event loop and the store's threads."""
         return asyncio.get_running_loop().run_in_executor(self._executor, function, *arguments)

@@ -1,7 +1,8 @@
-"""The schema, as numbered SQL files applied in order, each in a transaction of its own and recorded with its checksum.
+"""The database schema: numbered SQL files applied in order, each in its own transaction and recorded with its checksum.
 
-One text serves both dialects. Where they differ a file says `{blob}`, `{autoid}` or `{without_rowid}`, or opens a statement
-with the line `-- only: sqlite` or `-- only: postgres`. A file that has been released never changes; a change is a new file.
+One text serves both dialects. For differences a file uses `{blob}`, `{autoid}` or `{without_rowid}`, or starts a
+statement with the line `-- only: sqlite` or `-- only: postgres`. A released file never changes; a schema change is a
+new file.
 """
 
 import functools
@@ -34,7 +35,7 @@ MACROS: Final[Mapping[Dialect, Mapping[str, str]]] = {
 }
 
 ADVISORY_LOCK: Final = 0x48756262_75620001
-"""Held on PostgreSQL while migrating, so that nodes starting at once take turns."""
+"""Held on PostgreSQL during a migration, so that nodes that start at the same time wait for each other."""
 
 _FILE_NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 _TOKEN = re.compile(
@@ -51,12 +52,12 @@ _TRIGGER = re.compile(r"\s*CREATE\s+(TEMP(ORARY)?\s+)?TRIGGER\b", re.IGNORECASE)
 
 
 class MigrationError(Exception):
-    """The database and this program do not belong together."""
+    """The schema of the database does not match this program."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migration:
-    """One file."""
+    """One migration file."""
 
     number: int
     name: str
@@ -64,36 +65,36 @@ class Migration:
 
     @property
     def checksum(self) -> str:
-        """What identifies the file's text, whatever the line endings of the checkout."""
+        """The checksum of the file's text, independent of its line endings."""
         return hashlib.sha256(self.text.replace("\r\n", "\n").encode()).hexdigest()
 
     def statements(self, dialect: Dialect) -> list[str]:
-        """Its statements as that dialect reads them."""
+        """Return the file's statements in that dialect."""
         return list(statements(self.text, dialect))
 
 
 def load(directory: Path = DIRECTORY) -> list[Migration]:
-    """The migrations of a directory, in order, numbered from 1 without gaps."""
+    """Load the migrations of a directory, in order; they must be numbered from 1 without gaps."""
     found = []
     for path in sorted(directory.glob("*.sql")):
         match = _FILE_NAME.fullmatch(path.name)
         if match is None:
-            raise MigrationError(f"{path.name} is not named like 0001_word.sql")
+            raise MigrationError(f"{path.name} must be named like 0001_word.sql")
         found.append(Migration(int(match[1]), match[2], path.read_text(encoding="utf-8")))
     if [migration.number for migration in found] != list(range(1, len(found) + 1)):
-        raise MigrationError(f"the migrations in {directory} are not numbered 1, 2, 3 ... without gaps")
+        raise MigrationError(f"the migrations in {directory} must be numbered 1, 2, 3 ... without gaps")
     return found
 
 
 @functools.cache
 def shipped() -> tuple[Migration, ...]:
-    """This program's own migrations, which do not change while it runs."""
+    """Return this program's own migrations."""
     return tuple(load())
 
 
 @functools.cache
-def _fresh() -> bytes:
-    """A SQLite database with every table and nothing else, made once for all worlds of the process."""
+def _empty_image() -> bytes:
+    """Return an empty SQLite database with the current schema, built once per process."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         migrate_sqlite(connection)
@@ -103,34 +104,34 @@ def _fresh() -> bytes:
 
 
 def begin_sqlite(connection: sqlite3.Connection) -> None:
-    """Bring a database in memory, which is empty, up to date at once."""
+    """Initialize an empty in-memory database with the current schema."""
     source = sqlite3.connect(":memory:")
     try:
-        source.deserialize(_fresh())
+        source.deserialize(_empty_image())
         source.backup(connection)
     finally:
         source.close()
 
 
 def statements(text: str, dialect: Dialect) -> Iterator[str]:
-    """Cut a script at the semicolons that end statements, keep what is for the dialect, and spell out the macros."""
+    """Split a script into statements, keep those for the dialect, and expand the macros."""
     parts: list[str] = []
     comments: list[str] = []
 
     def finished() -> str | None:
-        statement, notes = "".join(parts).strip(), "\n".join(comments)
+        statement, leading_comments = "".join(parts).strip(), "\n".join(comments)
         parts.clear()
         comments.clear()
-        only = _ONLY.search(notes)
+        only = _ONLY.search(leading_comments)
         if not statement or (only is not None and only[1] != dialect):
             return None
-        for macro, meaning in MACROS[dialect].items():
-            statement = statement.replace(macro, meaning)
+        for macro, expansion in MACROS[dialect].items():
+            statement = statement.replace(macro, expansion)
         return statement
 
     for token in _TOKEN.finditer(text):
         if token.lastgroup == "comment":
-            # Only what leads a statement can guard it.
+            # Only a comment before a statement can restrict it to a dialect.
             if not "".join(parts).strip():
                 comments.append(token[0])
             parts.append(" ")
@@ -147,25 +148,25 @@ def statements(text: str, dialect: Dialect) -> Iterator[str]:
 
 
 def pending(applied: Mapping[int, tuple[str, str]], migrations: Sequence[Migration]) -> list[Migration]:
-    """Those not yet applied; MigrationError if the database is newer, or was made by other files."""
+    """Return the migrations not yet applied. Raise MigrationError if the database is newer or used different files."""
     known = {migration.number: migration for migration in migrations}
     newest = max(applied, default=0)
     if newest > len(known):
         raise MigrationError(
-            f"the database has schema {newest} ({applied[newest][0]}) and this program knows {len(known)}: "
-            "it was used by a newer version; run that version, or restore a backup"
+            f"the database has schema {newest} ({applied[newest][0]}), but this version of Hubbub only knows {len(known)}. "
+            "It was used by a newer version: run that version, or restore a backup"
         )
     for number, (name, checksum) in sorted(applied.items()):
         if known[number].checksum != checksum:
             raise MigrationError(
-                f"migration {number:04d}_{name} was applied to the database from another text than this program's "
-                f"{number:04d}_{known[number].name}: a released migration never changes"
+                f"migration {number:04d}_{name} in the database differs from {number:04d}_{known[number].name} of this "
+                "version of Hubbub; a released migration must never change"
             )
     return [migration for migration in migrations if migration.number not in applied]
 
 
 def migrate_sqlite(connection: sqlite3.Connection, directory: Path = DIRECTORY) -> list[Migration]:
-    """Bring a database up to date and return what was applied; the connection is in autocommit mode."""
+    """Migrate a database and return the applied migrations; the connection must be in autocommit mode."""
     migrations = shipped() if directory == DIRECTORY else load(directory)
     done: list[Migration] = []
     while True:
@@ -194,7 +195,7 @@ def migrate_sqlite(connection: sqlite3.Connection, directory: Path = DIRECTORY) 
 
 
 def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTORY) -> list[Migration]:
-    """Bring a database up to date and return what was applied; the connection is in autocommit mode."""
+    """Migrate a database and return the applied migrations; the connection must be in autocommit mode."""
     migrations = shipped() if directory == DIRECTORY else load(directory)
     connection.execute("SELECT pg_advisory_lock(%s)", (ADVISORY_LOCK,))
     try:
