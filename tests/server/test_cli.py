@@ -196,17 +196,17 @@ def test_a_port_in_use_is_said_in_one_line(tmp_path: Path) -> None:
         process = start("dev", "--port", str(taken.getsockname()[1]))
         error = process.communicate(timeout=PATIENCE_S)[1].decode()
     assert process.returncode == 1
-    assert re.search(r"hubbub: cannot listen at 127\.0\.0\.1:\d+: .*in use; --port takes another", error)
+    assert re.search(r"hubbub: cannot listen on 127\.0\.0\.1:\d+: .*in use; choose another port", error)
     assert "Traceback" not in error
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["serve", "--data", "taken"], "the data folder taken cannot be used: File exists"),
-        (["serve", "--files-url", "taken/files"], "files cannot be kept at taken/files: "),
-        (["dev", "--ready-file", "."], "the ready file . cannot be written: "),
-        (["dev", "--ready-file", "taken/ready.json"], "the ready file taken/ready.json cannot be written: "),
+        (["serve", "--data", "taken"], "cannot use the data folder taken: File exists"),
+        (["serve", "--files-url", "taken/files"], "cannot store files at taken/files: "),
+        (["dev", "--ready-file", "."], "cannot write the ready file .: "),
+        (["dev", "--ready-file", "taken/ready.json"], "cannot write the ready file taken/ready.json: "),
     ],
 )
 def test_a_place_that_cannot_be_written_is_said_in_one_line(
@@ -224,7 +224,7 @@ def test_a_kept_world_that_others_can_reach_needs_a_seed(data: Path) -> None:
     process = start("dev", "--host", "0.0.0.0", "--port", "0", "--data", str(data))
     error = process.communicate(timeout=PATIENCE_S)[1].decode()
     assert process.returncode == 2
-    assert "seed (hubbub dev): 0.0.0.0 can be reached from outside and the world is kept: give --seed" in error
+    assert "seed (hubbub dev): 0.0.0.0 is reachable from other machines and the world is stored; set --seed" in error
     assert not data.exists()
 
 
@@ -237,10 +237,10 @@ def test_what_is_kept_is_for_its_owner_only(data: Path, capsys: pytest.CaptureFi
 
 def test_an_operator_hears_that_the_data_folder_is_another_one(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["admin", "reset-bot-token", "1", "--data", str(data)]) == 1
-    assert f"{data / 'hubbub.sqlite3'} does not exist; --data names the data folder" in capsys.readouterr().err
+    assert f"{data / 'hubbub.sqlite3'} does not exist; set --data to the data folder" in capsys.readouterr().err
     assert not data.exists()
     assert cli.main(["admin", "create-user", "ann", "--data", str(data)]) == 0
-    assert f"{data / 'hubbub.sqlite3'} is new" in capsys.readouterr().err
+    assert f"created {data / 'hubbub.sqlite3'}" in capsys.readouterr().err
     assert cli.main(["admin", "create-user", "ben", "--data", str(data)]) == 0
     assert "is new" not in capsys.readouterr().err
 
@@ -267,10 +267,10 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["serve", "--port", "many"], {}, "port (flag --port): 'many' is not allowed; allowed: a whole number from 0"),
         (["dev", "--rate-limits", "some"], {}, "rate_limits (flag --rate-limits)"),
         (["dev"], {"HUBBUB_PROT": "1"}, "did you mean HUBBUB_PORT?"),
-        (["serve"], {"HUBBUB_CONTROL": "true"}, "control (hubbub serve): belongs to rehearsals"),
-        (["serve"], {"HUBBUB_SEED": "1"}, "seed (hubbub serve): belongs to rehearsals"),
+        (["serve"], {"HUBBUB_CONTROL": "true"}, "control (hubbub serve): is only available in rehearsals"),
+        (["serve"], {"HUBBUB_SEED": "1"}, "seed (hubbub serve): is only available in rehearsals"),
         (["serve", "--config", "nowhere.toml"], {}, "nowhere.toml): cannot be read"),
-        (["dev", "--world", "nowhere.toml"], {}, "world nowhere.toml: nowhere.toml cannot be read"),
+        (["dev", "--world", "nowhere.toml"], {}, "world nowhere.toml: cannot read nowhere.toml"),
     ],
 )
 def test_a_wrong_setting_is_named(
@@ -329,7 +329,7 @@ def test_an_operator_makes_people_and_bots(
     )
     helper = printed(capsys)
     assert cli.main(["admin", "create-application", "helper", "--owner", "ben", *store]) == 1
-    assert "nobody is called ben" in capsys.readouterr().err
+    assert "there is no user named ben" in capsys.readouterr().err
     assert cli.main(["admin", "create-application", "x", "--owner", "ann", "--intent", "ALL", *store]) == 1
     assert "is not a privileged intent" in capsys.readouterr().err
     assert cli.main(["admin", "reset-bot-token", helper["id"], *store]) == 0
@@ -351,10 +351,10 @@ def test_an_operator_makes_people_and_bots(
         assert stop(process) == 0
 
     assert cli.main(["admin", "add-bot", helper["id"], guild, "--permission", "BAN_MEMBERS", *store]) == 0
-    assert "helper is in Home" in capsys.readouterr().out
+    assert "Added helper to Home." in capsys.readouterr().out
     assert cli.main(["admin", "add-bot", helper["id"], guild, *store]) == 1
     assert cli.main(["admin", "split-permissions", guild, *store]) == 0
-    assert "Home: 0 roles and 0 overwrites" in capsys.readouterr().out
+    assert "Home: added the newer permissions to 0 roles and 0 overwrites." in capsys.readouterr().out
     assert cli.main(["admin", "split-permissions", "1", *store]) == 1
     assert "there is no guild 1" in capsys.readouterr().err
 
@@ -372,7 +372,7 @@ def test_a_backup_of_a_running_server_is_a_data_folder(
         assert cli.main(["backup", str(destination), "--data", str(data)]) == 0
 
         assert cli.main(["backup", str(destination), "--data", str(data)]) == 1
-        assert "exists already" in capsys.readouterr().err
+        assert "already exists" in capsys.readouterr().err
         assert stop(process) == 0
     assert (destination / "files" / "attachments" / "1").read_bytes() == b"picture"
     with running(tmp_path, "serve", "--data", str(destination)) as (_, restored):
@@ -383,7 +383,7 @@ def test_a_backup_of_a_running_server_is_a_data_folder(
 
 def test_a_backup_of_nothing_is_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["backup", "copy", "--data", str(data)]) == 1
-    assert "does not exist; --data names the data folder" in capsys.readouterr().err
+    assert "does not exist; set --data to the data folder" in capsys.readouterr().err
     assert cli.main(["backup", "copy", "--database-url", "postgresql://localhost/x"]) == 1
     assert "pg_dump" in capsys.readouterr().err
     assert not Path("copy").exists()
@@ -417,7 +417,7 @@ def test_the_summary_of_a_platform_for_people_names_nobody_and_only_pages_that_i
 
     assert "http://W/login" in text
     assert "hubbub admin" in text
-    assert "People" not in text
+    assert "Users" not in text
     assert "in memory" not in text
     assert "/login" not in summary(document, rehearsal=False, pages=False)
 
@@ -429,15 +429,15 @@ def test_an_operator_decides_what_applications_may_ask_for(data: Path, capsys: p
     application = printed(capsys)["id"]
 
     assert cli.main(["admin", "list-approvals", *store]) == 0
-    assert "nothing waits for you" in capsys.readouterr().out
+    assert "No pending requests." in capsys.readouterr().out
     assert cli.main(["admin", "approve-scope", application, "voice", *store]) == 0
-    assert "helper may ask people for voice" in capsys.readouterr().out
+    assert "helper may now request the scope voice." in capsys.readouterr().out
     assert cli.main(["admin", "approve-scope", application, "fly", *store]) == 1
-    assert "there is no scope fly" in capsys.readouterr().err
+    assert "unknown scope fly" in capsys.readouterr().err
     assert cli.main(["admin", "approve-intent", application, "GUILD_MEMBERS", *store]) == 0
     assert cli.main(["admin", "approve-intent", application, "GUILDS", *store]) == 1
     assert cli.main(["admin", "deny-approval", application, "rpc", *store]) == 1
-    assert "helper does not ask for rpc" in capsys.readouterr().err
+    assert "helper has no pending request for rpc" in capsys.readouterr().err
     assert cli.main(["admin", "approve-scope", "7", "voice", *store]) == 1
 
 
@@ -473,9 +473,9 @@ def test_an_operator_gives_tiers_features_and_premium(
     for arguments, problem in (
         (["guild", "1"], "there is no guild 1"),
         (["guild", guild, "--add-feature", "VANITY"], "did you mean VANITY_URL?"),
-        (["guild", guild, "--add-feature", "GUILD_ONBOARDING"], "the guild's own members switch"),
+        (["guild", guild, "--add-feature", "GUILD_ONBOARDING"], "the guild's own settings"),
         (["guild", guild, "--add-feature", "COMMUNITY"], "rules_channel_id: "),
-        (["user", "ben", "--premium", "none"], "nobody is called ben"),
+        (["user", "ben", "--premium", "none"], "there is no user named ben"),
     ):
         assert cli.main(["admin", *arguments, *store]) == 1
         assert problem in capsys.readouterr().err

@@ -35,7 +35,7 @@ async def test_a_database_in_use_is_noted_and_one_that_is_none_is_a_problem(tmp_
 
     (tmp_path / "hubbub.sqlite3").write_bytes(b"this is no database" * 100)
     found = (await findings(data=str(tmp_path)))["database"]
-    assert (found.level, found.fix) == ("problem", "restore a backup, or give another --data")
+    assert (found.level, found.fix) == ("problem", "restore a backup, or set --data to another folder")
 
 
 async def test_a_database_of_a_newer_version_is_a_problem(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ async def test_a_port_in_use_is_a_problem(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         found = (await findings(port=taken.getsockname()[1]))["port"]
-    assert (found.level, found.fix) == ("problem", "stop what listens there, or give another --port")
+    assert (found.level, found.fix) == ("problem", "stop the program that listens there, or set another --port")
 
 
 @pytest.mark.parametrize(
@@ -93,15 +93,19 @@ async def test_the_public_address_must_be_one_that_clients_can_use(settings: dic
 @pytest.mark.parametrize(
     ("settings", "level", "words"),
     [
-        ({}, "ok", "none is served"),
+        ({}, "ok", "disabled; set --activities-proxy-host"),
         (
             {"public_url": "https://chat.example.org", "proxy_host": "activities.example.net"},
             "ok",
             "served at https://APPLICATION_ID.activities.example.net",
         ),
         ({"public_url": "https://example.org", "proxy_host": "activities.example.org"}, "note", "cookies"),
-        ({"public_url": "https://example.org", "proxy_host": "example.org"}, "problem", "lies within"),
-        ({"public_url": "https://chat.example.org", "proxy_host": "example.org"}, "problem", "lies within"),
+        ({"public_url": "https://example.org", "proxy_host": "example.org"}, "problem", "inside the activity domain"),
+        (
+            {"public_url": "https://chat.example.org", "proxy_host": "example.org"},
+            "problem",
+            "inside the activity domain",
+        ),
     ],
 )
 async def test_activities_need_a_domain_of_their_own(settings: dict[str, str], level: str, words: str) -> None:
@@ -136,6 +140,6 @@ async def test_a_file_store_is_tried(tmp_path: Path) -> None:
 def test_the_exit_code_says_whether_something_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = ["--data", str(tmp_path / "data"), "--port", "0"]
     assert cli.main(["doctor", *settings]) == 0
-    assert "nothing is wrong" in capsys.readouterr().out
+    assert "No problems found." in capsys.readouterr().out
     assert cli.main(["doctor", *settings, "--host", "0.0.0.0"]) == 1
     assert "1 problem" in capsys.readouterr().out

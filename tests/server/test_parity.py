@@ -40,10 +40,10 @@ def test_each_operation_has_its_slice_its_state_and_its_tests(table: Table) -> N
 
     lines = ledger([GET_USER, CREATE_ROLE, UNKNOWN, LIST_ROLES], table, traffic)
 
-    assert [line.state for line in lines] == ["exercised", "refusals only", "not served", "not exercised"]
+    assert [line.state for line in lines] == ["exercised", "errors only", "not served", "not exercised"]
     assert [line.endpoint.tag if line.endpoint else None for line in lines] == ["users", "roles", None, "roles"]
     assert lines[0].tests == ["tests/server/test_a.py::test_one", "tests/server/test_b.py::test_two"]
-    assert summary(lines) == "4 operations described, 3 served, 1 exercised by a test with a valid answer"
+    assert summary(lines) == "4 operations described, 3 served, 1 exercised by a test with a valid response"
     written = page(lines, [], with_traffic=True)
     assert "| get_user | GET /users/{id} | users | exercised | `server/test_a.py` test_one and 1 more |" in written
     assert "| fly | POST /users/{user_id}/fly |  | not served |  |" in written

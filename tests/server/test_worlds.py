@@ -337,7 +337,7 @@ async def test_a_store_that_began_with_the_world_finds_it_again(app: App) -> Non
     first = await worlds.begin(app, worlds.read_text(SMALL), 3)
 
     assert await worlds.begin(app, worlds.read_text(SMALL), 3) == first
-    with pytest.raises(WorldError, match="another world file or seed"):
+    with pytest.raises(WorldError, match="another world or seed"):
         await worlds.begin(app, worlds.demo(), 3)
 
 
@@ -347,7 +347,7 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[users", "world: is not TOML: "),
+        ("[users", "world: is not valid TOML: "),
         ("[user.ann]", "user: no such key; did you mean users?"),
         ("users = 3", "users: expected object, got int"),
         ("[users.ann]\npassword = 3", "users.ann.password: expected str | null, got int"),
@@ -356,11 +356,11 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
         ("friendships = 3", "friendships: expected a list of tables"),
         (
             "[users.ann]\n[[friendships]]\nbetween = ['ann', 'b']",
-            'friendships.0.between: "b" is not a user; there are: ann',
+            'friendships.0.between: "b" is not a user; choose one of: ann',
         ),
         (
             "[users.ann]\n[[friendships]]\nbetween = ['ann', 'ann']",
-            "friendships.0.between: nobody is a friend of themselves",
+            "friendships.0.between: a user cannot be their own friend",
         ),
         ("[users.ann]\n[[friendships]]\nbetween = ['ann']", "friendships.0.between: expected array of length >= 2"),
         ("[lobbies.one]", "lobbies.one: object missing required field application"),
@@ -377,7 +377,7 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
         ),
         (
             f'{SMALL}[lobbies.one]\napplication = "helper"\nguild = "Home"',
-            "lobbies.one.channel: a linked channel is named by `guild` and `channel` together",
+            "lobbies.one.channel: a linked channel needs both `guild` and `channel`",
         ),
         (
             f'{SMALL}[lobbies.one]\napplication = "helper"\nguild = "Home"\nchannel = "hal"',
@@ -393,11 +393,11 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
             "[users.ann]\n[applications.a]\nowner = 'anne'",
             'applications.a.owner: "anne" is not a user; did you mean ann?',
         ),
-        ("[users.ann]\n[applications.ann]", "applications.ann: a user has this name too"),
+        ("[users.ann]\n[applications.ann]", "applications.ann: a user has the same name"),
         ("[users.ann]\n[applications.a]\nintents = ['GUILDS']", "applications.a.intents: GUILDS is not privileged"),
         (
             "[users.ann]\n[applications.a]\nintents = ['X']",
-            'applications.a.intents: "X" is not a privileged intent; there are:',
+            'applications.a.intents: "X" is not a privileged intent; choose one of:',
         ),
         ("[users.ann]\n[applications.a]\nflags = ['EMBEDED']", "did you mean EMBEDDED?"),
         (
@@ -405,10 +405,10 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
             'applications.a.scopes: "voise" is not a scope; did you mean voice?',
         ),
         ("[users.ann]\n[applications.a]\nparent = 'b'", 'applications.a.parent: "b" is not an application'),
-        ("[users.ann]\n[applications.a]\nparent = 'a'", 'applications.a.parent: "a" is a game itself'),
+        ("[users.ann]\n[applications.a]\nparent = 'a'", 'applications.a.parent: "a" is a game of a publisher'),
         (
             "[users.ann]\n[applications.a]\n[applications.b]\nparent = 'a'\n[applications.c]\nparent = 'b'",
-            'applications.c.parent: "b" is a game itself, not a publisher',
+            'applications.c.parent: "b" is a game of a publisher and cannot be a publisher',
         ),
         (
             "[users.ann]\n[applications.a.providers]\nSTEEM = {clients = ['1']}",
@@ -419,21 +419,24 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
             "applications.a.providers.OIDC.issuer: OIDC needs an issuer",
         ),
         ("[guilds.Home]", "guilds.Home: object missing required field owner"),
-        (GUILD.replace('"ann"', '"zoe"'), 'guilds.Home.owner: "zoe" is not a user; there are: ann'),
+        (GUILD.replace('"ann"', '"zoe"'), 'guilds.Home.owner: "zoe" is not a user; choose one of: ann'),
         (GUILD + "everyone = ['FLY']", 'guilds.Home.everyone: "FLY" is not a permission'),
         (GUILD + "system_channel = 'lobby'", 'guilds.Home.system_channel: "lobby" is not a channel'),
         (GUILD + "members = { bob = {} }", 'guilds.Home.members.bob: "bob" is not a user'),
         (GUILD + "members = { ann = { roles = ['r'] } }", 'guilds.Home.members.ann.roles: "r" is not a role'),
         (GUILD + "bots = { ann = {} }", 'guilds.Home.bots.ann: "ann" is not an application with a bot'),
-        (GUILD + '[guilds.Home.roles."@everyone"]', "guilds.Home.roles.@everyone: every guild has it"),
+        (GUILD + '[guilds.Home.roles."@everyone"]', "guilds.Home.roles.@everyone: every guild has this role"),
         (GUILD + "[guilds.Home.roles.r]\ncolor = -1", "guilds.Home.roles.r.color: expected int >= 0"),
         (GUILD + "[guilds.Home.roles.r]\npermissions = ['MANAGE_MESAGES']", "did you mean MANAGE_MESSAGES?"),
         (
             GUILD + "[guilds.Home.channels.c]\ntype = 'telly'",
-            "guilds.Home.channels.c.type: invalid enum value 'telly'; there are: text, voice",
+            "guilds.Home.channels.c.type: invalid enum value 'telly'; choose one of: text, voice",
         ),
         (GUILD + "[guilds.Home.channels.c]\nparent = 'd'", 'guilds.Home.channels.c.parent: "d" is not a channel'),
-        (GUILD + "[guilds.Home.channels.c]\nparent = 'c'", 'guilds.Home.channels.c.parent: "c" is not a category'),
+        (
+            GUILD + "[guilds.Home.channels.c]\nparent = 'c'",
+            'guilds.Home.channels.c.parent: "c" is a text channel, not a category',
+        ),
         (
             GUILD + "[guilds.Home.channels.c]\noverwrites = { bob = {} }",
             'channels.c.overwrites.bob: "bob" is not a role or user',
@@ -475,5 +478,5 @@ async def test_what_an_action_refuses_has_a_path_too(app: App, content: dict[str
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
-    with pytest.raises(WorldError, match=r"nowhere\.toml cannot be read"):
+    with pytest.raises(WorldError, match=r"cannot read nowhere\.toml"):
         worlds.read_file("nowhere.toml")

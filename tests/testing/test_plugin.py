@@ -116,7 +116,7 @@ def test_a_failed_test_says_what_its_platform_saw(run: Run) -> None:
         '  guilds.Home.owner: "ann" is not a user (WORLD_INVALID)',
         "world must be the path of a world file or a dict, not 7",
         "now must be a time such as '2026-12-01T00:00:00Z', not 'tomorrow'",
-        "now: The clock shows times from 2015-01-01 to 2084-01-01.",
+        "now: The time must be between 2015-01-01 and 2084-01-01.",
         "rate_limits must be one of off, real, report, not 'sometimes'",
         "seed must be an integer from 0, not 'seven'",
         "unknown argument 'wrold'; the arguments are world, now, rate_limits, seed",

@@ -1,6 +1,6 @@
-"""The one place that knows everyone: it builds the core, lists the slices, opens the doors, and shuts all down in order.
+"""The composition root: builds the core, lists the slices, starts the transports, and shuts everything down in order.
 
-Nothing here is global. Two Apps live in one process without knowing of each other.
+There is no global state: several Apps can run in one process independently.
 """
 
 import asyncio
@@ -189,26 +189,26 @@ SLICES: tuple[Slice, ...] = (
 )
 
 DATABASE_FILE = "hubbub.sqlite3"
-"""The embedded database in the data folder,"""
+"""The embedded database in the data folder."""
 FILES_FOLDER = "files"
-"""and the files beside it."""
+"""The folder of the file store in the data folder."""
 
 HEAVY_THREADS = 2
-"""Passwords are hashed this many at a time, so that logins cannot take the whole machine."""
+"""Threads for password hashing; few, so that logins cannot use all CPU cores."""
 
 POLL_MS = 5_000
-"""How often workers look for jobs by themselves, where other processes leave some too."""
+"""Interval in milliseconds at which workers poll for jobs, if other processes enqueue jobs too."""
 JOBS_SUBJECT = "jobs"
-"""The bus subject on which workers hear of new jobs."""
+"""The bus subject on which workers are notified of new jobs."""
 PRESENCE_SWEEP_S = 5.0
 CUT_S = 1.0
-"""How long a request that outlived the drain may take to notice."""
+"""How long a request that outlived the drain may take to handle its cancellation, in seconds."""
 SETTLE_S = 1.0
-"""How long the answer to a change of permissions waits for the bus."""
+"""How long the response to a change of permissions waits for the bus, in seconds."""
 
 
 class App:
-    """A running platform: store, bus, clock, files, doors."""
+    """A running platform: store, bus, clock, files and transports."""
 
     def __init__(
         self,
@@ -248,31 +248,31 @@ class App:
             invalid_window_ms=config.http.invalid_requests_window_ms,
             caps=config.approval_caps,
         )
-        self.table = _whole_table() if slices is SLICES else Table(slices)
+        self.table = _full_table() if slices is SLICES else Table(slices)
         self.faults = Faults()
         self.trace = Trace()
         self.routes: list[web.RouteDef] = []
-        """What is served beside the doors (the control API); filled before `start`."""
+        """Additional routes (the control API); filled before `start`."""
         self.gateway: Gateway | None = None
         self.voice: VoiceDoor | None = None
         self.worker: Worker | None = None
         self._presence_feed: PresenceFeed | None = None
-        self._watching: asyncio.Task[None] | None = None
+        self._presence_sweeper: asyncio.Task[None] | None = None
         self._heavy = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="hubbub-heavy")
         self._door: HttpDoor | None = None
         self._activities: ActivityDoor | None = None
         self._runner: web.AppRunner | None = None
         self._draining = False
 
-    # Life
+    # Lifecycle
 
     async def start(self, sock: socket.socket | None = None) -> None:
-        """Open everything, and accept connections on the configured address (or on the socket given)."""
+        """Start all parts and accept connections on the configured address, or on the given socket."""
         sock = sock or _listen(self.config)
         if self.config.public_url is None:
             host, port = sock.getsockname()[:2]
-            shown = f"[{host}]" if ":" in host else host
-            self.config = msgspec.structs.replace(self.config, public_url=f"http://{shown}:{port}")
+            url_host = f"[{host}]" if ":" in host else host
+            self.config = msgspec.structs.replace(self.config, public_url=f"http://{url_host}:{port}")
         listens = listening.listen(self.config) if listening.is_open(self.config) else None
         endpoint = None if listens is None else listens.endpoint
         self.config = msgspec.structs.replace(
@@ -284,8 +284,8 @@ class App:
         self.bus.subscribe("nodes", self.auth.hear)
         self.bus.on_gap(self.auth.forget_all)
         if self.config.nats_url is None:
-            # Alone, so nobody is connected yet: what a killed process left behind is over.
-            await self.database.write(lambda tx: self._nobody_is_here(self.make_call(tx)))
+            # A single process, so no client is connected yet: state left by a killed process is outdated.
+            await self.database.write(lambda tx: self._reset_connection_state(self.make_call(tx)))
         routes: list[web.RouteDef] = [
             web.get("/healthz", self._healthz),
             web.get("/readyz", self._readyz),
@@ -320,17 +320,17 @@ class App:
                 rate_limits=self.rate_limits,
             )
             await self.gateway.start()
-            self.listeners[gateway_info.SessionStartsAsked] = [self._tell_session_starts]
+            self.listeners[gateway_info.SessionStartsAsked] = [self._report_session_starts]
             routes += [web.get("/gateway", self.gateway.handle), web.get("/gateway/", self.gateway.handle)]
         else:
-            # Operations ask who is online here too.
+            # Operations also need presences in a process without a gateway.
             self._presence_feed = PresenceFeed(self.bus, self.clock, self.presences)
             self._presence_feed.start()
-            self._watching = asyncio.get_running_loop().create_task(self._watch_presences(self._presence_feed))
+            self._presence_sweeper = asyncio.get_running_loop().create_task(self._sweep_presences(self._presence_feed))
         self.database.on_wake = self._wake_workers
         if "worker" in self.config.roles:
-            # A process that dies between a commit and its word to us leaves jobs that nobody speaks of. Not where the clock
-            # may leap over days.
+            # A process that dies between a commit and its notification leaves jobs that no worker is notified of, so
+            # workers poll. Not in a rehearsal, whose clock may jump over days.
             poll_ms = POLL_MS if self.config.database_url is not None and not self.config.control else None
             self.worker = Worker(self.database, self.clock, self._jobs(), metrics=self.metrics, poll_ms=poll_ms)
             self.bus.subscribe(JOBS_SUBJECT, lambda _: self._wake_own_worker())
@@ -391,7 +391,7 @@ class App:
         await self.voice.start()
 
     async def stop(self) -> None:
-        """Drain: sessions are told to reconnect elsewhere, requests finish, then everything closes."""
+        """Drain and stop: sessions are told to reconnect elsewhere, requests finish, then everything closes."""
         self._draining = True
         if self.voice is not None:
             await self.voice.close()
@@ -402,29 +402,29 @@ class App:
                 await site.stop()
             if self._activities is not None:
                 await self._activities.drain()
-            # Requests are given as long as sessions are.
+            # Requests get as much time as sessions.
             await self._door.drain(self.config.gateway.drain_ms / 1000)
             await self._runner.cleanup()
         await self.images.close()
         if self.worker is not None:
             await self.worker.stop()
-        # Last of those who commit something: with its sessions the node takes leave of the others.
+        # The gateway closes after everything else that commits: it announces the node's shutdown to the other nodes.
         if self.gateway is not None:
             await self.gateway.close()
         await self.outside.close()
         await self.streams.close()
-        if self._watching is not None:
-            self._watching.cancel()
+        if self._presence_sweeper is not None:
+            self._presence_sweeper.cancel()
         if self._presence_feed is not None:
             self._presence_feed.close()
         await self.bus.close()
         await self.database.close()
         self._heavy.shutdown(wait=False, cancel_futures=True)
 
-    # What the doors use
+    # Used by the transports
 
     def make_call(self, tx: Tx, actor: Actor | None = None, **more: Any) -> Call:
-        """A call inside a transaction."""
+        """Create a call inside a transaction."""
         return Call(
             tx,
             actor=actor,
@@ -436,35 +436,35 @@ class App:
             **more,
         )
 
-    def _nobody_is_here(self, call: Call) -> None:
+    def _reset_connection_state(self, call: Call) -> None:
         private_calls.reset(call)
         voice_states.reset(call)
         game_sessions.reset(call)
         activity_instances.reset(call)
 
     def publish(self, dispatches: Iterable[Dispatch]) -> None:
-        """Send what a commit said to every node that is interested."""
+        """Publish the events of a commit to every interested node."""
         for dispatch in dispatches:
             if dispatch.event == ACTOR_CHANGED.name:
-                # Here at once: the bus brings it back later, or much later when it is away.
+                # Applied here immediately: the bus returns it later, or much later during an outage.
                 self.auth.hear(dispatch)
             self.metrics.dispatches(dispatch.event).inc()
             for subject in dispatch.subjects:
                 self.bus.publish(subject, dispatch)
 
-    def _tell_session_starts(self, _: Call, asked: gateway_info.SessionStartsAsked) -> None:
+    def _report_session_starts(self, _: Call, request: gateway_info.SessionStartsAsked) -> None:
         if self.gateway is not None:
-            asked.limit = self.gateway.starts.left(asked.user_id, asked.guilds)
+            request.limit = self.gateway.starts.left(request.user_id, request.guilds)
 
     async def _settle(self) -> None:
-        """Return once the bus has what was said so far; soon if it is away, for then every node reads anew afterwards."""
+        """Return once the bus has sent everything published so far; immediately if it is down, since nodes then reload."""
         if self.bus.healthy:
             with contextlib.suppress(BusError, TimeoutError):
                 async with asyncio.timeout(SETTLE_S):
                     await self.bus.flush()
 
     def _wake_workers(self) -> None:
-        """A job was left: some worker, here or elsewhere, looks now."""
+        """Notify a worker, in this or another process, of a new job."""
         if self.worker is not None:
             self.worker.wake()
         else:
@@ -474,7 +474,7 @@ class App:
         if self.worker is not None:
             self.worker.wake()
 
-    async def _watch_presences(self, feed: PresenceFeed) -> None:
+    async def _sweep_presences(self, feed: PresenceFeed) -> None:
         while True:
             await asyncio.sleep(PRESENCE_SWEEP_S)
             feed.sweep(asyncio.get_running_loop().time())
@@ -493,8 +493,8 @@ class App:
         handlers: dict[str, Callable[..., Any]] = {}
         for part in self.slices:
             for kind, function in part.jobs.items():
-                waits = asyncio.iscoroutinefunction(function)
-                handlers[kind] = self._in_work(function) if waits else self._in_call(function)
+                is_async = asyncio.iscoroutinefunction(function)
+                handlers[kind] = self._in_work(function) if is_async else self._in_call(function)
         return handlers
 
     def _in_call(self, function: Callable[[Call, Job], None]) -> Callable[[Tx, Job], None]:
@@ -525,7 +525,7 @@ class App:
         assert self._door is not None
         await self._door.perform(self.table.of(operation), path, content_type, data)
 
-    # For operators
+    # Endpoints for operators
 
     async def _healthz(self, _: web.Request) -> web.Response:
         return web.Response(text="ok\n")
@@ -539,7 +539,7 @@ class App:
         try:
             await self.database.check()
         except Exception:
-            log.warning("the store is not ready", exc_info=True)
+            log.warning("The store is not ready", exc_info=True)
             problems.append("store")
         return web.Response(
             text=f"not ready: {', '.join(problems)}\n" if problems else "ready\n", status=503 if problems else 200
@@ -552,47 +552,47 @@ class App:
 
 
 class Source:
-    """What the gateway reads the world with."""
+    """The gateway's queries, answered by the slices."""
 
     def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
-        """The guild, or None when it is gone."""
+        """Return the guild, or None if it was deleted."""
         return guild_state.state(tx, guild_id)
 
     def member_states(self, tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
-        """The named users' membership."""
+        """Return the membership of the given users."""
         return guild_state.member_states(tx, guild_id, users)
 
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
-        """The guilds a user is in."""
+        """Return the ids of the guilds that a user is in."""
         return guild_state.guild_ids(tx, user_id)
 
     def guild_count(self, tx: Tx, user_id: int) -> int:
-        """How many guilds a user is in."""
+        """Return the number of guilds that a user is in."""
         return guilds.count_of_user(tx, user_id)
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
-        """What guilds are called."""
+        """Return guild names by id."""
         return {row.id: row.name for row in guilds.find_many(tx, list(guild_ids)).values()}
 
     def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:
-        """A user's friends, each behind the family of games they are friends in."""
+        """Return (family id, friend's user id) of a user's friends."""
         return relationships.friends(tx, user_id)
 
     def families(self, tx: Tx, user_id: int) -> set[int]:
-        """The families of games that a user plays."""
+        """Return the application families whose games the user plays."""
         return relationships.Cast(tx, [user_id]).families(user_id)
 
 
 async def _to_store(request: web.Request) -> web.Response:
-    """What the store link shows: the same that the API tells of it."""
-    named = request.match_info
-    sku = f"/{named['sku_id']}" if "sku_id" in named else ""
-    raise web.HTTPFound(f"/api/v10/applications/{named['application_id']}/store{sku}")
+    """Redirect a store link to the API's description of the store."""
+    parameters = request.match_info
+    sku = f"/{parameters['sku_id']}" if "sku_id" in parameters else ""
+    raise web.HTTPFound(f"/api/v10/applications/{parameters['application_id']}/store{sku}")
 
 
 @functools.cache
-def _whole_table() -> Table:
-    """Every operation there is; nothing in it changes, so all Apps of a process look into the same one."""
+def _full_table() -> Table:
+    """Return the table of all operations; it never changes, so all Apps of a process share it."""
     return Table(SLICES)
 
 
@@ -605,7 +605,7 @@ def _clock(config: Config) -> Clock:
 
 def _database(config: Config) -> Database:
     if config.database_url is not None:
-        # Here and not above: the embedded default starts without the PostgreSQL library.
+        # Imported here because the embedded default starts faster without the PostgreSQL library.
         from hubbub.server.core.postgres import PostgresDatabase
 
         return PostgresDatabase(config.database_url)
@@ -613,10 +613,10 @@ def _database(config: Config) -> Database:
         return SqliteDatabase(None)
     folder = Path(config.data)
     try:
-        # Messages and addresses of people are in it: whoever else has an account on this machine does not read them.
+        # It contains messages and personal data, so other users of the machine must not read it.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreUnavailable(f"the data folder {folder} cannot be used: {error.strerror}") from error
+        raise StoreUnavailable(f"cannot use the data folder {folder}: {error.strerror}") from error
     return SqliteDatabase(folder / DATABASE_FILE, cache_bytes=config.database_cache_bytes)
 
 
@@ -627,14 +627,14 @@ def _files(config: Config) -> Files:
     try:
         return Files(url)
     except OSError as error:
-        raise StoreUnavailable(f"files cannot be kept at {Secrets().clean(url)}: {error.strerror or error}") from error
+        raise StoreUnavailable(f"cannot store files at {Secrets().clean(url)}: {error.strerror or error}") from error
 
 
 def _listeners(slices: tuple[Slice, ...]) -> dict[type, list[Callable[[Call, Any], None]]]:
     found: dict[type, list[Callable[[Call, Any], None]]] = {}
     for part in slices:
-        for fact, listener in part.hears.items():
-            found.setdefault(fact, []).append(listener)
+        for signal, listener in part.hears.items():
+            found.setdefault(signal, []).append(listener)
     return found
 
 

@@ -1,4 +1,4 @@
-"""The command line: which command, with which settings. Commands are imported when they run, so that each starts quickly."""
+"""The command line of Hubbub. Commands are imported when they run, so that each one starts quickly."""
 
 import argparse
 import gc
@@ -23,34 +23,34 @@ DEV_DEFAULTS: Final[dict[str, Any]] = {
 }
 
 REHEARSAL: Final = ("control", "control_token", "now", "seed", "world")
-"""Settings that only `hubbub dev` has."""
+"""Settings that are only available in `hubbub dev`."""
 
 MAIN: Final[dict[str, str]] = {
-    "data": "the folder of the embedded database and files (default ./hubbub-data)",
-    "host": "the address to listen at (default 127.0.0.1)",
-    "port": "the port to listen at; 0 picks a free one (default 8080)",
-    "public_url": "the address that clients reach us at (default http://HOST:PORT)",
-    "database_url": "postgresql://... instead of the embedded database",
-    "nats_url": "nats://... the bus between several processes",
-    "files_url": "where files are kept: a folder, memory:// or s3://bucket/prefix?...",
-    "roles": "what this process does, of api,gateway,voice,worker (default all)",
-    "ready_file": "write a JSON file with addresses and tokens here once connections are accepted",
+    "data": "folder of the embedded database and files (default: ./hubbub-data)",
+    "host": "address to listen on (default: 127.0.0.1)",
+    "port": "port to listen on; 0 picks a free one (default: 8080)",
+    "public_url": "URL at which clients reach the server (default: http://HOST:PORT)",
+    "database_url": "postgresql://... to use instead of the embedded database",
+    "nats_url": "nats://... message bus between several processes",
+    "files_url": "file store: a folder, memory:// or s3://bucket/prefix?...",
+    "roles": "roles of this process, out of api,gateway,voice,worker (default: all)",
+    "ready_file": "JSON file to write URLs and tokens to once the server accepts connections",
 }
 DEV: Final[dict[str, str]] = {
-    "world": "a world file (TOML) instead of the demo world",
-    "data": "the folder of the embedded database and files (default: everything is in memory)",
-    "seed": "a number that decides the world's ids and tokens",
-    "now": "what time it is at the start, such as 2026-12-01T00:00:00Z",
-    "rate_limits": "off, real, or report: count but refuse nothing (default report)",
+    "world": "world file (TOML) to load instead of the demo world",
+    "data": "folder of the embedded database and files (default: keep everything in memory)",
+    "seed": "number that makes the world's ids and tokens reproducible",
+    "now": "time at the start, such as 2026-12-01T00:00:00Z",
+    "rate_limits": "off, real, or report: count requests but reject none (default: report)",
 }
 STORE: Final = ("data", "database_url", "nats_url", "files_url")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; the number is the process's exit code."""
+    """Run a command and return the exit code of the process."""
     argv = sys.argv[1:] if argv is None else argv
     if argv and argv[0] == "agent":
-        # It stands beside the server, on the SDK, and reads its own settings.
+        # The agent runs beside the server, uses the SDK, and has its own settings.
         run: Callable[[Sequence[str]], int] = import_module("hubbub.agent.cli").main
         return run(argv[1:])
     arguments = _parser().parse_args(argv)
@@ -64,19 +64,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def complain(problem: object, code: int = 1) -> int:
-    """Say on the error stream why the command did not work."""
+    """Print why the command failed to standard error and return the exit code."""
     print(f"hubbub: {problem}", file=sys.stderr)
     return code
 
 
 def load(arguments: argparse.Namespace, defaults: dict[str, Any], *, rehearsal: bool = False) -> Config:
-    """The configuration that a command line, the environment and the file amount to."""
+    """Load the configuration from the command line, the environment and the file."""
     flags = {name: value for name, value in vars(arguments).items() if name in _FLAGS}
     config = settings.load(flags, environ=os.environ, file=arguments.config, defaults=defaults)
     if not rehearsal:
         for key in REHEARSAL:
             if getattr(config, key):
-                raise ConfigError(key, "hubbub serve", "belongs to rehearsals; hubbub dev has it")
+                raise ConfigError(key, "hubbub serve", "is only available in rehearsals; use hubbub dev")
     return config
 
 
@@ -88,45 +88,45 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"hubbub {hubbub.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    serve = commands.add_parser("serve", help="run the durable platform", usage="hubbub serve [SETTINGS]")
+    serve = commands.add_parser("serve", help="run a server with durable data", usage="hubbub serve [SETTINGS]")
     _add_settings(serve, MAIN, without=REHEARSAL)
     serve.set_defaults(run=_serve)
 
     dev = commands.add_parser(
         "dev",
-        help="run a rehearsal platform: in memory, with the demo world and the control API",
+        help="run a rehearsal server in memory, with the demo world and the control API",
         usage="hubbub dev [SETTINGS]",
     )
     _add_settings(dev, MAIN | DEV, without=("control",), defaults=DEV_DEFAULTS)
     dev.set_defaults(run=_dev)
 
     commands.add_parser(
-        "agent", help="let the games on this machine speak for you: hubbub agent --help", add_help=False
+        "agent", help="connect the games on this machine to your account (see hubbub agent --help)", add_help=False
     )
 
-    admin = commands.add_parser("admin", help="make and change users, applications and bots in the store")
+    admin = commands.add_parser("admin", help="manage users, applications, bots and guilds")
     _add_admin(admin)
 
-    backup = commands.add_parser("backup", help="copy the embedded database and its files, also while the server runs")
-    backup.add_argument(
-        "destination", metavar="DEST", help="a folder that does not exist yet; it becomes a data folder"
+    backup = commands.add_parser(
+        "backup", help="copy the embedded database and files, also while the server is running"
     )
+    backup.add_argument("destination", metavar="DEST", help="folder to create; it can be used as a data folder")
     _add_settings(backup, {key: MAIN[key] for key in STORE})
-    backup.set_defaults(run=_later("commands.backup", "run"))
+    backup.set_defaults(run=_store_command("commands.backup", "run"))
 
     doctor = commands.add_parser(
-        "doctor", help="say what is wrong with a configuration, and how to fix it", usage="hubbub doctor [SETTINGS]"
+        "doctor", help="check a configuration and suggest fixes", usage="hubbub doctor [SETTINGS]"
     )
     _add_settings(doctor, {key: text for key, text in MAIN.items() if key != "ready_file"}, without=REHEARSAL)
-    doctor.set_defaults(run=_later("doctor", "run"))
+    doctor.set_defaults(run=_store_command("doctor", "run"))
 
     parity = commands.add_parser(
-        "parity", help="say which operations of a public API description are served and tested"
+        "parity", help="report which operations of a public API description are served and tested"
     )
-    parity.add_argument("openapi", metavar="OPENAPI.json", help="the description, an OpenAPI file")
-    parity.add_argument("--traffic", metavar="FILE", help="what a run of the tests with HUBBUB_TRAFFIC=FILE recorded")
+    parity.add_argument("openapi", metavar="OPENAPI.json", help="API description, an OpenAPI file")
+    parity.add_argument("--traffic", metavar="FILE", help="responses recorded by a test run with HUBBUB_TRAFFIC=FILE")
     parity.add_argument(
-        "--output", metavar="FILE", default="docs/parity.md", help="where to write the ledger (default docs/parity.md)"
+        "--output", metavar="FILE", default="docs/parity.md", help="report to write (default: docs/parity.md)"
     )
     parity.set_defaults(run=_parity)
     return parser
@@ -134,26 +134,26 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_settings(
     parser: argparse.ArgumentParser,
-    shown: dict[str, str],
+    documented: dict[str, str],
     without: Iterable[str] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> None:
-    """Flags for these settings; where some are left out by name, for all others too."""
-    parser.add_argument("--config", metavar="FILE", help="a TOML file of settings (or HUBBUB_CONFIG)")
-    for key, text in shown.items():
+    """Add flags for the documented settings and, if `without` is given, for all others except those."""
+    parser.add_argument("--config", metavar="FILE", help="TOML file with settings (or set HUBBUB_CONFIG)")
+    for key, text in documented.items():
         parser.add_argument(_flag(key), metavar=key.rsplit("_")[-1].upper(), help=text)
     if without is None:
         return
     more = parser.add_argument_group(
         "more settings",
-        "docs/operating.md explains them; each is also HUBBUB_... in the environment, and a key of the file",
+        "described in docs/operating.md; each can also be set as HUBBUB_... in the environment or in the TOML file",
     )
     for key in settings.KEYS:
-        if key not in shown and key not in without:
+        if key not in documented and key not in without:
             text = settings.allowed(key)
-            usual = (defaults or {}).get(key, settings.default(key))
-            if usual is not None:
-                text += f" (default {str(usual).lower() if isinstance(usual, bool) else usual})"
+            default = (defaults or {}).get(key, settings.default(key))
+            if default is not None:
+                text += f" (default: {str(default).lower() if isinstance(default, bool) else default})"
             more.add_argument(_flag(key), metavar="...", help=text.replace("%", "%%"))
 
 
@@ -162,77 +162,81 @@ def _flag(key: str) -> str:
 
 
 def _add_admin(parser: argparse.ArgumentParser) -> None:
-    deeds = parser.add_subparsers(metavar="WHAT", required=True)
+    actions = parser.add_subparsers(metavar="ACTION", required=True)
 
-    def deed(name: str, function: str, text: str) -> argparse.ArgumentParser:
-        made = deeds.add_parser(name, help=text)
-        _add_settings(made, {key: MAIN[key] for key in STORE})
-        made.set_defaults(run=_later("commands.admin", function))
-        return made
+    def action(name: str, function: str, text: str) -> argparse.ArgumentParser:
+        subparser = actions.add_parser(name, help=text)
+        _add_settings(subparser, {key: MAIN[key] for key in STORE})
+        subparser.set_defaults(run=_store_command("commands.admin", function))
+        return subparser
 
-    user = deed("create-user", "create_user", "make a person; prints their token")
+    user = action("create-user", "create_user", "create a user and print their token")
     user.add_argument("username")
     user.add_argument("--email")
     user.add_argument("--global-name")
-    user.add_argument("--password-stdin", action="store_true", help="read a password from standard input")
+    user.add_argument("--password-stdin", action="store_true", help="read the password from standard input")
 
-    password = deed("set-password", "set_password", "give a person a new password, read from standard input")
+    password = action("set-password", "set_password", "set a user's password, read from standard input")
     password.add_argument("username")
 
-    application = deed("create-application", "create_application", "make an application; prints its secrets, this once")
+    application = action("create-application", "create_application", "create an application and print its secrets once")
     application.add_argument("name")
     application.add_argument("--owner", required=True, metavar="USERNAME")
-    application.add_argument("--no-bot", action="store_true", help="without a bot user")
+    application.add_argument("--no-bot", action="store_true", help="do not create a bot user")
     application.add_argument(
-        "--intent", action="append", default=[], metavar="NAME", help="a privileged intent it may ask for"
+        "--intent", action="append", default=[], metavar="NAME", help="privileged intent to enable"
     )
     application.add_argument("--redirect-uri", action="append", default=[], metavar="URI")
 
-    token = deed("reset-bot-token", "reset_bot_token", "end a bot's token; prints the new one, this once")
+    token = action("reset-bot-token", "reset_bot_token", "revoke a bot's token and print the new one once")
     token.add_argument("application_id", metavar="APPLICATION_ID")
 
-    deed("list-approvals", "list_approvals", "show what applications ask you for")
-    scope = deed("approve-scope", "approve_scope", "let an application ask people for a scope that needs approval")
-    intent = deed("approve-intent", "approve_intent", "give a large application a privileged intent for a year")
-    denied = deed("deny-approval", "deny_approval", "say no to what an application asks for")
+    action("list-approvals", "list_approvals", "list the scopes and intents that applications have requested")
+    scope = action("approve-scope", "approve_scope", "allow an application to request a scope that needs approval")
+    intent = action("approve-intent", "approve_intent", "grant a large application a privileged intent for one year")
+    denied = action("deny-approval", "deny_approval", "deny an application's request for a scope or an intent")
     for decision in (scope, intent, denied):
         decision.add_argument("application_id", metavar="APPLICATION_ID")
-        decision.add_argument("name", metavar="NAME", help="of the scope or the intent")
+        decision.add_argument("name", metavar="NAME", help="name of the scope or intent")
 
-    ban = deed("ban-user", "ban_user", "close an account: every token ends, and every game is left")
+    ban = action("ban-user", "ban_user", "disable an account, revoke all its tokens and remove it from all games")
     ban.add_argument("username")
-    ban.add_argument("--until", metavar="TIME", help="such as 2026-12-01T00:00:00Z; without it for good")
+    ban.add_argument(
+        "--until", metavar="TIME", help="end of the ban, such as 2026-12-01T00:00:00Z (default: permanent)"
+    )
     ban.add_argument("--reason")
 
-    unban = deed("unban-user", "unban_user", "open an account again")
+    unban = action("unban-user", "unban_user", "enable a disabled account again")
     unban.add_argument("username")
 
-    publisher = deed("link-publisher", "link_publisher", "let an application become a publisher's game, for good")
+    publisher = action("link-publisher", "link_publisher", "make an application a game of a publisher, permanently")
     publisher.add_argument("application_id", metavar="APPLICATION_ID")
     publisher.add_argument("parent_id", metavar="PARENT_ID")
-    publisher.add_argument("--yes", action="store_true", help="yes, delete what the application has of its own players")
+    publisher.add_argument("--yes", action="store_true", help="confirm that the application's player data is deleted")
 
-    bot = deed("add-bot", "add_bot", "let an application's bot into a guild")
+    bot = action("add-bot", "add_bot", "add an application's bot to a guild")
     bot.add_argument("application_id", metavar="APPLICATION_ID")
     bot.add_argument("guild_id", metavar="GUILD_ID")
     bot.add_argument(
-        "--permission", action="append", default=[], metavar="NAME", help="give it a role with this permission"
+        "--permission", action="append", default=[], metavar="NAME", help="permission of the role to give it"
     )
 
-    guild = deed("guild", "change_guild", "give a guild a boost tier and features, or take them; shows what it has")
+    guild = action("guild", "change_guild", "show or change a guild's boost tier and features")
     guild.add_argument("guild_id", metavar="GUILD_ID")
-    guild.add_argument("--tier", type=int, choices=range(4), help="what boosts would have made of it")
-    guild.add_argument("--add-feature", action="append", default=[], metavar="NAME", help="such as VANITY_URL")
-    guild.add_argument("--remove-feature", action="append", default=[], metavar="NAME")
+    guild.add_argument("--tier", type=int, choices=range(4), help="boost tier to set")
+    guild.add_argument(
+        "--add-feature", action="append", default=[], metavar="NAME", help="feature to add, such as VANITY_URL"
+    )
+    guild.add_argument("--remove-feature", action="append", default=[], metavar="NAME", help="feature to remove")
 
-    person = deed("user", "change_user", "give a person premium, or take it; shows what they have")
-    person.add_argument("username")
-    person.add_argument("--premium", choices=("none", "tier_0", "tier_1", "tier_2"))
+    premium = action("user", "change_user", "show or change a user's premium tier")
+    premium.add_argument("username")
+    premium.add_argument("--premium", choices=("none", "tier_0", "tier_1", "tier_2"), help="premium tier to set")
 
-    split = deed(
+    split = action(
         "split-permissions",
         "split_permissions",
-        "let who holds the older permissions pin, bypass slowmode and create expressions and events as before",
+        "add the permissions that were split off older ones to every role that has the older ones",
     )
     split.add_argument("guild_id", metavar="GUILD_ID")
 
@@ -246,7 +250,7 @@ def _dev(arguments: argparse.Namespace) -> int:
 
 
 def _run(config: Config, *, rehearsal: bool) -> int:
-    # Start-up only makes things that stay; looking for garbage among them is time lost.
+    # Start-up only creates long-lived objects, so garbage collection would be wasted time.
     gc.disable()
     from hubbub.server.commands import serve
 
@@ -262,13 +266,15 @@ def _parity(arguments: argparse.Namespace) -> int:
         return complain(f"{error.filename}: {error.strerror}")
 
 
-def _later(module: str, function: str) -> Callable[[argparse.Namespace], int]:
-    """A command that only needs the store."""
+def _store_command(module: str, function: str) -> Callable[[argparse.Namespace], int]:
+    """Return a command that loads its module when it runs."""
 
     def run(arguments: argparse.Namespace) -> int:
         config = load(arguments, SERVE_DEFAULTS)
-        found: Callable[[Config, argparse.Namespace], int] = getattr(import_module(f"hubbub.server.{module}"), function)
-        return found(config, arguments)
+        command: Callable[[Config, argparse.Namespace], int] = getattr(
+            import_module(f"hubbub.server.{module}"), function
+        )
+        return command(config, arguments)
 
     return run
 

@@ -1,4 +1,4 @@
-"""`hubbub doctor`: looks at everything a configuration relies on, and says what is wrong and how to fix it."""
+"""`hubbub doctor`: checks everything that a configuration depends on, and reports problems with suggested fixes."""
 
 import argparse
 import asyncio
@@ -32,18 +32,18 @@ from hubbub.server.core.sqlite import is_locked
 from hubbub.server.transports.voice import listening
 
 LITTLE_SPACE: Final = 1024**3
-"""Free bytes below which an operator should look,"""
+"""Free bytes below which a note is printed."""
 NO_SPACE: Final = 100 * 1024**2
-"""and below which the platform should not start."""
+"""Free bytes below which a problem is reported."""
 RELEASED_MS: Final = 1_735_689_600_000
-"""2025-01-01: no clock that is right shows an earlier time."""
+"""2025-01-01 in Unix milliseconds; a correct clock cannot show an earlier time."""
 FAR_MS: Final = 4_102_444_800_000
-"""2100-01-01."""
+"""2100-01-01 in Unix milliseconds; a correct clock does not show a later time."""
 PATIENCE_S: Final = 5.0
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What one check found."""
+    """The result of one check."""
 
     level: Literal["ok", "note", "problem"]
     subject: str
@@ -52,11 +52,11 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
-    """Print every finding; 1 if any of them is a problem."""
-    # What libraries have to say about a server that does not answer is in the finding.
+    """Print every finding. Return 1 if any of them is a problem."""
+    # Log messages of libraries about unreachable servers would repeat the findings.
     logging.getLogger().addHandler(logging.NullHandler())
     problems = asyncio.run(_report(config))
-    print("nothing is wrong" if not problems else f"{problems} problem{'s' if problems > 1 else ''}")
+    print("No problems found." if not problems else f"{problems} problem{'s' if problems > 1 else ''} found.")
     return 1 if problems else 0
 
 
@@ -72,7 +72,7 @@ async def _report(config: Config) -> int:
 
 
 async def examine(config: Config) -> AsyncIterator[Finding]:
-    """Look at one thing after the other."""
+    """Run the checks one after another."""
     yield _clock()
     yield _combination(config)
     yield _payments(config)
@@ -96,9 +96,9 @@ def _clock() -> Finding:
             "problem",
             "clock",
             "the system clock is years off",
-            "set it, and keep it right with NTP: ids and tokens hold times",
+            "set the clock and keep it synchronized with NTP; ids and tokens contain timestamps",
         )
-    return Finding("ok", "clock", "the system clock shows a sensible time")
+    return Finding("ok", "clock", "the system clock is plausible")
 
 
 def _combination(config: Config) -> Finding:
@@ -106,17 +106,20 @@ def _combination(config: Config) -> Finding:
         return Finding(
             "problem",
             "processes",
-            "NATS connects several processes, and the embedded database serves one",
-            "give --database-url, or leave --nats-url out",
+            "NATS is for several processes, but the embedded database supports only one",
+            "set --database-url, or remove --nats-url",
         )
     if config.database_url is not None and config.nats_url is None:
-        return Finding("note", "processes", "without --nats-url only one process may use this PostgreSQL database")
+        return Finding("note", "processes", "without --nats-url, only one process may use this PostgreSQL database")
     if len(config.roles) < 4 and config.nats_url is None:
         roles = ",".join(sorted(config.roles))
         return Finding(
-            "note", "processes", f"only {roles} in this process, and no bus to others", "give --nats-url to all of them"
+            "note",
+            "processes",
+            f"this process runs only {roles} and has no bus to other processes",
+            "set --nats-url for all processes",
         )
-    return Finding("ok", "processes", "one process" if config.nats_url is None else "several, over NATS and PostgreSQL")
+    return Finding("ok", "processes", "one process" if config.nats_url is None else "several, with NATS and PostgreSQL")
 
 
 def _payments(config: Config) -> Finding:
@@ -124,26 +127,26 @@ def _payments(config: Config) -> Finding:
         provider = open_payments(config.payments, rehearsal=config.control)
     except ConfigError as error:
         return Finding("problem", "payments", f"{error.source} {error.problem}", "see docs/payments.md")
-    return Finding("ok", "payments", "things can be bought" if provider.enabled else "nothing is for sale")
+    return Finding("ok", "payments", "purchases are enabled" if provider.enabled else "purchases are disabled")
 
 
 def _existing(folder: Path) -> Path:
-    """The folder, or the nearest one above it that is there."""
-    return next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    """Return the folder, or its nearest existing parent."""
+    return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
 
 
 def _folder(folder: Path) -> Finding:
     if folder.exists() and not folder.is_dir():
-        return Finding("problem", "data", f"{folder} is not a folder", "give another --data")
+        return Finding("problem", "data", f"{folder} is not a folder", "set --data to a folder")
     nearest = _existing(folder)
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         return Finding(
             "problem",
             "data",
-            f"{nearest} cannot be written by this user",
-            f"give --data elsewhere, or: chown $(id -u) {nearest}",
+            f"{nearest} is not writable by this user",
+            f"set --data to another folder, or run: chown $(id -u) {nearest}",
         )
-    # Some places refuse whoever has the permission: a disk that is full, mounted to be read, or made of no files at all.
+    # A write can fail despite permissions: on a full disk, a read-only mount or a special file system.
     probe = nearest / f".doctor-{secrets.token_hex(4)}"
     try:
         if folder.exists():
@@ -154,19 +157,19 @@ def _folder(folder: Path) -> Finding:
             probe.rmdir()
     except OSError as error:
         return Finding(
-            "problem", "data", f"{nearest} cannot be written: {error.strerror}", "look at its permissions and its disk"
+            "problem", "data", f"cannot write to {nearest}: {error.strerror}", "check its permissions and its disk"
         )
-    return Finding("ok", "data", f"{folder} can be written" if folder.exists() else f"{folder} will be made")
+    return Finding("ok", "data", f"{folder} is writable" if folder.exists() else f"{folder} will be created")
 
 
 def _space(folder: Path) -> Finding:
     free = shutil.disk_usage(_existing(folder)).free
-    words = f"{free / 1024**3:.1f} GiB free"
+    message = f"{free / 1024**3:.1f} GiB free"
     if free < NO_SPACE:
-        return Finding("problem", "disk", words, "make room: a full disk stops every write")
+        return Finding("problem", "disk", message, "free some space; a full disk blocks every write")
     if free < LITTLE_SPACE:
-        return Finding("note", "disk", words, "make room soon")
-    return Finding("ok", "disk", words)
+        return Finding("note", "disk", message, "free some space soon")
+    return Finding("ok", "disk", message)
 
 
 def _database(config: Config) -> Finding:
@@ -177,27 +180,30 @@ def _database(config: Config) -> Finding:
             return Finding("ok", "database", "in memory")
         return _embedded(Path(config.data) / DATABASE_FILE)
     except MigrationError as error:
-        return Finding("problem", "database", str(error), "run the version that made it, or restore a backup")
+        return Finding("problem", "database", str(error), "run the version that created it, or restore a backup")
 
 
 def _embedded(path: Path) -> Finding:
     if not path.exists():
-        return Finding("ok", "database", f"{path} will be made")
+        return Finding("ok", "database", f"{path} will be created")
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=PATIENCE_S)) as connection:
-            words = _schema(
+            message = _schema(
                 lambda sql: connection.execute(sql).fetchall(), "sqlite_master WHERE name = 'schema_migrations'"
             )
             verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.Error as error:
-        return Finding("problem", "database", f"{path}: {error}", "restore a backup, or give another --data")
+        return Finding("problem", "database", f"{path}: {error}", "restore a backup, or set --data to another folder")
     if verdict != "ok":
         return Finding("problem", "database", f"{path} is damaged: {verdict}", "restore a backup")
     if is_locked(path):
         return Finding(
-            "note", "database", f"{words}; a server has it open", "stop it before another one starts on this folder"
+            "note",
+            "database",
+            f"{message}; in use by a running server",
+            "stop it before you start another one with this folder",
         )
-    return Finding("ok", "database", words)
+    return Finding("ok", "database", message)
 
 
 def _postgres(url: str) -> Finding:
@@ -205,7 +211,7 @@ def _postgres(url: str) -> Finding:
 
     try:
         with psycopg.connect(url, connect_timeout=int(PATIENCE_S), autocommit=True) as connection:
-            words = _schema(
+            message = _schema(
                 lambda sql: connection.execute(sql).fetchall(),
                 "information_schema.tables WHERE table_schema = current_schema() AND table_name = 'schema_migrations'",
             )
@@ -213,21 +219,24 @@ def _postgres(url: str) -> Finding:
     except psycopg.Error as error:
         problem = Secrets().clean(str(error)).strip().splitlines()
         return Finding(
-            "problem", "database", problem[0] if problem else "no answer", "look at --database-url and its server"
+            "problem",
+            "database",
+            problem[0] if problem else "no response",
+            "check --database-url and the database server",
         )
-    return Finding("ok", "database", f"PostgreSQL {version}, {words}")
+    return Finding("ok", "database", f"PostgreSQL {version}, {message}")
 
 
-def _schema(ask: Callable[[str], list[tuple[object, ...]]], table: str) -> str:
+def _schema(query: Callable[[str], list[tuple[object, ...]]], table: str) -> str:
     known = migrations.load()
     applied: dict[int, tuple[str, str]] = {}
-    if ask(f"SELECT 1 FROM {table}"):
-        rows = ask("SELECT number, name, checksum FROM schema_migrations")
+    if query(f"SELECT 1 FROM {table}"):
+        rows = query("SELECT number, name, checksum FROM schema_migrations")
         applied = {int(str(number)): (str(name), str(checksum)) for number, name, checksum in rows}
-    waiting = migrations.pending(applied, known)
-    if not waiting:
+    pending = migrations.pending(applied, known)
+    if not pending:
         return f"schema {len(known)}, up to date"
-    return f"schema {max(applied, default=0)}; {len(waiting)} migrations will be applied at the next start"
+    return f"schema {max(applied, default=0)}; {len(pending)} migrations will be applied at the next start"
 
 
 async def _nats(url: str) -> Finding:
@@ -236,8 +245,8 @@ async def _nats(url: str) -> Finding:
         await bus.start()
         await bus.close()
     except BusError as error:
-        return Finding("problem", "nats", str(error), "look at --nats-url and its server")
-    return Finding("ok", "nats", "answers")
+        return Finding("problem", "nats", str(error), "check --nats-url and the NATS server")
+    return Finding("ok", "nats", "connected")
 
 
 async def _files(config: Config) -> Finding:
@@ -247,28 +256,31 @@ async def _files(config: Config) -> Finding:
             return Finding("ok", "files", "in memory")
         folder = Path(config.data) / FILES_FOLDER
         if not await asyncio.to_thread(folder.exists):
-            # Trying it would make the folder, and a doctor leaves nothing behind.
-            return Finding("ok", "files", f"{folder} will be made")
+            # A probe would create the folder, and a check must leave nothing behind.
+            return Finding("ok", "files", f"{folder} will be created")
         url = str(folder)
     key = f"doctor/{secrets.token_hex(8)}"
     try:
         files = Files(url)
         await files.put(key, b"probe")
-        kept = await files.get(key) == b"probe"
+        intact = await files.get(key) == b"probe"
         await files.delete(key)
     except Exception as error:
-        words = Secrets().clean(str(error)).strip().splitlines()
+        lines = Secrets().clean(str(error)).strip().splitlines()
         return Finding(
-            "problem", "files", words[0][:300] if words else type(error).__name__, "look at --files-url and its rights"
+            "problem",
+            "files",
+            lines[0][:300] if lines else type(error).__name__,
+            "check --files-url and its permissions",
         )
-    if not kept:
-        return Finding("problem", "files", "what was written is not what was read", "give another --files-url")
-    return Finding("ok", "files", "can be written and read")
+    if not intact:
+        return Finding("problem", "files", "a file read back differs from what was written", "set another --files-url")
+    return Finding("ok", "files", "readable and writable")
 
 
 def _port(config: Config) -> Finding:
     if config.port == 0:
-        return Finding("ok", "port", "a free one will be picked")
+        return Finding("ok", "port", "a free port will be picked")
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -276,12 +288,12 @@ def _port(config: Config) -> Finding:
             probe.bind((config.host, config.port))
         except OSError as error:
             fix = {
-                errno.EADDRINUSE: "stop what listens there, or give another --port",
-                errno.EACCES: "ports below 1024 need privileges: give another --port and put a proxy before it",
-                errno.EADDRNOTAVAIL: "this machine does not have that address: give another --host",
-            }.get(error.errno or 0, "give another --host or --port")
+                errno.EADDRINUSE: "stop the program that listens there, or set another --port",
+                errno.EACCES: "ports below 1024 need privileges; set another --port and use a reverse proxy",
+                errno.EADDRNOTAVAIL: "this machine does not have that address; set another --host",
+            }.get(error.errno or 0, "set another --host or --port")
             return Finding(
-                "problem", "port", f"cannot listen at {config.host}:{config.port}: {error.strerror or error}", fix
+                "problem", "port", f"cannot listen on {config.host}:{config.port}: {error.strerror or error}", fix
             )
     return Finding("ok", "port", f"{config.host}:{config.port} is free")
 
@@ -289,32 +301,32 @@ def _port(config: Config) -> Finding:
 def _voice(config: Config) -> Finding:
     if not listening.is_open(config):
         if "voice" not in config.roles:
-            return Finding("ok", "voice", "another process's")
+            return Finding("ok", "voice", "not a role of this process")
         return Finding(
             "note",
             "voice",
-            "no voice server: nobody can call, since clients insist on TLS",
-            "give --voice-certificate and --voice-key, or --voice-endpoint of a proxy that speaks TLS",
+            "voice is disabled: calls are not possible, because clients require TLS",
+            "set --voice-certificate and --voice-key, or --voice-endpoint for a proxy that terminates TLS",
         )
     try:
         opened = listening.listen(config)
     except ConfigError as error:
-        return Finding("problem", "voice", f"{error.key}: {error.problem}", "look at the voice settings")
+        return Finding("problem", "voice", f"{error.key}: {error.problem}", "check the voice settings")
     opened.tcp.close()
     opened.udp.close()
-    shown = config.voice.endpoint or opened.endpoint if config.voice.port or config.voice.endpoint else "a free port"
-    return Finding("ok", "voice", f"clients are sent to {shown}, packets to {opened.address}")
+    endpoint = config.voice.endpoint or opened.endpoint if config.voice.port or config.voice.endpoint else "a free port"
+    return Finding("ok", "voice", f"clients connect to {endpoint} and send packets to {opened.address}")
 
 
 def _public_url(config: Config) -> Finding:
-    anywhere = config.host in ("0.0.0.0", "::", "")
+    listens_on_all = config.host in ("0.0.0.0", "::", "")
     if config.public_url is None:
-        if anywhere:
+        if listens_on_all:
             return Finding(
                 "problem",
                 "public url",
-                f"clients would be told http://{config.host}:{config.port}",
-                "give --public-url https://...",
+                f"clients would get the unusable URL http://{config.host}:{config.port}",
+                "set --public-url https://...",
             )
         return Finding("ok", "public url", f"http://{config.host}:{config.port}")
     parts = urlsplit(config.public_url)
@@ -322,20 +334,23 @@ def _public_url(config: Config) -> Finding:
         return Finding(
             "problem",
             "public url",
-            f"{config.public_url} has a path",
-            f"give {parts.scheme}://{parts.netloc}: all paths are ours",
+            f"{config.public_url} contains a path",
+            f"set it to {parts.scheme}://{parts.netloc}; the server uses all paths of its host",
         )
     if parts.hostname in ("0.0.0.0", "::"):
         return Finding(
-            "problem", "public url", f"nobody can connect to {parts.hostname}", "give the name that clients use"
+            "problem",
+            "public url",
+            f"clients cannot connect to {parts.hostname}",
+            "use the host name that clients connect to",
         )
-    local = parts.hostname in ("localhost", "127.0.0.1", "::1")
-    if parts.scheme == "http" and not local:
+    is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+    if parts.scheme == "http" and not is_local:
         return Finding(
             "note",
             "public url",
-            f"{config.public_url} is not encrypted: tokens can be read on the way",
-            "put TLS before it: https://...",
+            f"{config.public_url} is not encrypted; tokens can be read in transit",
+            "put a TLS proxy in front of it and use https://...",
         )
     return Finding("ok", "public url", config.public_url)
 
@@ -343,21 +358,21 @@ def _public_url(config: Config) -> Finding:
 def _activities(config: Config) -> Finding:
     proxy = config.activities.proxy_host
     if proxy is None:
-        return Finding("ok", "activities", "none is served; --activities-proxy-host gives them a domain")
+        return Finding("ok", "activities", "disabled; set --activities-proxy-host to enable them")
     own = urlsplit(config.web_url).hostname or ""
-    shown = config.activity_origin(1) or ""
+    origin = config.activity_origin(1) or ""
     if own == proxy or own.endswith(f".{proxy}"):
         return Finding(
             "problem",
             "activities",
-            f"{own}, where the platform is, lies within {proxy}, where activities are",
-            "give activities another domain: their pages must not come near the platform's cookies",
+            f"the platform's host {own} is inside the activity domain {proxy}",
+            "use a separate domain for activities, so that their pages cannot access the platform's cookies",
         )
     if proxy.endswith(f".{own}"):
         return Finding(
             "note",
             "activities",
-            f"{proxy} lies below {own}: an activity's page may set cookies for both",
-            "give activities a domain that is registered apart",
+            f"the activity domain {proxy} is below {own}, so activity pages can set cookies for both",
+            "use a separately registered domain for activities",
         )
-    return Finding("ok", "activities", f"served at {shown.replace('//1.', '//APPLICATION_ID.')}")
+    return Finding("ok", "activities", f"served at {origin.replace('//1.', '//APPLICATION_ID.')}")

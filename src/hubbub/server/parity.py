@@ -1,7 +1,7 @@
-"""The parity ledger: which operations of the public description are served, by which slice, and which test has seen them answer.
+"""The parity report: which operations of the public API description are served, by which slice, and which are tested.
 
-Nothing of it is kept by hand. What is described is read from the file that the caller names, what is served from the operation
-table, and what was exercised from the traffic that a run of the tests recorded (`make parity`)."""
+Nothing in it is maintained by hand. The described operations come from the given file, the served ones from the
+operation table, and the tested ones from the traffic recorded by a test run (`make parity`)."""
 
 import argparse
 import re
@@ -20,22 +20,22 @@ OUTPUT: Final = "docs/parity.md"
 _PARAMETER = re.compile(r"\{[^}]*\}")
 
 Place = tuple[str, str]
-"""A method and a path whose parameters have no names, since ours need not be called like the description's."""
+"""A method and a path with unnamed parameters, since our parameter names may differ from the description's."""
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """One answer that a test saw, as a line of the traffic file."""
+    """One response recorded by a test, as a line of the traffic file."""
 
     operation: str
-    """Our id of the operation."""
+    """The operation id."""
     status: int
     valid: bool | None
-    """Whether it fits the public description; None where that was not at hand."""
+    """Whether the response matches the public description; None if the description was not available."""
     test: str
 
 
 class Described(NamedTuple):
-    """One operation of the public description."""
+    """One operation of the public API description."""
 
     id: str
     method: str
@@ -43,47 +43,47 @@ class Described(NamedTuple):
 
 
 class Line(NamedTuple):
-    """One operation in the ledger."""
+    """One operation in the report."""
 
     described: Described
     endpoint: Endpoint | None
     tests: list[str]
-    """Those that saw a success which fits the description."""
+    """Tests that got a success response that matches the description."""
     refused: bool
-    """Whether a test saw it refuse, in words that fit the description."""
+    """Whether a test got an error response that matches the description."""
 
     @property
     def state(self) -> str:
-        """How far it is."""
+        """The state of the operation."""
         if self.endpoint is None:
             return "not served"
         if self.tests:
             return "exercised"
-        return "refusals only" if self.refused else "not exercised"
+        return "errors only" if self.refused else "not exercised"
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the ledger's sums and what is missing, and write the whole of it."""
+    """Print the totals and the gaps, and write the report."""
     from hubbub.server.app import SLICES
 
     described = read_description(Path(arguments.openapi))
     traffic = read_traffic(Path(arguments.traffic)) if arguments.traffic else []
     table = Table(SLICES)
-    lines = ledger(described, table, traffic)
-    beyond = served_beyond(described, table)
+    rows = ledger(described, table, traffic)
+    extra = served_beyond(described, table)
     output = Path(arguments.output)
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(page(lines, beyond, with_traffic=bool(traffic)))
-    print(summary(lines))
-    for line in lines:
-        if line.state != "exercised":
-            print(f"  {line.state}: {line.described.method} {line.described.path} ({line.described.id})")
-    print(f"written to {output}")
+    output.write_text(page(rows, extra, with_traffic=bool(traffic)))
+    print(summary(rows))
+    for row in rows:
+        if row.state != "exercised":
+            print(f"  {row.state}: {row.described.method} {row.described.path} ({row.described.id})")
+    print(f"Report written to {output}")
     return 0
 
 
 def read_description(file: Path) -> list[Described]:
-    """The operations of an OpenAPI file, in its order."""
+    """Read the operations of an OpenAPI file, in its order."""
     paths: dict[str, dict[str, Any]] = wire.decode(file.read_bytes(), dict[str, Any])["paths"]
     return [
         Described(operations[method]["operationId"], method.upper(), path)
@@ -94,74 +94,79 @@ def read_description(file: Path) -> list[Described]:
 
 
 def read_traffic(file: Path) -> list[Seen]:
-    """What the tests of a run saw."""
+    """Read the responses recorded by a test run."""
     return [wire.decode(line, Seen) for line in file.read_bytes().splitlines() if line]
 
 
 def place(method: str, path: str) -> Place:
-    """Where an operation is found, whatever its parameters are called."""
+    """Return the key of an operation, independent of its parameter names."""
     return method.upper(), _PARAMETER.sub("{}", path)
 
 
 def ledger(described: Iterable[Described], table: Iterable[Endpoint], traffic: Iterable[Seen]) -> list[Line]:
-    """The described operations with who serves them and who has seen them."""
-    served: Mapping[Place, Endpoint] = {place(each.operation.method, each.operation.path): each for each in table}
+    """Combine the described operations with the endpoints that serve them and the tests that covered them."""
+    served: Mapping[Place, Endpoint] = {
+        place(endpoint.operation.method, endpoint.operation.path): endpoint for endpoint in table
+    }
     succeeded: dict[str, set[str]] = {}
-    refused: set[str] = set()
-    for seen in traffic:
-        if seen.valid is not True:
+    rejected: set[str] = set()
+    for response in traffic:
+        if response.valid is not True:
             continue
-        if seen.status < 400:
-            succeeded.setdefault(seen.operation, set()).add(seen.test)
+        if response.status < 400:
+            succeeded.setdefault(response.operation, set()).add(response.test)
         else:
-            refused.add(seen.operation)
-    lines = []
-    for each in described:
-        endpoint = served.get(place(each.method, each.path))
+            rejected.add(response.operation)
+    rows = []
+    for operation in described:
+        endpoint = served.get(place(operation.method, operation.path))
         name = endpoint.name if endpoint is not None else ""
-        lines.append(Line(each, endpoint, sorted(succeeded.get(name, ())), name in refused))
-    return lines
+        rows.append(Line(operation, endpoint, sorted(succeeded.get(name, ())), name in rejected))
+    return rows
 
 
 def served_beyond(described: Iterable[Described], table: Iterable[Endpoint]) -> list[Endpoint]:
-    """What we serve and the public description does not name: first-party operations, older forms."""
-    known = {place(each.method, each.path) for each in described}
-    found = [each for each in table if place(each.operation.method, each.operation.path) not in known]
-    return sorted(found, key=lambda each: (each.operation.path, each.operation.method))
+    """Return the endpoints that the public description does not contain: first-party operations and older forms."""
+    known = {place(operation.method, operation.path) for operation in described}
+    found = [endpoint for endpoint in table if place(endpoint.operation.method, endpoint.operation.path) not in known]
+    return sorted(found, key=lambda endpoint: (endpoint.operation.path, endpoint.operation.method))
 
 
-def summary(lines: list[Line]) -> str:
-    """The sums in one sentence."""
-    served = sum(line.endpoint is not None for line in lines)
-    exercised = sum(bool(line.tests) for line in lines)
-    return f"{len(lines)} operations described, {served} served, {exercised} exercised by a test with a valid answer"
+def summary(rows: list[Line]) -> str:
+    """Return the totals in one sentence."""
+    served = sum(row.endpoint is not None for row in rows)
+    exercised = sum(bool(row.tests) for row in rows)
+    return f"{len(rows)} operations described, {served} served, {exercised} exercised by a test with a valid response"
 
 
-def page(lines: list[Line], beyond: list[Endpoint], *, with_traffic: bool) -> str:
-    """The ledger as a page."""
+def page(rows: list[Line], extra: list[Endpoint], *, with_traffic: bool) -> str:
+    """Render the report as Markdown."""
     parts = [
         "# Parity with the public description",
         "",
-        "Made by `make parity` (`hubbub parity OPENAPI.json --traffic FILE`) from the operation table and the traffic of the",
-        "tests; do not edit. *Exercised* means that the named test got a success whose shape the public description allows",
-        "(of several tests, one is named).",
+        "Generated by `make parity` (`hubbub parity OPENAPI.json --traffic FILE`) from the operation table and the recorded",
+        "traffic of the tests; do not edit. *Exercised* means that the named test got a success response that matches the",
+        "public description (if there are several, one is named).",
         "",
-        f"**{summary(lines)}.**" if with_traffic else f"**{summary(lines)} (no traffic was read).**",
+        f"**{summary(rows)}.**" if with_traffic else f"**{summary(rows)} (without recorded traffic).**",
         "",
         "| Operation | Method and path | Slice | State | Test |",
         "|---|---|---|---|---|",
     ]
-    for line in lines:
-        described = line.described
-        slice_ = line.endpoint.tag if line.endpoint is not None else ""
-        test = _named(line.tests)
-        parts.append(f"| {described.id} | {described.method} {described.path} | {slice_} | {line.state} | {test} |")
-    parts += ["", "## Served beyond it", "", "| Operation | Method and path | Slice |", "|---|---|---|"]
-    parts += [f"| {each.name} | {each.operation.method} {each.operation.path} | {each.tag} |" for each in beyond]
+    for row in rows:
+        described = row.described
+        slice_ = row.endpoint.tag if row.endpoint is not None else ""
+        test = _describe_tests(row.tests)
+        parts.append(f"| {described.id} | {described.method} {described.path} | {slice_} | {row.state} | {test} |")
+    parts += ["", "## Additional operations", "", "| Operation | Method and path | Slice |", "|---|---|---|"]
+    parts += [
+        f"| {endpoint.name} | {endpoint.operation.method} {endpoint.operation.path} | {endpoint.tag} |"
+        for endpoint in extra
+    ]
     return "\n".join(parts) + "\n"
 
 
-def _named(tests: list[str]) -> str:
+def _describe_tests(tests: list[str]) -> str:
     if not tests:
         return ""
     file, _, name = tests[0].partition("::")

@@ -1,4 +1,4 @@
-"""The ready document: where a platform is, and who is in the world it began with."""
+"""The ready document: the URLs of a started server, and the users and applications of its world."""
 
 import contextlib
 import os
@@ -14,20 +14,20 @@ from hubbub.server.worlds.building import BuiltApplication, BuiltGuild, BuiltLob
 
 
 class ReadyFileError(Exception):
-    """The ready file cannot be where it should be."""
+    """The ready file cannot be written."""
 
 
 class ReadyVoice(msgspec.Struct, kw_only=True):
     """The voice server."""
 
     endpoint: str
-    """host:port that clients open wss:// at."""
+    """host:port that clients connect to with wss://."""
     authority: str | None = None
-    """A PEM file that clients must trust, where its certificate is our own."""
+    """A PEM file that clients must trust, if the certificate is self-issued."""
 
 
 class Ready(msgspec.Struct, kw_only=True):
-    """What `--ready-file` holds and a fork answers. Other programs rely on it: keys are added, never changed."""
+    """The content of the ready file and of the response to a fork. Other programs use it: keys are only ever added."""
 
     api: str
     gateway: str
@@ -43,7 +43,7 @@ class Ready(msgspec.Struct, kw_only=True):
 
 
 def ready(config: Config, built: Built, control_token: str | None = None) -> Ready:
-    """The document of a platform that has started."""
+    """Build the ready document of a started server."""
     voice = config.voice
     url = (config.public_url or f"http://{config.host}:{config.port}").rstrip("/")
     return Ready(
@@ -62,21 +62,23 @@ def ready(config: Config, built: Built, control_token: str | None = None) -> Rea
 
 
 def forget(path: str) -> None:
-    """Take away the document of an earlier run, which would tell lies to whoever waits for the file."""
+    """Remove the ready file of an earlier run, so that programs that wait for the file do not read outdated data."""
     try:
         Path(path).unlink(missing_ok=True)
     except OSError as error:
-        raise ReadyFileError(f"the ready file {path} cannot be written: {error.strerror}") from error
+        raise ReadyFileError(f"cannot write the ready file {path}: {error.strerror}") from error
 
 
 def write(path: str, document: Ready) -> None:
-    """Write the document so that whoever waits for the file finds it whole. It holds tokens, so only its owner may read it."""
+    """Write the ready file atomically, so that waiting programs find it complete.
+
+    Only its owner can read it, because it contains tokens."""
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, partial = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
-        raise ReadyFileError(f"the ready file {path} cannot be written: {error.strerror}") from error
+        raise ReadyFileError(f"cannot write the ready file {path}: {error.strerror}") from error
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(msgspec.json.format(wire.encode(document), indent=2) + b"\n")

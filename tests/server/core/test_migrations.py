@@ -121,9 +121,9 @@ def test_a_migration_that_changed_after_it_was_applied_is_refused(
         migrate_postgres(postgres, directory)
         (directory / "0001_initial.sql").write_text(FIRST + "\n-- an afterthought\n")
 
-        with pytest.raises(MigrationError, match=r"0001_initial .* never changes"):
+        with pytest.raises(MigrationError, match=r"0001_initial .* must never change"):
             migrate_sqlite(connection, directory)
-        with pytest.raises(MigrationError, match=r"0001_initial .* never changes"):
+        with pytest.raises(MigrationError, match=r"0001_initial .* must never change"):
             migrate_postgres(postgres, directory)
 
 

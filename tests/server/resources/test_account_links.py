@@ -537,7 +537,7 @@ def test_an_operator_bans_and_links(tmp_path: Any, capsys: pytest.CaptureFixture
     assert admin("ban-user", "alice", "--until", "yesterday")[0] == 1
     assert admin("ban-user", "alice", "--until", "2020-01-01T00:00:00Z")[0] == 1
     assert "until 2080" in admin("ban-user", "alice", "--until", "2080-01-01")[1]
-    assert "for good" in admin("ban-user", "alice", "--reason", "spam")[1]
+    assert "permanently" in admin("ban-user", "alice", "--reason", "spam")[1]
     assert admin("ban-user", "nobody")[0] == 1
     assert admin("unban-user", "alice")[0] == 0
     assert admin("unban-user", "alice")[0] == 1

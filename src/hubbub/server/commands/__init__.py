@@ -1,1 +1,1 @@
-"""What each `hubbub` command does; `hubbub.server.cli` reads the command line and imports the one it needs."""
+"""Implementations of the `hubbub` commands; `hubbub.server.cli` parses the command line and imports the right one."""

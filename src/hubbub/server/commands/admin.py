@@ -1,4 +1,4 @@
-"""`hubbub admin`: an operator's deeds on the store itself, with the server running (PostgreSQL) or stopped (embedded)."""
+"""`hubbub admin`: an operator's actions on the store, with the server running (PostgreSQL) or stopped (embedded)."""
 
 import argparse
 import asyncio
@@ -39,20 +39,20 @@ SWITCHED_BY_MEMBERS: Final = frozenset(
         GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL,
     }
 )
-"""Features that say what some page of a guild is set to."""
+"""Features that reflect the settings of the guild's own pages."""
 
 PROCESS = 31
-"""Servers have process number 0, so that ids made here beside a running one differ from its own."""
+"""The process number of the id factory; servers use 0, so ids created beside a running server are unique."""
 
 
 class Refusal(Exception):
-    """What was asked cannot be done, in words for the operator."""
+    """An action cannot be performed; the message is shown to the operator."""
 
 
 def create_user(config: Config, arguments: argparse.Namespace) -> int:
-    """Make a person and sign them in."""
+    """Create a user and print a token."""
 
-    def deed(call: Call) -> list[str]:
+    def action(call: Call) -> list[str]:
         row = accounts.create(call, arguments.username, email=arguments.email, global_name=arguments.global_name)
         if password_hash is not None:
             accounts.set_password(call, row.id, password_hash)
@@ -61,35 +61,35 @@ def create_user(config: Config, arguments: argparse.Namespace) -> int:
 
     try:
         password_hash = accounts.hash_password(_read_password()) if arguments.password_stdin else None
-    except Refusal as refusal:
-        return complain(refusal)
-    return _do(config, deed, begins=True)
+    except Refusal as error:
+        return complain(error)
+    return _perform(config, action, creates_store=True)
 
 
 def set_password(config: Config, arguments: argparse.Namespace) -> int:
-    """Give a person a new password; their tokens end."""
+    """Set a user's password and revoke their tokens."""
 
-    def deed(call: Call) -> list[str]:
-        row = _person(call, arguments.username)
+    def action(call: Call) -> list[str]:
+        row = _require_user(call, arguments.username)
         accounts.set_password(call, row.id, password_hash)
         auth.revoke(call.tx, row.id, kind="user")
-        return [f"{row.username} has a new password; earlier tokens have ended"]
+        return [f"Password of {row.username} changed; all earlier tokens are revoked."]
 
     try:
         password_hash = accounts.hash_password(_read_password())
-    except Refusal as refusal:
-        return complain(refusal)
-    return _do(config, deed)
+    except Refusal as error:
+        return complain(error)
+    return _perform(config, action)
 
 
 def create_application(config: Config, arguments: argparse.Namespace) -> int:
-    """Make an application."""
+    """Create an application."""
 
-    def deed(call: Call) -> list[str]:
+    def action(call: Call) -> list[str]:
         made = applications.create(
             call,
             arguments.name,
-            _person(call, arguments.owner).id,
+            _require_user(call, arguments.owner).id,
             bot=not arguments.no_bot,
             flags=files.bits(arguments.intent, files.PRIVILEGED, ("--intent",), "privileged intent"),
             redirect_uris=arguments.redirect_uri,
@@ -105,221 +105,221 @@ def create_application(config: Config, arguments: argparse.Namespace) -> int:
             lines.append(f"bot token: {made.bot_token}")
         return lines
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
 def reset_bot_token(config: Config, arguments: argparse.Namespace) -> int:
-    """End a bot's token and make another."""
+    """Revoke a bot's token and create a new one."""
 
-    def deed(call: Call) -> list[str]:
-        row = _with_bot(call, arguments.application_id)
+    def action(call: Call) -> list[str]:
+        row = _require_bot_application(call, arguments.application_id)
         return [f"bot token: {applications.reset_bot_token(call, row)}"]
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
 def add_bot(config: Config, arguments: argparse.Namespace) -> int:
-    """Let a bot into a guild."""
+    """Add a bot to a guild."""
 
-    def deed(call: Call) -> list[str]:
-        row = _with_bot(call, arguments.application_id)
+    def action(call: Call) -> list[str]:
+        row = _require_bot_application(call, arguments.application_id)
         assert row.bot_id is not None
-        guild = _guild(call, arguments.guild_id)
+        guild = _require_guild(call, arguments.guild_id)
         permissions = None
         if arguments.permission:
             permissions = files.permissions(arguments.permission, ("--permission",))
         if members.add(call, GuildId(guild.id), row.bot_id, permissions=permissions) is None:
-            raise Refusal(f"{row.name} is in {guild.name} already")
-        return [f"{row.name} is in {guild.name}"]
+            raise Refusal(f"{row.name} is already a member of {guild.name}")
+        return [f"Added {row.name} to {guild.name}."]
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
 def split_permissions(config: Config, arguments: argparse.Namespace) -> int:
-    """Give a guild's roles and overwrites the permissions that 23 February 2026 split off."""
+    """Add the permissions split off on 23 February 2026 to a guild's roles and overwrites."""
 
-    def deed(call: Call) -> list[str]:
-        guild = _guild(call, arguments.guild_id)
+    def action(call: Call) -> list[str]:
+        guild = _require_guild(call, arguments.guild_id)
         changed = channels.split_permissions(call, guild.id)
-        return [f"{guild.name}: {changed[0]} roles and {changed[1]} overwrites have the newer permissions too"]
+        return [f"{guild.name}: added the newer permissions to {changed[0]} roles and {changed[1]} overwrites."]
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
 def change_guild(config: Config, arguments: argparse.Namespace) -> int:
-    """Give a guild a boost tier and features, or take them; shows what it has."""
+    """Show or change a guild's boost tier and features."""
 
-    def deed(call: Call) -> list[str]:
-        guild = _guild(call, arguments.guild_id)
+    def action(call: Call) -> list[str]:
+        guild = _require_guild(call, arguments.guild_id)
         for flag, names in (("--add-feature", arguments.add_feature), ("--remove-feature", arguments.remove_feature)):
             for name in names:
                 if files.feature(name, (flag,)) in SWITCHED_BY_MEMBERS:
-                    raise Refusal(f"{name} follows from what the guild's own members switch on and off")
+                    raise Refusal(f"{name} is controlled by the guild's own settings and cannot be changed here")
         guild = guilds.grant(
             call, guild, premium_tier=arguments.tier, add=arguments.add_feature, remove=arguments.remove_feature
         )
         features = ", ".join(guild.feature_names) or "none"
         return [f"{guild.name}", f"tier: {guild.premium_tier}", f"features: {features}"]
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
 def change_user(config: Config, arguments: argparse.Namespace) -> int:
-    """Give a person a level of premium, or take it; shows what they have."""
+    """Show or change a user's premium tier."""
 
-    def deed(call: Call) -> list[str]:
-        row = _person(call, arguments.username)
-        level = PremiumType(row.premium_type)
+    def action(call: Call) -> list[str]:
+        row = _require_user(call, arguments.username)
+        tier = PremiumType(row.premium_type)
         if arguments.premium is not None:
-            level = files.PREMIUM[arguments.premium]
-            users.set_premium(call, row, level)
-        return [f"{row.username}", f"premium: {level.name.lower()}"]
+            tier = files.PREMIUM[arguments.premium]
+            users.set_premium(call, row, tier)
+        return [f"{row.username}", f"premium: {tier.name.lower()}"]
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
 def list_approvals(config: Config, arguments: argparse.Namespace) -> int:
-    """Show what waits for the operator."""
+    """Print the pending approval requests."""
 
-    def deed(call: Call) -> list[str]:
+    def action(call: Call) -> list[str]:
         pending = developers.list_pending(call.tx)
         known = applications.find_many(call.tx, [row.application_id for row in pending])
         lines = [
-            f"{row.application_id} {row.kind} {row.name}: {known[row.application_id].name} says: "
+            f"{row.application_id} {row.kind} {row.name}: {known[row.application_id].name}, reason: "
             + " ".join(row.reason.split())
             for row in pending
             if row.application_id in known
         ]
-        return lines or ["nothing waits for you"]
+        return lines or ["No pending requests."]
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
 def approve_scope(config: Config, arguments: argparse.Namespace) -> int:
-    """Let an application ask for a scope."""
+    """Allow an application to request a scope."""
 
-    def deed(call: Call) -> list[str]:
-        row = _application(call, arguments.application_id)
+    def action(call: Call) -> list[str]:
+        row = _require_application(call, arguments.application_id)
         if arguments.name not in SCOPES:
-            raise Refusal(f"there is no scope {arguments.name}")
+            raise Refusal(f"unknown scope {arguments.name}")
         developers.approve(call, row, "scope", arguments.name)
-        return [f"{row.name} may ask people for {arguments.name}"]
+        return [f"{row.name} may now request the scope {arguments.name}."]
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
 def approve_intent(config: Config, arguments: argparse.Namespace) -> int:
-    """Give an application a privileged intent for a year."""
+    """Grant an application a privileged intent for one year."""
 
-    def deed(call: Call) -> list[str]:
-        row = _with_bot(call, arguments.application_id)
+    def action(call: Call) -> list[str]:
+        row = _require_bot_application(call, arguments.application_id)
         if arguments.name not in PRIVILEGED_INTENTS:
-            raise Refusal(f"{arguments.name} is not one of {', '.join(PRIVILEGED_INTENTS)}")
+            raise Refusal(f"{arguments.name} is not a privileged intent; choose one of {', '.join(PRIVILEGED_INTENTS)}")
         developers.approve(call, row, "intent", arguments.name)
-        return [f"{row.name} has {arguments.name} for a year"]
+        return [f"{row.name} has the intent {arguments.name} for one year."]
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
 def deny_approval(config: Config, arguments: argparse.Namespace) -> int:
-    """Say no to what an application asks for."""
+    """Deny an application's request for a scope or an intent."""
 
-    def deed(call: Call) -> list[str]:
-        row = _application(call, arguments.application_id)
+    def action(call: Call) -> list[str]:
+        row = _require_application(call, arguments.application_id)
         kind = "intent" if arguments.name in PRIVILEGED_INTENTS else "scope"
-        waiting = {(each.application_id, each.kind, each.name) for each in developers.list_pending(call.tx)}
-        if (row.id, kind, arguments.name) not in waiting:
-            raise Refusal(f"{row.name} does not ask for {arguments.name}")
+        pending = {(request.application_id, request.kind, request.name) for request in developers.list_pending(call.tx)}
+        if (row.id, kind, arguments.name) not in pending:
+            raise Refusal(f"{row.name} has no pending request for {arguments.name}")
         developers.deny(call, row, kind, arguments.name)
-        return [f"{row.name} does not get {arguments.name}"]
+        return [f"Denied {arguments.name} for {row.name}."]
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
 def ban_user(config: Config, arguments: argparse.Namespace) -> int:
-    """Close an account, until a moment or for good."""
+    """Disable an account, permanently or until a given time."""
 
-    def deed(call: Call) -> list[str]:
-        row = _person(call, arguments.username)
-        ends_ms = None if arguments.until is None else _moment(call, arguments.until)
+    def action(call: Call) -> list[str]:
+        row = _require_user(call, arguments.username)
+        ends_ms = None if arguments.until is None else _parse_future_time(call, arguments.until)
         accounts.ban(call, row.id, ends_ms=ends_ms, reason=arguments.reason)
-        ends = "for good" if ends_ms is None else f"until {wire.timestamp(ends_ms)}"
-        return [f"{row.username} is banned {ends}; every token has ended, and every game has been left"]
+        ends = "permanently" if ends_ms is None else f"until {wire.timestamp(ends_ms)}"
+        return [f"Banned {row.username} {ends}; all tokens are revoked and all games are left."]
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
 def unban_user(config: Config, arguments: argparse.Namespace) -> int:
-    """Open an account again."""
+    """Enable a disabled account again."""
 
-    def deed(call: Call) -> list[str]:
-        row = _person(call, arguments.username)
+    def action(call: Call) -> list[str]:
+        row = _require_user(call, arguments.username)
         if not accounts.unban(call, row.id):
             raise Refusal(f"{row.username} is not banned")
-        return [f"{row.username} is no longer banned"]
+        return [f"Unbanned {row.username}."]
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
 def link_publisher(config: Config, arguments: argparse.Namespace) -> int:
-    """Let an application become a publisher's game."""
+    """Make an application a game of a publisher."""
 
-    def deed(call: Call) -> list[str]:
-        child, parent = (_application(call, text) for text in (arguments.application_id, arguments.parent_id))
+    def action(call: Call) -> list[str]:
+        child, parent = (_require_application(call, text) for text in (arguments.application_id, arguments.parent_id))
         problem = identities.find_publisher_problem(call, child, parent)
         if problem is not None:
             raise Refusal(problem)
         if not arguments.yes:
             raise Refusal(
                 f"this deletes the tokens, identities, provisional accounts, game friends and lobbies of {child.name} "
-                "and cannot be undone: add --yes"
+                "and cannot be undone; add --yes to confirm"
             )
         identities.join_family(call, child, parent)
-        return [f"{child.name} is a game of {parent.name}"]
+        return [f"{child.name} is now a game of {parent.name}."]
 
-    return _do(config, deed)
+    return _perform(config, action)
 
 
-def _moment(call: Call, text: str) -> int:
+def _parse_future_time(call: Call, text: str) -> int:
     try:
-        moment = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         raise Refusal(f"{text} is not a time such as 2026-12-01T00:00:00Z") from None
-    ms = wire.milliseconds(moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC))
+    ms = wire.milliseconds(time if time.tzinfo is not None else time.replace(tzinfo=UTC))
     if not call.now < ms <= LATEST_MS:
-        raise Refusal(f"{text} is not a time to come")
+        raise Refusal(f"{text} is not in the future")
     return ms
 
 
-def _person(call: Call, username: str) -> users.UserRow:
+def _require_user(call: Call, username: str) -> users.UserRow:
     row = users.find_person(call.tx, username.lower())
     if row is None:
-        raise Refusal(f"nobody is called {username}")
+        raise Refusal(f"there is no user named {username}")
     return row
 
 
-def _guild(call: Call, text: str) -> guilds.GuildRow:
-    row = guilds.find(call.tx, _number(text))
+def _require_guild(call: Call, text: str) -> guilds.GuildRow:
+    row = guilds.find(call.tx, _parse_id(text))
     if row is None:
         raise Refusal(f"there is no guild {text}")
     return row
 
 
-def _application(call: Call, text: str) -> applications.ApplicationRow:
-    row = applications.find(call.tx, ApplicationId(_number(text)))
+def _require_application(call: Call, text: str) -> applications.ApplicationRow:
+    row = applications.find(call.tx, ApplicationId(_parse_id(text)))
     if row is None:
         raise Refusal(f"there is no application {text}")
     return row
 
 
-def _with_bot(call: Call, text: str) -> applications.ApplicationRow:
-    row = _application(call, text)
+def _require_bot_application(call: Call, text: str) -> applications.ApplicationRow:
+    row = _require_application(call, text)
     if row.bot_id is None:
         raise Refusal(f"the application {row.name} has no bot")
     return row
 
 
-def _number(text: str) -> UserId:
+def _parse_id(text: str) -> UserId:
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise Refusal(f"{text} is not an id")
     return UserId(int(text))
@@ -328,44 +328,44 @@ def _number(text: str) -> UserId:
 def _read_password() -> str:
     password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     if not PASSWORD_MIN <= len(password) <= PASSWORD_MAX:
-        raise Refusal(f"a password has {PASSWORD_MIN} to {PASSWORD_MAX} characters")
+        raise Refusal(f"the password must have {PASSWORD_MIN} to {PASSWORD_MAX} characters")
     return password
 
 
-def _do(config: Config, deed: Callable[[Call], list[str]], *, begins: bool = False) -> int:
-    """Run a deed in one transaction and print what came of it; only one that `begins` makes sense in an empty store."""
+def _perform(config: Config, action: Callable[[Call], list[str]], *, creates_store: bool = False) -> int:
+    """Run an action in one transaction and print its result; fail on a missing store unless `creates_store`."""
     if config.database_url is None and config.data is not None:
         path = Path(config.data) / DATABASE_FILE
         if not path.exists():
-            if not begins:
-                return complain(f"{path} does not exist; --data names the data folder")
-            print(f"hubbub: {path} is new: a server on this machine uses it with --data {config.data}", file=sys.stderr)
+            if not creates_store:
+                return complain(f"{path} does not exist; set --data to the data folder")
+            print(f"hubbub: created {path}; start the server with --data {config.data} to use it", file=sys.stderr)
     try:
-        lines = asyncio.run(_run(config, deed))
-    except (Refusal, WorldError) as refusal:
-        return complain(refusal)
+        lines = asyncio.run(_run(config, action))
+    except (Refusal, WorldError) as error:
+        return complain(error)
     except ApiError as error:
         return complain(error.in_words())
     except (BusError, MigrationError) as error:
         return complain(error)
     except StoreUnavailable as error:
         if "another process" in str(error):
-            return complain(f"{error}. The embedded database has one process at a time: stop the server first")
+            return complain(f"{error}. The embedded database supports one process at a time: stop the server first")
         return complain(error)
     print("\n".join(lines))
     return 0
 
 
-async def _run(config: Config, deed: Callable[[Call], T]) -> T:
+async def _run(config: Config, action: Callable[[Call], T]) -> T:
     app = App(config)
     app.ids = SnowflakeFactory(app.clock, worker=config.worker, process=PROCESS)
     app.database.on_commit = app.publish
     await app.database.start()
     try:
-        # Running servers hear of it over the bus: a token that ended, a bot that came.
+        # Running servers are notified over the bus, for example of a revoked token or a new bot.
         await app.bus.start()
         try:
-            return await app.database.write(lambda tx: deed(app.make_call(tx)))
+            return await app.database.write(lambda tx: action(app.make_call(tx)))
         finally:
             await app.bus.close()
     finally:

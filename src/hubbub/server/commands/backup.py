@@ -1,4 +1,4 @@
-"""`hubbub backup`: the embedded database and its files, copied into a folder that is a data folder again."""
+"""`hubbub backup`: copies the embedded database and its files to a folder that can be used as a data folder."""
 
 import argparse
 import os
@@ -12,38 +12,38 @@ from hubbub.server.core.config import Config
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:
-    """Make a backup; it appears whole or not at all."""
+    """Create a backup; it appears completely or not at all."""
     destination = Path(arguments.destination)
     if config.database_url is not None:
-        return complain("the data is in PostgreSQL: pg_dump backs it up; files are at --files-url")
+        return complain("the data is in PostgreSQL; back it up with pg_dump, and back up the files at --files-url")
     if config.data is None:
-        return complain("there is no data folder; --data names it")
+        return complain("no data folder is configured; set it with --data")
     source = Path(config.data) / DATABASE_FILE
     if not source.is_file():
-        return complain(f"{source} does not exist; --data names the data folder")
+        return complain(f"{source} does not exist; set --data to the data folder")
     if destination.exists():
-        return complain(f"{destination} exists already; a backup goes into a new folder")
+        return complain(f"{destination} already exists; choose a new folder for the backup")
     partial = destination.with_name(f"{destination.name}.partial")
     if partial.exists():
         shutil.rmtree(partial)
     try:
         partial.mkdir(parents=True, mode=0o700)
         copied = _copy_database(source, partial / DATABASE_FILE)
-        # After the database: a file is there before the row that names it.
+        # After the database: a file exists before the row that refers to it.
         files = _copy_files(Path(config.data) / FILES_FOLDER, partial / FILES_FOLDER) if config.files_url is None else 0
         os.replace(partial, destination)
     except (OSError, sqlite3.Error) as error:
         shutil.rmtree(partial, ignore_errors=True)
         return complain(f"the backup failed: {error}")
-    print(f"{destination}: database {copied} bytes, {files} files")
+    print(f"Backup created in {destination}: database {copied} bytes, {files} files")
     if config.files_url is not None:
-        print("the files themselves are not in it: they are kept at --files-url")
-    print(f"hubbub serve --data {destination} runs on it")
+        print("The backup does not include the files at --files-url.")
+    print(f"To run a server with it: hubbub serve --data {destination}")
     return 0
 
 
 def _copy_database(source: Path, target: Path) -> int:
-    """Copy a database that may be in use, and look whether the copy is sound."""
+    """Copy a database that may be in use, and check the copy for errors."""
     reader = sqlite3.connect(f"{source.resolve().as_uri()}?mode=ro", uri=True, timeout=30)
     writer = sqlite3.connect(target)
     try:
@@ -62,12 +62,12 @@ def _copy_database(source: Path, target: Path) -> int:
 def _copy_files(source: Path, target: Path) -> int:
     count = 0
     for folder, _, names in os.walk(source):
-        inside = target / Path(folder).relative_to(source)
-        inside.mkdir(parents=True, exist_ok=True)
+        target_folder = target / Path(folder).relative_to(source)
+        target_folder.mkdir(parents=True, exist_ok=True)
         for name in names:
             try:
-                shutil.copy2(Path(folder) / name, inside / name)
+                shutil.copy2(Path(folder) / name, target_folder / name)
                 count += 1
             except FileNotFoundError:
-                continue  # Deleted while we looked.
+                continue  # Deleted in the meantime.
     return count

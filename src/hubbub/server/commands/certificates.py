@@ -1,4 +1,4 @@
-"""A certificate for the voice server of a rehearsal: clients insist on TLS, and nobody has one for localhost (voice.md 2)."""
+"""A self-issued certificate for the voice server of a rehearsal, because clients require TLS (voice.md 2)."""
 
 import ipaddress
 import os
@@ -19,24 +19,24 @@ ALWAYS: Final = ("localhost", "127.0.0.1", "::1")
 
 
 class Certificate(NamedTuple):
-    """Files in PEM."""
+    """The PEM files of a certificate."""
 
     authority: Path
-    """What clients must trust."""
+    """The certificate authority that clients must trust."""
     certificate: Path
     key: Path
 
 
 def make(folder: Path, names: list[str]) -> Certificate:
-    """A certificate for these names and localhost, by the authority in the folder, which is made if there is none."""
+    """Issue a certificate for these names and localhost by the authority in the folder, created if missing."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     files = Certificate(folder / "ca.pem", folder / "voice.pem", folder / "voice-key.pem")
     authority, authority_key = _authority(files.authority, folder / "ca-key.pem")
     key = ec.generate_private_key(ec.SECP256R1())
-    shown = [_general(name) for name in dict.fromkeys((*ALWAYS, *names))]
+    subject_names = [_general_name(name) for name in dict.fromkeys((*ALWAYS, *names))]
     certificate = (
         _builder("Hubbub voice", authority.subject, key, CERTIFICATE_DAYS)
-        .add_extension(x509.SubjectAlternativeName(shown), critical=False)
+        .add_extension(x509.SubjectAlternativeName(subject_names), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False)
@@ -48,7 +48,7 @@ def make(folder: Path, names: list[str]) -> Certificate:
 
 
 def _authority(path: Path, key_path: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
-    """The authority of an earlier start, so that clients which trust it go on to; or a new one."""
+    """Load the authority of an earlier start, so that clients still trust it, or create a new one."""
     if path.exists() and key_path.exists():
         key = serialization.load_pem_private_key(key_path.read_bytes(), None)
         if isinstance(key, ec.EllipticCurvePrivateKey):
@@ -69,7 +69,7 @@ def _authority(path: Path, key_path: Path) -> tuple[x509.Certificate, ec.Ellipti
 
 
 def _builder(name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, days: int) -> x509.CertificateBuilder:
-    # By the machine's own time, not the rehearsal's: that is what clients check it by.
+    # Clients check validity by the machine's own time, not the rehearsal's.
     now = datetime.fromtimestamp(RealClock().now_ms() / 1000, UTC)
     return (
         x509.CertificateBuilder()
@@ -82,7 +82,7 @@ def _builder(name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, days
     )
 
 
-def _general(name: str) -> x509.GeneralName:
+def _general_name(name: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(name))
     except ValueError:

@@ -1,4 +1,4 @@
-"""`hubbub serve` and `hubbub dev`: a platform from start to drain."""
+"""`hubbub serve` and `hubbub dev`: run a server from start to shutdown."""
 
 import asyncio
 import contextlib
@@ -36,13 +36,13 @@ from hubbub.server.worlds import WorldError
 log = logging.getLogger("hubbub")
 
 VOICE_FOLDER: Final = "voice"
-"""Where a rehearsal keeps the certificate of its voice server, in its data folder."""
+"""The folder of the voice server's certificate in the data folder of a rehearsal."""
 SAME_SIGNAL_S: Final = 0.25
-"""timeout(1) and others signal a process and then its whole group: what follows so soon is the same wish."""
+"""Seconds in which a repeated signal is ignored: timeout(1) and others signal a process and then its whole group."""
 
 
 def run(config: Config, *, rehearsal: bool = False) -> int:
-    """Serve until told to stop; 0 after an orderly end."""
+    """Serve until a signal arrives. Return 0 after an orderly shutdown."""
     logs = Logs(level=config.log.level, library_level=config.log.library_level, format=config.log.format)
     logs.install()
     try:
@@ -55,21 +55,21 @@ def run(config: Config, *, rehearsal: bool = False) -> int:
     except (BusError, MigrationError, ReadyFileError, StoreUnavailable) as error:
         return complain(error)
     except OSError as error:
-        hint = "; --port takes another, 0 a free one" if error.errno == errno.EADDRINUSE else ""
-        return complain(f"cannot listen at {config.host}:{config.port}: {error.strerror or error}{hint}")
+        hint = "; choose another port with --port (0 picks a free one)" if error.errno == errno.EADDRINUSE else ""
+        return complain(f"cannot listen on {config.host}:{config.port}: {error.strerror or error}{hint}")
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop
-    except ImportError:  # Windows has none.
+    except ImportError:  # Not available on Windows.
         return None
     factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
     return factory
 
 
 async def _serve(config: Config, rehearsal: bool) -> int:
-    # Read before anything is opened, so that a wrong file costs nothing.
+    # Read before anything is opened, so that an invalid file has no side effects.
     world = None
     if rehearsal:
         world = worlds.demo() if config.world is None else worlds.read_file(config.world)
@@ -98,39 +98,38 @@ async def _run(config: Config, rehearsal: bool, world: worlds.World | None, seed
         _announce(document, rehearsal, pages="api" in config.roles)
         collect_seldom()
         await stopping.wait()
-        log.info("draining")
+        log.info("Shutting down")
     finally:
         if control is not None:
             await control.close()
         await app.stop()
-    log.info("stopped")
+    log.info("Stopped")
     return 0
 
 
 def collect_seldom() -> None:
-    """What is there now stays, and requests leave next to nothing that only the collector finds: so let it look at what is new,
-    and not after every few hundred objects."""
+    """Reduce garbage collection: existing objects are permanent, and requests leave hardly any reference cycles."""
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
     gc.enable()
 
 
 def _with_voice(config: Config, stack: contextlib.ExitStack) -> Config:
-    """A rehearsal makes its own certificate for the voice server, in its data folder, or for this one run."""
+    """Create a certificate for the voice server of a rehearsal, in its data folder or for this run only."""
     voice = config.voice
     if "voice" not in config.roles or voice.certificate is not None or voice.endpoint is not None:
         return config
     try:
         address = listening.public_address(config)
     except ConfigError as error:
-        log.warning("there is no voice server: %s", error)
+        log.warning("Voice is disabled: %s", error)
         return config
     if config.data is None:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hubbub-voice-")))
     else:
         folder = Path(config.data) / VOICE_FOLDER
         with contextlib.suppress(OSError):
-            # As the store makes it; and where that cannot be, the store says so.
+            # With the mode that the store uses; if this fails, the store reports the error.
             Path(config.data).mkdir(mode=0o700, parents=True, exist_ok=True)
     made = certificates.make(folder, [urlsplit(config.web_url).hostname or address, address])
     voice = msgspec.structs.replace(
@@ -140,7 +139,7 @@ def _with_voice(config: Config, stack: contextlib.ExitStack) -> Config:
 
 
 def _on_signals(stopping: asyncio.Event) -> None:
-    """The first signal asks for an orderly end, the second one ends it all."""
+    """Shut down orderly on the first signal, and exit immediately on the second."""
     loop = asyncio.get_running_loop()
     first_at = 0.0
 
@@ -150,17 +149,17 @@ def _on_signals(stopping: asyncio.Event) -> None:
             first_at = loop.time()
             stopping.set()
         elif loop.time() - first_at > SAME_SIGNAL_S:
-            log.warning("forced to stop")
+            log.warning("Forced shutdown")
             logging.shutdown()
             os._exit(128 + number)
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        with contextlib.suppress(NotImplementedError):  # Windows: there an interrupt ends the loop.
+        with contextlib.suppress(NotImplementedError):  # On Windows an interrupt ends the loop.
             loop.add_signal_handler(number, stop, number)
 
 
 def _seed(config: Config) -> int:
-    """What the world follows from: the operator's number, or 0 where nobody else can come in (decisions/0015)."""
+    """Return the seed of the world: the operator's, or 0 if only this machine can connect (decisions/0015)."""
     if config.seed is not None:
         return config.seed
     if _is_loopback(config.host):
@@ -169,11 +168,12 @@ def _seed(config: Config) -> int:
         raise ConfigError(
             "seed",
             "hubbub dev",
-            f"{config.host} can be reached from outside and the world is kept: give --seed with a number that nobody "
-            "guesses, so that the next start finds its tokens again",
+            f"{config.host} is reachable from other machines and the world is stored; set --seed to a secret number, "
+            "so that the next start uses the same tokens",
         )
     log.warning(
-        "the world's tokens are new ones, since %s can be reached from outside; --seed N keeps them", config.host
+        "The world has new random tokens, because %s is reachable from other machines; use --seed N to keep them",
+        config.host,
     )
     return secrets.randbits(63)
 
@@ -186,7 +186,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _announce(document: Ready, rehearsal: bool, *, pages: bool) -> None:
-    log.info("ready", extra={"api": document.api, "gateway": document.gateway, "web": document.web})
+    log.info("Ready", extra={"api": document.api, "gateway": document.gateway, "web": document.web})
     if sys.stdout.isatty():
         print(summary(document, rehearsal=rehearsal, pages=pages), flush=True)
     elif rehearsal:
@@ -194,7 +194,7 @@ def _announce(document: Ready, rehearsal: bool, *, pages: bool) -> None:
 
 
 def summary(document: Ready, *, rehearsal: bool = True, pages: bool = True) -> str:
-    """What a person at a terminal wants to know; a process that answers no requests has no pages."""
+    """Return what to show in a terminal; a process without the api role has no pages."""
     lines = ["", "  Hubbub is ready", ""]
     if pages:
         lines += [
@@ -208,7 +208,7 @@ def summary(document: Ready, *, rehearsal: bool = True, pages: bool = True) -> s
         lines += [f"    voice    {document.voice.endpoint}"]
         if document.voice.authority is not None:
             lines += [
-                "             clients insist on TLS: start yours with",
+                "             clients require TLS; start yours with",
                 f"             SSL_CERT_FILE={document.voice.authority}",
                 f"             NODE_EXTRA_CA_CERTS={document.voice.authority}",
             ]
@@ -220,14 +220,14 @@ def summary(document: Ready, *, rehearsal: bool = True, pages: bool = True) -> s
 def _operating() -> list[str]:
     return [
         "",
-        "  docs/operating.md: settings, backup, and `hubbub admin` for people and applications.",
-        "  Ctrl-C stops it, after what is under way is done.",
+        "  See docs/operating.md for settings and backups. Manage users and applications with `hubbub admin`.",
+        "  Press Ctrl-C to stop; requests in progress are completed first.",
         "",
     ]
 
 
 def _world(document: Ready) -> list[str]:
-    lines = ["", "  People (Authorization: TOKEN)", ""]
+    lines = ["", "  Users (Authorization: TOKEN)", ""]
     for name, user in document.users.items():
         lines += [f"    {name:<10} password {user.password}", f"    {'':<10} token    {user.token}"]
     bots = {name: application.bot for name, application in document.applications.items() if application.bot is not None}
@@ -239,10 +239,10 @@ def _world(document: Ready) -> list[str]:
         lines += [f"  {name}: {', '.join(guild.channels)}"]
     lines += [
         "",
-        "  Point a client library at the API address above and log in with a bot token, or a browser with a person's name",
-        "  and password. examples/README.md: small programs that run.",
-        "  docs/worlds.md: a world of your own with --world FILE.toml. docs/control.md: clock, snapshots, faults.",
-        "  Everything is in memory unless you give --data DIR. Ctrl-C stops it.",
+        "  Point a client library at the API URL above and log in with a bot token, or open the web app and log in with a",
+        "  username and password. See examples/README.md for small programs to run, docs/worlds.md for your own world with",
+        "  --world FILE.toml, and docs/control.md for clock, snapshots and faults.",
+        "  All data is in memory unless you set --data DIR. Press Ctrl-C to stop.",
         "",
     ]
     return lines

@@ -1,4 +1,4 @@
-"""The control API of a rehearsal: what no user could do, which is time, faults, and the making of worlds (docs/control.md)."""
+"""The control API of a rehearsal: time, faults, worlds and snapshots (docs/control.md)."""
 
 from hubbub.server.control.door import Control
 

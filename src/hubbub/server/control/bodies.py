@@ -1,4 +1,4 @@
-"""What is asked of the control API, and what it answers."""
+"""Request and response bodies of the control API."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -17,19 +17,19 @@ CENTURY_MS = 100 * 366 * 86_400_000
 
 
 class SetClock(msgspec.Struct, kw_only=True):
-    """A time to show."""
+    """The time to set."""
 
     now: datetime
 
 
 class AdvanceClock(msgspec.Struct, kw_only=True):
-    """How far to go forward."""
+    """The number of milliseconds to advance the clock."""
 
     ms: Annotated[int, Meta(ge=0, le=CENTURY_MS)]
 
 
 class ClockState(msgspec.Struct, kw_only=True):
-    """What time it is, and whether it passes by itself."""
+    """The time, and whether it passes by itself."""
 
     now: Timestamp
     now_ms: int
@@ -37,62 +37,64 @@ class ClockState(msgspec.Struct, kw_only=True):
 
 
 class CreateUser(msgspec.Struct, kw_only=True):
-    """A new person."""
+    """A new user."""
 
     username: str
     global_name: str | None = None
     password: Annotated[str, Meta(min_length=1, max_length=PASSWORD_MAX)] | None = None
-    """By default a random one."""
+    """The password; by default a random one."""
 
 
 class Token(msgspec.Struct, kw_only=True):
-    """A new token of a person."""
+    """A new token of a user."""
 
     user_id: UserId
     token: str
 
 
 class BanUser(msgspec.Struct, kw_only=True):
-    """How long an account is to be closed."""
+    """The duration of an account ban."""
 
     until: datetime | None = None
-    """Null: for good."""
+    """The end of the ban; null for a permanent ban."""
     reason: Annotated[str, Meta(max_length=512)] | None = None
 
 
 class LinkPublisher(msgspec.Struct, kw_only=True):
-    """Whose game an application becomes."""
+    """The publisher that an application is linked to."""
 
     parent_id: ApplicationId
 
 
 class SnapshotState(msgspec.Struct, kw_only=True):
-    """A kept state of the world."""
+    """A snapshot of the world."""
 
     id: str
     at: Timestamp
-    """What time it was in the world."""
+    """The time of the world's clock."""
     bytes: int
 
 
 class CreateFork(msgspec.Struct, kw_only=True):
-    """From which snapshot; null: from the world as it is now."""
+    """The origin and the settings of a fork."""
 
     snapshot_id: str | None = None
+    """The snapshot to start from; null starts from the current state."""
+
     now: datetime | None = None
-    """What time it is there; null: as in the snapshot."""
+    """The time of the fork; null: that of the snapshot."""
     rate_limits: Literal["off", "real", "report"] | None = None
-    """What is done about limits there; null: what is done here."""
+    """How rate limits are enforced; null: as in the original."""
 
 
 class Fork(Ready, kw_only=True):
-    """A second world that begins as the first one was."""
+    """A second world that starts from the state of the first."""
 
     fork_id: str
 
 
 class ForkState(msgspec.Struct, kw_only=True):
-    """A fork that is open."""
+    """An open fork."""
 
     fork_id: str
     web: str
@@ -106,24 +108,24 @@ class SessionState(msgspec.Struct, kw_only=True):
     shard: tuple[int, int]
     intents: int
     connected: bool
-    """Whether it has a connection now; without one it waits for a resume."""
+    """Whether it has a connection now; a session without one can be resumed."""
 
 
 class Inflicted(msgspec.Struct, kw_only=True):
-    """What became of a fault: how many sessions it hit at once, or what waits now."""
+    """The result of adding a fault: the number of sessions affected immediately, or the fault that is now active."""
 
     sessions: int
     waiting: Waiting | None
 
 
 class SetTrace(msgspec.Struct, kw_only=True):
-    """Whether deliveries are to be traced."""
+    """Whether to trace deliveries."""
 
     on: bool
 
 
 class TraceState(msgspec.Struct, kw_only=True):
-    """The latest events and what became of them, calls that were refused, and gateway connections that were closed."""
+    """The latest events with their outcomes, rejected requests, and closed gateway connections."""
 
     on: bool
     events: list[Traced]
@@ -132,7 +134,7 @@ class TraceState(msgspec.Struct, kw_only=True):
 
 
 class RateLimitReport(msgspec.Struct, kw_only=True):
-    """Calls that a limit refused, or would have refused."""
+    """Requests that exceeded a rate limit."""
 
     mode: str
     refusals: list[Refusal]

@@ -1,4 +1,4 @@
-"""The control API's door: who may come in, what is asked, and the answer in the platform's own shape."""
+"""The control API's server: authorization, request decoding, and responses in the platform's own format."""
 
 import asyncio
 import hmac
@@ -40,25 +40,25 @@ Handler = Callable[[web.Request], Awaitable[Any]]
 
 
 class Control:
-    """The control API of one App; made before the App starts."""
+    """The control API of one App; create it before the App starts."""
 
     def __init__(self, app: App) -> None:
         if not app.config.control or not isinstance(app.clock, ControlledClock):
-            raise ValueError("the control API needs a rehearsal: config.control and a clock that can be set")
+            raise ValueError("the control API needs a rehearsal: config.control and a controlled clock")
         self.app = app
         self.clock = app.clock
         self.token = app.config.control_token or secrets.token_urlsafe(32)
         self.built = Built()
-        """The worlds that were loaded so far."""
+        """Everything built from worlds so far."""
         self.snapshots = Snapshots(self)
         self.issuers = Issuers(self)
-        # Clock, snapshots and worlds change everything at once, so one at a time.
-        self._turn = asyncio.Lock()
+        # Clock, snapshots and worlds affect the whole platform, so only one of them runs at a time.
+        self._lock = asyncio.Lock()
         app.routes.extend(self._routes())
         app.routes.extend(self.issuers.routes())
 
     async def close(self) -> None:
-        """End what was made here; before the App stops."""
+        """Close all forks; call it before the App stops."""
         await self.snapshots.close()
 
     def _routes(self) -> list[web.RouteDef]:
@@ -96,19 +96,21 @@ class Control:
             ("GET", "/rate-limits", self._get_rate_limits),
             ("DELETE", "/rate-limits", self._clear_rate_limits),
         ]
-        return [web.route(method, f"/control{path}", partial(self._answer, handler)) for method, path, handler in table]
+        return [
+            web.route(method, f"/control{path}", partial(self._respond, handler)) for method, path, handler in table
+        ]
 
-    async def _answer(self, handler: Handler, request: web.Request) -> web.StreamResponse:
+    async def _respond(self, handler: Handler, request: web.Request) -> web.StreamResponse:
         headers: dict[str, str] = {"Via": answers.VIA}
         try:
-            self._admit(request)
+            self._authorize(request)
             result = await handler(request)
             encoded = answers.Encoded(204, None, "") if result is None else answers.Encoded(200, wire.encode(result))
         except ApiError as error:
             encoded = answers.encode_error(error, headers)
         except WorldError as error:
-            refusal = errors.invalid(error.path, "WORLD_INVALID", error.problem)
-            encoded = answers.encode_error(refusal, headers)
+            invalid = errors.invalid(error.path, "WORLD_INVALID", error.problem)
+            encoded = answers.encode_error(invalid, headers)
         except StoreUnavailable:
             encoded = answers.encode_error(errors.UNAVAILABLE(), headers)
         except Exception:
@@ -116,7 +118,7 @@ class Control:
             encoded = answers.encode_error(errors.INTERNAL(), headers)
         return answers.respond(request, encoded, headers)
 
-    def _admit(self, request: web.Request) -> None:
+    def _authorize(self, request: web.Request) -> None:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         given = token.strip().encode("utf-8", "replace")
         if scheme.lower() != "bearer" or not hmac.compare_digest(given, self.token.encode()):
@@ -131,10 +133,10 @@ class Control:
         return await self.app.database.write(lambda tx: step(self.app.make_call(tx)))
 
     async def _ready(self, _: web.Request) -> Ready:
-        """The ready document, with all worlds and users made since."""
+        """Return the ready document, including all worlds and users created since the start."""
         return ready(self.app.config, self.built, self.token)
 
-    # Time
+    # Clock
 
     async def _get_clock(self, _: web.Request) -> bodies.ClockState:
         now_ms = self.clock.now_ms()
@@ -142,14 +144,14 @@ class Control:
 
     async def _set_clock(self, request: web.Request) -> bodies.ClockState:
         body: bodies.SetClock = await self._body(request, bodies.SetClock)
-        async with self._turn:
-            await self.clock.run_until(_possible("now", wire.milliseconds(body.now)))
+        async with self._lock:
+            await self.clock.run_until(_check_time("now", wire.milliseconds(body.now)))
             return await self._get_clock(request)
 
     async def _advance_clock(self, request: web.Request) -> bodies.ClockState:
         body: bodies.AdvanceClock = await self._body(request, bodies.AdvanceClock)
-        async with self._turn:
-            await self.clock.run_until(_possible("ms", self.clock.now_ms() + body.ms))
+        async with self._lock:
+            await self.clock.run_until(_check_time("ms", self.clock.now_ms() + body.ms))
             return await self._get_clock(request)
 
     async def _freeze_clock(self, request: web.Request) -> bodies.ClockState:
@@ -160,10 +162,10 @@ class Control:
         self.clock.resume()
         return await self._get_clock(request)
 
-    # Worlds and people
+    # Worlds and users
 
     async def _load_world(self, request: web.Request) -> Ready:
-        """A world file's text, or the same as JSON; `?seed=` decides its ids and tokens."""
+        """Load a world file, as TOML or JSON; `?seed=` determines its ids and tokens."""
         data = await limits.read_body(request, MAX_BODY_BYTES, READ_TIMEOUT_S)
         media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if media_type == answers.JSON:
@@ -179,7 +181,7 @@ class Control:
             if not text.isascii() or not text.isdigit() or len(text) > 19:
                 raise errors.invalid("seed", *errors.not_number(text))
             seed = int(text)
-        async with self._turn:
+        async with self._lock:
             built = await worlds.load(self.app, world, seed)
             self.built = self.built.joined(built)
         return ready(self.app.config, built, self.token)
@@ -195,9 +197,9 @@ class Control:
             token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids)
             return row.username, BuiltUser(id=row.id, token=token, password=password)
 
-        name, made = await self._write(create)
-        self.built = self.built.joined(Built(users={name: made}))
-        return made
+        name, user = await self._write(create)
+        self.built = self.built.joined(Built(users={name: user}))
+        return user
 
     async def _create_token(self, request: web.Request) -> bodies.Token:
         user_id = _snowflake("user_id", request.match_info["user_id"])
@@ -216,7 +218,7 @@ class Control:
     async def _ban_user(self, request: web.Request) -> None:
         body: bodies.BanUser = await self._body(request, bodies.BanUser)
         user_id = _snowflake("user_id", request.match_info["user_id"])
-        ends_ms = None if body.until is None else _possible("until", wire.milliseconds(body.until))
+        ends_ms = None if body.until is None else _check_time("until", wire.milliseconds(body.until))
         await self._write(lambda call: accounts.ban(call, user_id, ends_ms=ends_ms, reason=body.reason))
 
     async def _unban_user(self, request: web.Request) -> None:
@@ -258,11 +260,11 @@ class Control:
         return self.snapshots.states()
 
     async def _create_snapshot(self, _: web.Request) -> bodies.SnapshotState:
-        async with self._turn:
+        async with self._lock:
             return await self.snapshots.take()
 
     async def _restore_snapshot(self, request: web.Request) -> bodies.ClockState:
-        async with self._turn:
+        async with self._lock:
             await self.snapshots.restore(request.match_info["snapshot_id"])
             return await self._get_clock(request)
 
@@ -274,8 +276,8 @@ class Control:
 
     async def _create_fork(self, request: web.Request) -> bodies.Fork:
         body: bodies.CreateFork = await self._body(request, bodies.CreateFork)
-        now_ms = None if body.now is None else _possible("now", wire.milliseconds(body.now))
-        async with self._turn:
+        now_ms = None if body.now is None else _check_time("now", wire.milliseconds(body.now))
+        async with self._lock:
             return await self.snapshots.fork(body, now_ms)
 
     async def _delete_fork(self, request: web.Request) -> None:
@@ -303,39 +305,41 @@ class Control:
     async def _create_fault(self, request: web.Request) -> bodies.Inflicted:
         fault: Fault = await self._body(request, Fault)
         if isinstance(fault, GatewayFault) and fault.moment == "now":
-            hit = 0 if self.app.gateway is None else self.app.gateway.inflict(fault)
-            return bodies.Inflicted(sessions=hit, waiting=None)
+            affected = 0 if self.app.gateway is None else self.app.gateway.inflict(fault)
+            return bodies.Inflicted(sessions=affected, waiting=None)
         if isinstance(fault, HttpFault):
             self._require_operation(fault)
         if len(self.app.faults) >= MOST:
-            raise errors.BAD_REQUEST(message=f"{MOST} faults wait at most; delete some")
+            raise errors.BAD_REQUEST(message=f"At most {MOST} faults can be active; delete some first")
         return bodies.Inflicted(sessions=0, waiting=self.app.faults.add(fault))
 
     def _require_operation(self, fault: HttpFault) -> None:
-        """A fault that no call can meet would let a test pass that tests nothing."""
+        """Reject a fault that no request can match: a test that relies on it would test nothing."""
         operations = [endpoint.operation for endpoint in self.app.table]
         if fault.route is not None:
             operations = [operation for operation in operations if operation.path == fault.route]
             if not operations:
                 raise errors.invalid(
-                    "route", "ROUTE_UNKNOWN", "No operation has this path; write it as /channels/{channel_id}/messages."
+                    "route",
+                    "ROUTE_UNKNOWN",
+                    "No operation has this path; write it like /channels/{channel_id}/messages.",
                 )
         if fault.method is not None and fault.method.upper() not in {operation.method for operation in operations}:
-            raise errors.invalid("method", "METHOD_UNKNOWN", "No operation there has this method.")
+            raise errors.invalid("method", "METHOD_UNKNOWN", "No operation with this path has this method.")
 
     async def _delete_faults(self, _: web.Request) -> None:
         self.app.faults.clear()
 
     async def _delete_fault(self, request: web.Request) -> None:
         if not self.app.faults.remove(request.match_info["fault_id"]):
-            raise errors.NOT_FOUND(message="There is no such fault")
+            raise errors.NOT_FOUND(message="Unknown fault")
 
     async def _settle(self, _: web.Request) -> None:
-        """Answer once everything that was done before has been told to the sessions that hear it."""
+        """Respond once all earlier events have been delivered to the sessions."""
         if self.app.gateway is not None:
             await self.app.gateway.sessions.settle()
 
-    # What happened
+    # Trace and rate limits
 
     async def _get_trace(self, request: web.Request) -> bodies.TraceState:
         query = request.query
@@ -367,10 +371,10 @@ class Control:
         self.app.rate_limits.clear()
 
 
-def _possible(path: str, ms: int) -> int:
-    """A moment that ids can hold."""
+def _check_time(path: str, ms: int) -> int:
+    """Return a time that ids can represent; raise if it is out of range."""
     if not EPOCH_MS <= ms <= LATEST_MS:
-        raise errors.invalid(path, "CLOCK_OUT_OF_RANGE", "The clock shows times from 2015-01-01 to 2084-01-01.")
+        raise errors.invalid(path, "CLOCK_OUT_OF_RANGE", "The time must be between 2015-01-01 and 2084-01-01.")
     return ms
 
 

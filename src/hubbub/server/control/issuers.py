@@ -1,7 +1,8 @@
-"""Stand-ins for the identity providers of the world outside: real keys, real HTTP, and a way to be anybody.
+"""Emulated identity providers for rehearsals: real keys and real HTTP, and credentials for any player.
 
-Each provider is at `/control/issuers/{provider}`, with the paths that the real one has. What anybody may read (discovery, keys, the
-checks of tickets and access tokens) asks for no token; making a credential asks for the control token like everything else.
+Each provider is at `/control/issuers/{provider}`, with the paths of the real one. Public resources (discovery, keys,
+verification of tickets and access tokens) need no token; creating a credential needs the control token, like all of the
+control API.
 """
 
 import secrets
@@ -24,15 +25,15 @@ ALGORITHM: Final = "ES256"
 CLIENT: Final = "demo-game"
 STEAM_APPLICATION: Final = "480"
 MOST: Final = 10_000
-"""Tickets and access tokens that are remembered."""
+"""Number of tickets and access tokens that are remembered."""
 
 
 class Stand(msgspec.Struct, frozen=True, kw_only=True):
-    """A provider that we stand in for."""
+    """The properties of an emulated provider."""
 
     auth_type: str
     issuer: str = ""
-    """The path of its issuer below its address."""
+    """The path of its issuer below its base URL."""
     keys: tuple[str, ...] = ("jwks",)
     """The paths of its keys."""
     audience: str = "{}"
@@ -55,30 +56,30 @@ STANDS: Final[dict[str, Stand]] = {
 
 
 class CreateCredential(msgspec.Struct, kw_only=True):
-    """Who is to be confirmed."""
+    """A request for a player's credential."""
 
     user_id: Annotated[str, Meta(min_length=1, max_length=1024)]
-    """What the provider calls them."""
+    """The provider's id of the player."""
     name: Annotated[str, Meta(max_length=128)] | None = None
     client_id: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
-    """Whom it is for; by default what the demo world configures."""
+    """The client that the credential is for; by default the one that the demo world configures."""
     expires_in: Annotated[int, Meta(ge=-10_000_000, le=10_000_000)] = 3600
-    """Seconds; one that is over is a case worth rehearsing."""
+    """Lifetime in seconds; a negative value creates an expired credential."""
     issued_ago: Annotated[int, Meta(ge=0, le=10_000_000)] = 0
     kind: Literal["id_token", "access_token"] = "id_token"
-    """Epic Online Services have both."""
+    """The kind of token; only Epic Online Services has both."""
     claims: dict[str, Any] = {}
-    """Claims of an ID token to add, or to put in the place of ours."""
+    """Claims of an ID token to add or replace."""
 
 
 class Credential(msgspec.Struct, kw_only=True):
-    """What a game sends."""
+    """A credential, as a game sends it."""
 
     external_auth_type: str
     external_auth_token: str
 
 
-class _Remembered(msgspec.Struct, frozen=True):
+class _IssuedTicket(msgspec.Struct, frozen=True):
     user_id: str
     name: str | None
     client_id: str
@@ -86,15 +87,15 @@ class _Remembered(msgspec.Struct, frozen=True):
 
 
 class Issuers:
-    """The stand-ins of one platform."""
+    """The emulated providers of one platform."""
 
     def __init__(self, control: "Control") -> None:
         self._control = control
         self._keys: dict[str, ECKey] = {}
-        self._tickets: dict[str, _Remembered] = {}
+        self._tickets: dict[str, _IssuedTicket] = {}
 
     def routes(self) -> list[web.RouteDef]:
-        """What anybody may ask."""
+        """Return the public routes."""
         return [
             web.post("/control/issuers/epic/epic/oauth/v2/tokenInfo", self._epic_token),
             web.get("/control/issuers/steam/ISteamUserAuth/AuthenticateUserTicket/v1/", self._steam_ticket),
@@ -103,49 +104,49 @@ class Issuers:
         ]
 
     def create(self, provider: str, body: CreateCredential) -> Credential:
-        """A credential of somebody."""
-        stand = _find(provider)
+        """Create a credential for a player."""
+        provider_spec = _require_provider(provider)
         if provider == "steam" or (provider == "epic" and body.kind == "access_token"):
-            return self._remember(provider, body)
+            return self._create_ticket(provider, body)
         now = self._control.clock.now_ms() // 1000
         issued = now - body.issued_ago
         claims: dict[str, Any] = {
-            "iss": self._address(provider) + stand.issuer,
+            "iss": self._base_url(provider) + provider_spec.issuer,
             "sub": body.user_id,
-            "aud": stand.audience.format(body.client_id or CLIENT),
+            "aud": provider_spec.audience.format(body.client_id or CLIENT),
             "iat": issued,
             "exp": now + body.expires_in,
         }
         if body.name is not None:
-            claims[stand.name_claim] = body.name
+            claims[provider_spec.name_claim] = body.name
         key = self._key(provider)
         token = jwt.encode({"alg": ALGORITHM, "kid": key.kid}, claims | body.claims, key)
-        return Credential(external_auth_type=stand.auth_type, external_auth_token=token)
+        return Credential(external_auth_type=provider_spec.auth_type, external_auth_token=token)
 
     def rotate(self, provider: str) -> None:
-        """Sign with another key from now on; the old one is no longer shown."""
-        _find(provider)
+        """Sign with a new key from now on; the old one is no longer published."""
+        _require_provider(provider)
         self._keys.pop(provider, None)
 
-    def _remember(self, provider: str, body: CreateCredential) -> Credential:
+    def _create_ticket(self, provider: str, body: CreateCredential) -> Credential:
         ticket = secrets.token_hex(24) if provider == "steam" else f"eg1~{secrets.token_urlsafe(32)}"
-        kept = _Remembered(
+        issued = _IssuedTicket(
             body.user_id,
             body.name,
             body.client_id or (STEAM_APPLICATION if provider == "steam" else CLIENT),
             self._control.clock.now_ms() + body.expires_in * 1000,
         )
-        self._tickets[f"{provider} {ticket}"] = kept
+        self._tickets[f"{provider} {ticket}"] = issued
         while len(self._tickets) > MOST:
             self._tickets.pop(next(iter(self._tickets)))
         auth_type = "STEAM_SESSION_TICKET" if provider == "steam" else "EPIC_ONLINE_SERVICES_ACCESS_TOKEN"
         return Credential(external_auth_type=auth_type, external_auth_token=ticket)
 
-    def _find_ticket(self, provider: str, ticket: str) -> _Remembered | None:
+    def _find_ticket(self, provider: str, ticket: str) -> _IssuedTicket | None:
         found = self._tickets.get(f"{provider} {ticket}")
         return found if found is not None and found.expires_ms > self._control.clock.now_ms() else None
 
-    def _address(self, provider: str) -> str:
+    def _base_url(self, provider: str) -> str:
         return f"{self._control.app.config.web_url}/control/issuers/{provider}"
 
     def _key(self, provider: str) -> ECKey:
@@ -155,30 +156,30 @@ class Issuers:
             self._keys[provider] = key
         return key
 
-    # What anybody may ask
+    # Public routes
 
     async def _document(self, request: web.Request) -> web.Response:
         provider, tail = request.match_info["provider"], request.match_info["tail"]
-        stand = STANDS.get(provider)
+        provider_spec = STANDS.get(provider)
         documents: dict[str, Callable[[], dict[str, Any]]] = {}
-        if stand is not None and stand.keys:
+        if provider_spec is not None and provider_spec.keys:
             documents[".well-known/openid-configuration"] = lambda: self._discovery(provider)
-            documents |= dict.fromkeys(stand.keys, lambda: self._shown_keys(provider))
-        make = documents.get(tail)
-        return web.Response(status=404) if make is None else _json(make())
+            documents |= dict.fromkeys(provider_spec.keys, lambda: self._public_keys(provider))
+        build = documents.get(tail)
+        return web.Response(status=404) if build is None else _json(build())
 
     def _discovery(self, provider: str) -> dict[str, Any]:
-        stand, address = STANDS[provider], self._address(provider)
+        provider_spec, base_url = STANDS[provider], self._base_url(provider)
         return {
-            "issuer": address + stand.issuer,
-            "jwks_uri": f"{address}/{stand.keys[0]}",
-            "authorization_endpoint": f"{address}/authorize",
+            "issuer": base_url + provider_spec.issuer,
+            "jwks_uri": f"{base_url}/{provider_spec.keys[0]}",
+            "authorization_endpoint": f"{base_url}/authorize",
             "response_types_supported": ["id_token"],
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": [ALGORITHM],
         }
 
-    def _shown_keys(self, provider: str) -> dict[str, Any]:
+    def _public_keys(self, provider: str) -> dict[str, Any]:
         return {"keys": [self._key(provider).as_dict(private=False)]}
 
     async def _epic_token(self, request: web.Request) -> web.Response:
@@ -186,9 +187,14 @@ class Issuers:
         found = self._find_ticket("epic", str(fields.get("token", "")))
         if found is None:
             return _json({"active": False})
-        left_s = (found.expires_ms - self._control.clock.now_ms()) // 1000
-        answer = {"active": True, "account_id": found.user_id, "client_id": found.client_id, "expires_in": left_s}
-        return _json(answer if found.name is None else answer | {"display_name": found.name})
+        remaining_seconds = (found.expires_ms - self._control.clock.now_ms()) // 1000
+        info = {
+            "active": True,
+            "account_id": found.user_id,
+            "client_id": found.client_id,
+            "expires_in": remaining_seconds,
+        }
+        return _json(info if found.name is None else info | {"display_name": found.name})
 
     async def _steam_ticket(self, request: web.Request) -> web.Response:
         query = request.query
@@ -205,16 +211,18 @@ class Issuers:
         return _json({"response": {"params": params}})
 
     async def _steam_summaries(self, request: web.Request) -> web.Response:
-        wanted = request.query.get("steamids", "").split(",")
-        named = {kept.user_id: kept.name for key, kept in self._tickets.items() if key.startswith("steam ")}
-        players = [{"steamid": each, "personaname": named[each]} for each in wanted if named.get(each)]
+        requested = request.query.get("steamids", "").split(",")
+        names = {ticket.user_id: ticket.name for key, ticket in self._tickets.items() if key.startswith("steam ")}
+        players = [
+            {"steamid": steam_id, "personaname": names[steam_id]} for steam_id in requested if names.get(steam_id)
+        ]
         return _json({"response": {"players": players}})
 
 
-def _find(provider: str) -> Stand:
+def _require_provider(provider: str) -> Stand:
     found = STANDS.get(provider)
     if found is None:
-        raise errors.NOT_FOUND(message=f"There is no provider {provider}; there are: {', '.join(STANDS)}")
+        raise errors.NOT_FOUND(message=f"Unknown provider {provider}; available: {', '.join(STANDS)}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Snapshots of a world in memory, going back to one, and forks: whole platforms that begin as another one was."""
+"""Snapshots of a world in memory, restoring them, and forks: separate platforms that start from a snapshot."""
 
 import itertools
 from typing import TYPE_CHECKING, Final
@@ -22,7 +22,7 @@ FORKS_MOST: Final = 32
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything there is to a world, apart from who is connected."""
+    """The complete state of a world, without its connections."""
 
     image: bytes
     files: dict[str, tuple[bytes, str]]
@@ -37,52 +37,52 @@ class Snapshots:
     def __init__(self, control: "Control") -> None:
         self._control = control
         self._app = control.app
-        self._kept: dict[str, Snapshot] = {}
+        self._snapshots: dict[str, Snapshot] = {}
         self._forks: dict[str, tuple[App, Control]] = {}
         self._numbers = itertools.count(1)
 
     async def close(self) -> None:
-        """End the forks."""
+        """Close all forks."""
         for fork_id in list(self._forks):
             await self.end_fork(fork_id)
 
     async def take(self) -> SnapshotState:
-        """Keep the world as it is now."""
-        if len(self._kept) >= SNAPSHOTS_MOST:
-            raise errors.BAD_REQUEST(message=f"{SNAPSHOTS_MOST} snapshots are kept at most; delete one")
+        """Take a snapshot of the current state."""
+        if len(self._snapshots) >= SNAPSHOTS_MOST:
+            raise errors.BAD_REQUEST(message=f"At most {SNAPSHOTS_MOST} snapshots can be stored; delete one first")
         snapshot_id = str(next(self._numbers))
-        self._kept[snapshot_id] = await self._take()
+        self._snapshots[snapshot_id] = await self._take()
         return self._state(snapshot_id)
 
     def states(self) -> list[SnapshotState]:
-        """What is kept."""
-        return [self._state(snapshot_id) for snapshot_id in self._kept]
+        """Return all snapshots."""
+        return [self._state(snapshot_id) for snapshot_id in self._snapshots]
 
     def forget(self, snapshot_id: str) -> None:
-        """Keep it no longer."""
+        """Delete a snapshot."""
         self._find(snapshot_id)
-        del self._kept[snapshot_id]
+        del self._snapshots[snapshot_id]
 
     async def restore(self, snapshot_id: str) -> None:
-        """Go back: data, files and time are as they were; whoever is connected has to identify again."""
+        """Restore data, files and time of a snapshot; connected clients must identify again."""
         snapshot = self._find(snapshot_id)
         clock = self._control.clock
         clock.freeze()
-        await self._put(self._app, snapshot)
+        await self._apply(self._app, snapshot)
         clock.set(snapshot.now_ms)
         if snapshot.running:
             clock.resume()
         self._control.built = snapshot.built
 
-    async def fork(self, wish: CreateFork, now_ms: int | None = None) -> Fork:
-        """A new platform on a port of its own that begins as this one is, or was; at another time, if one is given."""
+    async def fork(self, request: CreateFork, now_ms: int | None = None) -> Fork:
+        """Start a platform on its own port from a snapshot or the current state, at another time if given."""
         if len(self._forks) >= FORKS_MOST:
-            raise errors.BAD_REQUEST(message=f"{FORKS_MOST} forks are open at most; close one")
-        snapshot = await self._take() if wish.snapshot_id is None else self._find(wish.snapshot_id)
+            raise errors.BAD_REQUEST(message=f"At most {FORKS_MOST} forks can be open; close one first")
+        snapshot = await self._take() if request.snapshot_id is None else self._find(request.snapshot_id)
         from hubbub.server.control.door import Control
 
         shared = self._app.config
-        # With the same certificate, on ports of its own.
+        # The fork uses the same certificate on other ports.
         voice = msgspec.structs.replace(shared.voice, endpoint=None, port=0, udp_port=0)
         config = msgspec.structs.replace(
             shared,
@@ -91,7 +91,7 @@ class Snapshots:
             ready_file=None,
             control_token=None,
             voice=voice,
-            rate_limits=wish.rate_limits or shared.rate_limits,
+            rate_limits=request.rate_limits or shared.rate_limits,
         )
         clock = ControlledClock(snapshot.now_ms if now_ms is None else now_ms, running=snapshot.running)
         app = App(config, clock=clock, slices=self._app.slices)
@@ -100,7 +100,7 @@ class Snapshots:
         control.built = snapshot.built
         await app.start()
         try:
-            await self._put(app, snapshot)
+            await self._apply(app, snapshot)
         except BaseException:
             await app.stop()
             raise
@@ -110,34 +110,34 @@ class Snapshots:
         return Fork(fork_id=fork_id, **{name: getattr(document, name) for name in document.__struct_fields__})
 
     def forks(self) -> list[ForkState]:
-        """The forks that are open."""
+        """Return the open forks."""
         return [
             ForkState(fork_id=fork_id, web=app.config.public_url or "") for fork_id, (app, _) in self._forks.items()
         ]
 
     async def end_fork(self, fork_id: str) -> None:
-        """Close a fork, and the forks made from it."""
+        """Close a fork and the forks created from it."""
         found = self._forks.pop(fork_id, None)
         if found is None:
-            raise errors.NOT_FOUND(message=f"There is no fork {fork_id}")
+            raise errors.NOT_FOUND(message=f"Unknown fork {fork_id}")
         app, control = found
         await control.close()
         await app.stop()
 
     def _find(self, snapshot_id: str) -> Snapshot:
-        found = self._kept.get(snapshot_id)
+        found = self._snapshots.get(snapshot_id)
         if found is None:
-            raise errors.NOT_FOUND(message=f"There is no snapshot {snapshot_id}")
+            raise errors.NOT_FOUND(message=f"Unknown snapshot {snapshot_id}")
         return found
 
     def _state(self, snapshot_id: str) -> SnapshotState:
-        kept = self._kept[snapshot_id]
-        size = len(kept.image) + sum(len(data) for data, _ in kept.files.values())
-        return SnapshotState(id=snapshot_id, at=wire.timestamp(kept.now_ms), bytes=size)
+        snapshot = self._snapshots[snapshot_id]
+        size = len(snapshot.image) + sum(len(data) for data, _ in snapshot.files.values())
+        return SnapshotState(id=snapshot_id, at=wire.timestamp(snapshot.now_ms), bytes=size)
 
     async def _take(self) -> Snapshot:
         app, clock = self._app, self._control.clock
-        # The database first: a file is there before the row that names it.
+        # The database first: a file exists before the row that refers to it.
         image = await _in_memory(app).serialize()
         return Snapshot(
             image=image,
@@ -147,14 +147,14 @@ class Snapshots:
             built=self._control.built,
         )
 
-    async def _put(self, app: App, snapshot: Snapshot) -> None:
+    async def _apply(self, app: App, snapshot: Snapshot) -> None:
         await _in_memory(app).restore(snapshot.image)
         await app.files.replace(snapshot.files)
         app.auth.forget_all()
         app.rate_limits.clear()
         if app.gateway is not None:
             app.gateway.sessions.invalidate_all()
-        # Those who were in voice or in a game when the snapshot was taken are not connected any more.
+        # Users who were in voice or in a game when the snapshot was taken are no longer connected.
         await app.database.write(lambda tx: private_calls.reset(app.make_call(tx)))
         await app.database.write(lambda tx: voice_states.reset(app.make_call(tx)))
         if app.voice is not None:
@@ -169,6 +169,6 @@ def _in_memory(app: App) -> SqliteDatabase:
     config = app.config
     if not isinstance(app.database, SqliteDatabase) or config.data is not None or config.files_url is not None:
         raise errors.BAD_REQUEST(
-            message="Snapshots and forks need a world in memory: without --data and --database-url"
+            message="Snapshots and forks are only available in memory; start without --data, --database-url and --files-url"
         )
     return app.database

@@ -1,7 +1,7 @@
-"""A world file made real, through the same actions as everything else, in one transaction.
+"""Builds the contents of a world file in one transaction, with the same actions as the API.
 
-Ids, tokens and keys follow from the seed and the thing's own name (decisions/0015), so that the same file and seed give the same
-ones, and a channel added to the file changes none of the others.
+Ids, tokens and keys are derived from the seed and the name of each object (decisions/0015). The same file and seed
+therefore give the same values, and a channel added to the file does not change those of other objects.
 """
 
 import hashlib
@@ -53,18 +53,18 @@ if TYPE_CHECKING:
     from hubbub.server.app import App
 
 FOUNDED_MS: Final = 1_704_067_200_000
-"""2024-01-01T00:00:00Z. Worlds are as old as this, whatever the clock says: ids and tokens hold a time, and stay the same."""
+"""2024-01-01T00:00:00Z, the creation time of all worlds, so that ids and tokens, which contain a time, never change."""
 
 DAY_MS: Final = 86_400_000
 
 S = TypeVar("S", bound=Snowflake)
 
 _ORDER: Final[tuple[type[Snowflake], ...]] = (LobbyId, SkuId, UserId, ApplicationId, GuildId, RoleId, ChannelId)
-"""What was made first, by a day each. New kinds come first: ids of the others are counted from the end."""
+"""The order of creation, one day per type. New types go first, because the days are counted from the end."""
 
 
 class BuiltUser(msgspec.Struct, kw_only=True):
-    """A person, and how to be them."""
+    """A user with their credentials."""
 
     id: UserId
     token: str
@@ -72,14 +72,14 @@ class BuiltUser(msgspec.Struct, kw_only=True):
 
 
 class BuiltBot(msgspec.Struct, kw_only=True):
-    """A bot."""
+    """A bot with its token."""
 
     id: UserId
     token: str
 
 
 class BuiltApplication(msgspec.Struct, kw_only=True):
-    """An application and its secrets."""
+    """An application with its secrets."""
 
     id: ApplicationId
     client_secret: str
@@ -88,7 +88,7 @@ class BuiltApplication(msgspec.Struct, kw_only=True):
 
 
 class BuiltGuild(msgspec.Struct, kw_only=True):
-    """A guild and what is in it, by name."""
+    """A guild with the ids of its channels and roles, by name."""
 
     id: GuildId
     channels: dict[str, ChannelId] = {}
@@ -102,7 +102,7 @@ class BuiltLobby(msgspec.Struct, kw_only=True):
 
 
 class Built(msgspec.Struct, kw_only=True):
-    """What a world has become, as the ready file shows it."""
+    """The objects built from a world, as in the ready file."""
 
     users: dict[str, BuiltUser] = {}
     applications: dict[str, BuiltApplication] = {}
@@ -110,7 +110,7 @@ class Built(msgspec.Struct, kw_only=True):
     lobbies: dict[str, BuiltLobby] = {}
 
     def joined(self, other: "Built") -> "Built":
-        """Both together."""
+        """Return the union of both."""
         return Built(
             users=self.users | other.users,
             applications=self.applications | other.applications,
@@ -120,7 +120,7 @@ class Built(msgspec.Struct, kw_only=True):
 
 
 class Seed:
-    """Where a world's ids and secrets come from."""
+    """The source of a world's ids and secrets."""
 
     def __init__(self, number: int) -> None:
         self._key = hashlib.sha256(f"hubbub world {number}".encode()).digest()
@@ -132,43 +132,43 @@ class Seed:
         return found[:count]
 
     def new_id(self, kind: type[S], *names: str) -> S:
-        """The id of a thing of this name."""
+        """Return the id of the object with this name."""
         number = int.from_bytes(self._bytes(f"id {kind.__name__} {names!r}", 16), "big")
-        moment, low = divmod(number, 1 << 22)
-        ms = FOUNDED_MS - DAY_MS * (len(_ORDER) - _ORDER.index(kind)) + moment % DAY_MS
+        time, low = divmod(number, 1 << 22)
+        ms = FOUNDED_MS - DAY_MS * (len(_ORDER) - _ORDER.index(kind)) + time % DAY_MS
         return kind(int(Snowflake.at(ms)) | low)
 
     def entropy(self, *names: str) -> Entropy:
-        """Random bytes for the secrets of a thing of this name: each call gives further ones."""
+        """Return a source of random bytes for the secrets of an object; each call of it returns further bytes."""
         calls = iter(range(1_000_000))
         return lambda count: self._bytes(f"secret {next(calls)} {names!r}", count)
 
 
 async def load(app: "App", world: files.World, seed: int) -> Built:
-    """Build a world in a running platform, all of it or, with a WorldError, nothing."""
+    """Build a world in a running platform. On a WorldError nothing is stored."""
     return await app.database.write(lambda tx: build(app.make_call(tx), world, seed))
 
 
 async def begin(app: "App", world: files.World, seed: int) -> Built:
-    """The world that a platform begins with: built where the store is empty of worlds, found again where it was built before."""
-    mark = hashlib.sha256(wire.encode([seed, world])).hexdigest()
+    """Build the initial world, or return the objects of the same world if the store already contains it."""
+    fingerprint = hashlib.sha256(wire.encode([seed, world])).hexdigest()
 
     def step(tx: Tx) -> Built | None:
         found = tx.value("SELECT value FROM meta WHERE name = 'world'")
-        if found == mark:
+        if found == fingerprint:
             return None
         if found is not None:
             raise WorldError(
-                (), "the store began with another world file or seed; take that one, or an empty --data folder"
+                (), "the store contains another world or seed; use the same world and seed, or an empty --data folder"
             )
         built = build(app.make_call(tx), world, seed)
-        tx.run("INSERT INTO meta (name, value) VALUES ('world', ?)", mark)
+        tx.run("INSERT INTO meta (name, value) VALUES ('world', ?)", fingerprint)
         return built
 
     built = await app.database.write(step)
     if built is not None:
         return built
-    # Secrets are kept hashed only. Building the same world once more, for nobody, tells what they were.
+    # Secrets are only stored as hashes. Building the same world again in a scratch database reproduces them.
     scratch = SqliteDatabase(None)
     await scratch.start()
     try:
@@ -193,28 +193,28 @@ class _Builder:
 
     def build(self) -> Built:
         for name, user in self._world.users.items():
-            self._guarded(("users", name), self._user, name, user)
+            self._run_step(("users", name), self._user, name, user)
         for name, application in self._world.applications.items():
-            self._guarded(("applications", name), self._application, name, application)
+            self._run_step(("applications", name), self._application, name, application)
         for name, application in self._world.applications.items():
             if application.parent is not None:
-                self._join(name, application.parent)
+                self._link_publisher(name, application.parent)
         for name, sku in (self._world.skus or {}).items():
-            self._guarded(("skus", name), self._sku, name, sku, names={"flags": "sold_to"})
+            self._run_step(("skus", name), self._sku, name, sku, names={"flags": "sold_to"})
         for name, guild in self._world.guilds.items():
-            self._guarded(("guilds", name), self._guild, name, guild)
+            self._run_step(("guilds", name), self._guild, name, guild)
         for friendship in self._world.friendships or ():
             one, other = (self._built.users[name].id for name in friendship.between)
             relationships.befriend(self._call, one, other)
-        # Lobbies end when they were idle for long enough, so that theirs is the time of today.
+        # Lobbies end after being idle, so they are created at the current time.
         self._call.now = self._now
         for name, lobby in (self._world.lobbies or {}).items():
-            # Members are a table in the file and a list in the API.
-            names = {"channel_id": "channel"} | {str(index): each for index, each in enumerate(lobby.members)}
-            self._guarded(("lobbies", name), self._lobby, name, lobby, names=names)
+            # Members are a table in the file, but a list in the API.
+            names = {"channel_id": "channel"} | {str(index): member for index, member in enumerate(lobby.members)}
+            self._run_step(("lobbies", name), self._lobby, name, lobby, names=names)
         return self._built
 
-    def _guarded(
+    def _run_step(
         self,
         path: tuple[str, ...],
         step: Callable[..., None],
@@ -264,7 +264,7 @@ class _Builder:
         activity_proxies.keep_map(self._call, made.row.id, url_map)
         oauth2.approve_scopes(self._call, made.row.id, application.scopes)
         for kind, provider in application.providers.items():
-            clients = [ProviderClient(id=each) for each in provider.clients]
+            clients = [ProviderClient(id=client) for client in provider.clients]
             settings = identity_providers.Settings(clients=clients, oidc_issuer_url=provider.issuer)
             identity_providers.keep(self._call, made.row.id, kind, settings, strict=False)
         bot = None
@@ -274,7 +274,7 @@ class _Builder:
             id=made.row.id, client_secret=made.client_secret, public_key=made.row.verify_key, bot=bot
         )
 
-    def _join(self, name: str, parent_name: str) -> None:
+    def _link_publisher(self, name: str, parent_name: str) -> None:
         tx, built = self._call.tx, self._built.applications
         child, parent = applications.find(tx, built[name].id), applications.find(tx, built[parent_name].id)
         assert child is not None
@@ -308,11 +308,11 @@ class _Builder:
         path = ("guilds", name)
         guild_id = self._seed.new_id(GuildId, name)
         if guilds.find(self._call.tx, guild_id) is not None:
-            raise WorldError(path, "a guild of this name and seed is there already")
+            raise WorldError(path, "a guild with this name and seed already exists")
         built = BuiltGuild(
             id=guild_id,
-            channels={each: self._seed.new_id(ChannelId, name, each) for each in guild.channels},
-            roles={each: self._seed.new_id(RoleId, name, each) for each in guild.roles},
+            channels={channel: self._seed.new_id(ChannelId, name, channel) for channel in guild.channels},
+            roles={role: self._seed.new_id(RoleId, name, role) for role in guild.roles},
         )
         bot_roles = {
             bot: self._seed.new_id(RoleId, name, "bot", bot)
@@ -338,17 +338,25 @@ class _Builder:
             description=guild.description,
             premium_tier=guild.premium_tier or 0,
         )
-        # Children take the overwrites of their category, so that it must be there before them.
-        for each, channel in sorted(guild.channels.items(), key=lambda item: item[1].type != "category"):
-            self._guarded(
-                (*path, "channels", each), self._channel, guild, built, each, channel, names={"parent_id": "parent"}
+        # Channels inherit the overwrites of their category, so categories are created first.
+        for channel_name, channel in sorted(guild.channels.items(), key=lambda item: item[1].type != "category"):
+            self._run_step(
+                (*path, "channels", channel_name),
+                self._channel,
+                guild,
+                built,
+                channel_name,
+                channel,
+                names={"parent_id": "parent"},
             )
-        for each, member in guild.members.items():
+        for username, member in guild.members.items():
             role_ids = [built.roles[role] for role in member.roles]
-            self._guarded((*path, "members", each), self._member, guild, built, each, member.nick, role_ids)
-        for each, bot in guild.bots.items():
-            role_ids = [built.roles[role] for role in bot.roles] + ([bot_roles[each]] if each in bot_roles else [])
-            self._guarded((*path, "bots", each), self._member, guild, built, each, bot.nick, role_ids)
+            self._run_step((*path, "members", username), self._member, guild, built, username, member.nick, role_ids)
+        for bot_name, bot in guild.bots.items():
+            role_ids = [built.roles[role] for role in bot.roles] + (
+                [bot_roles[bot_name]] if bot_name in bot_roles else []
+            )
+            self._run_step((*path, "bots", bot_name), self._member, guild, built, bot_name, bot.nick, role_ids)
         self._built.guilds[name] = built
 
     def _roles(self, guild: files.Guild, built: BuiltGuild, bot_roles: dict[str, RoleId]) -> list[roles.RoleRow]:
@@ -359,11 +367,11 @@ class _Builder:
                 name=bot,
                 permissions=files.permissions(guild.bots[bot].permissions or (), ()),
                 managed=1,
-                tags=wire.encode(RoleTags(bot_id=self._person_id(bot))).decode(),
+                tags=wire.encode(RoleTags(bot_id=self._user_id(bot))).decode(),
             )
             for bot in bot_roles
         ]
-        # The file lists the highest first.
+        # The file lists the highest role first.
         for name, role in reversed(guild.roles.items()):
             rows.append(
                 roles.RoleRow(
@@ -410,12 +418,12 @@ class _Builder:
         if target == files.EVERYONE or target in guild.roles:
             role_id: int = built.id if target == files.EVERYONE else built.roles[target]
             return channels.OverwriteRow(channel_id, role_id, OverwriteType.ROLE, allow, deny)
-        return channels.OverwriteRow(channel_id, self._person_id(target), OverwriteType.MEMBER, allow, deny)
+        return channels.OverwriteRow(channel_id, self._user_id(target), OverwriteType.MEMBER, allow, deny)
 
     def _member(
         self, guild: files.Guild, built: BuiltGuild, name: str, nick: str | None, role_ids: list[RoleId]
     ) -> None:
-        user_id = self._person_id(name)
+        user_id = self._user_id(name)
         if name == guild.owner:
             members.add_roles(self._call.tx, built.id, user_id, role_ids)
         else:
@@ -426,8 +434,8 @@ class _Builder:
         assert application is not None
         lobby_id = self._seed.new_id(LobbyId, name)
         members = []
-        for each, member in lobby.members.items():
-            user_id = self._built.users[each].id
+        for username, member in lobby.members.items():
+            user_id = self._built.users[username].id
             oauth2.authorize(self._call, application, user_id, (Scope.OPENID, Scope.SDK_SOCIAL_LAYER))
             flags = files.bits(member.flags, files.LOBBY_MEMBER_FLAGS, (), "flag")
             members.append(LobbyMemberRequest(id=user_id, metadata=member.metadata or UNSET, flags=flags))
@@ -444,11 +452,11 @@ class _Builder:
         lobbies.found(self._call, application.id, lobby_id, body, secret=lobby.secret, link=link)
         self._built.lobbies[name] = BuiltLobby(id=lobby_id)
 
-    def _person_id(self, name: str) -> UserId:
+    def _user_id(self, name: str) -> UserId:
         user = self._built.users.get(name)
         if user is not None:
             return user.id
         bot = self._built.applications[name].bot
         if bot is None:
-            raise WorldError(("applications", name), "has no bot that could be in a guild")
+            raise WorldError(("applications", name), "has no bot that could join a guild")
         return bot.id
