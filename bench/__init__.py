@@ -1,1 +1,1 @@
-"""Benchmarks: ratios against a reference in the same run, since machines differ and are noisy."""
+"""Benchmarks. Results are ratios against a reference in the same run, because machines differ and are noisy."""

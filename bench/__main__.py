@@ -1,4 +1,4 @@
-"""`make bench`: run what is named (all by default), print ratios, and keep a record in bench/results/.
+"""`make bench`: run the named benchmarks (all by default), print ratios, and store them in bench/results/.
 
 python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [search] [interaction]
                 [token] [exchange] [lobby] [presence] [--quick]
@@ -43,24 +43,25 @@ record: list[dict[str, Any]] = []
 
 
 def note(name: str, value: float, limit: float | None, unit: str, detail: str = "") -> None:
-    """Print one figure, and keep it."""
-    kept = limit is None or value <= limit
+    """Print a figure and record it."""
+    within_limit = limit is None or value <= limit
     record.append(
-        {"name": name, "value": round(value, 3), "limit": limit, "unit": unit, "kept": kept, "detail": detail}
+        {"name": name, "value": round(value, 3), "limit": limit, "unit": unit, "kept": within_limit, "detail": detail}
     )
     bound = "" if limit is None else f" (at most {limit:g})"
     print(
-        f"{'ok  ' if kept else 'OVER'} {name}: {value:.2f} {unit}{bound}{'  ' + detail if detail else ''}", flush=True
+        f"{'ok  ' if within_limit else 'OVER'} {name}: {value:.2f} {unit}{bound}{'  ' + detail if detail else ''}",
+        flush=True,
     )
 
 
 def path_of(subject: Subject) -> str:
-    """Where messages are posted."""
+    """Return the path of the channel's messages."""
     return f"/api/v10/channels/{subject.about.get('channel', '1')}/messages"
 
 
 async def cost(subject: Subject, make: Callable[[int], bytes], count: int) -> float:
-    """Microseconds of the subject's processor time for one request."""
+    """Return the CPU time of the subject per request, in microseconds."""
     await drive(subject.about["url"], [make(number) for number in range(min(count, 500))], CONNECTIONS)
     before = subject.cpu()
     await drive(subject.about["url"], [make(number) for number in range(count)], CONNECTIONS)
@@ -68,31 +69,31 @@ async def cost(subject: Subject, make: Callable[[int], bytes], count: int) -> fl
 
 
 def posting(subject: Subject) -> Callable[[int], bytes]:
-    """POST message requests."""
+    """Return a factory of POST message requests."""
     token = subject.about.get("user_token", "none")
     return lambda number: request("POST", path_of(subject), token, {"content": f"message number {number} says hello"})
 
 
 async def requests_bench(which: set[str]) -> None:
-    """POST and GET against an empty handler, and POST on a full channel."""
+    """Measure POST and GET against an empty handler."""
     count = 2_000 if quick else 8_000
     with tempfile.TemporaryDirectory() as folder, Subject("http") as reference, Subject("hubbub", folder) as subject:
-        # In turns, so that a slow moment of the machine hits both.
+        # Alternating, so that a slow moment of the machine affects both.
         empty, post = [], []
         for _ in range(3):
             empty.append(await cost(reference, posting(reference), count))
             post.append(await cost(subject, posting(subject), count))
-        floor = statistics.median(empty)
-        detail = f"{statistics.median(post):.0f} us against {floor:.0f} us"
-        note("durable POST message / empty handler, CPU", statistics.median(post) / floor, 4.0, "x", detail)
+        baseline = statistics.median(empty)
+        detail = f"{statistics.median(post):.0f} us against {baseline:.0f} us"
+        note("durable POST message / empty handler, CPU", statistics.median(post) / baseline, 4.0, "x", detail)
         if "get" in which:
             reading = request("GET", path_of(subject) + "?limit=50", subject.about["user_token"])
             get = await cost(subject, lambda _: reading, count // 4)
-            note("GET 50 messages / empty handler, CPU", get / floor, 8.0, "x", f"{get:.0f} us")
+            note("GET 50 messages / empty handler, CPU", get / baseline, 8.0, "x", f"{get:.0f} us")
 
 
 async def growth_bench() -> None:
-    """POST into a channel with a thousand and with a million messages."""
+    """Measure POST into a channel with a thousand and with a million messages."""
     count = 2_000 if quick else 6_000
     stored = 100_000 if quick else 1_000_000
     costs = {}
@@ -102,7 +103,7 @@ async def growth_bench() -> None:
             costs["few"] = min([await cost(subject, posting(subject), count) for _ in range(3)])
             about = subject.about
         fill(Path(folder) / "hubbub.sqlite3", int(about["channel"]), int(about["user_id"]), stored)
-        # The world is there already; only the address is new.
+        # The world already exists; only the URL is new.
         with Subject("hubbub-again", folder) as subject:
             subject.about = about | subject.about
             costs["many"] = min([await cost(subject, posting(subject), count) for _ in range(3)])
@@ -111,7 +112,7 @@ async def growth_bench() -> None:
 
 
 def fill(database: Path, channel: int, author: int, count: int) -> None:
-    """Put old messages into a stopped platform's store."""
+    """Insert old messages into the store of a stopped server."""
     with sqlite3.connect(database) as connection:
         first = channel
         connection.executemany(
@@ -121,7 +122,7 @@ def fill(database: Path, channel: int, author: int, count: int) -> None:
 
 
 async def connect(subject: Subject, count: int, query: str = "") -> list[GatewayConnection]:
-    """Identified sessions."""
+    """Open gateway connections and identify."""
     host, _, port = subject.about["url"].removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
     opened = []
@@ -132,17 +133,17 @@ async def connect(subject: Subject, count: int, query: str = "") -> list[Gateway
         opened.append(protocol)
         if number % 50 == 49:
             await asyncio.sleep(0.02)
-    # READY and GUILD_CREATE.
+    # Wait for READY and GUILD_CREATE.
     await quiet(opened, least=count * (300 if query else 1500))
     return opened
 
 
 async def deliver(subject: Subject, sessions: list[GatewayConnection], messages: int) -> tuple[float, float]:
-    """Microseconds of processor time for one delivery, and bytes of one."""
+    """Return the CPU time per delivery in microseconds, and its size in bytes."""
     make = posting(subject)
 
     async def post(count: int) -> None:
-        # A pause as between two messages, so that buffers drain as they do in life.
+        # A pause as between two messages, so that buffers drain as in practice.
         await drive(subject.about["url"], [make(number) for number in range(count)], 1, 0.02)
 
     await post(5)
@@ -154,7 +155,7 @@ async def deliver(subject: Subject, sessions: list[GatewayConnection], messages:
 
 
 async def bare(sessions: int, messages: int) -> float:
-    """The same by a loop of transport.write."""
+    """Return the CPU time per delivery of a plain loop of transport.write, in microseconds."""
     with Subject("sockets") as subject:
         host, port = subject.about["host"], subject.about["port"]
         loop = asyncio.get_running_loop()
@@ -167,7 +168,7 @@ async def bare(sessions: int, messages: int) -> float:
         await asyncio.sleep(0.5)
 
         async def go(count: int) -> None:
-            start = sum(each.received for each in opened)
+            start = sum(connection.received for connection in opened)
             _, writer = await asyncio.open_connection(host, port)
             writer.write(f"go {count}\n".encode())
             await quiet(opened, least=start + count * sessions * 900)
@@ -177,76 +178,82 @@ async def bare(sessions: int, messages: int) -> float:
         before = subject.cpu()
         await go(messages)
         spent = subject.cpu() - before
-        for each in opened:
-            each.transport.close()
+        for connection in opened:
+            connection.transport.close()
         return spent / messages / sessions * 1e6
 
 
 async def fanout_bench() -> None:
-    """One message to a thousand sessions."""
+    """Measure one message to a thousand sessions."""
     sessions, messages = (300, 40) if quick else (1000, 100)
-    floor = await bare(sessions, messages)
+    baseline = await bare(sessions, messages)
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         plain = await connect(subject, sessions)
-        each, size = await deliver(subject, plain, messages)
+        plain_cost, size = await deliver(subject, plain, messages)
         for connection in plain:
             connection.transport.close()
         note(
             "delivery / bare transport.write, CPU",
-            each / floor,
+            plain_cost / baseline,
             2.0,
             "x",
-            f"{each:.2f} us ({size:.0f} B) against {floor:.2f} us",
+            f"{plain_cost:.2f} us ({size:.0f} B) against {baseline:.2f} us",
         )
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
-        packed = await connect(subject, sessions, "&compress=zlib-stream")
-        small, size = await deliver(subject, packed, messages)
-        note("zlib-stream delivery / plain delivery, CPU", small / each, 1.3, "x", f"{small:.2f} us ({size:.0f} B)")
+        compressed = await connect(subject, sessions, "&compress=zlib-stream")
+        compressed_cost, size = await deliver(subject, compressed, messages)
+        note(
+            "zlib-stream delivery / plain delivery, CPU",
+            compressed_cost / plain_cost,
+            1.3,
+            "x",
+            f"{compressed_cost:.2f} us ({size:.0f} B)",
+        )
 
 
 async def flat_bench() -> None:
-    """The cost of one delivery with few and with many sessions."""
+    """Measure the cost of a delivery with few and with many sessions."""
     costs = {}
     for sessions, messages in ((100, 200), (1000 if quick else 5000, 20)):
         with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
             opened = await connect(subject, sessions)
-            each, _ = await deliver(subject, opened, messages)
-            # The requests themselves are no delivery: their share is taken off, since it differs with the number of sessions.
+            delivery_cost, _ = await deliver(subject, opened, messages)
+            # The cost of the POST requests is subtracted, because its share depends on the number of sessions.
             await asyncio.gather(*(close(connection) for connection in opened))
-            costs[sessions] = each - await cost(subject, posting(subject), 500) / sessions
+            costs[sessions] = delivery_cost - await cost(subject, posting(subject), 500) / sessions
     few, many = costs.values()
     note("delivery with many sessions / few, CPU", many / few, 1.25, "x", f"{few:.2f} us, then {many:.2f} us")
 
 
 async def close(connection: GatewayConnection) -> None:
-    """Leave for good, so that the session ends."""
+    """Close with 1000, so that the session ends."""
     connection.leave()
     await asyncio.sleep(0.1)
     connection.transport.close()
 
 
 async def memory_bench() -> None:
-    """What an idle identified session holds."""
+    """Measure the memory of an idle identified session."""
     sessions = 500 if quick else 2000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         warm = await connect(subject, 50)
         before = subject.memory()
         opened = await connect(subject, sessions)
-        each = (subject.memory() - before) / sessions / 1000
+        per_session = (subject.memory() - before) / sessions / 1000
         for connection in [*warm, *opened]:
             connection.transport.close()
-    note("memory of an idle identified session", each, 40.0, "KB")
+    note("memory of an idle identified session", per_session, 40.0, "KB")
 
 
 async def start_bench() -> None:
-    """From process start to ready, against importing what we stand on."""
+    """Measure the time from process start to ready, against importing the main dependencies."""
 
-    # Both with the compiled files that Python leaves beside the sources, which some build machines tell it not to.
-    settled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    # Both use compiled bytecode, which some build machines disable.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
     def imports() -> float:
         started = time.perf_counter()
-        subprocess.run([sys.executable, "-c", "import aiohttp, msgspec"], check=True, env=settled)
+        subprocess.run([sys.executable, "-c", "import aiohttp, msgspec"], check=True, env=environment)
         return time.perf_counter() - started
 
     def dev() -> float:
@@ -257,7 +264,7 @@ async def start_bench() -> None:
                 [sys.executable, "-m", "hubbub.server.cli", "dev", "--port", "0", "--ready-file", str(ready)],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=settled,
+                env=environment,
             )
             try:
                 while not ready.exists():
@@ -271,36 +278,36 @@ async def start_bench() -> None:
 
     imports()
     dev()
-    floor = statistics.median(imports() for _ in range(5))
+    baseline = statistics.median(imports() for _ in range(5))
     took = statistics.median(dev() for _ in range(5))
     note(
         "hubbub dev to ready / import aiohttp, msgspec",
-        took / floor,
+        took / baseline,
         4.0,
         "x",
-        f"{took * 1000:.0f} ms against {floor * 1000:.0f} ms",
+        f"{took * 1000:.0f} ms against {baseline * 1000:.0f} ms",
     )
 
 
 def keep() -> None:
-    """Record this run's figures beside those of earlier runs here that it did not measure again."""
+    """Store the figures of this run, together with stored figures of the same setup that were not measured again."""
     about = {"python": platform.python_version(), "machine": platform.machine(), "quick": False}
     file = RESULTS / "latest.json"
-    known = json.loads(file.read_text()) if file.exists() else {}
+    stored = json.loads(file.read_text()) if file.exists() else {}
     measured = {figure["name"] for figure in record}
-    same = all(known.get(key) == value for key, value in about.items())
-    others = [figure for figure in known.get("figures", []) if figure["name"] not in measured] if same else []
+    same = all(stored.get(key) == value for key, value in about.items())
+    others = [figure for figure in stored.get("figures", []) if figure["name"] not in measured] if same else []
     RESULTS.mkdir(exist_ok=True)
     file.write_text(json.dumps({**about, "figures": [*others, *record]}, indent=2) + "\n")
 
 
 async def main() -> int:
-    """Run, print, record; 1 when a bound was passed."""
-    wanted = {word for word in sys.argv[1:] if not word.startswith("-")}
+    """Run the benchmarks, and print and store the figures. Return 1 if a limit was exceeded."""
+    wanted = {argument for argument in sys.argv[1:] if not argument.startswith("-")}
     everything = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
     everything |= {"token", "exchange", "lobby", "presence"}
     if unknown := wanted - everything:
-        print(f"no such benchmark: {', '.join(sorted(unknown))}; there are {', '.join(sorted(everything))}")
+        print(f"unknown benchmark: {', '.join(sorted(unknown))}; choose from {', '.join(sorted(everything))}")
         return 2
     wanted = wanted or everything
     parts: list[tuple[set[str], Callable[[], Awaitable[None]]]] = [
@@ -320,7 +327,7 @@ async def main() -> int:
         if names & wanted:
             await part()
     if not quick:
-        # A quick run is for the eye: it measures too little to be kept.
+        # A quick run measures too little to be stored.
         keep()
     return 0 if all(figure["kept"] for figure in record) else 1
 

@@ -1,7 +1,7 @@
-"""What the allocators of this process have given out and not got back.
+"""The exact number of bytes that the allocators of this process have in use.
 
-Resident memory moves by whole pages, and by what lies free between two allocations; this is exact, so that a few bytes for each
-request show within minutes.
+Resident memory changes in whole pages and includes free memory between allocations. This number is exact, so that a
+leak of a few bytes per request shows within minutes.
 """
 
 import ctypes
@@ -23,27 +23,27 @@ class _Mallinfo(ctypes.Structure):
 
 
 def in_use() -> int | None:
-    """Bytes in use by Python's small objects and by everything else, libraries too; None where the C library does not say."""
+    """Return the bytes in use by Python objects and libraries, or None if the C library does not report them."""
     try:
-        ask = ctypes.CDLL(None).mallinfo2
+        mallinfo = ctypes.CDLL(None).mallinfo2
     except AttributeError:
         return None
-    ask.restype = _Mallinfo
-    others = ask()
-    return _small_objects() + int(others.uordblks) + int(others.hblkhd)
+    mallinfo.restype = _Mallinfo
+    info = mallinfo()
+    return _small_objects() + int(info.uordblks) + int(info.hblkhd)
 
 
 def _small_objects() -> int:
-    """Python counts these for people to read, on the error stream."""
+    """Return the bytes of Python's small objects, parsed from the statistics that Python prints to standard error."""
     sys.stderr.flush()
-    with tempfile.TemporaryFile() as told:
-        kept = os.dup(2)
+    with tempfile.TemporaryFile() as output:
+        saved_stderr = os.dup(2)
         try:
-            os.dup2(told.fileno(), 2)
+            os.dup2(output.fileno(), 2)
             sys._debugmallocstats()
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
-        told.seek(0)
-        found = _BLOCKS.search(told.read())
+            os.dup2(saved_stderr, 2)
+            os.close(saved_stderr)
+        output.seek(0)
+        found = _BLOCKS.search(output.read())
     return int(found[1].replace(b",", b"")) if found is not None else 0

@@ -1,4 +1,4 @@
-"""What it costs to know who asks, and to let an application in, against posting a message."""
+"""The cost of token verification and of a code exchange, against posting a message."""
 
 import statistics
 import tempfile
@@ -21,30 +21,30 @@ async def identity_bench(
     posting: Callable[[Subject], Callable[[int], bytes]],
     quick: bool,
 ) -> None:
-    """Token verification on the request path, and one code exchange."""
+    """Measure token verification on the request path, and one code exchange."""
     count = 2_000 if quick else 8_000
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
             post = statistics.median([await cost(subject, posting(subject), count) for _ in range(3)])
             about = subject.about
             if "exchange" in which:
-                # The first one who signs in makes the key that signs.
+                # The first request creates the signing key.
                 await drive(about["url"], [_get("/api/v10/oauth2/keys")], 1)
         if "token" in which:
-            known, unknown = await _verification(count * 10)
-            detail = f"{known:.2f} us of {post:.0f} us; {unknown:.0f} us for a token seen the first time"
-            note("token verification / POST message, CPU", known / post * 100, 5.0, "%", detail)
+            cached, uncached = await _verification(count * 10)
+            detail = f"{cached:.2f} us of {post:.0f} us; {uncached:.0f} us for a token that is not cached"
+            note("token verification / POST message, CPU", cached / post * 100, 5.0, "%", detail)
         if "exchange" in which:
-            each = await _exchange(folder, about, "sdk.social_layer", count // 2)
-            note("code exchange / POST message, CPU", each / post, 5.0, "x", f"{each:.0f} us")
-            # Signed with ES256: by default one RSA signature, which the public wire asks for, is most of the cost.
+            exchange = await _exchange(folder, about, "sdk.social_layer", count // 2)
+            note("code exchange / POST message, CPU", exchange / post, 5.0, "x", f"{exchange:.0f} us")
+            # Signed with ES256: by default the RSA signature, which public clients expect, is most of the cost.
             signed = await _exchange(folder, about, "openid sdk.social_layer", count // 4)
             detail = f"{signed:.0f} us with ES256; an RS256 signature alone takes {_signature():.0f} us"
             note("code exchange with an ID token / POST message, CPU", signed / post, 5.0, "x", detail)
 
 
 def _signature() -> float:
-    """Microseconds of processor time to sign an ID token as by default."""
+    """Return the CPU time of an ID token signature with the default algorithm, in microseconds."""
     from hubbub.server.resources.oauth2 import keys
 
     kid, jwk = keys.generate(keys.RSA)
@@ -56,7 +56,7 @@ def _signature() -> float:
 
 
 async def _verification(count: int) -> tuple[float, float]:
-    """Microseconds of processor time to know a token that is remembered, and one that is not."""
+    """Return the CPU time to verify a cached token and an uncached one, in microseconds."""
     from hubbub.server.core import auth
     from hubbub.server.core.auth import Authenticator
     from hubbub.server.core.clock import RealClock
@@ -67,36 +67,36 @@ async def _verification(count: int) -> tuple[float, float]:
     database = SqliteDatabase(None)
     await database.start()
     ids = SnowflakeFactory(clock)
-    made = await database.write(
+    tokens = await database.write(
         lambda tx: [auth.issue(tx, kind="user", user_id=7, now=clock.now_ms(), ids=ids) for _ in range(200)]
     )
-    keeper = Authenticator(database, clock)
+    authenticator = Authenticator(database, clock)
     before = time.process_time()
-    for token in made:
-        await keeper.actor(token)
-    unknown = (time.process_time() - before) / len(made) * 1e6
+    for token in tokens:
+        await authenticator.actor(token)
+    uncached = (time.process_time() - before) / len(tokens) * 1e6
     before = time.process_time()
     for _ in range(count):
-        await keeper.actor(made[0])
-    known = (time.process_time() - before) / count * 1e6
+        await authenticator.actor(tokens[0])
+    cached = (time.process_time() - before) / count * 1e6
     await database.close()
-    return known, unknown
+    return cached, uncached
 
 
 async def _exchange(folder: str, about: dict[str, Any], scope: str, count: int) -> float:
-    """Microseconds of processor time for one code, brought with the client's secret."""
-    warm = 200
-    with Subject("hubbub-clients", folder, about["user_id"], scope, str(count + warm)) as subject:
-        requests = [_post(subject.about, number) for number in range(count + warm)]
-        await drive(subject.about["url"], requests[:warm], CONNECTIONS)
+    """Return the CPU time of one code exchange with the client's secret, in microseconds."""
+    warm_up = 200
+    with Subject("hubbub-clients", folder, about["user_id"], scope, str(count + warm_up)) as subject:
+        requests = [_post(subject.about, number) for number in range(count + warm_up)]
+        await drive(subject.about["url"], requests[:warm_up], CONNECTIONS)
         before = subject.cpu()
-        await drive(subject.about["url"], requests[warm:], CONNECTIONS)
+        await drive(subject.about["url"], requests[warm_up:], CONNECTIONS)
         return (subject.cpu() - before) / count * 1e6
 
 
 def _post(client: dict[str, Any], number: int) -> bytes:
-    named = {name: client[name] for name in ("client_id", "client_secret", "redirect_uri")}
-    fields = {"grant_type": "authorization_code", "code": f"{client['client_id']} {number}", **named}
+    credentials = {name: client[name] for name in ("client_id", "client_secret", "redirect_uri")}
+    fields = {"grant_type": "authorization_code", "code": f"{client['client_id']} {number}", **credentials}
     payload = urlencode(fields).encode()
     head = (
         "POST /api/v10/oauth2/token HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n"

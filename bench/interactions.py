@@ -1,4 +1,4 @@
-"""An interaction from the person's request to the app's accepted callback, against posting a message."""
+"""The cost of an interaction, from the user's request to the app's accepted callback, against posting a message."""
 
 import asyncio
 import json
@@ -12,22 +12,22 @@ import aiohttp
 from bench.load import GatewayConnection, Subject, drive, request
 
 CONNECTIONS = 32
-TOGETHER = 100
-"""So many are asked before they are answered: an app has three seconds."""
+BATCH_SIZE = 100
+"""Interactions that are requested before they are answered; an app has three seconds."""
 GUILDS = 1 << 0
 
 
-class Hearing(GatewayConnection):
-    """An app that notes the interactions it is told of."""
+class RecordingApp(GatewayConnection):
+    """An app that records the interactions it receives."""
 
     def __init__(self, token: str) -> None:
         super().__init__(token, "", GUILDS)
-        self.heard: list[tuple[str, str]] = []
+        self.interactions: list[tuple[str, str]] = []
         self.ready = False
         self._buffer = b""
 
     def data_received(self, data: bytes) -> None:
-        """Read whole frames; the head of the connection is over with the first empty line."""
+        """Parse whole frames; the first empty line ends the HTTP header."""
         before = self.upgraded
         super().data_received(data)
         if not before:
@@ -36,8 +36,8 @@ class Hearing(GatewayConnection):
         while (frame := self._frame()) is not None:
             self.ready = self.ready or b'"t":"READY"' in frame
             if b'"t":"INTERACTION_CREATE"' in frame:
-                told = json.loads(frame)["d"]
-                self.heard.append((told["id"], told["token"]))
+                interaction = json.loads(frame)["d"]
+                self.interactions.append((interaction["id"], interaction["token"]))
 
     def _frame(self) -> bytes | None:
         buffer = self._buffer
@@ -55,76 +55,79 @@ class Hearing(GatewayConnection):
         return buffer[start : start + size]
 
 
-async def until(true: Callable[[], bool]) -> None:
-    """Wait for what the app hears."""
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait until a condition is true."""
     async with asyncio.timeout(30):
-        while not true():
+        while not condition():
             await asyncio.sleep(0.001)
 
 
 async def interaction_bench(note: Callable[..., None], quick: bool) -> None:
-    """Both in turns, on one platform, so that a slow moment of the machine hits both."""
+    """Measure both alternately on one server, so that a slow moment of the machine affects both."""
     count = 600 if quick else 4_000
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         about = subject.about
-        url, channel, person = about["url"], about["channel"], about["user_token"]
-        application, command = await command_of(subject)
+        url, channel, user_token = about["url"], about["channel"], about["user_token"]
+        application, command = await create_command(subject)
         host, _, port = url.removeprefix("http://").partition(":")
         loop = asyncio.get_running_loop()
-        _, app = await loop.create_connection(lambda: Hearing(about["bot_token"]), host, int(port))
+        _, app = await loop.create_connection(lambda: RecordingApp(about["bot_token"]), host, int(port))
         await until(lambda: app.ready)
-        asking = request("POST", "/api/v10/interactions", person, asked(application, channel, about["guild"], command))
-        saying = request("POST", f"/api/v10/channels/{channel}/messages", person, {"content": "hello there"})
+        body = interaction_body(application, channel, about["guild"], command)
+        interaction_request = request("POST", "/api/v10/interactions", user_token, body)
+        message_request = request(
+            "POST", f"/api/v10/channels/{channel}/messages", user_token, {"content": "hello there"}
+        )
 
-        async def converse(total: int) -> None:
-            for _ in range(total // TOGETHER):
-                await drive(url, [asking] * TOGETHER, CONNECTIONS)
-                await until(lambda: len(app.heard) >= TOGETHER)
-                answers = [answering(*each) for each in app.heard]
-                app.heard.clear()
-                await drive(url, answers, CONNECTIONS)
+        async def interact(total: int) -> None:
+            for _ in range(total // BATCH_SIZE):
+                await drive(url, [interaction_request] * BATCH_SIZE, CONNECTIONS)
+                await until(lambda: len(app.interactions) >= BATCH_SIZE)
+                callbacks = [callback_request(*interaction) for interaction in app.interactions]
+                app.interactions.clear()
+                await drive(url, callbacks, CONNECTIONS)
 
         async def post(total: int) -> None:
-            for _ in range(total // TOGETHER):
-                await drive(url, [saying] * TOGETHER, CONNECTIONS)
+            for _ in range(total // BATCH_SIZE):
+                await drive(url, [message_request] * BATCH_SIZE, CONNECTIONS)
 
         async def cost(step: Callable[[int], Any]) -> float:
             before = subject.cpu()
             await step(count)
             return (subject.cpu() - before) / count * 1e6
 
-        await post(TOGETHER)
-        await converse(TOGETHER)
+        await post(BATCH_SIZE)
+        await interact(BATCH_SIZE)
         posts, interactions = [], []
         for _ in range(3):
             posts.append(await cost(post))
-            interactions.append(await cost(converse))
+            interactions.append(await cost(interact))
         app.transport.close()
-    floor, spent = statistics.median(posts), statistics.median(interactions)
-    detail = f"{spent:.0f} us against {floor:.0f} us"
-    note("interaction asked, heard and answered / durable POST message, CPU", spent / floor, 3.0, "x", detail)
+    baseline, spent = statistics.median(posts), statistics.median(interactions)
+    detail = f"{spent:.0f} us against {baseline:.0f} us"
+    note("interaction with its callback / durable POST message, CPU", spent / baseline, 3.0, "x", detail)
 
 
-async def command_of(subject: Subject) -> tuple[str, dict[str, Any]]:
-    """The application's id, and a command that it offers in the guild."""
+async def create_command(subject: Subject) -> tuple[str, dict[str, Any]]:
+    """Create a guild command. Return the application's id and the command."""
     headers = {"Authorization": f"Bot {subject.about['bot_token']}"}
     api = f"{subject.about['url']}/api/v10"
     async with aiohttp.ClientSession(headers=headers) as client:
-        async with client.get(f"{api}/applications/@me") as answer:
-            application = (await answer.json())["id"]
+        async with client.get(f"{api}/applications/@me") as response:
+            application = (await response.json())["id"]
         body = {
             "name": "greet",
             "description": "says hello",
-            "options": [{"type": 3, "name": "whom", "description": "x"}],
+            "options": [{"type": 3, "name": "name", "description": "x"}],
         }
-        address = f"{api}/applications/{application}/guilds/{subject.about['guild']}/commands"
-        async with client.post(address, json=body) as answer:
-            return application, await answer.json()
+        url = f"{api}/applications/{application}/guilds/{subject.about['guild']}/commands"
+        async with client.post(url, json=body) as response:
+            return application, await response.json()
 
 
-def asked(application: str, channel: str, guild: str, command: dict[str, Any]) -> dict[str, Any]:
-    """What a person sends."""
-    options = [{"type": 3, "name": "whom", "value": "world"}]
+def interaction_body(application: str, channel: str, guild: str, command: dict[str, Any]) -> dict[str, Any]:
+    """Return the body of the user's request."""
+    options = [{"type": 3, "name": "name", "value": "world"}]
     data = {"id": command["id"], "name": "greet", "type": 1, "version": command["version"], "options": options}
     return {
         "type": 2,
@@ -136,7 +139,7 @@ def asked(application: str, channel: str, guild: str, command: dict[str, Any]) -
     }
 
 
-def answering(interaction_id: str, token: str) -> bytes:
-    """What the app sends."""
+def callback_request(interaction_id: str, token: str) -> bytes:
+    """Return the app's callback request."""
     path = f"/api/v10/interactions/{interaction_id}/{token}/callback"
     return request("POST", path, "", {"type": 4, "data": {"content": "hello there"}})

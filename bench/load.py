@@ -1,4 +1,4 @@
-"""The other side: processes under test and their cost, plain HTTP connections and plain gateway connections."""
+"""Load generation: processes under test and their cost, plain HTTP connections and plain gateway connections."""
 
 import asyncio
 import base64
@@ -15,7 +15,7 @@ _NUMBER = re.compile(rb'"s":(\d+)')
 
 
 class Subject:
-    """A process under test: started, asked what it cost, stopped."""
+    """A process under test whose CPU time and memory can be measured."""
 
     def __init__(self, *arguments: str) -> None:
         self.process = subprocess.Popen(
@@ -29,18 +29,20 @@ class Subject:
         self._measured = psutil.Process(self.process.pid)
 
     def cpu(self) -> float:
-        """Seconds of processor time so far."""
+        """Return the CPU time so far, in seconds."""
         times = self._measured.cpu_times()
         return float(times.user + times.system)
 
     def memory(self) -> int:
-        """Bytes in memory after a garbage collection."""
+        """Return the resident memory after a garbage collection, in bytes."""
         self._collect()
         return int(self._measured.memory_info().rss)
 
     def own_memory(self) -> tuple[int, int]:
-        """The same without mapped files (programs and the database, which the system takes back when it likes), and what of
-        it is in use; the same again where nobody can say that."""
+        """Return the resident memory without mapped files (programs and the database), and the bytes of it in use.
+
+        Mapped files are excluded because the system can reclaim them. Without allocator statistics both values are
+        equal."""
         in_use = self._collect()
         info = self._measured.memory_info()
         own = int(info.rss - getattr(info, "shared", 0))
@@ -55,7 +57,7 @@ class Subject:
         return in_use
 
     def stop(self) -> None:
-        """End it by closing its input."""
+        """Stop the process by closing its input."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         try:
@@ -72,7 +74,7 @@ class Subject:
 
 
 class HttpConnection(asyncio.Protocol):
-    """Sends one prepared request after another over one connection, as cheaply as Python can."""
+    """Sends prepared requests one after another over one connection, with little overhead."""
 
     def __init__(self, requests: list[bytes], pause_s: float = 0.0, *, refused: bool = False) -> None:
         self.requests = requests
@@ -120,7 +122,7 @@ class HttpConnection(asyncio.Protocol):
 
 
 def request(method: str, path: str, token: str = "", body: dict[str, Any] | None = None) -> bytes:
-    """A prepared request."""
+    """Return an encoded request."""
     payload = b"" if body is None else json.dumps(body).encode()
     head = f"{method} {path} HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\n"
     if token:
@@ -133,7 +135,9 @@ def request(method: str, path: str, token: str = "", body: dict[str, Any] | None
 async def drive(
     url: str, requests: list[bytes], connections: int, pause_s: float = 0.0, *, refused: bool = False
 ) -> None:
-    """Send all requests over so many connections, with a pause after each answer; all are to be done, or all refused."""
+    """Send all requests over a number of connections, pausing after each response.
+
+    Raise unless all succeed (or fail)."""
     host, _, port = url.removeprefix("http://").partition(":")
     loop = asyncio.get_running_loop()
     shares = [requests[number::connections] for number in range(connections)]
@@ -146,18 +150,18 @@ async def drive(
     for protocol in opened:
         await protocol.done
         if protocol.failed:
-            raise RuntimeError(f"{protocol.failed} requests were answered otherwise")
+            raise RuntimeError(f"{protocol.failed} requests got an unexpected status")
 
 
 def masked(payload: bytes) -> bytes:
-    """A text frame as a client sends it; a mask of zeros leaves the payload as it is."""
+    """Return a client text frame; a mask of zeros leaves the payload unchanged."""
     size = len(payload)
     head = bytes([0x81, 0x80 | size]) if size < 126 else b"\x81\xfe" + size.to_bytes(2, "big")
     return head + b"\0\0\0\0" + payload
 
 
 class GatewayConnection(asyncio.Protocol):
-    """Identifies, then only counts bytes: the cost of reading must not drown the cost of writing."""
+    """Identifies, then only counts bytes, so that the cost of reading does not outweigh the cost of writing."""
 
     def __init__(self, token: str, query: str, intents: int) -> None:
         self.token, self.query, self.intents = token, query, intents
@@ -189,17 +193,17 @@ class GatewayConnection(asyncio.Protocol):
         self.lost = True
 
     def leave(self) -> None:
-        """Say goodbye (1000), so that the session ends."""
+        """Close with 1000, so that the session ends."""
         self.transport.write(b"\x88\x82\0\0\0\0\x03\xe8")
 
     def beat(self) -> None:
-        """A heartbeat with the latest number seen, as a client sends it every 41 seconds."""
-        seen = _NUMBER.findall(self._latest)
-        self.transport.write(masked(json.dumps({"op": 1, "d": int(seen[-1]) if seen else None}).encode()))
+        """Send a heartbeat with the latest sequence number, as a client does every 41 seconds."""
+        numbers = _NUMBER.findall(self._latest)
+        self.transport.write(masked(json.dumps({"op": 1, "d": int(numbers[-1]) if numbers else None}).encode()))
 
 
 class PlainConnection(asyncio.Protocol):
-    """Joins the reference and counts bytes."""
+    """Joins the reference server and counts bytes."""
 
     def __init__(self) -> None:
         self.received = 0
@@ -213,7 +217,7 @@ class PlainConnection(asyncio.Protocol):
 
 
 async def quiet(connections: list[Any], *, least: int = 0, patience_s: float = 60.0) -> int:
-    """Wait until nothing more arrives; the bytes received in all."""
+    """Wait until no more data arrives and return the number of bytes received."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + patience_s
     before = -1
@@ -223,4 +227,4 @@ async def quiet(connections: list[Any], *, least: int = 0, patience_s: float = 6
             return total
         before = total
         await asyncio.sleep(0.25)
-    raise TimeoutError(f"still arriving, or only {before} of {least} bytes came")
+    raise TimeoutError(f"data still arrives, or only {before} of {least} bytes arrived")

@@ -1,4 +1,4 @@
-"""Search in a guild with a million messages against reading fifty of them, and what keeping the index costs who writes."""
+"""Search in a guild with a million messages, against reading fifty of them, and the cost of the index for writers."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ from tests.fixtures.postgres import start_postgres, stop_postgres, with_database
 CONNECTIONS = 32
 VOCABULARY = 20_000
 WORDS = 8
-"""Of one message."""
+"""Number of words per message."""
 
 SEARCHES = {
     "a common word": "content=word0",
@@ -31,28 +31,28 @@ SEARCHES = {
     "a common word, oldest first, far down": "content=word0&sort_order=asc&offset=9975",
     "an author's links": "author_id={author}&has=link",
     "a common word without links": "content=word1&has=-link",
-    "nothing but the newest": "limit=25",
+    "the newest messages": "limit=25",
 }
 
 
-def words(count: int) -> Iterator[str]:
-    """Messages whose words are as common and as rare as those of a language."""
-    chance = random.Random(7)
+def message_texts(count: int) -> Iterator[str]:
+    """Generate message texts with the word frequencies of a natural language."""
+    generator = random.Random(7)
     vocabulary = [f"word{number}" for number in range(VOCABULARY)]
     weights = [1 / (number + 1) for number in range(VOCABULARY)]
     for start in range(0, count, 1000):
-        some = chance.choices(vocabulary, weights, k=1000 * WORDS)
+        words = generator.choices(vocabulary, weights, k=1000 * WORDS)
         for number in range(min(1000, count - start)):
-            text = " ".join(some[number * WORDS : (number + 1) * WORDS])
+            text = " ".join(words[number * WORDS : (number + 1) * WORDS])
             yield f"{text} https://example.com/{number}" if number % 20 == 0 else text
 
 
 Message = tuple[int, int, int, str]
-"""Channel, id, author and words."""
+"""Channel id, message id, author id and text."""
 
 
 class Embedded:
-    """The store that comes along: a file in each platform's folder."""
+    """The embedded store: a file in each server's folder."""
 
     name = "SQLite"
 
@@ -63,11 +63,11 @@ class Embedded:
         pass
 
     def arguments(self, folder: str) -> tuple[str, ...]:
-        """How a platform with this folder is started."""
+        """Return the command line arguments of a server with this folder."""
         return (folder,)
 
     def fill(self, folder: str, messages: Iterator[Message]) -> None:
-        """Put old messages into a stopped platform's store."""
+        """Insert old messages into the store of a stopped server."""
         with sqlite3.connect(Path(folder) / "hubbub.sqlite3") as connection:
             connection.executemany(
                 "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, 0, 0, ?)",
@@ -75,12 +75,12 @@ class Embedded:
             )
 
     def cpu(self, folder: str) -> float:
-        """Seconds of processor time outside the platform's process: none."""
+        """Return the CPU time outside the server process: none."""
         return 0.0
 
 
 class Postgres:
-    """A PostgreSQL of its own, durable, with a database for each platform."""
+    """A separate, durable PostgreSQL server with a database per server under test."""
 
     name = "PostgreSQL"
 
@@ -95,24 +95,24 @@ class Postgres:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def arguments(self, folder: str) -> tuple[str, ...]:
-        """How a platform with this folder is started."""
+        """Return the command line arguments of a server with this folder."""
         if folder not in self._databases:
             name = self._databases[folder] = f"bench_{len(self._databases)}"
             with psycopg.connect(self._url, autocommit=True) as connection:
                 connection.execute(f"CREATE DATABASE {name}")
-        return folder, self._at(folder)
+        return folder, self._database_url(folder)
 
     def fill(self, folder: str, messages: Iterator[Message]) -> None:
-        """Put old messages into a stopped platform's store."""
-        copying = "COPY messages (channel_id, id, author_id, type, flags, content) FROM STDIN"
-        with psycopg.connect(self._at(folder)) as connection:
-            with connection.cursor().copy(copying) as copy:
+        """Insert old messages into the store of a stopped server."""
+        statement = "COPY messages (channel_id, id, author_id, type, flags, content) FROM STDIN"
+        with psycopg.connect(self._database_url(folder)) as connection:
+            with connection.cursor().copy(statement) as copy:
                 for channel, number, author, text in messages:
                     copy.write_row((channel, number, author, 0, 0, text))
             connection.execute("ANALYZE messages")
 
     def cpu(self, folder: str) -> float:
-        """Seconds of processor time that the database's own processes took so far, as far as they still live."""
+        """Return the CPU time in seconds of the database's processes that are still running."""
         spent = 0.0
         name = self._databases[folder]
         for process in psutil.process_iter(["cmdline", "cpu_times"]):
@@ -120,109 +120,111 @@ class Postgres:
                 spent += process.info["cpu_times"].user + process.info["cpu_times"].system
         return spent
 
-    def _at(self, folder: str) -> str:
+    def _database_url(self, folder: str) -> str:
         return with_database(self._url, self._databases[folder])
 
 
 Store = Embedded | Postgres
 
 
-class Reader:
-    """Asks one thing after the other over one connection, and measures how long each takes."""
+class TimedClient:
+    """Sends requests one after another over one connection and measures the duration of each."""
 
     def __init__(self, url: str) -> None:
         host, _, port = url.removeprefix("http://").partition(":")
-        self._where = host, int(port)
+        self._address = host, int(port)
 
     async def open(self) -> None:
         """Connect."""
-        self._in, self._out = await asyncio.open_connection(*self._where)
+        self._in, self._out = await asyncio.open_connection(*self._address)
 
-    async def ask(self, wanted: bytes) -> tuple[float, int, Any]:
-        """Milliseconds, status and body of an answer."""
-        began = time.perf_counter()
-        self._out.write(wanted)
+    async def ask(self, data: bytes) -> tuple[float, int, Any]:
+        """Send a request and return the duration in milliseconds, the status and the body."""
+        started = time.perf_counter()
+        self._out.write(data)
         head = (await self._in.readuntil(b"\r\n\r\n")).lower()
         length = int(head.partition(b"content-length: ")[2].split(b"\r\n", 1)[0])
         body = await self._in.readexactly(length)
-        took = (time.perf_counter() - began) * 1000
+        took = (time.perf_counter() - started) * 1000
         return took, int(head[9:12]), json.loads(body)
 
 
-async def ready(reader: Reader, wanted: bytes) -> float:
-    """Search until there is an index; the seconds that took."""
-    began = time.monotonic()
-    while (await reader.ask(wanted))[1] == 202:
+async def ready(client: TimedClient, search: bytes) -> float:
+    """Search until the index is complete and return the duration in seconds."""
+    started = time.monotonic()
+    while (await client.ask(search))[1] == 202:
         await asyncio.sleep(0.2)
-    return time.monotonic() - began
+    return time.monotonic() - started
 
 
 def p99(values: list[float]) -> float:
-    """What ninety-nine of a hundred stay below."""
+    """Return the 99th percentile."""
     return statistics.quantiles(values, n=100)[98]
 
 
 async def search_bench(note: Callable[..., None], quick: bool) -> None:
-    """How quick a search is, and how dear the index."""
+    """Measure the duration of searches and the cost of the index."""
     stores: tuple[Store, ...] = (Embedded(), Postgres())
     for each in stores:
         with each as store:
-            await _finding(note, store, 100_000 if quick else 1_000_000, 200 if quick else 400)
-            await _keeping(note, store, 2_000 if quick else 8_000)
+            await _measure_searches(note, store, 100_000 if quick else 1_000_000, 200 if quick else 400)
+            await _measure_index_cost(note, store, 2_000 if quick else 8_000)
 
 
-async def _finding(note: Callable[..., None], store: Store, stored: int, rounds: int) -> None:
+async def _measure_searches(note: Callable[..., None], store: Store, stored: int, rounds: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", *store.arguments(folder)) as subject:
             about = subject.about
         channel, author = int(about["channel"]), int(about["user_id"])
-        store.fill(folder, ((channel, channel + 1 + n, author, text) for n, text in enumerate(words(stored))))
+        store.fill(folder, ((channel, channel + 1 + n, author, text) for n, text in enumerate(message_texts(stored))))
         with Subject("hubbub-again", *store.arguments(folder)) as subject:
             about = about | subject.about
             token, guild = about["user_token"], about["guild"]
-            reader = Reader(about["url"])
-            await reader.open()
+            client = TimedClient(about["url"])
+            await client.open()
 
-            def searching(query: str) -> bytes:
+            def search_request(query: str) -> bytes:
                 query = query.format(author=about["user_id"])
                 return request("GET", f"/api/v10/guilds/{guild}/messages/search?{query}", token)
 
-            reading = request("GET", f"/api/v10/channels/{about['channel']}/messages?limit=50", token)
-            took_s = await ready(reader, searching("limit=1"))
-            print(f"     {store.name}: {stored:,} messages indexed in {took_s:.0f} s", flush=True)
+            read_request = request("GET", f"/api/v10/channels/{about['channel']}/messages?limit=50", token)
+            index_seconds = await ready(client, search_request("limit=1"))
+            print(f"     {store.name}: {stored:,} messages indexed in {index_seconds:.0f} s", flush=True)
             read: list[float] = []
             searched: dict[str, list[float]] = {name: [] for name in SEARCHES}
             totals: dict[str, int] = {}
             for number in range(rounds + 5):
                 for name, query in SEARCHES.items():
-                    # In turns, so that a slow moment of the machine hits both.
-                    read_ms, _, _ = await reader.ask(reading)
-                    took_ms, status, body = await reader.ask(searching(query))
+                    # Alternating, so that a slow moment of the machine affects both.
+                    read_ms, _, _ = await client.ask(read_request)
+                    took_ms, status, body = await client.ask(search_request(query))
                     if status != 200:
                         raise RuntimeError(f"{status}: {body}")
                     totals[name] = body["total_results"]
                     if number >= 5:
                         read.append(read_ms)
                         searched[name].append(took_ms)
-            floor = p99(read)
+            baseline = p99(read)
             for name, values in searched.items():
                 median = statistics.median(values)
-                detail = f"{p99(values):.1f} ms (median {median:.1f}), {totals[name]} found, against {floor:.2f} ms"
-                note(f"{store.name}: search for {name} / GET 50 messages, p99", p99(values) / floor, 20.0, "x", detail)
+                detail = f"{p99(values):.1f} ms (median {median:.1f}), {totals[name]} found, against {baseline:.2f} ms"
+                note(
+                    f"{store.name}: search for {name} / GET 50 messages, p99", p99(values) / baseline, 20.0, "x", detail
+                )
 
 
-async def _keeping(note: Callable[..., None], store: Store, count: int) -> None:
-    """POST message in guilds with and without an index, in turns."""
+async def _measure_index_cost(note: Callable[..., None], store: Store, count: int) -> None:
+    """Measure POST message in guilds with and without an index, alternately."""
     with (
         tempfile.TemporaryDirectory() as one,
         tempfile.TemporaryDirectory() as other,
         Subject("hubbub", *store.arguments(one)) as plain,
         Subject("hubbub", *store.arguments(other)) as indexed,
     ):
-        reader = Reader(indexed.about["url"])
-        await reader.open()
+        client = TimedClient(indexed.about["url"])
+        await client.open()
         path = f"/api/v10/guilds/{indexed.about['guild']}/messages/search?limit=1"
-        await ready(reader, request("GET", path, indexed.about["user_token"]))
+        await ready(client, request("GET", path, indexed.about["user_token"]))
         costs: dict[str, list[float]] = {one: [], other: []}
         for _ in range(3):
             for subject, folder in ((plain, one), (indexed, other)):
@@ -232,13 +234,12 @@ async def _keeping(note: Callable[..., None], store: Store, count: int) -> None:
     note(f"{store.name}: POST message with an index / without, CPU", with_index / without, 1.3, "x", detail)
 
 
-async def _cost(subject: Subject, count: int, beside: Callable[[], float]) -> float:
-    """Microseconds of processor time for one message, its indexing and the store's own included."""
+async def _cost(subject: Subject, count: int, database_cpu: Callable[[], float]) -> float:
+    """Return the CPU time per message in microseconds, including its indexing and the database's own."""
     path = f"/api/v10/channels/{subject.about['channel']}/messages"
-    said = words(count)
-    requests = [request("POST", path, subject.about["user_token"], {"content": text}) for text in said]
-    before = subject.cpu() + beside()
+    requests = [request("POST", path, subject.about["user_token"], {"content": text}) for text in message_texts(count)]
+    before = subject.cpu() + database_cpu()
     await drive(subject.about["url"], requests, CONNECTIONS)
-    # Changes gather for a second before they are indexed.
+    # Changes are collected for a second before they are indexed.
     await asyncio.sleep(1.5)
-    return (subject.cpu() + beside() - before) / count * 1e6
+    return (subject.cpu() + database_cpu() - before) / count * 1e6

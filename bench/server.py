@@ -1,14 +1,15 @@
-"""What is measured, each in a process of its own: the platform, or a reference that does the least possible.
+"""The measured programs, each in its own process: the platform, or a minimal reference.
 
-    python -m bench.server hubbub DATA [URL]    the platform with a small world, on a durable embedded store or a PostgreSQL
-    python -m bench.server hubbub-small DATA    the same with small buffers, and with limits that are counted and refuse nothing
-    python -m bench.server hubbub-again DATA [URL]    the same, opened again
-    python -m bench.server hubbub-clients DATA USER SCOPE COUNT    the same once more, with codes that the user granted
-    python -m bench.server hubbub-players DATA USER COUNT    the same once more, with so many players who share a friend
-    python -m bench.server http           an aiohttp handler that reads and answers JSON
+    python -m bench.server hubbub DATA [URL]    the platform with a small world, with a durable SQLite or PostgreSQL store
+    python -m bench.server hubbub-small DATA    with small buffers, and rate limits in report mode
+    python -m bench.server hubbub-again DATA [URL]    started again with existing data
+    python -m bench.server hubbub-clients DATA USER SCOPE COUNT    started again, with authorization codes of the user
+    python -m bench.server hubbub-players DATA USER COUNT    started again, with players who share a friend
+    python -m bench.server http           an aiohttp handler that reads and returns JSON
     python -m bench.server sockets        a loop of transport.write of one prebuilt frame to every connection
 
-The first line on standard output says in JSON where it listens and whom it knows; then it serves until its input closes.
+The first line on standard output is JSON with its URL, ids and tokens. The process runs until its standard input
+closes.
 """
 
 import asyncio
@@ -29,12 +30,12 @@ FRAME_BYTES = 900
 
 
 def say(document: dict[str, Any]) -> None:
-    """Tell the parent where we are."""
+    """Print a document for the parent process."""
     print(json.dumps(document), flush=True)
 
 
 async def until_told() -> None:
-    """Serve until standard input closes; the line `gc` collects garbage and answers what is still in use."""
+    """Serve until standard input closes; the line `gc` collects garbage and prints the bytes in use."""
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         if line.strip() == "gc":
@@ -51,8 +52,9 @@ async def hubbub(
     clients: tuple[str, ...] = (),
     players: tuple[str, ...] = (),
 ) -> None:
-    """The platform with one person, one bot and one guild; `again` opens one that has them, `small` gives it small buffers,
-    `clients` adds an application and `players` a game."""
+    """Run the platform with one user, one bot and one guild.
+
+    `again` uses existing data, `small` sets small buffers, `clients` adds an application and `players` a game."""
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
     from hubbub.server.app import App
@@ -111,7 +113,7 @@ async def hubbub(
 
 
 def _codes(call: Any, user_id: str, scope: str, count: str) -> dict[str, str]:
-    """A new application, and codes `0`, `1`, ... that somebody granted it."""
+    """Create an application, and authorization codes `0`, `1`, ... granted by a user."""
     from hubbub.protocol.ids import UserId
     from hubbub.server.core.auth import hash_token
     from hubbub.server.resources import applications
@@ -131,7 +133,7 @@ def _codes(call: Any, user_id: str, scope: str, count: str) -> dict[str, str]:
 
 
 def _players(call: Any, user_id: str, count: str) -> dict[str, Any]:
-    """A new game: the access tokens of its players, and of one more whom all of them have as a friend."""
+    """Create a game. Return the access tokens of its players and of one more who is a friend of all of them."""
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
     from hubbub.protocol.scopes import expand
@@ -142,7 +144,7 @@ def _players(call: Any, user_id: str, count: str) -> dict[str, Any]:
     game = applications.create(call, "game", UserId(int(user_id)), flags=social).row
     scopes = expand(["sdk.social_layer"])
 
-    def enter(name: str) -> tuple[int, str]:
+    def create_player(name: str) -> tuple[int, str]:
         row = accounts.create(call, name)
         token = auth.issue(
             call.tx,
@@ -155,24 +157,24 @@ def _players(call: Any, user_id: str, count: str) -> dict[str, Any]:
         )
         return row.id, token
 
-    star, star_token = enter("star")
+    star, star_token = create_player("star")
     tokens = []
     for number in range(int(count)):
-        friend, token = enter(f"player{number}")
+        friend, token = create_player(f"player{number}")
         relationships.befriend(call, star, friend)
         tokens.append(token)
     return {"players": tokens, "star": star_token}
 
 
 async def http() -> None:
-    """The least an aiohttp server does for a JSON POST and GET with a path parameter."""
+    """Serve a minimal JSON POST and GET with a path parameter."""
 
     async def handler(request: web.Request) -> web.Response:
         body = await request.read()
         if body:
             msgspec.json.decode(body)
-        answer = msgspec.json.encode({"id": request.match_info["channel_id"], "content": "x"})
-        return web.Response(body=answer, content_type="application/json")
+        response = msgspec.json.encode({"id": request.match_info["channel_id"], "content": "x"})
+        return web.Response(body=response, content_type="application/json")
 
     application = web.Application()
     application.router.add_route("*", "/api/v10/channels/{channel_id}/messages", handler)
@@ -187,7 +189,7 @@ async def http() -> None:
 
 
 async def sockets() -> None:
-    """Write one prebuilt frame to every connection whenever somebody connects and sends `go N`."""
+    """Write one prebuilt frame N times to every connection when a client sends `go N`."""
     connections: set[asyncio.Transport] = set()
     frame = b"\x81\x7e" + FRAME_BYTES.to_bytes(2, "big") + b"x" * FRAME_BYTES
 
@@ -196,20 +198,20 @@ async def sockets() -> None:
             self.transport = transport
 
         def data_received(self, data: bytes) -> None:
-            word, _, number = data.decode().strip().partition(" ")
-            if word == "join":
+            command, _, number = data.decode().strip().partition(" ")
+            if command == "join":
                 connections.add(self.transport)
                 return
             loop = asyncio.get_running_loop()
-            self.left = int(number)
+            self.remaining = int(number)
             loop.call_soon(self.once)
 
         def once(self) -> None:
             for transport in connections:
                 transport.write(frame)
-            self.left -= 1
-            if self.left:
-                # A pause as between two messages, so that buffers drain as they do in life.
+            self.remaining -= 1
+            if self.remaining:
+                # A pause as between two messages, so that buffers drain as in practice.
                 asyncio.get_running_loop().call_later(0.02, self.once)
 
         def connection_lost(self, _: Exception | None) -> None:

@@ -1,6 +1,7 @@
-"""What players hear of each other, against a guild's message: a lobby's message, and a friend who does something else.
+"""The cost of deliveries to players (a lobby message, a friend's presence), against a guild's message.
 
-All sessions are compressed as the SDK's are. What is asked of the platform to cause a delivery is part of its cost, on both sides.
+All sessions are compressed like those of the SDK. The cost of the request that causes a delivery is included on both
+sides.
 """
 
 import asyncio
@@ -15,16 +16,16 @@ from bench.load import GatewayConnection, Subject, drive, masked, quiet, request
 STREAM = "&compress=zlib-stream"
 GUILD = 1 << 0 | 1 << 9 | 1 << 15
 PLAYING = (1 << 32) - 1
-"""A game is told what its scopes allow, whatever it asks for."""
+"""All intents; a game receives what its scopes allow, regardless of its intents."""
 MEMBERS = 50
 ROUNDS = 3
 PAUSE_S = 0.02
-"""As between two messages, so that buffers drain as they do in life."""
+"""A pause in seconds as between two messages, so that buffers drain as in practice."""
 PATIENCE_S = 20.0
 
 
 async def social_bench(wanted: set[str], note: Callable[..., None], quick: bool) -> None:
-    """Both on one platform, in turns with the guild's message, so that a slow moment of the machine hits both."""
+    """Measure both on one server, alternating with the guild's message, so that a slow moment affects both."""
     friends, messages = (300, 20) if quick else (1000, 50)
     with tempfile.TemporaryDirectory() as folder:
         with Subject("hubbub", folder) as subject:
@@ -38,27 +39,27 @@ async def social_bench(wanted: set[str], note: Callable[..., None], quick: bool)
 
 
 async def _lobby(subject: Subject, note: Callable[..., None], messages: int) -> None:
-    """A message to a full lobby."""
+    """Measure a message to a full lobby."""
     players = subject.about["players"][:MEMBERS]
     url = subject.about["url"]
-    joining = [request("PUT", "/api/v10/lobbies", f"Bearer {token}", {"secret": "bench"}) for token in players]
-    await drive(url, joining, 1)
-    inside = await _connect(subject, players, PLAYING)
-    saying = request(
+    join_requests = [request("PUT", "/api/v10/lobbies", f"Bearer {token}", {"secret": "bench"}) for token in players]
+    await drive(url, join_requests, 1)
+    sessions = await _connect(subject, players, PLAYING)
+    message_request = request(
         "POST",
         f"/api/v10/lobbies/{await _lobby_id(url, players[0])}/messages",
         f"Bearer {players[0]}",
         {"content": "a message that says hello"},
     )
 
-    async def say(count: int) -> None:
-        await drive(url, [saying] * count, 1, PAUSE_S)
+    async def send(count: int) -> None:
+        await drive(url, [message_request] * count, 1, PAUSE_S)
 
-    await _compare(subject, note, "lobby message to 50 members", inside, say, messages)
+    await _compare(subject, note, "lobby message to 50 members", sessions, send, messages)
 
 
 async def _presence(subject: Subject, note: Callable[..., None], changes: int) -> None:
-    """Somebody whom many have as a friend plays something else."""
+    """Measure the presence update of a user with many friends."""
     friends = await _connect(subject, subject.about["players"], PLAYING)
     [star] = await _connect(subject, [subject.about["star"]], PLAYING)
     number = 0
@@ -68,9 +69,9 @@ async def _presence(subject: Subject, note: Callable[..., None], changes: int) -
         for _ in range(count):
             number += 1
             activity = {"name": "Bench", "type": 0, "state": f"In match {number}", "details": "Winning, for now"}
-            said = {"status": "online", "activities": [activity], "since": None, "afk": False}
+            presence = {"status": "online", "activities": [activity], "since": None, "afk": False}
             before = friends[-1].received
-            star.transport.write(masked(json.dumps({"op": 3, "d": said}).encode()))
+            star.transport.write(masked(json.dumps({"op": 3, "d": presence}).encode()))
             async with asyncio.timeout(PATIENCE_S):
                 while friends[-1].received == before:
                     await asyncio.sleep(0.001)
@@ -88,7 +89,7 @@ async def _compare(
     cause: Callable[[int], Awaitable[None]],
     count: int,
 ) -> None:
-    """The same number of deliveries by a guild's message to as many sessions, and by what is measured."""
+    """Compare the deliveries of a guild's message to the same number of sessions with those of `cause`."""
     chat = await _connect(subject, [subject.about["bot_token"]] * len(sessions), GUILD)
     path = f"/api/v10/channels/{subject.about['channel']}/messages"
     posting = request("POST", path, subject.about["user_token"], {"content": "a message that says hello"})
@@ -96,13 +97,13 @@ async def _compare(
     async def post(times: int) -> None:
         await drive(subject.about["url"], [posting] * times, 1, PAUSE_S)
 
-    async def cost(heard: list[GatewayConnection], act: Callable[[int], Awaitable[None]]) -> tuple[float, float]:
-        start = await quiet(heard)
+    async def cost(receivers: list[GatewayConnection], act: Callable[[int], Awaitable[None]]) -> tuple[float, float]:
+        start = await quiet(receivers)
         before = subject.cpu()
         await act(count)
-        # Each delivery is some tens of bytes at the least: nobody may have been passed over.
-        arrived = await quiet(heard, least=start + count * len(heard) * 30) - start
-        return (subject.cpu() - before) / count / len(heard) * 1e6, arrived / count / len(heard)
+        # Each delivery has at least some tens of bytes, so this detects a session that received nothing.
+        arrived = await quiet(receivers, least=start + count * len(receivers) * 30) - start
+        return (subject.cpu() - before) / count / len(receivers) * 1e6, arrived / count / len(receivers)
 
     for act in (post, cause):
         await act(3)
@@ -113,9 +114,9 @@ async def _compare(
         measured.append(spent)
     for connection in (*chat, *sessions):
         connection.transport.close()
-    floor, each = statistics.median(guild), statistics.median(measured)
-    detail = f"{each:.2f} us ({size:.0f} B) against {floor:.2f} us"
-    note(f"{name} / guild message, CPU of a delivery", each / floor, 1.5, "x", detail)
+    baseline, delivery_cost = statistics.median(guild), statistics.median(measured)
+    detail = f"{delivery_cost:.2f} us ({size:.0f} B) against {baseline:.2f} us"
+    note(f"{name} / guild message, CPU of a delivery", delivery_cost / baseline, 1.5, "x", detail)
 
 
 async def _connect(subject: Subject, tokens: list[str], intents: int) -> list[GatewayConnection]:
@@ -134,9 +135,9 @@ async def _connect(subject: Subject, tokens: list[str], intents: int) -> list[Ga
 
 
 async def _lobby_id(url: str, token: str) -> Any:
-    """The lobby that everybody is in."""
+    """Return the id of the lobby that all players are in."""
     import aiohttp
 
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}) as client:
-        async with client.put(f"{url}/api/v10/lobbies", json={"secret": "bench"}) as answer:
-            return (await answer.json())["id"]
+        async with client.put(f"{url}/api/v10/lobbies", json={"secret": "bench"}) as response:
+            return (await response.json())["id"]
