@@ -1,4 +1,4 @@
-"""A bot that answers !ping: plain discord.py, pointed at Hubbub. Its argument is the ready file of `hubbub dev`."""
+"""A bot that responds to !ping: plain discord.py, connected to Hubbub by the ready file given as argument."""
 
 import json
 import sys

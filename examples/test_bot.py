@@ -1,6 +1,6 @@
-"""A test of a discord.py bot with the pytest plugin: run it with `pytest examples/test_bot.py` (docs/testing.md).
+"""Tests of a discord.py bot with the pytest plugin: run them with `pytest examples/test_bot.py` (docs/testing.md).
 
-The platform is started by the fixture and gone afterwards; the bot runs in a thread, since these tests have no event loop.
+The fixture starts and stops the server. The bot runs in a thread, because these tests have no event loop.
 """
 
 import asyncio
@@ -37,19 +37,19 @@ def bot(hubbub_discord_py: Platform) -> Iterator[discord.Client]:
     thread.join()
 
 
-def test_a_ping_is_answered(hubbub: Platform, bot: discord.Client) -> None:
-    """Alice, a person, asks; the answer is a reply to her."""
+def test_the_bot_replies_to_a_ping(hubbub: Platform, bot: discord.Client) -> None:
+    """The user Alice sends !ping, and the bot replies to her message."""
     alice = hubbub.users["alice"]
-    asked = alice.say("general", "!ping")
+    ping = alice.say("general", "!ping")
 
-    answer = alice.expect("MESSAGE_CREATE", content="pong")
+    reply = alice.expect("MESSAGE_CREATE", content="pong")
 
-    assert answer["author"]["id"] == hubbub.bots["demo-bot"].id
-    assert answer["referenced_message"]["id"] == asked["id"]
+    assert reply["author"]["id"] == hubbub.bots["demo-bot"].id
+    assert reply["referenced_message"]["id"] == ping["id"]
 
 
-def test_nothing_is_said_where_the_bot_may_not_be(hubbub: Platform, bot: discord.Client) -> None:
-    """The bot is not in #staff, so it hears nothing there; in #general it still does."""
+def test_the_bot_is_silent_in_channels_it_cannot_see(hubbub: Platform, bot: discord.Client) -> None:
+    """The bot cannot see #staff, so it replies only in #general."""
     alice = hubbub.users["alice"]
     alice.say("staff", "!ping")
     alice.say("general", "!ping")

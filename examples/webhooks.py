@@ -1,6 +1,7 @@
-"""Hears what the platform tells a game's server: webhooks.py READY_FILE [--port 8091].
+"""Receives the webhook events of a game: webhooks.py READY_FILE [--port 8091].
 
-It gives its own address to the platform, which tries it out before it keeps it, checks every signature, and prints the events.
+It registers its own URL with the platform, which tests the URL before saving it, then verifies every signature and
+prints the events.
 """
 
 import argparse
@@ -29,7 +30,9 @@ TYPES = [
 
 
 def is_genuine(key: Ed25519PublicKey, request: web.Request, body: bytes) -> bool:
-    """Whether the platform sent this: it signs the timestamp and the body. The platform tests that liars are turned away."""
+    """Return whether the platform signed the timestamp and the body.
+
+    The platform checks that forgeries are rejected."""
     try:
         signature = bytes.fromhex(request.headers["X-Signature-Ed25519"])
         key.verify(signature, request.headers["X-Signature-Timestamp"].encode() + body)
@@ -38,18 +41,18 @@ def is_genuine(key: Ed25519PublicKey, request: web.Request, body: bytes) -> bool
     return True
 
 
-def in_words(event: dict[str, Any]) -> str:
-    """An event as one line."""
+def describe(event: dict[str, Any]) -> str:
+    """Describe an event in one line."""
     data = event.get("data") or {}
-    person = data.get("author") or data.get("user") or {}
-    who = person.get("global_name") or person.get("username", "")
-    text = f"{who}: {data['content']}" if "content" in data else who or f"message {data.get('id')}"
-    where = f" in lobby {data['lobby_id']}" if "lobby_id" in data else ""
-    return f"{event['type']}{where} {text}".rstrip()
+    user = data.get("author") or data.get("user") or {}
+    name = user.get("global_name") or user.get("username", "")
+    text = f"{name}: {data['content']}" if "content" in data else name or f"message {data.get('id')}"
+    location = f" in lobby {data['lobby_id']}" if "lobby_id" in data else ""
+    return f"{event['type']}{location} {text}".rstrip()
 
 
 async def serve(world: dict[str, Any], port: int) -> None:
-    """Listen, and say where."""
+    """Register the URL and receive events."""
     game = world["applications"]["demo-game"]
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(game["public_key"]))
     seen: set[str] = set()
@@ -58,10 +61,13 @@ async def serve(world: dict[str, Any], port: int) -> None:
         body = await request.read()
         if not is_genuine(key, request, body):
             return web.Response(status=401)
-        told = json.loads(body)
-        # What was not acknowledged in time comes again, so the same may come twice.
-        if told["type"] == EVENT and (line := in_words(told["event"])) + told["event"]["timestamp"] not in seen:
-            seen.add(line + told["event"]["timestamp"])
+        message = json.loads(body)
+        # An event that was not acknowledged in time is sent again, so it may arrive twice.
+        if (
+            message["type"] == EVENT
+            and (line := describe(message["event"])) + message["event"]["timestamp"] not in seen
+        ):
+            seen.add(line + message["event"]["timestamp"])
             print(line, flush=True)
         return web.Response(status=204, content_type="application/json")
 
@@ -70,17 +76,17 @@ async def serve(world: dict[str, Any], port: int) -> None:
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", port).start()
-    address = f"http://127.0.0.1:{runner.addresses[0][1]}/events"
+    url = f"http://127.0.0.1:{runner.addresses[0][1]}/events"
     async with Api(world["api"], game["bot"]["token"]) as api:
-        body = {"event_webhooks_url": address, "event_webhooks_status": 2, "event_webhooks_types": TYPES}
+        body = {"event_webhooks_url": url, "event_webhooks_status": 2, "event_webhooks_types": TYPES}
         await api.request("PATCH", "/applications/@me", json=body, authorization=api.authorization)
-    print(f"The platform tells demo-game's events to {address}", flush=True)
+    print(f"Receiving demo-game's events at {url}", flush=True)
     await asyncio.Event().wait()
 
 
 def main() -> None:
-    """Run until somebody stops it."""
-    parser = argparse.ArgumentParser(description="a receiver of a game's webhook events")
+    """Parse the command line and receive events until stopped."""
+    parser = argparse.ArgumentParser(description="receiver of a game's webhook events")
     parser.add_argument("ready_file", help="the ready file of `hubbub dev`")
     parser.add_argument("--port", type=int, default=8091)
     options = parser.parse_args()
@@ -88,7 +94,9 @@ def main() -> None:
         world = json.loads(Path(options.ready_file).read_text())
         world["applications"]["demo-game"]["bot"]["token"]
     except (OSError, ValueError, LookupError, TypeError) as error:
-        sys.exit(f"webhooks: {options.ready_file} is no ready file of the demo world ({error}); see examples/README.md")
+        sys.exit(
+            f"webhooks: {options.ready_file} is not a ready file of the demo world ({error}); see examples/README.md"
+        )
     try:
         asyncio.run(serve(world, options.port))
     except KeyboardInterrupt:

@@ -122,7 +122,7 @@ def game(ready_file: Path, *arguments: str) -> Program:
 
 def say(ready_file: Path, *words: str) -> str:
     """What a person sees after they spoke."""
-    return run("say.py", str(ready_file), *words, status=0)
+    return run("send_message.py", str(ready_file), *words, status=0)
 
 
 def run(*arguments: str, status: int) -> str:
@@ -157,13 +157,13 @@ def test_two_people_play_the_game(ready_file: Path) -> None:
         alice.types("/party")
         alice.sees("You are in a party of 1.")
         alice.types("/invite bob")
-        alice.sees("you invited bob")
-        bob.sees("Alice invites you; /accept it")
+        alice.sees("You invited bob.")
+        bob.sees("Alice invited you; type /accept")
         bob.types("/friends")
         bob.sees("Alice (alice) is in the game, In a party of 1")
         bob.types("/accept")
         bob.sees("You are in a party of 2.")
-        alice.sees("Bob joins the party.")
+        alice.sees("Bob joined the party.")
 
         alice.types("hello, bob")
         bob.sees("Alice: hello, bob")
@@ -177,12 +177,12 @@ def test_two_people_play_the_game(ready_file: Path) -> None:
         bob.sees("  Bob: 1")
 
         bob.types("/leave")
-        bob.sees("Your party is over.")
-        alice.sees("Bob leaves the party.")
+        bob.sees("Your party has ended.")
+        alice.sees("Bob left the party.")
         bob.types("/join alice")
-        alice.sees("Bob wants to join you; /accept it")
+        alice.sees("Bob wants to join you; type /accept")
         alice.types("/accept")
-        bob.sees("Alice invites you; /accept it")
+        bob.sees("Alice invited you; type /accept")
         bob.types("/accept")
         bob.sees("You are in a party of 2.")
         for each in (alice, bob):
@@ -194,30 +194,30 @@ def test_what_a_player_does_wrong_is_told_in_words(ready_file: Path) -> None:
     with game(ready_file, "--login", "alice") as alice:
         alice.sees("You are Alice.")
         for typed, seen in (
-            ("/dance", "there is no /dance; /help lists what there is"),
+            ("/dance", "Unknown command /dance; type /help for a list."),
             ("/help", "/throw"),
-            ("/accept", "nobody invited you"),
-            ("hello?", "you are in no party; /party begins one"),
-            ("/who", "you are in no party"),
-            ("/throw well", "throw one of rock, scissors, paper"),
-            ("/invite carol", "carol is no friend of yours"),
-            ("/invite bob", "that did not work: our own rich presence must be one that others can join"),
-            ("/join bob", "that did not work: this person does not show"),
+            ("/accept", "You have no invite."),
+            ("hello?", "You are not in a party; create one with /party."),
+            ("/who", "You are not in a party"),
+            ("/throw well", "Choose one of rock, scissors, paper."),
+            ("/invite carol", "carol is not your friend"),
+            ("/invite bob", "That did not work: our own rich presence must be one that others can join"),
+            ("/join bob", "That did not work: this person does not show"),
             ("/party", "You are in a party of 1."),
-            ("/party", "you are in a party already"),
-            ("/link attic", "there is no channel attic; there are general"),
-            ("/link general", "that did not work: "),
+            ("/party", "You are already in a party"),
+            ("/link attic", "Unknown channel attic; choose one of general"),
+            ("/link general", "That did not work: "),
         ):
             alice.types(typed)
             alice.sees(seen)
 
-    assert "no ready file" in run("game", "nowhere.json", status=1)
+    assert "is not a ready file" in run("game", "nowhere.json", status=1)
     assert "cannot be reached" in run(
         "game", str(ready_file), "--guest", "Hero", "--backend", "http://127.0.0.1:9", status=1
     )
     assert "game: Login or password is invalid." in run("game", str(ready_file), "--login", "alice", "wrong", status=1)
-    assert "--login needs their password" in run("game", str(ready_file), "--login", "dora", status=1)
-    assert "cannot sign in" in run("game", str(ready_file), "--token", "nonsense", status=1)
+    assert "--login also needs the password" in run("game", str(ready_file), "--login", "dora", status=1)
+    assert "cannot log in" in run("game", str(ready_file), "--token", "nonsense", status=1)
 
 
 def test_nobody_gains_by_peeking_or_lying(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,7 +251,7 @@ async def test_a_player_signs_in_with_a_browser(ready_file: Path) -> None:
     world = json.loads(ready_file.read_text())
     browser = Browser(cast(World, SimpleNamespace(url=world["web"])))
     with game(ready_file) as bob:
-        line = bob.sees("Sign in here, if no browser opens: ")
+        line = bob.sees("If no browser opens, log in here: ")
         page = await browser.open(line.split(": ", 1)[1].removeprefix(world["web"]))
         page = await browser.press(page, "Log in", login="bob", password=world["users"]["bob"]["password"])
         back = await browser.press(page, "Let it in", follow=False)
@@ -323,16 +323,16 @@ def test_players_hear_each_other_in_a_call(ready_file: Path, tmp_path: Path) -> 
     with Program(EXAMPLES / "call.py", ready_file, "--login", "alice") as alice:
         alice.sees("The call is Connected.")
         with Program(EXAMPLES / "call.py", ready_file, "--login", "bob", "--record", heard) as bob:
-            bob.sees_all("The call is Connected.", "Alice speaks.")
-            alice.sees_all("Bob comes.", "Bob speaks.")
+            bob.sees_all("The call is Connected.", "Alice is speaking.")
+            alice.sees_all("Bob joined.", "Bob is speaking.")
             bob.gets(signal.SIGINT)
             assert bob.ends() == 0
-        alice.sees("Bob goes.")
+        alice.sees("Bob left.")
         alice.gets(signal.SIGINT)
         assert alice.ends() == 0
     with wave.open(str(heard)) as file:
         assert any(file.readframes(file.getnframes()))
-    assert "no ready file" in run("call.py", "nowhere.json", status=1)
+    assert "is not a ready file" in run("call.py", "nowhere.json", status=1)
 
 
 # Around the game
@@ -340,16 +340,16 @@ def test_players_hear_each_other_in_a_call(ready_file: Path, tmp_path: Path) -> 
 
 @pytest.mark.clients
 def test_the_bridge_carries_words_between_a_lobby_and_a_channel(ready_file: Path) -> None:
-    assert "has carol signed in to the game before?" in run("bridge.py", str(ready_file), "carol", status=1)
+    assert "has carol logged in to the game before?" in run("bridge.py", str(ready_file), "carol", status=1)
     with game(ready_file, "--login", "alice") as alice, game(ready_file, "--login", "bob") as bob:
         alice.sees("You are Alice.")
         bob.sees("You are Bob.")
         with Program(EXAMPLES / "bridge.py", ready_file, "alice") as bridge:
             bridge.sees("demo-bot")
-            bridge.sees("alice types /link general in the game")
+            bridge.sees("alice can now type /link general in the game")
             alice.sees("You are in a party of 1.")
             alice.types("/link general")
-            alice.sees("Your party is heard in #general.")
+            alice.sees("Your party is linked to #general.")
 
             alice.types("hello out there")
             bridge.sees("#general Alice: hello out there")
@@ -359,19 +359,19 @@ def test_the_bridge_carries_words_between_a_lobby_and_a_channel(ready_file: Path
             alice.sees("demo-bot (from the channel): Alice rolls ")
             say(ready_file, "carol", "general", "!bring bob")
             alice.sees("demo-bot (from the channel): bob is in the lobby")
-            bob.sees("Your party is heard in #general.")
+            bob.sees("Your party is linked to #general.")
             bob.types("!who")
             bob.sees("demo-bot (from the channel): in the lobby: alice, bob")
             assert any("Alice linked this channel to a lobby" in line for line in bridge.said)
             assert not any(line.endswith(": ") for line in bridge.said)
 
             alice.types("/leave")
-            alice.sees("this party was made by the game's server")
+            alice.sees("Only the game's server can remove you")
             bridge.gets(signal.SIGTERM)
-            bridge.sees("is over")
+            bridge.sees("is deleted")
             assert bridge.ends() == 0
             for each in (alice, bob):
-                each.sees("Your party is over.")
+                each.sees("Your party has ended.")
 
 
 @pytest.mark.clients
@@ -379,28 +379,28 @@ def test_a_bridge_clears_away_what_a_killed_one_left(ready_file: Path) -> None:
     with game(ready_file, "--login", "alice") as alice:
         alice.sees("You are Alice.")
         with Program(EXAMPLES / "bridge.py", ready_file, "alice") as doomed:
-            doomed.sees("alice types /link general in the game")
+            doomed.sees("alice can now type /link general in the game")
             alice.sees("You are in a party of 1.")
             alice.types("/link general")
-            alice.sees("Your party is heard in #general.")
+            alice.sees("Your party is linked to #general.")
             doomed.gets(signal.SIGKILL)
             doomed.ends()
 
         with Program(EXAMPLES / "bridge.py", ready_file, "alice") as bridge:
-            bridge.sees("#general was still linked to a lobby that somebody left behind")
-            bridge.sees("alice types /link general in the game")
-            for line in ("Your party is over.", "You are in a party of 1."):
+            bridge.sees("Deleted the lobby that #general was still linked to")
+            bridge.sees("alice can now type /link general in the game")
+            for line in ("Your party has ended.", "You are in a party of 1."):
                 alice.sees(line)
             alice.types("/link general")
-            alice.sees("Your party is heard in #general.")
+            alice.sees("Your party is linked to #general.")
             bridge.gets(signal.SIGINT)
-            bridge.sees("is over")
+            bridge.sees("is deleted")
             assert bridge.ends() == 0
 
 
 def test_the_receiver_hears_what_is_said_in_the_game(ready_file: Path) -> None:
     with Program(EXAMPLES / "webhooks.py", ready_file, "--port", "0") as receiver:
-        address = receiver.sees("The platform tells demo-game's events to ").split()[-1]
+        address = receiver.sees("Receiving demo-game's events at ").split()[-1]
         forged = urllib.request.Request(
             address, b'{"type": 0}', {"X-Signature-Ed25519": "00", "X-Signature-Timestamp": "1"}
         )
@@ -429,32 +429,32 @@ def test_the_receiver_hears_what_is_said_in_the_game(ready_file: Path) -> None:
 
 def test_a_guest_plays_links_an_account_and_parts_from_it(ready_file: Path) -> None:
     with Program(EXAMPLES / "backend.py", ready_file, "--port", "0") as backend:
-        address = backend.sees("The game's server is at ").split()[-1]
+        address = backend.sees("The game's server is running at ").split()[-1]
         guest = ("--guest", "Hero", "--backend", address)
         with game(ready_file, *guest) as hero, game(ready_file, "--login", "bob") as bob:
-            backend.sees("Hero begins to play")
+            backend.sees("Hero started to play")
             hero.sees("You are Hero, a guest.")
             bob.sees("You are Bob.")
             hero.types("/friend bob")
-            hero.sees("you asked bob to be friends")
-            asked = bob.sees("Hero wants to be friends; /friend ")
-            bob.types(asked.split("; ")[1].removesuffix(" accepts it"))
-            hero.sees("Bob is your friend now.")
+            hero.sees("You sent bob a friend request.")
+            asked = bob.sees("Hero sent you a friend request; accept it with /friend ")
+            bob.types(asked.partition(" with ")[2])
+            hero.sees("Bob is now your friend.")
             hero.types("/party")
             hero.sees("You are in a party of 1.")
             hero.types("/invite bob")
-            bob.sees("Hero invites you; /accept it")
+            bob.sees("Hero invited you; type /accept")
             bob.types("/accept")
-            hero.sees("Bob joins the party.")
+            hero.sees("Bob joined the party.")
 
         with game(ready_file, *guest, "--login", "carol") as carol:
             carol.sees("You are Carol.")
             # What the guest was in, she is in now.
             carol.sees("You are in a party of 2.")
-        assert "sign in with it" in run("game", str(ready_file), *guest, status=1)
+        assert "log in with it" in run("game", str(ready_file), *guest, status=1)
 
         urllib.request.urlopen(urllib.request.Request(f"{address}/players/Hero/unmerge", b"")).close()
-        backend.sees("Hero is on their own again")
+        backend.sees("Hero is unmerged")
         with game(ready_file, *guest) as hero:
             hero.sees(", a guest.")
         for path, body in (
@@ -481,19 +481,19 @@ def test_the_bot_answers_a_person_who_speaks_over_http(ready_file: Path) -> None
 
 def test_wrong_names_are_told_in_words(ready_file: Path) -> None:
     known = str(ready_file)
-    assert "there are alice, bob, carol" in run("say.py", known, "dora", "general", "hi", status=1)
-    assert "there is no channel attic; there are general" in run("say.py", known, "bob", "attic", "hi", status=1)
-    assert "bob may not do this in staff: Missing Access" in run("say.py", known, "bob", "staff", "hi", status=1)
-    assert "usage: say.py" in run("say.py", known, status=1)
+    assert "unknown user dora; choose one of alice, bob, carol" in run("send_message.py", known, "dora", "general", "hi", status=1)
+    assert "unknown channel attic; choose one of general" in run("send_message.py", known, "bob", "attic", "hi", status=1)
+    assert "bob cannot do this in staff: Missing Access" in run("send_message.py", known, "bob", "staff", "hi", status=1)
+    assert "usage: send_message.py" in run("send_message.py", known, status=1)
     assert "usage: bridge.py" in run("bridge.py", known, status=1)
-    assert "there is no dora" in run("bridge.py", known, "dora", status=1)
+    assert "unknown user dora" in run("bridge.py", known, "dora", status=1)
     for name in (
-        "say.py nowhere.json a b c",
+        "send_message.py nowhere.json a b c",
         "bridge.py nowhere.json a",
         "webhooks.py nowhere.json",
         "backend.py nowhere.json",
     ):
-        assert "no ready file of the demo world" in run(*name.split(), status=1)
+        assert "is not a ready file of the demo world" in run(*name.split(), status=1)
 
 
 def test_the_bot_of_the_readme_is_the_example() -> None:

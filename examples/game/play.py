@@ -1,10 +1,10 @@
-"""The game between two frames: what players type, what the platform tells, and what is shown of it."""
+"""The game logic: commands of the player, events of the platform, and the text output."""
 
 import secrets
 from typing import Any
 
+from login import error_text
 from rules import BEATS, Round, seal
-from signing_in import in_words
 
 from hubbub.sdk import (
     Activity,
@@ -24,9 +24,9 @@ from hubbub.sdk import (
     UserHandle,
 )
 
-PARTY_MOST = 4
-TOKEN_REFUSED = 4004
-NOT_ONES_OWN = 50013
+PARTY_SIZE_MAX = 4
+INVALID_TOKEN_CLOSE_CODE = 4004
+MISSING_PERMISSIONS_CODE = 50013
 GROUPS = {
     RelationshipGroupType.ONLINE_PLAYING_GAME: "in the game",
     RelationshipGroupType.ONLINE_ELSEWHERE: "online",
@@ -35,7 +35,7 @@ GROUPS = {
 
 
 class Game:
-    """One player's game."""
+    """The game of one player."""
 
     def __init__(self, client: Client, world: dict[str, Any]) -> None:
         self.client = client
@@ -46,7 +46,7 @@ class Game:
         self._lobby_id = 0
         self._secret = ""
         self._invite: ActivityInvite | None = None
-        self._answered = 0
+        self._accepted_message_id = 0
         self._round, self._opening = Round(), ""
         self._score: dict[int, int] = {}
         client.set_status_changed_callback(self._status)
@@ -54,21 +54,21 @@ class Game:
         client.set_activity_invite_created_callback(self._invited)
         client.set_relationship_created_callback(self._related)
         client.set_lobby_created_callback(self._enter)
-        client.set_lobby_deleted_callback(self._gone)
+        client.set_lobby_deleted_callback(self._lobby_deleted)
         client.set_lobby_updated_callback(self._lobby_changed)
-        client.set_lobby_member_added_callback(lambda lobby, who: self._came_or_went(lobby, who, "joins"))
-        client.set_lobby_member_removed_callback(lambda lobby, who: self._came_or_went(lobby, who, "leaves"))
+        client.set_lobby_member_added_callback(lambda lobby, user: self._membership_changed(lobby, user, "joined"))
+        client.set_lobby_member_removed_callback(lambda lobby, user: self._membership_changed(lobby, user, "left"))
 
-    # What players type
+    # Commands of the player
 
     def command(self, line: str) -> None:
-        """Do what was typed; words without a slash are said."""
-        word, _, rest = line.partition(" ") if line.startswith("/") else ("/say", "", line)
-        does = getattr(self, f"do_{word[1:]}", None)
-        if does is None:
-            self.show(f"there is no {word}; /help lists what there is")
+        """Run a command; text without a slash is sent to the party."""
+        name, _, rest = line.partition(" ") if line.startswith("/") else ("/say", "", line)
+        function = getattr(self, f"do_{name[1:]}", None)
+        if function is None:
+            self.show(f"Unknown command {name}; type /help for a list.")
         elif line:
-            does(rest.strip())
+            function(rest.strip())
 
     def do_help(self, _: str) -> None:
         """list the commands"""
@@ -88,110 +88,110 @@ class Game:
                     )
 
     def do_friend(self, name: str) -> None:
-        """NAME: ask somebody to be your friend in this game, or accept it"""
+        """NAME: send or accept a friend request in this game"""
         if name:
-            self.client.send_game_friend_request(name, self._told(f"you asked {name} to be friends"))
+            self.client.send_game_friend_request(name, self._report(f"You sent {name} a friend request."))
 
     def do_party(self, _: str) -> None:
-        """begin a party"""
+        """create a party"""
         if not self._lobby():
             self._join(secrets.token_urlsafe(16))
         else:
-            self.show("you are in a party already; /leave it first")
+            self.show("You are already in a party; type /leave first.")
 
-    def do_invite(self, words: str) -> None:
-        """NAME [WORDS]: invite a friend to your party"""
-        name, _, more = words.partition(" ")
+    def do_invite(self, text: str) -> None:
+        """NAME [TEXT]: invite a friend to your party"""
+        name, _, more = text.partition(" ")
         friend = self._friend(name)
         if friend:
-            self.client.send_activity_invite(friend.id, more or "Come and throw!", self._told(f"you invited {name}"))
+            self.client.send_activity_invite(friend.id, more or "Come and play!", self._report(f"You invited {name}."))
 
     def do_join(self, name: str) -> None:
-        """NAME: ask a friend to let you into their party"""
+        """NAME: ask to join a friend's party"""
         friend = self._friend(name)
         if friend:
-            self.client.send_activity_join_request(friend.id, self._told(f"you asked {name} to let you in"))
+            self.client.send_activity_join_request(friend.id, self._report(f"You asked to join {name}."))
 
     def do_accept(self, _: str) -> None:
-        """accept the newest invite, or let in who asked"""
+        """accept the latest invite or join request"""
         invite, self._invite = self._invite, None
-        self._answered = invite.message_id if invite else 0
+        self._accepted_message_id = invite.message_id if invite else 0
         if invite is None:
-            self.show("nobody invited you")
+            self.show("You have no invite.")
         elif invite.type is ActivityActionTypes.JOIN_REQUEST:
-            self.client.send_activity_join_request_reply(invite, self._told("you invited them"))
+            self.client.send_activity_join_request_reply(invite, self._report("You invited them."))
         else:
             self.client.accept_activity_invite(invite, self._accepted)
 
-    def do_say(self, words: str) -> None:
-        """WORDS: talk to your party; words without a slash do the same"""
-        if self._need_party() and words:
-            self.client.send_lobby_message(self._lobby_id, words, self._told())
+    def do_say(self, text: str) -> None:
+        """TEXT: send a message to your party; the same as text without a slash"""
+        if self._require_party() and text:
+            self.client.send_lobby_message(self._lobby_id, text, self._report())
 
-    def do_dm(self, words: str) -> None:
-        """NAME WORDS: talk to a friend alone"""
-        name, _, said = words.partition(" ")
+    def do_dm(self, text: str) -> None:
+        """NAME TEXT: send a direct message to a friend"""
+        name, _, content = text.partition(" ")
         friend = self._friend(name)
         if friend:
-            self.client.send_user_message(friend.id, said, self._told())
+            self.client.send_user_message(friend.id, content, self._report())
 
     def do_throw(self, throw: str) -> None:
         """rock|paper|scissors: play a round"""
         if throw not in BEATS:
-            self.show(f"throw one of {', '.join(BEATS)}")
+            self.show(f"Choose one of {', '.join(BEATS)}.")
         elif self._opening:
-            self.show("you threw already; wait for the others")
-        elif self._need_party():
+            self.show("You have already thrown; wait for the other players.")
+        elif self._require_party():
             sealed, self._opening = seal(throw)
-            self._say_with("throws a pebble", {"sealed": sealed})
+            self._send_with_metadata("throws a pebble", {"sealed": sealed})
 
     def do_who(self, _: str) -> None:
-        """show your party and its score"""
-        lobby = self._need_party()
+        """show your party and the score"""
+        lobby = self._require_party()
         for member in lobby.lobby_members if lobby else ():
             away = "" if member.connected else " (away)"
             self.show(f"  {self._name(member.id)}{away}: {self._score.get(member.id, 0)}")
 
     def do_link(self, name: str) -> None:
-        """CHANNEL: let a channel of a guild hear your party, if the game's server lets you"""
-        channels = {each: int(id) for guild in self._guilds.values() for each, id in guild["channels"].items()}
+        """CHANNEL: link your party to a channel of a guild, if the game's server allows it"""
+        channels = {channel: int(id) for guild in self._guilds.values() for channel, id in guild["channels"].items()}
         if name not in channels:
-            self.show(f"there is no channel {name}; there are {', '.join(channels)}")
-        elif self._need_party():
-            self.client.link_channel_to_lobby(self._lobby_id, channels[name], self._told())
+            self.show(f"Unknown channel {name}; choose one of {', '.join(channels)}.")
+        elif self._require_party():
+            self.client.link_channel_to_lobby(self._lobby_id, channels[name], self._report())
 
     def do_leave(self, _: str) -> None:
         """leave your party"""
-        if self._need_party():
+        if self._require_party():
             self.client.leave_lobby(self._lobby_id, self._left)
 
     def _left(self, result: ClientResult) -> None:
-        if result.error_code == NOT_ONES_OWN:
-            self.show("this party was made by the game's server, which alone can end it or let you go")
+        if result.error_code == MISSING_PERMISSIONS_CODE:
+            self.show("Only the game's server can remove you from this party, because it created it.")
         else:
-            self._told()(result)
+            self._report()(result)
 
     def do_quit(self, _: str) -> None:
         """end the game"""
         self.running = False
 
-    # What the platform tells
+    # Events of the platform
 
     def _status(self, status: ClientStatus, error: ClientError, detail: int) -> None:
         me = self.client.get_current_user_v2()
         if me and not self.ready:
             self.ready = True
             self.show(
-                f"You are {me.display_name}{', a guest' if me.is_provisional else ''}. /help says what you can do."
+                f"You are {me.display_name}{', a guest' if me.is_provisional else ''}. Type /help for a list of commands."
             )
             for lobby_id in self.client.get_lobby_ids():
                 self._enter(lobby_id)
-        elif status is ClientStatus.DISCONNECTED and detail == TOKEN_REFUSED:
-            self.failed("cannot sign in: the token is not good, or no longer")
+        elif status is ClientStatus.DISCONNECTED and detail == INVALID_TOKEN_CLOSE_CODE:
+            self.failed("cannot log in: the token is invalid or expired")
         elif status is ClientStatus.DISCONNECTED and error is not ClientError.NONE:
-            self.failed(f"the connection ended: {self.client.error_to_string(error)} {detail or ''}".strip())
+            self.failed(f"disconnected: {self.client.error_to_string(error)} {detail or ''}".strip())
         elif status is ClientStatus.RECONNECTING:
-            self.show("the connection is lost; trying again")
+            self.show("Connection lost; reconnecting ...")
 
     def _message(self, message_id: int) -> None:
         message = self.client.get_message_handle(message_id)
@@ -200,31 +200,31 @@ class Game:
         if message.disclosure_type is not None:
             self.show(f"[{message.content}]")
         elif not message.lobby:
-            # The recipient is the other side of the conversation, whoever wrote.
-            mine = message.author_id != message.recipient_id
-            to = self._name(message.recipient_id) if mine else "you"
-            self.show(f"{self._author(message)} to {to}: {message.content}")
+            # The recipient is the other user of the conversation, also in messages from them.
+            is_own = message.author_id != message.recipient_id
+            recipient = self._name(message.recipient_id) if is_own else "you"
+            self.show(f"{self._author(message)} to {recipient}: {message.content}")
         elif message.lobby.id == self._lobby_id:
             if not message.metadata.keys() & {"sealed", "open"}:
-                where = "" if message.sent_from_game else " (from the channel)"
-                self.show(f"{self._author(message)}{where}: {message.content}")
+                origin = "" if message.sent_from_game else " (from the channel)"
+                self.show(f"{self._author(message)}{origin}: {message.content}")
             self._played(message)
 
     def _invited(self, invite: ActivityInvite) -> None:
-        if invite.message_id == self._answered:
-            # All devices of whoever accepted hear of an invite again.
+        if invite.message_id == self._accepted_message_id:
+            # After an invite was accepted, it is sent again to all devices of the user.
             return
         self._invite = invite
-        wants = "invites you" if invite.type is ActivityActionTypes.JOIN else "wants to join you"
-        self.show(f"{self._name(invite.sender_id)} {wants}; /accept it")
+        action = "invited you" if invite.type is ActivityActionTypes.JOIN else "wants to join you"
+        self.show(f"{self._name(invite.sender_id)} {action}; type /accept")
 
     def _related(self, user_id: int, _: bool) -> None:
-        stands = self.client.get_relationship_handle(user_id).game_relationship_type
+        relationship = self.client.get_relationship_handle(user_id).game_relationship_type
         user = self.client.get_user(user_id)
-        if user and stands is RelationshipType.PENDING_INCOMING:
-            self.show(f"{user.display_name} wants to be friends; /friend {user.username} accepts it")
-        elif user and stands is RelationshipType.FRIEND:
-            self.show(f"{user.display_name} is your friend now.")
+        if user and relationship is RelationshipType.PENDING_INCOMING:
+            self.show(f"{user.display_name} sent you a friend request; accept it with /friend {user.username}")
+        elif user and relationship is RelationshipType.FRIEND:
+            self.show(f"{user.display_name} is now your friend.")
 
     def _enter(self, lobby_id: int) -> None:
         lobby = self.client.get_lobby_handle(lobby_id)
@@ -236,32 +236,32 @@ class Game:
         self._lobby_changed(lobby_id)
         self._show_presence()
 
-    def _gone(self, lobby_id: int) -> None:
+    def _lobby_deleted(self, lobby_id: int) -> None:
         if lobby_id == self._lobby_id:
             self._lobby_id, self._secret = 0, ""
             self.client.clear_rich_presence()
-            self.show("Your party is over.")
+            self.show("Your party has ended.")
 
     def _lobby_changed(self, lobby_id: int) -> None:
         lobby = self._lobby()
         if lobby and lobby.id == lobby_id and lobby.linked_channel:
-            self.show(f"Your party is heard in #{lobby.linked_channel.name}.")
+            self.show(f"Your party is linked to #{lobby.linked_channel.name}.")
 
-    def _came_or_went(self, lobby_id: int, who: int, does: str) -> None:
+    def _membership_changed(self, lobby_id: int, user_id: int, change: str) -> None:
         if lobby_id == self._lobby_id:
-            self.show(f"{self._name(who)} {does} the party.")
+            self.show(f"{self._name(user_id)} {change} the party.")
             self._show_presence()
-            self._open_if_all_threw()
+            self._reveal_if_all_threw()
 
-    # The party
+    # Party
 
     def _join(self, secret: str) -> None:
         self._secret = secret
-        self.client.create_or_join_lobby(secret, self._told())
+        self.client.create_or_join_lobby(secret, self._report())
 
     def _accepted(self, result: ClientResult, secret: str) -> None:
         if not result.successful:
-            self.show(f"that invite is over: {result.error}")
+            self.show(f"The invite is no longer valid: {result.error}")
             return
         if self._lobby():
             self.client.leave_lobby(self._lobby_id, lambda *_: self._join(secret))
@@ -275,84 +275,84 @@ class Game:
         size = len(lobby.lobby_member_ids)
         activity = Activity(details="Rock, paper, scissors", state=f"In a party of {size}")
         if self._secret:
-            # This is what lets friends be invited; the secret goes to those alone who are.
-            activity.party = ActivityParty(id=str(lobby.id), current_size=size, max_size=PARTY_MOST)
+            # Required for invites; only invited users receive the secret.
+            activity.party = ActivityParty(id=str(lobby.id), current_size=size, max_size=PARTY_SIZE_MAX)
             activity.secrets = ActivitySecrets(join=self._secret)
             activity.supported_platforms = ActivityGamePlatforms.DESKTOP
-        self.client.update_rich_presence(activity, self._told())
+        self.client.update_rich_presence(activity, self._report())
 
-    # The round
+    # Round
 
     def _played(self, message: MessageHandle) -> None:
-        told = message.metadata
-        if "sealed" in told:
-            self._round.sealed_by(message.author_id, told["sealed"])
+        metadata = message.metadata
+        if "sealed" in metadata:
+            self._round.sealed_by(message.author_id, metadata["sealed"])
             self.show(f"{self._author(message)} has thrown.")
-            self._open_if_all_threw()
-        if "open" in told:
-            self._round.opened_by(message.author_id, told["open"])
+            self._reveal_if_all_threw()
+        if "open" in metadata:
+            self._round.opened_by(message.author_id, metadata["open"])
             if self._round.is_over():
                 self._end_round()
 
-    def _open_if_all_threw(self) -> None:
+    def _reveal_if_all_threw(self) -> None:
         lobby = self._lobby()
-        here = [member.id for member in lobby.lobby_members if member.connected] if lobby else []
-        if self._opening and self._round.all_thrown(here):
-            self._say_with("opens a hand", {"open": self._opening})
+        connected = [member.id for member in lobby.lobby_members if member.connected] if lobby else []
+        if self._opening and self._round.all_thrown(connected):
+            self._send_with_metadata("opens a hand", {"open": self._opening})
             self._opening = ""
 
     def _end_round(self) -> None:
-        over, self._round = self._round, Round()
-        for player, throw in over.throws.items():
+        finished, self._round = self._round, Round()
+        for player, throw in finished.throws.items():
             self.show(f"  {self._name(player)}: {throw}")
-        winners = over.winners()
+        winners = finished.winners()
         for player in winners:
             self._score[player] = self._score.get(player, 0) + 1
-        self.show(f"{' and '.join(self._name(each) for each in winners) or 'Nobody'} wins the round.")
+        self.show(f"{' and '.join(self._name(winner) for winner in winners) or 'No player'} wins the round.")
 
-    def _say_with(self, words: str, metadata: dict[str, str]) -> None:
-        self.client.send_lobby_message_with_metadata(self._lobby_id, words, metadata, self._told())
+    def _send_with_metadata(self, text: str, metadata: dict[str, str]) -> None:
+        self.client.send_lobby_message_with_metadata(self._lobby_id, text, metadata, self._report())
 
-    # Small things
+    # Helpers
 
     def show(self, *texts: object) -> None:
-        """Put a line on the screen."""
+        """Print a line."""
         print(", ".join(str(text) for text in texts if text), flush=True)
 
     def failed(self, why: str) -> None:
-        """The game cannot go on."""
+        """Record a problem and end the game."""
         self.problem, self.running = f"game: {why}", False
 
-    def _told(self, success: str = "") -> Any:
-        """A callback that says how something went."""
+    def _report(self, success: str = "") -> Any:
+        """Return a callback that prints the result of an action."""
 
-        def told(result: ClientResult, *_: object) -> None:
+        def report(result: ClientResult, *_: object) -> None:
             if not result.successful:
-                self.show(f"that did not work: {in_words(result.response_body, result.error or result.type.label)}")
+                self.show(f"That did not work: {error_text(result.response_body, result.error or result.type.label)}")
             elif success:
                 self.show(success)
 
-        return told
+        return report
 
     def _lobby(self) -> LobbyHandle | None:
         return self.client.get_lobby_handle(self._lobby_id) if self._lobby_id else None
 
-    def _need_party(self) -> LobbyHandle | None:
+    def _require_party(self) -> LobbyHandle | None:
         lobby = self._lobby()
         if lobby is None:
-            self.show("you are in no party; /party begins one")
+            self.show("You are not in a party; create one with /party.")
         return lobby
 
     def _friend(self, name: str) -> UserHandle | None:
         for friend in self.client.search_friends_by_username(name):
             if name.casefold() in (friend.username.casefold(), friend.display_name.casefold()):
                 return friend
-        self.show(f"{name or 'nobody'} is no friend of yours; /friends lists them")
+        self.show(f"{name or 'This player'} is not your friend; type /friends for a list.")
         return None
 
     def _name(self, user_id: int) -> str:
         user = self.client.get_user(user_id)
-        return user.display_name if user else "Somebody"
+        return user.display_name if user else "Unknown player"
 
     def _author(self, message: MessageHandle) -> str:
-        return message.author.display_name if message.author else "Somebody"
+        return message.author.display_name if message.author else "Unknown player"

@@ -1,0 +1,42 @@
+"""Sends a message as a user over HTTP, like a chat client, and prints the newest messages of the channel."""
+
+import json
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+if len(sys.argv) != 5:
+    sys.exit(
+        "usage: send_message.py READY_FILE USER CHANNEL TEXT, "
+        'such as send_message.py hubbub-data/ready.json alice general "!ping"'
+    )
+ready_file, user, channel, text = sys.argv[1:]
+try:
+    world = json.loads(Path(ready_file).read_text())
+    users, channels = world["users"], world["guilds"]["Town Square"]["channels"]
+except (OSError, ValueError, LookupError) as error:
+    sys.exit(f"send_message: {ready_file} is not a ready file of the demo world ({error}); see examples/README.md")
+for kind, name, known in (("user", user, users), ("channel", channel, channels)):
+    if name not in known:
+        sys.exit(f"send_message: unknown {kind} {name}; choose one of {', '.join(known)}")
+messages = f"{world['api']}/channels/{channels[channel]}/messages"
+
+
+def call(method: str, url: str, body: object = None) -> Any:
+    # A user's token has no prefix; a bot's token has the prefix "Bot".
+    headers = {"Authorization": users[user]["token"], "Content-Type": "application/json"}
+    data = None if body is None else json.dumps(body).encode()
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, data, headers, method=method)) as response:
+            return json.load(response)
+    except urllib.error.HTTPError as error:
+        sys.exit(f"send_message: {user} cannot do this in {channel}: {json.load(error)['message']}")
+    except urllib.error.URLError as error:
+        sys.exit(f"send_message: cannot connect to {world['api']} ({error.reason}); is `make run` running?")
+
+
+call("POST", messages, {"content": text})
+for message in reversed(call("GET", f"{messages}?limit=5")):
+    print(f"{message['author']['username']}: {message['content']}")
