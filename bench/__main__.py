@@ -134,7 +134,7 @@ async def connect(subject: Subject, count: int, query: str = "") -> list[Gateway
         if number % 50 == 49:
             await asyncio.sleep(0.02)
     # Wait for READY and GUILD_CREATE.
-    await quiet(opened, least=count * (300 if query else 1500))
+    await quiet(opened, bytes_min=count * (300 if query else 1500))
     return opened
 
 
@@ -150,11 +150,11 @@ async def deliver(subject: Subject, sessions: list[GatewayConnection], messages:
     start = await quiet(sessions)
     before = subject.cpu()
     await post(messages)
-    size = (await quiet(sessions, least=start + 1) - start) / messages / len(sessions)
+    size = (await quiet(sessions, bytes_min=start + 1) - start) / messages / len(sessions)
     return (subject.cpu() - before) / messages / len(sessions) * 1e6, size
 
 
-async def bare(sessions: int, messages: int) -> float:
+async def plain_writes(sessions: int, messages: int) -> float:
     """Return the CPU time per delivery of a plain loop of transport.write, in microseconds."""
     with Subject("sockets") as subject:
         host, port = subject.about["host"], subject.about["port"]
@@ -171,7 +171,7 @@ async def bare(sessions: int, messages: int) -> float:
             start = sum(connection.received for connection in opened)
             _, writer = await asyncio.open_connection(host, port)
             writer.write(f"go {count}\n".encode())
-            await quiet(opened, least=start + count * sessions * 900)
+            await quiet(opened, bytes_min=start + count * sessions * 900)
             writer.close()
 
         await go(5)
@@ -186,7 +186,7 @@ async def bare(sessions: int, messages: int) -> float:
 async def fanout_bench() -> None:
     """Measure one message to a thousand sessions."""
     sessions, messages = (300, 40) if quick else (1000, 100)
-    baseline = await bare(sessions, messages)
+    baseline = await plain_writes(sessions, messages)
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub", folder) as subject:
         plain = await connect(subject, sessions)
         plain_cost, size = await deliver(subject, plain, messages)
@@ -289,7 +289,7 @@ async def start_bench() -> None:
     )
 
 
-def keep() -> None:
+def store_figures() -> None:
     """Store the figures of this run, together with stored figures of the same setup that were not measured again."""
     about = {"python": platform.python_version(), "machine": platform.machine(), "quick": False}
     file = RESULTS / "latest.json"
@@ -328,7 +328,7 @@ async def main() -> int:
             await part()
     if not quick:
         # A quick run measures too little to be stored.
-        keep()
+        store_figures()
     return 0 if all(figure["kept"] for figure in record) else 1
 
 

@@ -76,10 +76,10 @@ class Subject:
 class HttpConnection(asyncio.Protocol):
     """Sends prepared requests one after another over one connection, with little overhead."""
 
-    def __init__(self, requests: list[bytes], pause_s: float = 0.0, *, refused: bool = False) -> None:
+    def __init__(self, requests: list[bytes], pause_seconds: float = 0.0, *, expect_errors: bool = False) -> None:
         self.requests = requests
-        self.pause_s = pause_s
-        self.refused = refused
+        self.pause_seconds = pause_seconds
+        self.expect_errors = expect_errors
         self.done = asyncio.get_running_loop().create_future()
         self.failed = 0
         self._buffer = b""
@@ -106,13 +106,13 @@ class HttpConnection(asyncio.Protocol):
         length = int(lower[start + 16 :].split(b"\r\n", 1)[0]) if start >= 0 else 0
         if len(rest) < length:
             return
-        if not head.startswith(b"HTTP/1.1 4" if self.refused else b"HTTP/1.1 2"):
+        if not head.startswith(b"HTTP/1.1 4" if self.expect_errors else b"HTTP/1.1 2"):
             self.failed += 1
             if self.failed == 1:
                 print("unexpected:", head.split(b"\r\n")[0], rest[:200], file=sys.stderr)
         self._buffer = rest[length:]
-        if self.pause_s:
-            asyncio.get_running_loop().call_later(self.pause_s, self._next)
+        if self.pause_seconds:
+            asyncio.get_running_loop().call_later(self.pause_seconds, self._next)
         else:
             self._next()
 
@@ -133,7 +133,7 @@ def request(method: str, path: str, token: str = "", body: dict[str, Any] | None
 
 
 async def drive(
-    url: str, requests: list[bytes], connections: int, pause_s: float = 0.0, *, refused: bool = False
+    url: str, requests: list[bytes], connections: int, pause_seconds: float = 0.0, *, expect_errors: bool = False
 ) -> None:
     """Send all requests over a number of connections, pausing after each response.
 
@@ -144,7 +144,7 @@ async def drive(
     opened = []
     for share in shares:
         _, protocol = await loop.create_connection(
-            lambda share=share: HttpConnection(share, pause_s, refused=refused), host, int(port)
+            lambda share=share: HttpConnection(share, pause_seconds, expect_errors=expect_errors), host, int(port)
         )
         opened.append(protocol)
     for protocol in opened:
@@ -216,15 +216,15 @@ class PlainConnection(asyncio.Protocol):
         self.received += len(data)
 
 
-async def quiet(connections: list[Any], *, least: int = 0, patience_s: float = 60.0) -> int:
+async def quiet(connections: list[Any], *, bytes_min: int = 0, timeout_seconds: float = 60.0) -> int:
     """Wait until no more data arrives and return the number of bytes received."""
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + patience_s
+    deadline = loop.time() + timeout_seconds
     before = -1
     while loop.time() < deadline:
         total = sum(connection.received for connection in connections)
-        if total == before and total >= least:
+        if total == before and total >= bytes_min:
             return total
         before = total
         await asyncio.sleep(0.25)
-    raise TimeoutError(f"data still arrives, or only {before} of {least} bytes arrived")
+    raise TimeoutError(f"data still arrives, or only {before} of {bytes_min} bytes arrived")

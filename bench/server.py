@@ -29,18 +29,18 @@ FRAME_BYTES = 900
 """About the size of a MESSAGE_CREATE frame."""
 
 
-def say(document: dict[str, Any]) -> None:
+def print_document(document: dict[str, Any]) -> None:
     """Print a document for the parent process."""
     print(json.dumps(document), flush=True)
 
 
-async def until_told() -> None:
+async def serve_until_eof() -> None:
     """Serve until standard input closes; the line `gc` collects garbage and prints the bytes in use."""
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
         if line.strip() == "gc":
             gc.collect()
-            say({"in_use": in_use()})
+            print_document({"in_use": in_use()})
 
 
 async def hubbub(
@@ -83,8 +83,8 @@ async def hubbub(
             more = await app.database.write(lambda tx: _codes(app.make_call(tx), *clients))
         if players:
             more = await app.database.write(lambda tx: _players(app.make_call(tx), *players))
-        say({"url": app.config.public_url, **more})
-        await until_told()
+        print_document({"url": app.config.public_url, **more})
+        await serve_until_eof()
         await app.stop()
         return
 
@@ -107,8 +107,8 @@ async def hubbub(
     actor = Actor(user_id=UserId(1), kind="user")
     document = await app.database.write(lambda tx: build(app.make_call(tx, actor)))
     collect_seldom()
-    say({"url": app.config.public_url, **document})
-    await until_told()
+    print_document({"url": app.config.public_url, **document})
+    await serve_until_eof()
     await app.stop()
 
 
@@ -183,8 +183,8 @@ async def http() -> None:
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     host, port = runner.addresses[0][:2]
-    say({"url": f"http://{host}:{port}"})
-    await until_told()
+    print_document({"url": f"http://{host}:{port}"})
+    await serve_until_eof()
     await runner.cleanup()
 
 
@@ -219,8 +219,8 @@ async def sockets() -> None:
 
     server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0, backlog=8192)
     host, port = server.sockets[0].getsockname()[:2]
-    say({"host": host, "port": port})
-    await until_told()
+    print_document({"host": host, "port": port})
+    await serve_until_eof()
     server.close()
 
 

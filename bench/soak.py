@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 
 from bench.load import GatewayConnection, Subject, drive, quiet, request
 
-SECONDS, QUICK_SECONDS = 300, 60
+SOAK_SECONDS, QUICK_SOAK_SECONDS = 300, 60
 WARM_UP = 1 / 3
 CONNECTIONS = 32
-STAYING, PASSING, CUT = 50, 20, 2
+LASTING_SESSIONS, ROUND_SESSIONS, DROPPED_SESSIONS = 50, 20, 2
 """Sessions that last, sessions that connect in each round, and those among them that are cut off."""
-BEAT_S = 20
+HEARTBEAT_SECONDS = 20
 """Seconds between heartbeats of the lasting sessions; after 62 seconds without one they would be closed."""
 INTENTS = 1 << 0 | 1 << 9 | 1 << 15
-LEAK_MOST = 40.0
+LEAK_BYTES_MAX = 40.0
 """Limit in bytes per request, by linear regression over the bytes in use after every round after the warm-up.
 
 Anything that is stored per request exceeds it, and so do 1.5 KB per session."""
@@ -38,22 +38,22 @@ class Load:
 
     async def start(self) -> None:
         """Open the lasting sessions."""
-        self._lasting = await self._connect(STAYING)
+        self._lasting = await self._connect(LASTING_SESSIONS)
 
     async def round(self) -> None:
         """Send some hundred requests, and open sessions of which most close properly and a few are cut off."""
-        for wave, refused in ((self._valid_requests(), False), (self._invalid_requests(), True)):
+        for wave, expect_errors in ((self._valid_requests(), False), (self._invalid_requests(), True)):
             requests = list(wave)
             self.requests += len(requests)
-            await drive(self._url, requests, CONNECTIONS, refused=refused)
-        passing = await self._connect(PASSING)
-        for connection in passing[CUT:]:
+            await drive(self._url, requests, CONNECTIONS, expect_errors=expect_errors)
+        passing = await self._connect(ROUND_SESSIONS)
+        for connection in passing[DROPPED_SESSIONS:]:
             connection.leave()
         # The server acknowledges the close before the socket is closed.
         await asyncio.sleep(0.05)
         for connection in passing:
             connection.transport.close()
-        if time.monotonic() - self._last_beat >= BEAT_S:
+        if time.monotonic() - self._last_beat >= HEARTBEAT_SECONDS:
             self._last_beat = time.monotonic()
             # A session without heartbeats for a minute is closed, and could then no longer grow.
             for connection in self._lasting:
@@ -92,13 +92,13 @@ class Load:
             _, protocol = await loop.create_connection(lambda: GatewayConnection(token, "", INTENTS), host, int(port))
             opened.append(protocol)
         # Wait for READY and GUILD_CREATE.
-        await quiet(opened, least=count * 1500)
+        await quiet(opened, bytes_min=count * 1500)
         return opened
 
 
 async def soak_bench(note: Callable[..., None], quick: bool) -> None:
     """Measure late memory against early memory, and the growth of the bytes in use per request."""
-    seconds = QUICK_SECONDS if quick else SECONDS
+    seconds = QUICK_SOAK_SECONDS if quick else SOAK_SECONDS
     samples = []
     with tempfile.TemporaryDirectory() as folder, Subject("hubbub-small", folder) as subject:
         load = Load(subject)
@@ -116,4 +116,4 @@ async def soak_bench(note: Callable[..., None], quick: bool) -> None:
     note("memory late in a soak / earlier", growth, 1.05, "x", detail)
     leak = statistics.linear_regression(requests, in_use).slope
     detail = f"{in_use[-1] / 1e6:.1f} MB in use, {len(late)} rounds after the warm-up"
-    note("memory growth per request of a soak", leak, LEAK_MOST, "bytes", detail)
+    note("memory growth per request of a soak", leak, LEAK_BYTES_MAX, "bytes", detail)

@@ -19,9 +19,9 @@ PLAYING = (1 << 32) - 1
 """All intents; a game receives what its scopes allow, regardless of its intents."""
 MEMBERS = 50
 ROUNDS = 3
-PAUSE_S = 0.02
+PAUSE_SECONDS = 0.02
 """A pause in seconds as between two messages, so that buffers drain as in practice."""
-PATIENCE_S = 20.0
+TIMEOUT_SECONDS = 20.0
 
 
 async def social_bench(wanted: set[str], note: Callable[..., None], quick: bool) -> None:
@@ -53,7 +53,7 @@ async def _lobby(subject: Subject, note: Callable[..., None], messages: int) -> 
     )
 
     async def send(count: int) -> None:
-        await drive(url, [message_request] * count, 1, PAUSE_S)
+        await drive(url, [message_request] * count, 1, PAUSE_SECONDS)
 
     await _compare(subject, note, "lobby message to 50 members", sessions, send, messages)
 
@@ -72,10 +72,10 @@ async def _presence(subject: Subject, note: Callable[..., None], changes: int) -
             presence = {"status": "online", "activities": [activity], "since": None, "afk": False}
             before = friends[-1].received
             star.transport.write(masked(json.dumps({"op": 3, "d": presence}).encode()))
-            async with asyncio.timeout(PATIENCE_S):
+            async with asyncio.timeout(TIMEOUT_SECONDS):
                 while friends[-1].received == before:
                     await asyncio.sleep(0.001)
-            await asyncio.sleep(PAUSE_S)
+            await asyncio.sleep(PAUSE_SECONDS)
 
     await _compare(subject, note, f"presence seen by {len(friends):,} friends", friends, change, changes)
     star.transport.close()
@@ -95,14 +95,14 @@ async def _compare(
     posting = request("POST", path, subject.about["user_token"], {"content": "a message that says hello"})
 
     async def post(times: int) -> None:
-        await drive(subject.about["url"], [posting] * times, 1, PAUSE_S)
+        await drive(subject.about["url"], [posting] * times, 1, PAUSE_SECONDS)
 
     async def cost(receivers: list[GatewayConnection], act: Callable[[int], Awaitable[None]]) -> tuple[float, float]:
         start = await quiet(receivers)
         before = subject.cpu()
         await act(count)
         # Each delivery has at least some tens of bytes, so this detects a session that received nothing.
-        arrived = await quiet(receivers, least=start + count * len(receivers) * 30) - start
+        arrived = await quiet(receivers, bytes_min=start + count * len(receivers) * 30) - start
         return (subject.cpu() - before) / count / len(receivers) * 1e6, arrived / count / len(receivers)
 
     for act in (post, cause):
@@ -130,7 +130,7 @@ async def _connect(subject: Subject, tokens: list[str], intents: int) -> list[Ga
         opened.append(protocol)
         if number % 50 == 49:
             await asyncio.sleep(0.02)
-    await quiet(opened, least=len(tokens) * 300)
+    await quiet(opened, bytes_min=len(tokens) * 300)
     return opened
 
 

@@ -22,7 +22,7 @@ import login
 
 from hubbub.sdk import AudioBackend, Call, CallError, CallStatus, Client, ClientStatus, MissingExtraError
 
-FRAME_S = 1 / 30
+FRAME_SECONDS = 1 / 30
 TONE_HZ, AMPLITUDE = 440, 6000
 
 
@@ -139,7 +139,7 @@ def main() -> None:
         try:
             while not caller.over:
                 client.run_callbacks()
-                time.sleep(FRAME_S)
+                time.sleep(FRAME_SECONDS)
         except (KeyboardInterrupt, MissingExtraError) as end:
             caller.problem = str(end) or None
     sys.exit(caller.problem)

@@ -16,7 +16,7 @@ import time
 import login
 from play import Game
 
-FRAME_S = 1 / 30
+FRAME_SECONDS = 1 / 30
 
 
 def arguments() -> argparse.Namespace:
@@ -55,7 +55,7 @@ def main() -> None:
             game.client.run_callbacks()
             if game.ready and not lines.empty():
                 game.command(lines.get())
-            time.sleep(FRAME_S)
+            time.sleep(FRAME_SECONDS)
     sys.exit(game.problem)
 
 
