@@ -1,3 +1,3 @@
-"""Hubbub: a social platform that you run yourself, and the SDK that games use to talk to it."""
+"""Hubbub: a self-hosted social platform, and the SDK that games use to connect to it."""
 
 __version__ = "0.1.0"

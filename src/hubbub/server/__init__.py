@@ -1,1 +1,1 @@
-"""The platform: core, resource slices, and the doors."""
+"""The server: core, resource slices, and transports."""

@@ -335,7 +335,7 @@ class App:
             self.worker = Worker(self.database, self.clock, self._jobs(), metrics=self.metrics, poll_ms=poll_ms)
             self.bus.subscribe(JOBS_SUBJECT, lambda _: self._wake_own_worker())
             self.bus.on_gap(self._wake_own_worker)
-        door = HttpDoor(
+        http_server = HttpDoor(
             table=self.table if "api" in self.config.roles else Table(()),
             db=self.database,
             clock=self.clock,
@@ -357,8 +357,8 @@ class App:
             routes=routes,
         )
         if "api" in self.config.roles:
-            web_door = WebDoor(http=door, authenticator=self.auth, config=self.config, metrics=self.metrics)
-            door.serve(web_door.routes(), lost=web_door.lost)
+            web_server = WebDoor(http=http_server, authenticator=self.auth, config=self.config, metrics=self.metrics)
+            http_server.serve(web_server.routes(), lost=web_server.lost)
             if self.config.activities.proxy_host is not None:
                 self._activities = ActivityDoor(
                     config=self.config,
@@ -366,12 +366,12 @@ class App:
                     metrics=self.metrics,
                     streams=self.streams,
                     find_site=self._find_site,
-                    busy=door.busy,
+                    busy=http_server.busy,
                 )
-        self._door = door
+        self._door = http_server
         if self.worker is not None:
             self.worker.start()
-        self._runner = door.runner(
+        self._runner = http_server.runner(
             access_log=None, handle_signals=False, shutdown_timeout=CUT_S, elsewhere=self._activities
         )
         await self._runner.setup()

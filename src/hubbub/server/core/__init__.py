@@ -1,1 +1,1 @@
-"""What every slice stands on: calls, the store, the bus, the clock, access, limits."""
+"""The foundation of all slices: calls, the store, the bus, the clock, permission checks and limits."""

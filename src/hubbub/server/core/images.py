@@ -82,13 +82,13 @@ class Images:
 
         Raise InvalidImageError if it is not an image, TooLargeError if it cannot be made small enough."""
         moving = image.content_type in image.moving
-        picture = await self.convert(image.data, to=image.content_type, side=image.side_max, moving=moving)
-        if len(picture.data) > image.bytes_max and picture.animated and "image/webp" in image.moving:
+        encoded = await self.convert(image.data, to=image.content_type, side=image.side_max, moving=moving)
+        if len(encoded.data) > image.bytes_max and encoded.animated and "image/webp" in image.moving:
             # WebP needs a fraction of the size for the same frames.
-            picture = await self.convert(picture.data, to="image/webp", side=image.side_max, moving=True)
-        if len(picture.data) > image.bytes_max:
+            encoded = await self.convert(encoded.data, to="image/webp", side=image.side_max, moving=True)
+        if len(encoded.data) > image.bytes_max:
             raise TooLargeError(image.bytes_max)
-        image.become(picture.data, picture.content_type, animated=picture.animated, duration_ms=picture.duration_ms)
+        image.become(encoded.data, encoded.content_type, animated=encoded.animated, duration_ms=encoded.duration_ms)
 
     async def convert(
         self, data: bytes, *, to: str, side: int, box: tuple[int, int] | None = None, moving: bool = False

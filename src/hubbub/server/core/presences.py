@@ -140,7 +140,7 @@ class Presences:
         return next(found, None)
 
     def put(self, session: SessionPresence) -> frozenset[int]:
-        """Store a session's presence. Return the views that changed: EVERYBODY and family ids."""
+        """Store a session's presence. Return the views that changed: `EVERYBODY` and family ids."""
         sessions = self._by_session.setdefault(session.user_id, {})
         # The latest update is last.
         before = sessions.pop(session.session_id, None)
