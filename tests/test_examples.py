@@ -481,9 +481,15 @@ def test_the_bot_answers_a_person_who_speaks_over_http(ready_file: Path) -> None
 
 def test_wrong_names_are_told_in_words(ready_file: Path) -> None:
     known = str(ready_file)
-    assert "unknown user dora; choose one of alice, bob, carol" in run("send_message.py", known, "dora", "general", "hi", status=1)
-    assert "unknown channel attic; choose one of general" in run("send_message.py", known, "bob", "attic", "hi", status=1)
-    assert "bob cannot do this in staff: Missing Access" in run("send_message.py", known, "bob", "staff", "hi", status=1)
+    assert "unknown user dora; choose one of alice, bob, carol" in run(
+        "send_message.py", known, "dora", "general", "hi", status=1
+    )
+    assert "unknown channel attic; choose one of general" in run(
+        "send_message.py", known, "bob", "attic", "hi", status=1
+    )
+    assert "bob cannot do this in staff: Missing Access" in run(
+        "send_message.py", known, "bob", "staff", "hi", status=1
+    )
     assert "usage: send_message.py" in run("send_message.py", known, status=1)
     assert "usage: bridge.py" in run("bridge.py", known, status=1)
     assert "unknown user dora" in run("bridge.py", known, "dora", status=1)
