@@ -173,7 +173,7 @@ class Browser:
     async def register(self, username: str, path: str = "/register") -> Shown:
         """Make an account, and be signed in."""
         page = await self.open(path)
-        return await self.press(page, "Make my account", username=username, password=PASSWORD)
+        return await self.press(page, "Create account", username=username, password=PASSWORD)
 
     async def log_in(self, username: str, password: str = PASSWORD, path: str = "/login") -> Shown:
         """Sign in."""

@@ -323,7 +323,7 @@ async def test_what_is_shown_in_the_browser(town: Town) -> None:
     for url in opened:
         page = await browser.open(url)
         assert page.headers["Content-Type"] == "text/html; charset=utf-8", url
-        assert "There is no page at this address." not in page.text, url
+        assert "This page does not exist. Check the URL." not in page.text, url
 
 
 async def test_what_is_sold_and_bought(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:

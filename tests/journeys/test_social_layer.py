@@ -172,7 +172,7 @@ class Publisher:
         async def consent(url: str) -> None:
             parts = urlsplit(url)
             page = await browser.open(f"{parts.path}?{parts.query}")
-            back = page if page.status in (302, 303) else await browser.press(page, "Let it in")
+            back = page if page.status in (302, 303) else await browser.press(page, "Authorize")
             async with aiohttp.ClientSession() as game, game.get(yarl.URL(back.location, encoded=True)) as shown:
                 pages.append(await shown.text())
 

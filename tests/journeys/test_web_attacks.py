@@ -214,12 +214,12 @@ async def test_token_in_log_or_url(world: World, caplog: pytest.LogCaptureFixtur
             browser = Browser(here)
             await browser.register("mary")
             session = browser.cookies["hubbub_session"]
-            done = await browser.press(await browser.open(client.address(state="st4te")), "Let it in", follow=False)
+            done = await browser.press(await browser.open(client.address(state="st4te")), "Authorize", follow=False)
             code = fields_of(done.location)["code"]
             device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
             page = await browser.open(device["verification_uri_complete"])
             page = await browser.press(page, "Go on")
-            await browser.press(page, "Let it in")
+            await browser.press(page, "Authorize")
             await browser.open("/settings/account")
     finally:
         await app.stop()

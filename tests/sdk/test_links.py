@@ -100,7 +100,7 @@ async def test_what_a_linked_lobby_opens_is_a_page_by_which_one_comes_in(
     page = await browser.open(machine.opened[0])
     assert page.status == 200
     assert "invites you to Guild" in page.text
-    page = await browser.press(page, "Come in")
+    page = await browser.press(page, "Accept invite")
 
     assert page.status == 200
     assert "You are in Guild now." in page.text

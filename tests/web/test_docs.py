@@ -39,7 +39,7 @@ async def test_somebody_finds_their_way_through_the_reference(
         await at("/docs/objects/Embed")
 
         # And by words: the form is a plain one.
-        await page.get_by_label("Find in the reference").fill("missing permissions")
+        await page.get_by_label("Search the reference").fill("missing permissions")
         await page.get_by_role("button", name="Find").click()
         await at("/docs?q=missing+permissions")
         await page.get_by_role("link", name="MISSING_PERMISSIONS").first.click()

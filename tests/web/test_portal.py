@@ -84,7 +84,7 @@ async def test_a_developer_walks_from_nothing_to_a_bot_and_back(
         await page.goto(f"{home}/bot")
         await press(page, "Add a bot")
         first = await page.locator("dd .secret").inner_text()
-        await page.get_by_role("link", name="I have copied it").click()
+        await page.get_by_role("link", name="I copied it").click()
         assert first not in await page.content()
         await press(page, "Reset token")
         token = await page.locator("dd .secret").inner_text()
@@ -97,13 +97,13 @@ async def test_a_developer_walks_from_nothing_to_a_bot_and_back(
         await page.get_by_text("1 of 10,000").or_(page.get_by_text("0 of 10,000")).wait_for()
         await page.get_by_label("MESSAGE_CONTENT").check()
         await press(page, "Save intents")
-        await page.get_by_text("The bot hears it when it connects again.").wait_for()
+        await page.get_by_text("The change applies when the bot reconnects.").wait_for()
         assert await page.get_by_label("MESSAGE_CONTENT").is_checked()
         assert (await alice.get(f"/applications/{identifier}")).ok()["flags"] == 1 << 19
 
         # Redirects: a bad one is said beside the field, which is what a screen reader hears of it.
         await page.goto(f"{home}/oauth2")
-        field = page.get_by_label("Another redirect")
+        field = page.get_by_label("Redirect URI")
         await field.fill("javascript:alert(1)")
         await press(page, "Add redirect")
         assert await field.get_attribute("aria-invalid") == "true"
@@ -119,23 +119,23 @@ async def test_a_developer_walks_from_nothing_to_a_bot_and_back(
         await page.goto(f"{home}/webhooks")
         await page.get_by_label("Address").fill(receiver.url)
         await page.get_by_label("Application deauthorized").check()
-        await press(page, "Check and save")
+        await press(page, "Verify and save")
         await page.locator("#error-event_webhooks_url").wait_for()
         receiver.trusting = False
-        await press(page, "Check and save")
-        await page.get_by_text("Checked and saved.").wait_for()
+        await press(page, "Verify and save")
+        await page.get_by_text("Endpoint verified and saved.").wait_for()
         assert await page.get_by_label("Address").input_value() == receiver.url
 
         # Whom the game believes.
         await page.goto(f"{home}/identity")
         await page.get_by_label("Provider", exact=True).select_option("STEAM")
-        await page.get_by_label("Client ids").fill("480")
-        await press(page, "Check and save")
+        await page.get_by_label("Client IDs").fill("480")
+        await press(page, "Verify and save")
         await page.get_by_role("button", name="Remove Steam").wait_for()
 
         # And it is gone.
         await page.goto(home)
-        await page.get_by_label("to be sure").fill("Lighthouse")
+        await page.get_by_label("to confirm").fill("Lighthouse")
         await press(page, "Delete application")
         await page.get_by_text("Lighthouse is deleted.").wait_for()
         assert await session.closed() == 4004
@@ -153,7 +153,7 @@ async def test_an_address_is_made_with_the_keyboard_and_leads_to_the_question(
         await page.goto(f"{near_town.url}/developers/{identifier}/oauth2")
         await page.get_by_label("bot", exact=True).focus()
         await page.keyboard.press("Space")
-        await page.get_by_role("button", name="Make the address").focus()
+        await page.get_by_role("button", name="Generate URL").focus()
         await page.keyboard.press("Enter")
 
         await page.locator("a.address").click()
@@ -212,7 +212,7 @@ async def test_every_page_of_the_portal_can_be_read_and_used_by_everybody(
             await look(page, problems, section)
         await page.goto(f"{near_town.url}/developers/{identifier}/oauth2?scope=bot&scope=identify")
         await look(page, problems, "address")
-        await page.get_by_label("Another redirect").fill("nowhere")
+        await page.get_by_label("Redirect URI").fill("nowhere")
         await press(page, "Add redirect")
         await look(page, problems, "refused")
         await press(page, "Reset secret")

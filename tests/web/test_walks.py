@@ -59,16 +59,16 @@ async def test_a_person_registers_lets_a_game_in_and_sends_it_away(town: World, 
         await register(page, town)
         address = client.address("identify", state="s", redirect_uri="http://127.0.0.1:49152/callback")
         await page.goto(town.url + address)
-        assert await page.get_by_role("heading", level=1).inner_text() == "Orchard would like to come in"
+        assert await page.get_by_role("heading", level=1).inner_text() == "Orchard wants to access your account"
 
-        answer = await came_back(page, "Let it in", [])
+        answer = await came_back(page, "Authorize", [])
 
         assert answer["state"] == "s"
         exchanged = await client.exchange(answer["code"], redirect_uri="http://127.0.0.1:49152/callback")
         assert exchanged.ok()["scope"] == "identify"
         await page.goto(f"{town.url}/settings/apps")
         await page.get_by_role("button", name="Remove Orchard").click()
-        await page.get_by_text("Nobody is in.").wait_for()
+        await page.get_by_text("No connected apps.").wait_for()
 
 
 @either
@@ -77,7 +77,7 @@ async def test_a_person_logs_in_on_the_way_and_says_no(town: World, chromium: Op
     async with chromium(DESK, script) as page:
         await register(page, town)
         await page.get_by_role("button", name="Log out").click()
-        await page.get_by_text("You are logged out.").wait_for()
+        await page.get_by_text("You have been logged out.").wait_for()
         await page.goto(town.url + client.address("identify", redirect_uri="http://127.0.0.1:49153/callback"))
         await page.get_by_label("Username or email").fill("mary")
         await page.get_by_label("Password").fill("not this one")
@@ -85,9 +85,9 @@ async def test_a_person_logs_in_on_the_way_and_says_no(town: World, chromium: Op
         await page.get_by_role("alert").wait_for()
         await page.get_by_label("Password").fill(PASSWORD)
         await page.keyboard.press("Enter")
-        await page.get_by_role("heading", name="Orchard would like to come in").wait_for()
+        await page.get_by_role("heading", name="Orchard wants to access your account").wait_for()
 
-        answer = await came_back(page, "No, thanks", [])
+        answer = await came_back(page, "Cancel", [])
 
         assert answer["error"] == "access_denied"
 
@@ -100,7 +100,7 @@ async def test_a_known_game_comes_straight_through_the_login(town: World, chromi
         await register(page, town)
         redirect = "http://127.0.0.1:49154/callback"
         await page.goto(town.url + client.address("identify", redirect_uri=redirect))
-        await came_back(page, "Let it in", [])
+        await came_back(page, "Authorize", [])
         await page.goto(f"{town.url}/settings/account")
         await page.get_by_role("button", name="Log out").click()
         await page.goto(town.url + client.address("identify", redirect_uri=redirect, prompt="none"))
@@ -119,10 +119,10 @@ async def test_a_device_is_let_in_by_its_code(town: World, chromium: Opener, scr
     async with chromium(PHONE, script) as page:
         await register(page, town)
         await page.goto(device["verification_uri"])
-        await page.get_by_label("Code on the device").focus()
+        await page.get_by_label("Device code").focus()
         await page.keyboard.type(device["user_code"].lower())
         await page.keyboard.press("Enter")
-        await page.get_by_role("button", name="Let it in").click()
+        await page.get_by_role("button", name="Authorize").click()
         await page.get_by_role("heading", name="Connected").wait_for()
     town.app.clock.advance(6_000)
     fields = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": device["device_code"]}
@@ -134,14 +134,14 @@ async def test_a_person_takes_a_copy_and_is_gone(town: World, chromium: Opener, 
     async with chromium(DESK, script) as page:
         await register(page, town)
         async with page.expect_download() as started:
-            await page.get_by_role("link", name="Download a copy").click()
+            await page.get_by_role("link", name="Download your data").click()
         copy = await started.value
         await copy.save_as(tmp_path / "copy.json")
         assert json.loads((tmp_path / "copy.json").read_text())["user"]["username"] == "mary"
-        await page.get_by_role("link", name="Delete my account").click()
+        await page.get_by_role("link", name="Delete account").click()
         await page.get_by_label("Your password").fill(PASSWORD)
-        await page.get_by_role("button", name="Delete it for good").click()
-        await page.get_by_text("Your account is deleted.").wait_for()
+        await page.get_by_role("button", name="Delete account").click()
+        await page.get_by_text("Your account was deleted.").wait_for()
         await page.get_by_label("Username or email").fill("mary")
         await page.get_by_label("Password").fill(PASSWORD)
         await page.get_by_role("button", name="Log in").click()

@@ -158,7 +158,7 @@ async def test_the_page_behind_a_link_shows_it_to_anybody(world: World) -> None:
     (login,) = [url for text, url in page.links if text == "Log in"]
     assert login.startswith("/login?next=/activities/")
     plain = await nobody.open(f"{here}?link_id=1-1")
-    assert (plain.status, "Play it together, inside a channel." in plain.text) == (200, True)
+    assert (plain.status, "Play together in a channel." in plain.text) == (200, True)
     assert (await nobody.open(f"/activities/{(await world.bot()).application_id}")).status == 404
 
 

@@ -25,7 +25,7 @@ async def test_a_display_name_is_changed_and_taken_away(world: World) -> None:
     browser = await entered(world)
 
     page = await browser.press(await browser.open("/settings/account"), "Save", global_name="Mary of the Hills")
-    assert "Your display name is changed." in page.text
+    assert "Display name updated." in page.text
     assert (await (await actor(browser)).get("/users/@me")).ok()["global_name"] == "Mary of the Hills"
     await browser.press(page, "Save", global_name="")
 
@@ -51,7 +51,7 @@ async def test_a_new_password_ends_the_other_sessions(world: World) -> None:
     assert (wrong.status, 'id="error-password"' in wrong.body) == (400, True)
     done = await browser.press(page, "Change password", password=PASSWORD, new_password="another good one")
 
-    assert "Your password is changed." in done.text
+    assert "Password changed." in done.text
     assert (await other.open("/settings/account")).url.startswith("/login")
     again = await Browser(world).log_in("mary", "another good one")
     assert again.url == "/settings/account"
@@ -62,13 +62,13 @@ async def test_sessions_are_listed_and_ended(world: World) -> None:
     await other.log_in("mary")
 
     page = await browser.open("/settings/account")
-    assert page.text.count("This one") == 1
+    assert page.text.count("This session") == 1
     label = next(text for form in page.forms for text, _, _ in form.buttons if text.startswith("End the session"))
     done = await browser.press(page, label)
-    assert "That session is ended." in done.text
+    assert "Session logged out." in done.text
     assert (await other.open("/settings/account")).url.startswith("/login")
     await other.log_in("mary")
-    await browser.press(await browser.open("/settings/account"), "End all others")
+    await browser.press(await browser.open("/settings/account"), "Log out all other sessions")
 
     assert (await other.open("/settings/account")).url.startswith("/login")
     assert (await browser.open("/settings/account")).status == 200
@@ -77,20 +77,20 @@ async def test_sessions_are_listed_and_ended(world: World) -> None:
 async def test_a_second_factor_is_set_up_and_turned_off(world: World) -> None:
     browser = await entered(world)
     page = await browser.open("/settings/account/second-factor")
-    secret = dict(page.form("Ask for a code from now on").values)["secret"]
+    secret = dict(page.form("Turn on").values)["secret"]
     step = world.app.clock.now_ms() // 30_000
     assert secret in dict(page.links)["Open in an authenticator on this device"]
 
-    wrong = await browser.press(page, "Ask for a code from now on", code="000000", password=PASSWORD)
+    wrong = await browser.press(page, "Turn on", code="000000", password=PASSWORD)
     assert (wrong.status, secret in wrong.body.replace(" ", "")) == (400, True)
     code = totp.code_at(secret, step)
-    shown = await browser.press(wrong, "Ask for a code from now on", code=f"{code[:3]} {code[3:]}", password=PASSWORD)
-    assert "Keep these somewhere" in shown.text
-    assert "asks for a code" in (await browser.open("/settings/account")).text
+    shown = await browser.press(wrong, "Turn on", code=f"{code[:3]} {code[3:]}", password=PASSWORD)
+    assert "Save your backup codes" in shown.text
+    assert "need a code" in (await browser.open("/settings/account")).text
     off = await browser.open("/settings/account/second-factor")
-    done = await browser.press(off, "Turn it off", password=PASSWORD, code=totp.code_at(secret, step + 1))
+    done = await browser.press(off, "Turn off", password=PASSWORD, code=totp.code_at(secret, step + 1))
 
-    assert "only your password again" in done.text
+    assert "Two-factor authentication is off" in done.text
 
 
 async def test_a_copy_is_one_file_with_everything_written(world: World) -> None:
@@ -120,11 +120,11 @@ async def test_an_account_is_deleted_with_its_password(world: World) -> None:
     browser = await entered(world)
     page = await browser.open("/settings/account/delete")
 
-    wrong = await browser.press(page, "Delete it for good", password="not this one")
+    wrong = await browser.press(page, "Delete account", password="not this one")
     assert (wrong.status, 'id="error-password"' in wrong.body) == (400, True)
-    done = await browser.press(page, "Delete it for good", password=PASSWORD)
+    done = await browser.press(page, "Delete account", password=PASSWORD)
 
-    assert "Your account is deleted." in done.text
+    assert "Your account was deleted." in done.text
     assert "hubbub_session" not in browser.cookies
     assert (await Browser(world).log_in("mary")).status == 400
 
@@ -133,7 +133,7 @@ async def test_an_owner_is_told_to_hand_over_first(world: World) -> None:
     browser = await entered(world)
     await world.guild(await actor(browser))
 
-    page = await browser.press(await browser.open("/settings/account/delete"), "Delete it for good", password=PASSWORD)
+    page = await browser.press(await browser.open("/settings/account/delete"), "Delete account", password=PASSWORD)
 
     assert page.status == 400
     assert "transfer ownership" in page.text

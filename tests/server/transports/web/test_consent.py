@@ -24,7 +24,7 @@ async def test_the_page_says_who_asks_for_what_and_as_whom(world: World) -> None
     page = await browser.open(address)
 
     assert page.status == 200
-    for words in ("Orchard would like to come in", client.owner.name, "mary", "game.example"):
+    for words in ("Orchard wants to access your account", client.owner.name, "mary", "game.example"):
         assert words in page.text
     preview = (await client.owner.get(address)).ok()
     for scope in preview["scopes"]:
@@ -34,7 +34,7 @@ async def test_the_page_says_who_asks_for_what_and_as_whom(world: World) -> None
 async def test_yes_brings_the_application_a_code_that_works(world: World) -> None:
     browser, client, address = await asked(world)
 
-    done = await browser.press(await browser.open(address), "Let it in", follow=False)
+    done = await browser.press(await browser.open(address), "Authorize", follow=False)
 
     assert done.status == 303
     assert done.location.startswith(REDIRECT + "?")
@@ -47,11 +47,11 @@ async def test_yes_brings_the_application_a_code_that_works(world: World) -> Non
 async def test_no_is_told_and_nothing_is_granted(world: World) -> None:
     browser, _, address = await asked(world)
 
-    done = await browser.press(await browser.open(address), "No, thanks", follow=False)
+    done = await browser.press(await browser.open(address), "Cancel", follow=False)
 
     answer = fields_of(done.location)
     assert (answer["error"], answer["state"]) == ("access_denied", "xyz")
-    assert "Nobody is in" in (await browser.open("/settings/apps")).text
+    assert "No connected apps" in (await browser.open("/settings/apps")).text
 
 
 async def test_who_is_not_signed_in_logs_in_first_and_comes_back(world: World) -> None:
@@ -64,7 +64,7 @@ async def test_who_is_not_signed_in_logs_in_first_and_comes_back(world: World) -
     page = await other.log_in("mary", path=address)
 
     assert page.status == 200
-    done = await other.press(page, "Let it in", follow=False)
+    done = await other.press(page, "Authorize", follow=False)
     assert fields_of(done.location)["state"] == "a b&c=d"
 
 
@@ -73,7 +73,7 @@ async def test_somebody_else_can_take_over_the_chair(world: World) -> None:
     other = Browser(world)
     await other.register("nora")
 
-    page = await browser.press(await browser.open(address), "Not you? Switch")
+    page = await browser.press(await browser.open(address), "Not you? Switch account")
     assert page.url.startswith("/login?next=")
     page = await browser.press(page, "Log in", login="nora", password=PASSWORD)
 
@@ -86,7 +86,7 @@ async def test_a_known_application_is_let_through_when_it_asks_for_no_prompt(wor
 
     first = await browser.open(quiet)
     assert first.status == 200
-    await browser.press(first, "Let it in", follow=False)
+    await browser.press(first, "Authorize", follow=False)
     second = await browser.request("GET", quiet)
 
     assert (second.status, "code" in fields_of(second.location)) == (303, True)
@@ -132,7 +132,7 @@ async def test_a_bad_request_offers_the_way_back_and_does_not_take_it(
     page = await browser.request("GET", client.address(**({"scope": "identify", "state": "s"} | change)))
 
     assert page.status == 400
-    back = dict(page.links)["Take this back to the application"]
+    back = dict(page.links)["Return to the application"]
     assert back.startswith(REDIRECT)
     assert (fields_of(back)["error"], fields_of(back)["state"]) == (word, "s")
 
@@ -153,7 +153,7 @@ async def test_an_app_on_the_device_is_opened_from_a_page(world: World) -> None:
     _, challenge = pkce()
     address = client.address(redirect_uri=redirect, code_challenge=challenge, code_challenge_method="S256")
 
-    done = await browser.press(await browser.open(address), "Let it in")
+    done = await browser.press(await browser.open(address), "Authorize")
 
     assert done.status == 200
     assert done.refresh is not None
@@ -167,9 +167,9 @@ async def test_any_port_of_a_program_on_this_computer_gets_its_answer(world: Wor
     browser.enter_as(await world.user())
 
     page = await browser.open(client.address(redirect_uri="http://127.0.0.1:49152/callback"))
-    done = await browser.press(page, "Let it in", follow=False)
+    done = await browser.press(page, "Authorize", follow=False)
 
-    assert "a program on this computer" in page.text
+    assert "an app on this computer" in page.text
     assert urlsplit(done.location).netloc == "127.0.0.1:49152"
 
 
@@ -184,11 +184,11 @@ async def test_a_bot_is_added_to_the_guild_that_was_chosen_with_what_was_left_ti
 
     page = await browser.open(path)
     assert "Powerful" in page.text
-    empty = await browser.press(page, "Let it in", guild_id="")
+    empty = await browser.press(page, "Authorize", guild_id="")
     assert (empty.status, 'id="error-guild_id"' in empty.body) == (400, True)
-    done = await browser.press(page, "Let it in", guild_id=guild.id, permission=[11])
+    done = await browser.press(page, "Authorize", guild_id=guild.id, permission=[11])
 
-    assert "It is in" in done.text
+    assert "App added" in done.text
     roles = (await mary.get(f"/guilds/{guild.id}/roles")).ok()
     made = next(role for role in roles if role["name"] == "Orchard")
     assert int(made["permissions"]) == Permissions.SEND_MESSAGES
@@ -203,9 +203,9 @@ async def test_an_installation_that_was_declined_ends_with_us(world: World) -> N
     browser.enter_as(mary)
 
     page = await browser.open(f"/oauth2/authorize?client_id={client.id}&scope=bot")
-    done = await browser.press(page, "No, thanks")
+    done = await browser.press(page, "Cancel")
 
-    assert "Nothing was added" in done.text
+    assert "App not added" in done.text
 
 
 async def test_who_manages_no_guild_can_only_decline(world: World) -> None:
@@ -215,8 +215,8 @@ async def test_who_manages_no_guild_can_only_decline(world: World) -> None:
 
     page = await browser.open(f"/oauth2/authorize?client_id={client.id}&scope=bot")
 
-    assert "no guild here" in page.text
-    assert [label for form in page.forms for label, _, _ in form.buttons] == ["Not you? Switch", "No, thanks"]
+    assert "cannot add this app" in page.text
+    assert [label for form in page.forms for label, _, _ in form.buttons] == ["Not you? Switch account", "Cancel"]
 
 
 async def test_a_private_application_is_for_its_owner(world: World) -> None:
@@ -237,8 +237,8 @@ async def test_a_webhook_goes_to_the_channel_that_was_chosen(world: World) -> No
     browser.enter_as(nora)
 
     first = await browser.open(address)
-    page = await browser.press(first, "Show its channels", guild_id=guild.id)
-    done = await browser.press(page, "Let it in", webhook_channel_id=guild.general, follow=False)
+    page = await browser.press(first, "Show channels", guild_id=guild.id)
+    done = await browser.press(page, "Authorize", webhook_channel_id=guild.general, follow=False)
 
     tokens = (await client.exchange(fields_of(done.location)["code"])).ok()
     assert tokens["webhook"]["channel_id"] == str(guild.general)

@@ -26,9 +26,9 @@ async def test_a_device_is_let_in_by_its_code(world: World) -> None:
     browser.enter_as(await world.user("mary"))
 
     page = await browser.open(device["verification_uri"])
-    shown = await browser.press(page, "Go on", user_code=device["user_code"].lower())
+    shown = await browser.press(page, "Continue", user_code=device["user_code"].lower())
     assert "Orchard, on a device" in shown.text
-    done = await browser.press(shown, "Let it in")
+    done = await browser.press(shown, "Authorize")
 
     assert "Connected" in done.text
     assert (await bring(client, device)).ok()["scope"] == "identify"
@@ -44,7 +44,7 @@ async def test_a_code_in_the_address_is_still_looked_at(world: World) -> None:
     page = await browser.open(device["verification_uri_complete"])
 
     assert f'value="{device["user_code"]}"' in page.body
-    assert page.form("Go on")
+    assert page.form("Continue")
 
 
 async def test_a_device_is_told_no(world: World) -> None:
@@ -53,8 +53,8 @@ async def test_a_device_is_told_no(world: World) -> None:
     browser = Browser(world)
     browser.enter_as(await world.user("mary"))
 
-    shown = await browser.press(await browser.open("/activate"), "Go on", user_code=device["user_code"])
-    done = await browser.press(shown, "No, stop")
+    shown = await browser.press(await browser.open("/activate"), "Continue", user_code=device["user_code"])
+    done = await browser.press(shown, "Cancel")
 
     assert "Not connected" in done.text
     refused(await bring(client, device), "access_denied")
@@ -64,7 +64,7 @@ async def test_a_code_that_nobody_shows_is_said_beside_its_field(world: World) -
     browser = Browser(world)
     browser.enter_as(await world.user("mary"))
 
-    shown = await browser.press(await browser.open("/activate"), "Go on", user_code="NOPENOPE")
+    shown = await browser.press(await browser.open("/activate"), "Continue", user_code="NOPENOPE")
 
     assert shown.status == 400
     assert 'id="error-user_code"' in shown.body
@@ -81,8 +81,8 @@ async def test_a_removed_application_can_do_nothing_more(world: World) -> None:
     page = await browser.open("/settings/apps")
     done = await browser.press(page, "Remove Orchard")
 
-    assert "Removed." in done.text
-    assert "Nobody is in" in done.text
+    assert "Access revoked." in done.text
+    assert "No connected apps" in done.text
     (await client.bearer(mary, token).get("/users/@me")).refused(401, 0)
     again = await browser.press(page, "Remove Orchard")
     assert again.status == 200
@@ -97,5 +97,5 @@ async def test_a_notice_is_shown_once(world: World) -> None:
 
     done = await browser.press(await browser.open("/settings/apps"), "Remove Game")
 
-    assert "Removed." in done.text
-    assert "Removed." not in (await browser.open("/settings/apps")).text
+    assert "Access revoked." in done.text
+    assert "Access revoked." not in (await browser.open("/settings/apps")).text

@@ -217,7 +217,7 @@ async def test_a_body_is_told_with_its_bounds_and_types(town: World) -> None:
     assert "/docs/objects/EmbedRequest" in told.links
     assert "within 5 minutes returns the earlier message." in told.text
     assert "5 in 5 seconds for each channel_id" in told.text
-    assert "Answers 200 with Message" in told.text
+    assert "Response 200 with Message" in told.text
     shown = await Browser(town).open("/docs/objects/EmbedRequest")
     assert "title optional string (at most 256 characters)" in shown.text
     assert "create_message" in dict(shown.links)
@@ -296,15 +296,15 @@ async def test_every_example_works_in_the_demo_world(rehearsal: tuple[World, dic
         status, body = await send(town, command, values)
         if status not in (declared.success, *declared.also):
             wrong.append(f"{name}: {status} {body[:200]}")
-    assert wrong == [], "what the demo world has nothing for belongs into examples.NOTHING_THERE"
+    assert wrong == [], "what the demo world has nothing for belongs into examples.WITHOUT_EXAMPLE"
 
 
 async def test_what_has_no_example_would_not_work(
     rehearsal: tuple[World, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     town, values = rehearsal
-    left_out = examples.NOTHING_THERE
-    monkeypatch.setattr(examples, "NOTHING_THERE", frozenset())
+    left_out = examples.WITHOUT_EXAMPLE
+    monkeypatch.setattr(examples, "WITHOUT_EXAMPLE", frozenset())
     by_name: dict[str, Endpoint] = {endpoint.name: endpoint for endpoint in town.app.table}
 
     for name in left_out & by_name.keys():
@@ -398,7 +398,7 @@ async def test_a_search_reads_only_the_beginning_of_what_it_is_given(town: World
     assert await found(town, "create message " + " " * 100 + "nonsense") != []
     page = await Browser(town).open(f"/docs?q={'message+' * 12}")
     assert f"“{' '.join(['message'] * 12)}”" in page.text
-    assert "Nothing has all these words." in (await Browser(town).open("/docs?q=no+such+thing+at+all")).text
+    assert "No results." in (await Browser(town).open("/docs?q=no+such+thing+at+all")).text
 
 
 # Keeping
@@ -435,7 +435,7 @@ async def test_pages_are_compressed_for_who_takes_them_so(town: World) -> None:
 
 
 async def test_only_so_many_pages_are_kept(town: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "KEPT_BYTES", 20_000)
+    monkeypatch.setattr(pages, "CACHE_BYTES_MAX", 20_000)
     door = pages.Reference.pages
     kept: list[pages.Reference] = []
     monkeypatch.setattr(pages.Reference, "pages", lambda self: kept.append(self) or door(self))
@@ -447,8 +447,8 @@ async def test_only_so_many_pages_are_kept(town: World, monkeypatch: pytest.Monk
             names = ["channels", "commands", "guilds", "invites", "lobbies", "messages", "oauth2", "roles", "webhooks"]
             for name in names:
                 assert (await browser.open(f"/docs/resources/{name}")).status == 200
-            assert 1 < len(kept[0]._kept) < len(names)
-            assert sum(len(each.squeezed) for each in kept[0]._kept.values()) == kept[0]._bytes <= 20_000
+            assert 1 < len(kept[0]._cache) < len(names)
+            assert sum(len(each.compressed) for each in kept[0]._cache.values()) == kept[0]._bytes <= 20_000
             assert "Create guild channel" in (await browser.open("/docs/resources/channels")).text
     finally:
         await app.stop()
@@ -464,9 +464,9 @@ async def test_dated_changes_say_which_side_holds_now(town: World) -> None:
     town.clock.set(changes.CHANNEL_OBFUSCATION.at_ms)
     after, later = await said()
 
-    assert "16 November 2026: is still to come Before, and now" in before
-    assert "16 November 2026: has come" in after
-    assert "From then on, and now Channels that a caller cannot view are omitted" in after
+    assert "16 November 2026: upcoming Before (current)" in before
+    assert "16 November 2026: in effect" in after
+    assert "After (current) Channels that a caller cannot view are omitted" in after
     assert ("15 November 2026" in page.text, "15 November 2026" in later.text) == (True, False)
     assert page.headers["ETag"] != later.headers["ETag"]
     assert all(change.before for change in changes.ALL.values())
@@ -492,7 +492,7 @@ async def test_where_no_page_is_there_is_none(town: World) -> None:
         f"/docs/objects/{'x' * 2000}",
     ):
         page = await browser.request("GET", path, headers={"Accept": "text/html"})
-        assert (page.status, "There is no page at this address." in page.text) == (404, True), path
+        assert (page.status, "This page does not exist. Check the URL." in page.text) == (404, True), path
     assert (await browser.request("POST", "/docs")).status in (404, 405)
 
 

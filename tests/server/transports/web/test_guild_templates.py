@@ -22,11 +22,11 @@ async def test_a_template_shows_its_shape_and_makes_a_guild_of_it(world: World) 
         assert words in page.text, words
     assert "@everyone" not in page.text
     assert page.forms == []
-    (way,) = [url for text, url in page.links if text == "Log in to use it"]
+    (way,) = [url for text, url in page.links if text == "Log in to use this template"]
     page = await browser.log_in("mary", PASSWORD, path=way)
-    page = await browser.press(page, "Make the guild", name="")
+    page = await browser.press(page, "Create guild", name="")
     assert (page.status, 'id="error-name"' in page.body) == (400, True)
-    page = await browser.press(page, "Make the guild", name="Ours")
+    page = await browser.press(page, "Create guild", name="Ours")
 
     assert "Ours is yours." in page.text
     assert "#ideas" in page.text
@@ -44,9 +44,9 @@ async def test_a_template_that_cannot_be_used_says_why(world: World) -> None:
     page = await browser.open(f"/template/{made['code']}")
     await crowd(guild, bob)
 
-    page = await browser.press(page, "Make the guild", name="One more")
-    assert (page.status, "You are in as many guilds as one can be in." in page.text) == (400, True)
+    page = await browser.press(page, "Create guild", name="One more")
+    assert (page.status, "You have reached the maximum number of guilds." in page.text) == (400, True)
     (await guild.owner.delete(f"/guilds/{guild.id}/templates/{made['code']}")).ok()
     page = await browser.open(f"/template/{made['code']}")
 
-    assert (page.status, "There is no such template" in page.text) == (404, True)
+    assert (page.status, "This template does not exist" in page.text) == (404, True)

@@ -13,7 +13,7 @@ async def test_the_bare_address_says_what_this_is_and_where_to_go(world: World) 
     page = await browser.open("/")
 
     assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-    assert "This is Hubbub" in page.text
+    assert "Hubbub is a self-hosted platform" in page.text
     assert f"API {world.url}/api/v10" in page.text
     assert f"Gateway ws{world.url.removeprefix('http')}/gateway" in page.text
     assert {"/login", "/register", "/developers", "/api/openapi.json"} <= {url for _, url in page.links}
@@ -55,7 +55,7 @@ async def test_a_browser_that_got_lost_is_told_so_by_a_page_and_a_program_by_the
     for path in ("/nowhere", "/developers/", "/settings/nothing?x=1"):
         page = await browser.request("GET", path, headers={"Accept": "text/html,*/*;q=0.8"})
         assert (page.status, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
-        assert "There is no page at this address." in page.text
+        assert "This page does not exist. Check the URL." in page.text
         assert "/" in {url for _, url in page.links}
     for method, path, headers in (
         ("GET", "/nowhere", {"Accept": "*/*"}),

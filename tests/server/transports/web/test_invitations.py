@@ -37,7 +37,7 @@ async def test_a_stranger_sees_who_invites_to_what_logs_in_and_comes_in(world: W
     page = await browser.open(here)
 
     assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-    assert "anna invites you to Town <i>Square</i>" in page.text
+    assert "anna invited you to Town <i>Square</i>" in page.text
     assert "Channel#general" in page.text
     assert "Members1, 0 online" in page.text
     assert "Rolesgreeters" in page.text
@@ -45,17 +45,17 @@ async def test_a_stranger_sees_who_invites_to_what_logs_in_and_comes_in(world: W
     assert "<script" not in page.body
     assert "style=" not in page.body
     assert page.forms == []
-    (way,) = [url for text, url in page.links if text == "Log in to come in"]
+    (way,) = [url for text, url in page.links if text == "Log in to accept"]
     page = await browser.log_in("mary", PASSWORD, path=way)
     assert browser.seen[-1].url == here
-    page = await browser.press(page, "Come in")
+    page = await browser.press(page, "Accept invite")
 
     assert browser.seen[-1].url == f"/app/channels/{guild.id}/{guild.general}"
     assert "You are in Town <i>Square</i> now." in page.text
     assert "#general" in page.text
     assert await member_roles(mary, guild) == [str(role)]
     page = await browser.open(here)
-    assert "You are in already" in page.text
+    assert "You are already a member" in page.text
     assert ("Open it", f"/app/channels/{guild.id}/{guild.general}") in page.links
 
 
@@ -69,7 +69,7 @@ async def test_a_member_is_shown_the_way_and_offered_what_roles_there_are(world:
 
     page = await browser.open(f"/invite/{plain['code']}")
     assert [form for form in page.forms if form.action.startswith("/invite")] == []
-    await browser.press(await browser.open(f"/invite/{rich['code']}"), "Take its roles")
+    await browser.press(await browser.open(f"/invite/{rich['code']}"), "Accept roles")
 
     assert await member_roles(bob, guild) == [str(role)]
 
@@ -104,8 +104,8 @@ async def fill(guild: Guild, bob: Actor) -> None:
     ("change", "status", "words"),
     [
         (ban, 403, "You are banned from this guild."),
-        (pause, 400, "This guild lets nobody in at the moment."),
-        (crowd, 400, "You are in as many guilds as one can be in."),
+        (pause, 400, "This guild is not accepting new members right now."),
+        (crowd, 400, "You have reached the maximum number of guilds."),
         (fill, 400, "This guild is full."),
     ],
 )
@@ -117,7 +117,7 @@ async def test_a_refusal_is_said_in_words(world: World, change: Any, status: int
     page = await browser.open(f"/invite/{made['code']}")
     await change(guild, bob)
 
-    page = await browser.press(page, "Come in")
+    page = await browser.press(page, "Accept invite")
 
     assert page.status == status
     assert words in page.text
@@ -133,14 +133,14 @@ async def test_an_invite_that_ends_while_it_is_read_says_so(world: World) -> Non
     page = await browser.open(f"/invite/{made['code']}")
     (await guild.owner.delete(f"/invites/{made['code']}")).ok()
 
-    page = await browser.press(page, "Come in")
+    page = await browser.press(page, "Accept invite")
 
-    assert (page.status, "This invite is over" in page.text) == (404, True)
+    assert (page.status, "This invite has expired" in page.text) == (404, True)
     assert not await is_inside(bob, guild)
     for code in ("never-was", "%3Cb%3E", "a%2Fb"):
         page = await Browser(world).open(f"/invite/{code}")
         assert (page.status, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
-        assert "No such invite" in page.text
+        assert "Invite not found" in page.text
 
 
 async def test_an_invite_for_certain_people_shows_itself_to_them_only(world: World) -> None:
@@ -153,9 +153,9 @@ async def test_an_invite_for_certain_people_shows_itself_to_them_only(world: Wor
     assert f"/login?next={here}" in [url for _, url in nobody.links]
     assert (await browser_of(bob).open(here)).status == 404
     # Its maker sees it, and is in.
-    assert "You are in already" in (await browser_of(guild.owner).open(here)).text
+    assert "You are already a member" in (await browser_of(guild.owner).open(here)).text
     browser = browser_of(alice)
-    await browser.press(await browser.open(here), "Come in")
+    await browser.press(await browser.open(here), "Accept invite")
 
     assert await is_inside(alice, guild)
 
@@ -168,14 +168,14 @@ async def test_a_group_s_invite_leads_to_the_group(world: World) -> None:
     browser = browser_of(dave)
 
     page = await browser.open(f"/invite/{code}")
-    assert "alice invites you to alice, bob, carol" in page.text
+    assert "alice invited you to alice, bob, carol" in page.text
     assert "People3" in page.text
-    page = await browser.press(page, "Come in")
+    page = await browser.press(page, "Accept invite")
 
     assert browser.seen[-1].url == f"/app/channels/@me/{made['id']}"
-    assert "You are in the group now." in page.text
+    assert "You joined the group." in page.text
     assert "dave came in." in page.text
-    assert "You are in already" in (await browser.open(f"/invite/{code}")).text
+    assert "You are already a member" in (await browser.open(f"/invite/{code}")).text
 
 
 async def test_an_invite_tells_of_the_event_that_its_link_names(world: World) -> None:
@@ -206,7 +206,7 @@ async def test_who_comes_by_a_channel_that_is_not_for_them_is_shown_the_guild(wo
     made = await invite(guild.owner, staff)
     browser = browser_of(bob)
 
-    page = await browser.press(await browser.open(f"/invite/{made['code']}"), "Come in")
+    page = await browser.press(await browser.open(f"/invite/{made['code']}"), "Accept invite")
 
     assert browser.seen[-1].url == f"/app/channels/{guild.id}"
     assert "#general" in page.text

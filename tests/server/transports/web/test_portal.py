@@ -55,7 +55,7 @@ async def test_an_application_is_made_and_every_page_of_it_opens(world: World) -
     home, page = await make(browser)
 
     assert page.status == 200
-    assert "My game is there." in page.text
+    assert "My game was created." in page.text
     for section in SECTIONS:
         shown = await browser.open(home + section)
         assert shown.status == 200, section
@@ -71,27 +71,27 @@ async def test_something_is_put_on_sale_without_the_api(world: World) -> None:
     browser, alice = await developer(world)
     home, _ = await make(browser)
     page = await browser.open(f"{home}/store")
-    assert "Nothing is for sale." in page.text
+    assert "No items yet." in page.text
 
     page = await browser.press(
-        page, "Make the SKU", name="Gold <b>", kind="users", price="499", currency="EUR", listed="1"
+        page, "Create SKU", name="Gold <b>", kind="users", price="499", currency="EUR", listed="1"
     )
-    assert "Gold <b> is made." in page.text
+    assert "Gold <b> was created." in page.text
     assert "Paid every month, by people for themselves, 4.99 EUR" in page.text
     assert "Not published" in page.text
     application_id = home.rpartition("/")[2]
     shop = f"/application-directory/{application_id}/store"
-    assert "Nothing is for sale." in (await browser.open(shop)).text
+    assert "No items yet." in (await browser.open(shop)).text
     page = await browser.press(page, "Publish Gold <b>")
-    assert "Gold <b> is on sale." in page.text
+    assert "Gold <b> was published." in page.text
     assert "4.99 EUR a month" in (await browser.open(shop)).text
     page = await browser.press(page, "Unpublish Gold <b>")
-    assert "Gold <b> is no longer sold." in page.text
-    assert "Nothing is for sale." in (await browser.open(shop)).text
+    assert "Gold <b> was unpublished." in page.text
+    assert "No items yet." in (await browser.open(shop)).text
 
-    page = await browser.press(page, "Make the SKU", name="Hat", kind="durable", price="0", published="1", listed=[])
-    assert "Hat is on sale." in page.text
-    assert "Published, not in the store" in page.text
+    page = await browser.press(page, "Create SKU", name="Hat", kind="durable", price="0", published="1", listed=[])
+    assert "Hat was published." in page.text
+    assert "Published, unlisted" in page.text
     (_, hat) = (await alice.get(f"/applications/{application_id}/store/skus")).ok()
     assert (hat["price"], hat["currency"], hat["listed"], hat["type"]) == (0, "usd", False, 2)
 
@@ -101,12 +101,12 @@ async def test_what_cannot_be_sold_is_said_beside_its_field(world: World) -> Non
     home, _ = await make(browser)
     page = await browser.open(f"{home}/store")
 
-    page = await browser.press(page, "Make the SKU", name="x" * 81, kind="wings", price="4.99", currency="gold")
+    page = await browser.press(page, "Create SKU", name="x" * 81, kind="wings", price="4.99", currency="gold")
     assert page.status == 400
     for field in ("name", "kind", "price", "currency"):
         assert f'id="error-{field}"' in page.body, field
-    page = await browser.press(page, "Make the SKU", name="Gold", kind="users", price="499", currency="eur")
-    page = await browser.press(page, "Make the SKU", name="Crown", kind="guilds", price="499", currency="eur")
+    page = await browser.press(page, "Create SKU", name="Gold", kind="users", price="499", currency="eur")
+    page = await browser.press(page, "Create SKU", name="Crown", kind="guilds", price="499", currency="eur")
     assert (page.status, 'id="error-kind"' in page.body) == (400, True)
 
     stranger, _ = await developer(world)
@@ -114,7 +114,7 @@ async def test_what_cannot_be_sold_is_said_beside_its_field(world: World) -> Non
     (publish,) = [form.action for form in page.forms if form.action.endswith("/publish")]
     other = await stranger.open((await make(stranger))[0] + "/store")
     other.forms[-1].action = publish
-    assert (await stranger.press(other, "Make the SKU", name="x", price="1")).status == 403
+    assert (await stranger.press(other, "Create SKU", name="x", price="1")).status == 403
     assert (await stranger.open(f"{home}/store")).status == 404
 
 
@@ -188,7 +188,7 @@ async def test_who_has_an_authenticator_is_asked_for_its_code(world: World) -> N
     page = await browser.press(page, "Reset secret", code="zzzzzz")
     assert "Invalid two-factor code." in page.text
     page = await browser.press(page, "Reset secret", code=code(world, secret))
-    assert "Shown this once." in page.text
+    assert "Shown only once." in page.text
 
 
 async def test_redirects_come_and_go_and_a_bad_one_stands_beside_its_field(world: World) -> None:
@@ -260,9 +260,9 @@ async def test_intents_are_switched_below_the_limit_and_asked_for_above(world: W
 
     await world.write(grow, actor=guild.owner.id)
     page = await browser.open(f"{home}/bot")
-    assert "Ask for a review" in page.text
-    page = await browser.press(page, "Ask for a review", name="MESSAGE_CONTENT", reason="To moderate")
-    assert "Granted for a year." in page.text
+    assert "Request review" in page.text
+    page = await browser.press(page, "Request review", name="MESSAGE_CONTENT", reason="To moderate")
+    assert "Granted for one year." in page.text
 
 
 async def test_scopes_are_asked_for_and_terms_accepted(world: World) -> None:
@@ -270,10 +270,10 @@ async def test_scopes_are_asked_for_and_terms_accepted(world: World) -> None:
     home, _ = await make(browser)
     page = await browser.open(f"{home}/approvals")
 
-    page = await browser.press(page, "Ask for approval", name="voice", reason="To talk")
+    page = await browser.press(page, "Request approval", name="voice", reason="To talk")
     assert "voice is approved." in page.text
-    page = await browser.press(page, "Accept the terms", accept="1")
-    assert "The terms are accepted" in page.text
+    page = await browser.press(page, "Accept terms", accept="1")
+    assert "Terms accepted" in page.text
     kept = (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()
     assert kept["flags"] == 1 << 10
 
@@ -305,20 +305,20 @@ async def test_a_webhook_address_must_prove_itself(near_world: World, receiver: 
     page = await browser.open(f"{home}/webhooks")
     wanted = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
 
-    page = await browser.press(page, "Check and save", **wanted)
+    page = await browser.press(page, "Verify and save", **wanted)
     assert (page.status, 'id="error-event_webhooks_url"' in page.body) == (400, True)
     assert f'value="{receiver.url}"' in page.body
     receiver.trusting = False
-    page = await browser.press(page, "Check and save", **wanted)
-    assert "Checked and saved." in page.text
+    page = await browser.press(page, "Verify and save", **wanted)
+    assert "Endpoint verified and saved." in page.text
     kept = (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()
     assert (kept["event_webhooks_url"], kept["event_webhooks_status"]) == (receiver.url, 2)
     receiver.trusting = True
     await near_world.clock.run_for(25 * 3_600_000)
-    assert "a forged signature was taken" in (await browser.open(f"{home}/webhooks")).text
+    assert "accepted a forged signature" in (await browser.open(f"{home}/webhooks")).text
     receiver.trusting = False
     bad = await browser.press(
-        await browser.open(f"{home}/interactions"), "Check and save", interactions_endpoint_url=f"{receiver.url}/x"
+        await browser.open(f"{home}/interactions"), "Verify and save", interactions_endpoint_url=f"{receiver.url}/x"
     )
     assert 'id="error-interactions_endpoint_url"' in bad.body
 
@@ -330,7 +330,7 @@ async def test_what_could_not_be_delivered_is_tried_again(near_world: World, rec
     identifier = home.rpartition("/")[2]
     receiver.of((await alice.get(f"/applications/{identifier}")).ok())
     wanted = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
-    await browser.press(await browser.open(f"{home}/webhooks"), "Check and save", **wanted)
+    await browser.press(await browser.open(f"{home}/webhooks"), "Verify and save", **wanted)
     await browser.press(await browser.open(f"{home}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
     # A 403 is not retried for ten minutes: it is given up once the time is over.
     receiver.status = 500
@@ -347,10 +347,10 @@ async def test_what_could_not_be_delivered_is_tried_again(near_world: World, rec
     assert "attempts" in page.text
     receiver.status = 204
     receiver.requests.clear()
-    page = await browser.press(page, "Try all again")
+    page = await browser.press(page, "Retry all")
     await world.app.worker.run_due()
     assert (await receiver.take(1))[0]["type"] == "APPLICATION_AUTHORIZED"
-    assert "Nothing. Everything that was sent has arrived." in (await browser.open(f"{home}/webhooks")).text
+    assert "No failed deliveries." in (await browser.open(f"{home}/webhooks")).text
 
 
 async def test_pictures_are_shown_and_deleted(world: World) -> None:
@@ -383,7 +383,7 @@ async def test_testers_are_invited_and_accept_on_their_own_page(world: World) ->
     page = await browser.press(wrong, "Invite", username="bob")
     assert "Invited" in page.text
     answered = await guest.press(await guest.open("/developers"), "Accept")
-    assert "You are a tester now." in answered.text
+    assert "You are now a tester." in answered.text
     assert await world.write(lambda call: applications.is_tester(call.tx, int(home.rpartition("/")[2]), bob.id))
     page = await browser.press(await browser.open(f"{home}/testers"), "Remove bob")
     assert "bob" not in page.text
@@ -393,10 +393,10 @@ async def test_a_rehearsal_makes_test_users(world: World) -> None:
     browser, _ = await developer(world)
     home, _ = await make(browser)
 
-    page = await browser.press(await browser.open(f"{home}/testers"), "Make a test user", test_username="tess")
+    page = await browser.press(await browser.open(f"{home}/testers"), "Create test user", test_username="tess")
 
-    assert "Shown this once." in page.text
-    again = await browser.press(await browser.open(f"{home}/testers"), "Make a test user", test_username="tess")
+    assert "Shown only once." in page.text
+    again = await browser.press(await browser.open(f"{home}/testers"), "Create test user", test_username="tess")
     assert 'id="error-test_username"' in again.body
 
 
@@ -407,18 +407,18 @@ async def test_providers_are_believed_and_a_bad_issuer_stands_beside_its_field(w
     page = await browser.open(f"{home}/identity")
 
     wrong = await browser.press(
-        page, "Check and save", type="OIDC", clients="game", oidc_issuer_url="https://127.0.0.1/issuer"
+        page, "Verify and save", type="OIDC", clients="game", oidc_issuer_url="https://127.0.0.1/issuer"
     )
     assert (wrong.status, 'id="error-oidc_issuer_url"' in wrong.body) == (400, True)
-    wrong = await browser.press(page, "Check and save", type="STEAM", clients="x" * 257)
+    wrong = await browser.press(page, "Verify and save", type="STEAM", clients="x" * 257)
     assert 'id="error-clients"' in wrong.body
-    page = await browser.press(page, "Check and save", type="STEAM", clients="480\n481")
-    assert "Steam is believed from now on." in page.text
+    page = await browser.press(page, "Verify and save", type="STEAM", clients="480\n481")
+    assert "Steam was saved." in page.text
     kept = (await alice.get(address)).ok()
     assert [client["id"] for client in kept[0]["clients"]] == ["480", "481"]
     page = await browser.press(page, "Remove Steam")
     assert (await alice.get(address)).ok() == []
-    assert "Stands for itself." in page.text
+    assert "Not linked to a publisher." in page.text
 
 
 async def test_what_the_api_knows_of_a_client_outlives_the_form(world: World) -> None:
@@ -428,7 +428,7 @@ async def test_what_the_api_knows_of_a_client_outlives_the_form(world: World) ->
     body = {"clients": [{"id": "480", "description": "The demo", "environment": "dev"}]}
     (await alice.put(address, json=body)).ok()
 
-    await browser.press(await browser.open(f"{home}/identity"), "Check and save", type="STEAM", clients="480\n481")
+    await browser.press(await browser.open(f"{home}/identity"), "Verify and save", type="STEAM", clients="480\n481")
 
     kept = (await alice.get(address.rpartition("/")[0])).ok()[0]["clients"]
     assert (kept[0]["description"], kept[0]["environment"], kept[1]["id"]) == ("The demo", "dev", "481")
@@ -441,7 +441,7 @@ async def test_deleting_asks_for_the_name(world: World) -> None:
     wrong = await browser.press(page, "Delete application", confirm="my game")
     assert 'id="error-confirm"' in wrong.body
     gone = await browser.press(wrong, "Delete application", confirm="My game")
-    assert "My game is deleted." in gone.text
+    assert "My game was deleted." in gone.text
     assert (await alice.get("/applications")).ok() == []
     assert (await browser.open(home)).status == 404
 

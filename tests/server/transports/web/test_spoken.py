@@ -8,9 +8,9 @@ from hubbub.protocol.enums import MessageType
 from hubbub.protocol.ids import ChannelId, MessageId, Timestamp, UserId
 from hubbub.protocol.resources.messages import Message
 from hubbub.protocol.resources.users import User
-from hubbub.server.transports.web.spoken import SPOKEN, Names, pieces, words_of
+from hubbub.server.transports.web.spoken import USER_MESSAGE_TYPES, MentionNames, split_text, system_message_text
 
-NAMES = Names(users={1: "bob"}, roles={2: "mods"}, channels={3: "ideas"}, place="9")
+NAMES = MentionNames(users={1: "bob"}, roles={2: "mods"}, channels={3: "ideas"}, guild_path="9")
 
 
 def message(kind: int, content: str = "", *about: str) -> Message:
@@ -40,8 +40,8 @@ def message(kind: int, content: str = "", *about: str) -> Message:
         ("plain", [("plain", "plain", "")]),
         ("", []),
         ("<@1><@!1>", [("@bob", "mention", ""), ("@bob", "mention", "")]),
-        ("<@&2> <@&4>", [("@mods", "mention", ""), (" ", "plain", ""), ("@a role", "mention", "")]),
-        ("<#3>", [("#ideas", "place", "/app/channels/9/3")]),
+        ("<@&2> <@&4>", [("@mods", "mention", ""), (" ", "plain", ""), ("@unknown role", "mention", "")]),
+        ("<#3>", [("#ideas", "channel", "/app/channels/9/3")]),
         ("<a:wave:7>!", [(":wave:", "mention", ""), ("!", "plain", "")]),
         ("</play now:7>", [("/play now", "mention", "")]),
         ("<t:0>", [("1970-01-01T00:00:00+00:00", "time", "")]),
@@ -55,12 +55,12 @@ def message(kind: int, content: str = "", *about: str) -> Message:
 def test_a_text_falls_into_pieces(text: str, shown: list[tuple[str, ...]]) -> None:
     expected = [(each[0], "link", each[1]) if len(each) == 2 else each for each in shown]
 
-    assert pieces(text, NAMES) == expected
+    assert split_text(text, NAMES) == expected
 
 
 @given(st.text(alphabet="<>@!&#:/.()ht ps1a\n\"'", max_size=60))
 def test_nothing_is_lost_and_only_http_becomes_a_link(text: str) -> None:
-    found = pieces(text, Names())
+    found = split_text(text, MentionNames())
 
     for piece in found:
         assert piece.kind != "link" or piece.href.lower().startswith(("http://", "https://"))
@@ -70,20 +70,20 @@ def test_nothing_is_lost_and_only_http_becomes_a_link(text: str) -> None:
 
 
 def test_everything_that_the_platform_says_has_words() -> None:
-    for kind in set(MessageType) - SPOKEN:
-        assert "no words" not in words_of(message(kind, "name")), kind
-    assert words_of(message(999)) == "bob: something that this page has no words for."
+    for kind in set(MessageType) - USER_MESSAGE_TYPES:
+        assert "cannot display" not in system_message_text(message(kind, "name")), kind
+    assert system_message_text(message(999)) == "bob sent a message that this page cannot display."
 
 
 @pytest.mark.parametrize(
     ("kind", "content", "about", "words"),
     [
         (MessageType.RECIPIENT_ADD, "", ("carol",), "bob added carol."),
-        (MessageType.RECIPIENT_ADD, "", ("bob",), "bob came in."),
-        (MessageType.RECIPIENT_REMOVE, "", (), "bob left."),
-        (MessageType.CHANNEL_NAME_CHANGE, "", (), "bob took the name away."),
-        (MessageType.STAGE_START, "Tides", (), "bob opened the stage: Tides."),
+        (MessageType.RECIPIENT_ADD, "", ("bob",), "bob joined the group."),
+        (MessageType.RECIPIENT_REMOVE, "", (), "bob left the group."),
+        (MessageType.CHANNEL_NAME_CHANGE, "", (), "bob removed the name."),
+        (MessageType.STAGE_START, "Tides", (), "bob started the stage: Tides"),
     ],
 )
 def test_words_name_who_and_what(kind: int, content: str, about: tuple[str, ...], words: str) -> None:
-    assert words_of(message(kind, content, *about)) == words
+    assert system_message_text(message(kind, content, *about)) == words

@@ -1,4 +1,4 @@
-"""The web door: the pages people see. It asks through operations, so it can do nothing that the API cannot."""
+"""Web server: the HTML pages and the chat client. Pages call API operations, so they can do nothing the API cannot."""
 
 from hubbub.server.transports.web.door import WebDoor
 

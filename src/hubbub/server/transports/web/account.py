@@ -1,4 +1,4 @@
-"""A person's own account: name, password, second factor, sessions, a copy of what is kept, and the way out."""
+"""Account settings: profile, password, authenticator, sessions, data export and account deletion."""
 
 import asyncio
 import base64
@@ -12,85 +12,88 @@ from aiohttp import web
 from hubbub.protocol import wire as json
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import accounts, harvests, users
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.visits import PageRequest, page
 
-HERE: Final = "/settings/account"
-SECOND_FACTOR: Final = f"{HERE}/second-factor"
-DELETE: Final = f"{HERE}/delete"
+PATH: Final = "/settings/account"
+SECOND_FACTOR: Final = f"{PATH}/second-factor"
+DELETE: Final = f"{PATH}/delete"
 SECRET_BYTES: Final = 20
-"""RFC 4226 4: 160 bits."""
+"""Size of an authenticator secret: 160 bits (RFC 4226 4)."""
 
 
-async def _show(visit: Visit, error: ApiError | None = None, **how: Any) -> web.Response:
-    context: dict[str, Any] = {"me": await visit.me(), "sessions": await visit.ask(accounts.LIST_AUTH_SESSIONS)}
+async def _show(request: PageRequest, error: ApiError | None = None, **options: Any) -> web.Response:
+    context: dict[str, Any] = {
+        "me": await request.current_user(),
+        "sessions": await request.call(accounts.LIST_AUTH_SESSIONS),
+    }
     if error is None:
-        return visit.show("account.html", **context)
-    return visit.refuse("account.html", error, **how, **context)
+        return request.render("account.html", **context)
+    return request.render_errors("account.html", error, **options, **context)
 
 
-@page("GET", HERE)
-async def show_account(visit: Visit) -> web.Response:
-    """All of it on one page."""
-    return await _show(visit)
+@page("GET", PATH)
+async def show_account(request: PageRequest) -> web.Response:
+    """Show the account settings."""
+    return await _show(request)
 
 
-@page("POST", f"{HERE}/profile")
-async def change_profile(visit: Visit) -> web.Response:
-    """Another display name."""
+@page("POST", f"{PATH}/profile")
+async def change_profile(request: PageRequest) -> web.Response:
+    """Update the display name."""
     try:
-        await visit.ask(users.UPDATE_MY_USER, body={"global_name": visit.form.optional("global_name")})
+        await request.call(users.UPDATE_MY_USER, body={"global_name": request.form.optional("global_name")})
     except ApiError as error:
-        return await _show(visit, error, fields=("global_name",))
-    return visit.go(HERE, say="Your display name is changed.")
+        return await _show(request, error, fields=("global_name",))
+    return request.redirect(PATH, notice="Display name updated.")
 
 
-@page("POST", f"{HERE}/password")
-async def change_password(visit: Visit) -> web.Response:
-    """Another password; everywhere else one is signed out."""
-    form = visit.form
+@page("POST", f"{PATH}/password")
+async def change_password(request: PageRequest) -> web.Response:
+    """Change the password. All other sessions end."""
+    form = request.form
     body = {"password": form.text("password"), "new_password": form.text("new_password")}
     try:
-        await visit.ask(accounts.CHANGE_PASSWORD, body=body)
+        await request.call(accounts.CHANGE_PASSWORD, body=body)
     except ApiError as error:
-        return await _show(visit, error, fields=("password", "new_password"))
-    return visit.go(HERE, say="Your password is changed. Everywhere else you are logged out.")
+        return await _show(request, error, fields=("password", "new_password"))
+    return request.redirect(PATH, notice="Password changed. All your other sessions were logged out.")
 
 
 # Sessions
 
 
-@page("POST", HERE + r"/sessions/{session_id:\d+}/end")
-async def end_session(visit: Visit) -> web.Response:
-    """Log out somewhere else."""
+@page("POST", PATH + r"/sessions/{session_id:\d+}/end")
+async def end_session(request: PageRequest) -> web.Response:
+    """End another session."""
     try:
-        await visit.ask(accounts.DELETE_AUTH_SESSION, visit.path("session_id"))
+        await request.call(accounts.DELETE_AUTH_SESSION, request.path_parameter("session_id"))
     except ApiError as error:
         if error.status != 404:
             raise
-    return visit.go(HERE, say="That session is ended.")
+    return request.redirect(PATH, notice="Session logged out.")
 
 
-@page("POST", f"{HERE}/sessions/end-others")
-async def end_other_sessions(visit: Visit) -> web.Response:
-    """Log out everywhere else."""
-    await visit.ask(accounts.DELETE_OTHER_AUTH_SESSIONS)
-    return visit.go(HERE, say="You are logged out everywhere else.")
+@page("POST", f"{PATH}/sessions/end-others")
+async def end_other_sessions(request: PageRequest) -> web.Response:
+    """End all other sessions."""
+    await request.call(accounts.DELETE_OTHER_AUTH_SESSIONS)
+    return request.redirect(PATH, notice="All your other sessions were logged out.")
 
 
 # The second factor
 
 
 @page("GET", SECOND_FACTOR)
-async def show_second_factor(visit: Visit) -> web.Response:
-    """A new secret, or the way to do without."""
-    me = await visit.me()
+async def show_second_factor(request: PageRequest) -> web.Response:
+    """Show a new authenticator secret, or the form that turns the authenticator off."""
+    me = await request.current_user()
     if me.mfa_enabled:
-        return visit.show("second_factor_off.html")
-    return _show_secret(visit, me, base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode())
+        return request.render("second_factor_off.html")
+    return _show_secret(request, me, base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode())
 
 
-def _show_secret(visit: Visit, me: users.MyUser, secret: str, error: ApiError | None = None) -> web.Response:
-    host = visit.config.web_url.partition("://")[2]
+def _show_secret(request: PageRequest, me: users.MyUser, secret: str, error: ApiError | None = None) -> web.Response:
+    host = request.config.web_url.partition("://")[2]
     label = quote(f"Hubbub:{me.username}", safe="")
     query = urlencode({"secret": secret, "issuer": f"Hubbub ({host})", "digits": 6, "period": 30}, quote_via=quote)
     context: dict[str, Any] = {
@@ -99,91 +102,96 @@ def _show_secret(visit: Visit, me: users.MyUser, secret: str, error: ApiError | 
         "otpauth": f"otpauth://totp/{label}?{query}",
     }
     if error is None:
-        return visit.show("second_factor_on.html", **context)
-    return visit.refuse("second_factor_on.html", error, fields=("password", "code"), **context)
+        return request.render("second_factor_on.html", **context)
+    return request.render_errors("second_factor_on.html", error, fields=("password", "code"), **context)
 
 
 @page("POST", SECOND_FACTOR)
-async def enable_second_factor(visit: Visit) -> web.Response:
-    """Ask for a code from now on; the backup codes are shown this once."""
-    form = visit.form
-    secret = form.line("secret")
-    body = {"password": form.text("password"), "secret": secret, "code": form.line("code").replace(" ", "")}
+async def enable_second_factor(request: PageRequest) -> web.Response:
+    """Turn the authenticator on and show the backup codes once."""
+    form = request.form
+    secret = form.trimmed("secret")
+    body = {"password": form.text("password"), "secret": secret, "code": form.trimmed("code").replace(" ", "")}
     try:
-        made = await visit.ask(accounts.ENABLE_TOTP, body=body)
+        enabled = await request.call(accounts.ENABLE_TOTP, body=body)
     except ApiError as error:
-        return _show_secret(visit, await visit.me(), secret, error)
-    return visit.show("backup_codes.html", codes=made.backup_codes)
+        return _show_secret(request, await request.current_user(), secret, error)
+    return request.render("backup_codes.html", codes=enabled.backup_codes)
 
 
 @page("POST", f"{SECOND_FACTOR}/off")
-async def disable_second_factor(visit: Visit) -> web.Response:
-    """Ask for no code from now on."""
-    form = visit.form
-    body = {"password": form.text("password"), "code": form.line("code").replace(" ", "")}
+async def disable_second_factor(request: PageRequest) -> web.Response:
+    """Turn the authenticator off."""
+    form = request.form
+    body = {"password": form.text("password"), "code": form.trimmed("code").replace(" ", "")}
     try:
-        await visit.ask(accounts.DISABLE_TOTP, body=body)
+        await request.call(accounts.DISABLE_TOTP, body=body)
     except ApiError as error:
-        return visit.refuse("second_factor_off.html", error, fields=("password", "code"))
-    return visit.go(HERE, say="Logging in takes only your password again.")
+        return request.render_errors("second_factor_off.html", error, fields=("password", "code"))
+    return request.redirect(PATH, notice="Two-factor authentication is off.")
 
 
-# A copy
+# Data export
 
 
-@page("GET", f"{HERE}/export")
-async def download_copy(visit: Visit) -> web.Response:
-    """All that is kept of a person as one JSON file, written while it is read: however much they wrote, we hold one page of it."""
-    kept = await visit.ask(accounts.HARVEST)
+@page("GET", f"{PATH}/export")
+async def download_copy(request: PageRequest) -> web.Response:
+    """Export the account as one JSON file.
+
+    The file is streamed, so the server holds one page of messages at a time.
+    """
+    account = await request.call(accounts.HARVEST)
     headers = {
         "Content-Type": "application/json",
         "Content-Disposition": 'attachment; filename="hubbub-account.json"',
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
     }
-    return web.Response(body=_copy(visit, json.encode(kept)), headers=headers)
+    return web.Response(body=_stream_export(request, json.encode(account)), headers=headers)
 
 
-async def _copy(visit: Visit, kept: bytes) -> AsyncIterator[bytes]:
-    yield kept.removesuffix(b"}") + b',"messages":[\n'
+async def _stream_export(request: PageRequest, account: bytes) -> AsyncIterator[bytes]:
+    yield account.removesuffix(b"}") + b',"messages":[\n'
     after, first = 0, True
     while True:
         query = {"after": [str(after)], "limit": [str(harvests.PAGE_MAX)]}
         try:
-            some = await visit.ask(harvests.LIST_HARVESTED_MESSAGES, query=query)
+            messages = await request.call(harvests.LIST_HARVESTED_MESSAGES, query=query)
         except ApiError as error:
             if error.status != 429:
                 raise
             await asyncio.sleep(float(error.extra.get("retry_after", 1)))
             continue
-        if some:
-            yield (b"" if first else b",\n") + b",\n".join(json.encode(each) for each in some)
-            after, first = int(some[-1].id), False
-        if len(some) < harvests.PAGE_MAX:
+        if messages:
+            yield (b"" if first else b",\n") + b",\n".join(json.encode(each) for each in messages)
+            after, first = int(messages[-1].id), False
+        if len(messages) < harvests.PAGE_MAX:
             break
     yield b"\n]}\n"
 
 
-# The way out
+# Account deletion
 
 
 @page("GET", DELETE)
-async def show_delete(visit: Visit) -> web.Response:
-    """What deleting means, and the last question."""
-    return visit.show("delete_account.html", me=await visit.me())
+async def show_delete(request: PageRequest) -> web.Response:
+    """Show the confirmation page of account deletion."""
+    return request.render("delete_account.html", me=await request.current_user())
 
 
 @page("POST", DELETE)
-async def delete_account(visit: Visit) -> web.Response:
-    """Be gone."""
-    form = visit.form
+async def delete_account(request: PageRequest) -> web.Response:
+    """Delete the account."""
+    form = request.form
     body = {"password": form.text("password")}
-    if form.line("code"):
-        body["code"] = form.line("code").replace(" ", "")
+    if form.trimmed("code"):
+        body["code"] = form.trimmed("code").replace(" ", "")
     try:
-        await visit.ask(accounts.DELETE_ACCOUNT, body=body)
+        await request.call(accounts.DELETE_ACCOUNT, body=body)
     except ApiError as error:
-        return visit.refuse("delete_account.html", error, fields=("password", "code"), me=await visit.me())
-    visit.session.sign_out()
-    visit.actor = None
-    return visit.go("/login", say="Your account is deleted. Farewell, and thank you for being here.")
+        return request.render_errors(
+            "delete_account.html", error, fields=("password", "code"), me=await request.current_user()
+        )
+    request.session.sign_out()
+    request.actor = None
+    return request.redirect("/login", notice="Your account was deleted.")

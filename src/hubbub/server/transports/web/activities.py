@@ -1,25 +1,27 @@
-"""The page behind an activity's link: what it is, and how it is played (activities.md 9)."""
+"""The page behind an activity link (activities.md 9)."""
 
 from typing import Final
 
 from aiohttp import web
 
 from hubbub.protocol.resources import activity_links
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.visits import PageRequest, page
 
 ACTIVITY: Final = r"/activities/{application_id:\d{1,19}}"
 
 
-@page("GET", ACTIVITY, anyone=True)
-async def show_activity(visit: Visit) -> web.Response:
-    """The activity, and the link that led here."""
+@page("GET", ACTIVITY, public=True)
+async def show_activity(request: PageRequest) -> web.Response:
+    """Show an activity and the link that was followed."""
     fields = ("link_id", "custom_id", "referrer_id")
-    query = {name: [visit.query(name)] for name in fields if visit.query(name)}
-    # An address that somebody shortened or made up is still the activity's.
+    query = {name: [request.query_parameter(name)] for name in fields if request.query_parameter(name)}
+    # Ignore malformed parameters: a shortened or edited URL still leads to the activity.
     query = {name: value for name, value in query.items() if len(value[0]) <= activity_links.CUSTOM_ID_MAX}
-    opened = await visit.ask(activity_links.OPEN_ACTIVITY_LINK, visit.path("application_id"), query=query)
-    picture = None
+    opened = await request.call(
+        activity_links.OPEN_ACTIVITY_LINK, request.path_parameter("application_id"), query=query
+    )
+    image = None
     if opened.link is not None:
         number = opened.link.link_id.partition("-")[2]
-        picture = f"{visit.config.cdn_url}/activity-links/{opened.application.id:d}/{number}.png"
-    return visit.show("activity.html", opened=opened, picture=picture)
+        image = f"{request.config.cdn_url}/activity-links/{opened.application.id:d}/{number}.png"
+    return request.render("activity.html", opened=opened, image=image)

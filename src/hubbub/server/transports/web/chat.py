@@ -1,14 +1,14 @@
-"""What the chat client needs of the web door: the person's token, for a script of ours on a page of theirs (decisions/0057)."""
+"""The token endpoint of the chat client (decisions/0057)."""
 
 from typing import Final
 
 from aiohttp import web
 
 from hubbub.protocol import errors, wire
-from hubbub.server.transports.web.conversations import HERE
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.conversations import PATH
+from hubbub.server.transports.web.visits import PageRequest, page
 
-TOKEN: Final = f"{HERE}/token"
+TOKEN: Final = f"{PATH}/token"
 
 _HEADERS: Final = {
     "Content-Type": "application/json",
@@ -20,10 +20,10 @@ _HEADERS: Final = {
 
 
 @page("POST", TOKEN)
-async def give_token(visit: Visit) -> web.Response:
-    """The token that the cookie holds: only to a script, on a page that this browser was shown, which keeps it in memory."""
-    # A form that is sent as a page of its own would show the token to whoever looks over the shoulder, or sees the history.
-    if visit.request.headers.get("Sec-Fetch-Dest", "empty") != "empty":
-        raise errors.FORBIDDEN(message="This is for the chat client.")
-    body = wire.encode({"token": visit.session.token, "user_id": str(int(visit.signed_in.user_id))})
+async def get_token(request: PageRequest) -> web.Response:
+    """Return the session cookie's token to a script on a page of this server."""
+    # A form submitted as a navigation would display the token on screen and keep it in the history.
+    if request.http_request.headers.get("Sec-Fetch-Dest", "empty") != "empty":
+        raise errors.FORBIDDEN(message="Only the chat client can request this resource.")
+    body = wire.encode({"token": request.session.token, "user_id": str(int(request.required_actor.user_id))})
     return web.Response(body=body, headers=_HEADERS)

@@ -1,4 +1,4 @@
-"""The applications that a person let in, and the way to send them away."""
+"""The list of authorized applications, where the user can revoke their access."""
 
 from aiohttp import web
 
@@ -6,31 +6,31 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import oauth2
 from hubbub.protocol.scopes import SCOPES
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.visits import PageRequest, page
 
-HERE = "/settings/apps"
-
-
-@page("GET", HERE)
-async def show_apps(visit: Visit) -> web.Response:
-    """What each may do, in words."""
-    granted = await visit.ask(oauth2.LIST_OAUTH2_AUTHORIZATIONS)
-    return visit.show("apps.html", granted=granted, words=words)
+PATH = "/settings/apps"
 
 
-@page("POST", HERE + r"/{authorization_id:\d+}/remove")
-async def remove_app(visit: Visit) -> web.Response:
-    """Send one away: all its tokens end at once."""
+@page("GET", PATH)
+async def show_apps(request: PageRequest) -> web.Response:
+    """List the authorized applications with their scopes."""
+    granted = await request.call(oauth2.LIST_OAUTH2_AUTHORIZATIONS)
+    return request.render("apps.html", granted=granted, describe_scope=describe_scope)
+
+
+@page("POST", PATH + r"/{authorization_id:\d+}/remove")
+async def remove_app(request: PageRequest) -> web.Response:
+    """Revoke an authorization. All its tokens end at once."""
     try:
-        await visit.ask(oauth2.DELETE_OAUTH2_AUTHORIZATION, visit.path("authorization_id"))
+        await request.call(oauth2.DELETE_OAUTH2_AUTHORIZATION, request.path_parameter("authorization_id"))
     except ApiError as error:
-        # Pressed twice, or removed elsewhere: it is gone, which is what was wanted.
+        # Already removed, by a second submit or in another window.
         if error.kind is not errors.UNKNOWN_TOKEN:
             raise
-    return visit.go(HERE, say="Removed. It can no longer do anything for you.")
+    return request.redirect(PATH, notice="Access revoked. The app can no longer use your account.")
 
 
-def words(scope: str) -> str:
-    """What a scope lets an application do."""
+def describe_scope(scope: str) -> str:
+    """Return the description of a scope."""
     rule = SCOPES.get(scope)
     return rule.words if rule is not None else scope

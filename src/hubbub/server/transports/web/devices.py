@@ -1,4 +1,4 @@
-"""A device without a browser shows a code; here it is typed in, and what the device asks for is answered (RFC 8628)."""
+"""Pages where a user enters the code shown by a device and authorizes it (RFC 8628)."""
 
 from typing import Final
 
@@ -6,43 +6,49 @@ from aiohttp import web
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import oauth2
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.visits import PageRequest, page
 
-HERE: Final = "/activate"
+PATH: Final = "/activate"
 FIELDS: Final = ("user_code",)
 
 
-@page("GET", HERE)
-async def show_code(visit: Visit) -> web.Response:
-    """Where the code is typed in. One that came with the address is still looked at by a person (RFC 8628 5.4)."""
-    return visit.show("activate.html", user_code=visit.query("user_code")[:32], me=await visit.me())
+@page("GET", PATH)
+async def show_code(request: PageRequest) -> web.Response:
+    """Show the form for the code. A code in the URL is prefilled but must still be confirmed (RFC 8628 5.4)."""
+    return request.render(
+        "activate.html", user_code=request.query_parameter("user_code")[:32], me=await request.current_user()
+    )
 
 
-@page("POST", HERE)
-async def look_up_code(visit: Visit) -> web.Response:
-    """What the device with this code asks for."""
-    code = visit.form.line("user_code")
+@page("POST", PATH)
+async def look_up_code(request: PageRequest) -> web.Response:
+    """Show the authorization request of a device."""
+    code = request.form.trimmed("user_code")
     try:
-        asked = await visit.ask(oauth2.VERIFY_OAUTH2_DEVICE, body={"user_code": code})
+        verification = await request.call(oauth2.VERIFY_OAUTH2_DEVICE, body={"user_code": code})
     except ApiError as error:
-        return visit.refuse("activate.html", error, fields=FIELDS, user_code=code, me=await visit.me())
-    return visit.show("device.html", asked=asked, user_code=code, me=await visit.me())
+        return request.render_errors(
+            "activate.html", error, fields=FIELDS, user_code=code, me=await request.current_user()
+        )
+    return request.render("device.html", verification=verification, user_code=code, me=await request.current_user())
 
 
-@page("POST", HERE + "/answer")
-async def answer_device(visit: Visit) -> web.Response:
-    """Yes or no."""
-    code = visit.form.line("user_code")
-    granted = visit.form.text("answer") == "allow"
+@page("POST", PATH + "/answer")
+async def answer_device(request: PageRequest) -> web.Response:
+    """Authorize or deny a device."""
+    code = request.form.trimmed("user_code")
+    granted = request.form.text("answer") == "allow"
     body = {"user_code": code, "result": "granted" if granted else "denied"}
     try:
-        await visit.ask(oauth2.FINISH_OAUTH2_DEVICE, body=body)
+        await request.call(oauth2.FINISH_OAUTH2_DEVICE, body=body)
     except ApiError as error:
-        return visit.refuse("activate.html", error, fields=FIELDS, user_code=code, me=await visit.me())
-    return visit.go(f"{HERE}/done?{'granted' if granted else 'denied'}")
+        return request.render_errors(
+            "activate.html", error, fields=FIELDS, user_code=code, me=await request.current_user()
+        )
+    return request.redirect(f"{PATH}/done?{'granted' if granted else 'denied'}")
 
 
-@page("GET", HERE + "/done", anyone=True)
-async def show_done(visit: Visit) -> web.Response:
-    """The rest happens on the device."""
-    return visit.show("device_done.html", granted=visit.request.query_string == "granted")
+@page("GET", PATH + "/done", public=True)
+async def show_done(request: PageRequest) -> web.Response:
+    """Show the result; the flow continues on the device."""
+    return request.render("device_done.html", granted=request.http_request.query_string == "granted")

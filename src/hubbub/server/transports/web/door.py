@@ -1,6 +1,6 @@
-"""The web door: from a request for a page to its function, and from the function to an answer that a browser can be trusted with.
+"""Web server: routes page requests to page functions and turns results and errors into responses.
 
-find out who it is -> check that the form is ours -> the page asks through operations -> render -> cookies
+authenticate -> check the form's origin and token -> call the page function -> set cookies
 """
 
 import asyncio
@@ -37,9 +37,9 @@ from hubbub.server.transports.web import (
     subscriptions,
 )
 from hubbub.server.transports.web.reference import Reference
-from hubbub.server.transports.web.sessions import Cookies, Session
+from hubbub.server.transports.web.sessions import Cookies, WebSession
 from hubbub.server.transports.web.templating import STATIC, Assets, Modules, environment
-from hubbub.server.transports.web.visits import Page, Visit, pages_of
+from hubbub.server.transports.web.visits import Page, PageRequest, pages_of
 
 log = logging.getLogger(__name__)
 requests_log = logging.getLogger("hubbub.http")
@@ -60,9 +60,9 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     guild_templates,
     *portal.MODULES,
 )
-"""Where the pages are."""
+"""Modules that define pages."""
 
-PageFunction = Callable[[Visit], Awaitable[web.Response]]
+PageFunction = Callable[[PageRequest], Awaitable[web.Response]]
 
 
 class WebDoor:
@@ -79,11 +79,11 @@ class WebDoor:
         self._templates = environment(self._assets, self._modules)
         self._reference = Reference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
         self._origin = _origin(config.web_url)
-        self.lost = self._handler(home.LOST, home.show_lost)
-        """For whoever opens an address of ours where no page is."""
+        self.lost = self._handler(home.NOT_FOUND, home.show_not_found)
+        """Handler of paths that have no page."""
 
     def routes(self) -> list[web.RouteDef]:
-        """What the HTTP door serves for us."""
+        """Return the routes of all pages and static files for the HTTP server."""
         routes = [
             web.get(f"{STATIC}/{{name}}", self._assets.serve),
             web.get(rf"{STATIC}/app/{{edition:[0-9a-f]{{12}}}}/{{name:[\w/]+\.\w+}}", self._modules.serve),
@@ -100,12 +100,12 @@ class WebDoor:
             loop = asyncio.get_running_loop()
             started = loop.time()
             with self._http.busy():
-                visit, response = await self._serve(page, function, request)
+                page_request, response = await self._serve(page, function, request)
             seconds = loop.time() - started
             self._metrics.http_requests(page.method, route, str(response.status)).inc()
             self._metrics.http_seconds(page.method, route).observe(seconds)
             if self._config.log.requests:
-                # The route and not the address: that holds what applications ask for, and codes of devices.
+                # Log the route, not the URL: the query may hold OAuth2 parameters and device codes.
                 requests_log.info(
                     "%s %s %d",
                     page.method,
@@ -113,7 +113,7 @@ class WebDoor:
                     response.status,
                     extra={
                         "milliseconds": round(seconds * 1000, 1),
-                        "user_id": None if visit.actor is None else visit.actor.user_id,
+                        "user_id": None if page_request.actor is None else page_request.actor.user_id,
                     },
                 )
             return response
@@ -122,67 +122,71 @@ class WebDoor:
 
     async def _serve(
         self, page: Page, function: PageFunction, request: web.Request
-    ) -> tuple[Visit, web.StreamResponse]:
-        session = Session(self._cookies, request)
-        visit = Visit(
+    ) -> tuple[PageRequest, web.StreamResponse]:
+        session = WebSession(self._cookies, request)
+        page_request = PageRequest(
             request, http=self._http, config=self._config, templates=self._templates, session=session, actor=None
         )
         try:
-            response = await self._answer(page, function, visit)
+            response = await self._dispatch(page, function, page_request)
         except ApiError as error:
-            if error.status == 401 and visit.actor is not None:
-                # The token ended while we were at it.
-                visit.actor = None
+            if error.status == 401 and page_request.actor is not None:
+                # The token was revoked while the page was being built.
+                page_request.actor = None
                 session.sign_out()
-                response = visit.to_login()
+                response = page_request.redirect_to_login()
             else:
-                response = visit.problem(error)
+                response = page_request.error_page(error)
         except StoreUnavailable as error:
             log.warning("the store is unavailable: %s", error)
-            response = visit.problem(
-                errors.UNAVAILABLE(message="The platform is resting for a moment. Try again soon.")
+            response = page_request.error_page(
+                errors.UNAVAILABLE(message="Temporarily unavailable. Try again in a moment.")
             )
             response.headers["Retry-After"] = "1"
         except failing.Dropped:
-            response = visit.problem(errors.UNAVAILABLE())
+            response = page_request.error_page(errors.UNAVAILABLE())
         except Exception:
             log.exception("%s failed", page.path)
-            response = visit.problem(errors.INTERNAL(message="Something broke on our side, and was written down."))
-        session.put(response)
-        return visit, response
+            response = page_request.error_page(
+                errors.INTERNAL(
+                    message="Something went wrong on the server. The error was logged; try again in a moment."
+                )
+            )
+        session.write_cookies(response)
+        return page_request, response
 
-    async def _answer(self, page: Page, function: PageFunction, visit: Visit) -> web.Response:
-        session, request = visit.session, visit.request
+    async def _dispatch(self, page: Page, function: PageFunction, page_request: PageRequest) -> web.Response:
+        session, request = page_request.session, page_request.http_request
         if session.token:
             actor = await self._authenticator.by_token(session.token)
             if actor is not None and actor.kind == "user":
-                visit.actor = actor
+                page_request.actor = actor
             else:
                 session.sign_out()
         if request.method == "POST":
-            if not self._is_ours(request):
-                return visit.problem(errors.FORBIDDEN(message="This form was sent from another site."))
-            visit.form = await forms.read(request, page.file)
-            if visit.actor is None and not page.anyone:
-                return visit.to_login()
-            if not session.owns(visit.form.text(forms.CSRF_FIELD)):
-                return visit.problem(
-                    errors.FORBIDDEN(message="This form is too old, or was not made for you. Open it again."),
-                    title="Once more, please",
+            if not self._is_same_origin(request):
+                return page_request.error_page(errors.FORBIDDEN(message="This form was sent from another site."))
+            page_request.form = await forms.read(request, page.file)
+            if page_request.actor is None and not page.public:
+                return page_request.redirect_to_login()
+            if not session.verify_form_token(page_request.form.text(forms.CSRF_FIELD)):
+                return page_request.error_page(
+                    errors.FORBIDDEN(message="This form has expired. Open the page again and resubmit it."),
+                    title="Form expired",
                     back=request.rel_url.path,
                 )
-        elif visit.actor is None and not page.anyone:
-            return visit.to_login()
-        return await function(visit)
+        elif page_request.actor is None and not page.public:
+            return page_request.redirect_to_login()
+        return await function(page_request)
 
-    def _is_ours(self, request: web.Request) -> bool:
-        """Whether a form can have come from a page of ours, by what the browser says of where it was."""
+    def _is_same_origin(self, request: web.Request) -> bool:
+        """Return whether a form was sent from a page of this server, judging by the browser's request headers."""
         if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
             return False
         origin = request.headers.get("Origin")
         if origin is None:
             return True
-        # Behind a proxy we go by another name than the public one, and a person may call this machine by any of its names.
+        # Behind a proxy the Host header differs from the public URL; without one, the machine may have several names.
         return origin == self._origin or (origin != "null" and urlsplit(origin).netloc == request.host)
 
 

@@ -1,4 +1,4 @@
-"""The page behind a guild template's link: what a guild of that shape has, and making one."""
+"""The page behind a guild template link, where a user previews the template and creates a guild from it."""
 
 from typing import Any, Final
 
@@ -8,55 +8,55 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import templates as wire
-from hubbub.server.transports.web.conversations import HERE as CONVERSATIONS
-from hubbub.server.transports.web.spoken import name_of
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.conversations import PATH as CONVERSATIONS
+from hubbub.server.transports.web.spoken import display_name
+from hubbub.server.transports.web.visits import PageRequest, page
 
 TEMPLATE: Final = "/template/{code}"
 
-WORDS: Final = {
-    errors.UNKNOWN_GUILD_TEMPLATE: "There is no such template, or not any more.",
-    errors.MAX_GUILDS: "You are in as many guilds as one can be in. Leave one first.",
-    errors.MORE_BOOSTS_NEEDED: "A new guild cannot have all that this template asks for.",
+ERROR_TEXTS: Final = {
+    errors.UNKNOWN_GUILD_TEMPLATE: "This template does not exist or was deleted.",
+    errors.MAX_GUILDS: "You have reached the maximum number of guilds. Leave a guild first.",
+    errors.MORE_BOOSTS_NEEDED: "This template needs features that a new guild does not have.",
 }
-"""What a person is told instead of the API's sentence."""
+"""Texts for users that replace the API's error messages."""
 
 
-@page("GET", TEMPLATE, anyone=True)
-async def show_template(visit: Visit) -> web.Response:
-    """What it would make."""
-    return await _show(visit)
+@page("GET", TEMPLATE, public=True)
+async def show_template(request: PageRequest) -> web.Response:
+    """Show a template."""
+    return await _show(request)
 
 
 @page("POST", TEMPLATE)
-async def make_guild(visit: Visit) -> web.Response:
-    """Make a guild of this shape."""
+async def create_guild(request: PageRequest) -> web.Response:
+    """Create a guild from the template."""
     try:
-        guild = await visit.ask(
-            wire.CREATE_GUILD_FROM_TEMPLATE, visit.path("code"), body={"name": visit.form.line("name")}
+        guild = await request.call(
+            wire.CREATE_GUILD_FROM_TEMPLATE, request.path_parameter("code"), body={"name": request.form.trimmed("name")}
         )
     except ApiError as error:
-        return await _show(visit, _told(error))
-    return visit.go(f"{CONVERSATIONS}/channels/{int(guild.id)}", say=f"{guild.name} is yours.")
+        return await _show(request, _with_text(error))
+    return request.redirect(f"{CONVERSATIONS}/channels/{int(guild.id)}", notice=f"{guild.name} was created.")
 
 
-async def _show(visit: Visit, error: ApiError | None = None) -> web.Response:
+async def _show(request: PageRequest, error: ApiError | None = None) -> web.Response:
     try:
-        template = await visit.ask(wire.GET_GUILD_TEMPLATE, visit.path("code"))
-    except ApiError as gone:
-        return visit.problem(_told(gone))
+        template = await request.call(wire.GET_GUILD_TEMPLATE, request.path_parameter("code"))
+    except ApiError as unknown:
+        return request.error_page(_with_text(unknown))
     source = template.serialized_source_guild
     context: dict[str, Any] = {
-        "shape": template,
-        "creator": name_of(template.creator) if template.creator else None,
-        # The first role of a template is everybody's.
+        "guild_template": template,
+        "creator": display_name(template.creator) if template.creator else None,
+        # Role 0 of a template is @everyone.
         "roles": [role.name for role in source.roles if role.id != 0],
         "channels": [each.name for each in source.channels if each.type != ChannelType.GUILD_CATEGORY and each.name],
     }
     if error is None:
-        return visit.show("guild_template.html", **context)
-    return visit.refuse("guild_template.html", error, fields=("name",), **context)
+        return request.render("guild_template.html", **context)
+    return request.render_errors("guild_template.html", error, fields=("name",), **context)
 
 
-def _told(error: ApiError) -> ApiError:
-    return error.kind(message=WORDS[error.kind]) if error.kind in WORDS else error
+def _with_text(error: ApiError) -> ApiError:
+    return error.kind(message=ERROR_TEXTS[error.kind]) if error.kind in ERROR_TEXTS else error

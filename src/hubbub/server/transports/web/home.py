@@ -1,34 +1,34 @@
-"""The first page: what this is, and where to go from here; and what is said where no page is."""
+"""The home page, and the page shown for unknown paths."""
 
 from typing import Final
 
 from aiohttp import web
 
 from hubbub.protocol import errors
-from hubbub.server.transports.web.visits import HOME, Page, Visit, page
+from hubbub.server.transports.web.visits import DEFAULT_PAGE, Page, PageRequest, page
 
-HERE: Final = "/"
-LOST: Final = Page("GET", "/{lost}", anyone=True)
+PATH: Final = "/"
+NOT_FOUND: Final = Page("GET", "/{lost}", public=True)
 
 
-@page("GET", HERE, anyone=True)
-async def show_home(visit: Visit) -> web.Response:
-    """For whoever types the bare address."""
-    root = visit.config.web_url
-    addresses = [
+@page("GET", PATH, public=True)
+async def show_home(request: PageRequest) -> web.Response:
+    """Show the home page."""
+    root = request.config.web_url
+    endpoints = [
         ("API", f"{root}/api/v10"),
         ("Gateway", f"ws{root.removeprefix('http')}/gateway"),
-        ("Files", visit.config.cdn_url),
+        ("Files", request.config.cdn_url),
     ]
-    return visit.show("home.html", addresses=addresses)
+    return request.render("home.html", endpoints=endpoints)
 
 
-@page("GET", "/settings", anyone=True)
-async def show_settings(visit: Visit) -> web.Response:
-    """The first of them."""
-    return visit.go(HOME)
+@page("GET", "/settings", public=True)
+async def show_settings(request: PageRequest) -> web.Response:
+    """Redirect to the first settings page."""
+    return request.redirect(DEFAULT_PAGE)
 
 
-async def show_lost(visit: Visit) -> web.Response:
-    """Nothing."""
-    raise errors.NOT_FOUND(message="There is no page at this address.")
+async def show_not_found(request: PageRequest) -> web.Response:
+    """Show the not-found page."""
+    raise errors.NOT_FOUND(message="This page does not exist. Check the URL.")

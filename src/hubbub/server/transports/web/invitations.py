@@ -1,4 +1,4 @@
-"""The page behind an invite's link: who invites to what, and coming in."""
+"""The page behind an invite link, where a user previews and accepts the invite."""
 
 from typing import Any, Final
 
@@ -9,109 +9,108 @@ from hubbub.protocol.enums import GuildFeature, InviteType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import channels, guilds, invites
 from hubbub.protocol.resources.invites import Invite
-from hubbub.server.transports.web.conversations import HERE as CONVERSATIONS
+from hubbub.server.transports.web.conversations import PATH as CONVERSATIONS
 from hubbub.server.transports.web.conversations import path_of
-from hubbub.server.transports.web.spoken import name_of
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.spoken import display_name
+from hubbub.server.transports.web.visits import PageRequest, page
 
 INVITE: Final = "/invite/{code}"
 
-GONE: Final = "This invite is over, was taken back, or is meant for somebody else."
+EXPIRED_TEXT: Final = "This invite has expired, was revoked, or is for another account."
 
-WORDS: Final = {
-    errors.UNKNOWN_INVITE: GONE,
+ERROR_TEXTS: Final = {
+    errors.UNKNOWN_INVITE: EXPIRED_TEXT,
     errors.USER_BANNED: "You are banned from this guild.",
-    errors.FEATURE_DISABLED: "This guild lets nobody in at the moment. Try again later.",
-    errors.MAX_GUILDS: "You are in as many guilds as one can be in. Leave one first.",
+    errors.FEATURE_DISABLED: "This guild is not accepting new members right now. Try again later.",
+    errors.MAX_GUILDS: "You have reached the maximum number of guilds. Leave a guild first.",
     errors.MAX_MEMBERS: "This guild is full.",
     errors.MAX_RECIPIENTS: "This group is full.",
-    errors.UNKNOWN_GUILD: "This guild is no more.",
-    errors.UNKNOWN_CHANNEL: "This group is no more.",
+    errors.UNKNOWN_GUILD: "This guild was deleted.",
+    errors.UNKNOWN_CHANNEL: "This group was deleted.",
 }
-"""Why somebody cannot come in."""
+"""Texts for invites that cannot be accepted."""
 
 
-@page("GET", INVITE, anyone=True)
-async def show_invite(visit: Visit) -> web.Response:
-    """What the invite leads to."""
-    return await _show(visit)
+@page("GET", INVITE, public=True)
+async def show_invite(request: PageRequest) -> web.Response:
+    """Show an invite."""
+    return await _show(request)
 
 
 @page("POST", INVITE)
-async def accept(visit: Visit) -> web.Response:
-    """Come in."""
+async def accept(request: PageRequest) -> web.Response:
+    """Accept an invite."""
     try:
-        taken = await visit.ask(invites.ACCEPT_INVITE, visit.path("code"), body={})
+        invite = await request.call(invites.ACCEPT_INVITE, request.path_parameter("code"), body={})
     except ApiError as error:
-        told = error.kind(message=WORDS[error.kind]) if error.kind in WORDS else error
-        return await _show(visit, told)
-    return visit.go(await _way_in(visit, taken), say=_welcome(taken))
+        return await _show(request, error.kind(message=ERROR_TEXTS[error.kind]) if error.kind in ERROR_TEXTS else error)
+    return request.redirect(await _channel_path(request, invite), notice=_joined_notice(invite))
 
 
-async def _show(visit: Visit, error: ApiError | None = None) -> web.Response:
+async def _show(request: PageRequest, error: ApiError | None = None) -> web.Response:
     try:
-        invite = await visit.ask(invites.INVITE_RESOLVE, visit.path("code"), query=_query(visit))
-    except ApiError as gone:
-        if gone.kind is not errors.UNKNOWN_INVITE:
+        invite = await request.call(invites.INVITE_RESOLVE, request.path_parameter("code"), query=_query(request))
+    except ApiError as unknown:
+        if unknown.kind is not errors.UNKNOWN_INVITE:
             raise
-        # Who comes by a link that was meant for them may only have to say who they are.
-        return visit.show("invite_gone.html", status=404, words=GONE)
+        # A targeted invite is only visible after login, so the page offers one.
+        return request.render("invite_gone.html", status=404, text=EXPIRED_TEXT)
     context: dict[str, Any] = {
         "invite": invite,
         "is_group": invite.type == InviteType.GROUP_DM,
-        "inviter": name_of(invite.inviter) if invite.inviter else None,
+        "inviter": display_name(invite.inviter) if invite.inviter else None,
         "name": _name(invite),
-        "inside": await _inside(visit, invite),
+        "joined_path": await _joined_path(request, invite),
     }
     if error is None:
-        return visit.show("invite.html", **context)
-    return visit.refuse("invite.html", error, **context)
+        return request.render("invite.html", **context)
+    return request.render_errors("invite.html", error, **context)
 
 
-def _query(visit: Visit) -> dict[str, list[str]]:
-    event = visit.query("event")
-    asked = {"with_counts": ["true"]}
+def _query(request: PageRequest) -> dict[str, list[str]]:
+    event = request.query_parameter("event")
+    query = {"with_counts": ["true"]}
     if event.isascii() and event.isdigit() and len(event) <= 19:
-        asked["guild_scheduled_event_id"] = [event]
-    return asked
+        query["guild_scheduled_event_id"] = [event]
+    return query
 
 
 def _name(invite: Invite) -> str:
-    """What one is invited to."""
+    """Return the name of the guild or group that the invite leads to."""
     if invite.guild:
         return invite.guild.name
     if invite.channel is None:
-        return "A conversation"
-    people = ", ".join(each.username for each in invite.channel.recipients or ())
-    return invite.channel.name or people or "A group"
+        return "Conversation"
+    names = ", ".join(each.username for each in invite.channel.recipients or ())
+    return invite.channel.name or names or "Unnamed group"
 
 
-async def _inside(visit: Visit, invite: Invite) -> str | None:
-    """Where the conversation is, for who is in it already."""
-    if visit.actor is None or invite.channel is None:
+async def _joined_path(request: PageRequest, invite: Invite) -> str | None:
+    """Return the path of the conversation if the user is already a member, else None."""
+    if request.actor is None or invite.channel is None:
         return None
     if not invite.guild:
-        there = {int(each.id) for each in invite.channel.recipients or ()}
-        return f"{CONVERSATIONS}/channels/@me/{int(invite.channel.id)}" if visit.actor.user_id in there else None
-    # The list from just before this guild's id holds it first, however many there are.
+        recipients = {int(each.id) for each in invite.channel.recipients or ()}
+        return f"{CONVERSATIONS}/channels/@me/{int(invite.channel.id)}" if request.actor.user_id in recipients else None
+    # Start the page just before this guild's id, so that one result is enough.
     bounds = {"after": [str(int(invite.guild.id) - 1)], "limit": ["1"]}
-    mine = await visit.ask(guilds.LIST_MY_GUILDS, query=bounds)
-    return await _way_in(visit, invite) if [each.id for each in mine] == [invite.guild.id] else None
+    mine = await request.call(guilds.LIST_MY_GUILDS, query=bounds)
+    return await _channel_path(request, invite) if [each.id for each in mine] == [invite.guild.id] else None
 
 
-async def _way_in(visit: Visit, invite: Invite) -> str:
-    """The channel of an invite, or the guild's channels where that one is not for everybody."""
+async def _channel_path(request: PageRequest, invite: Invite) -> str:
+    """Return the path of the invite's channel, or of the guild when the channel is not visible."""
     if invite.channel is not None:
         try:
-            return path_of(await visit.ask(channels.GET_CHANNEL, invite.channel.id))
+            return path_of(await request.call(channels.GET_CHANNEL, invite.channel.id))
         except ApiError as error:
             if error.kind not in (errors.MISSING_ACCESS, errors.UNKNOWN_CHANNEL):
                 raise
     return f"{CONVERSATIONS}/channels/{int(invite.guild.id)}" if invite.guild else CONVERSATIONS
 
 
-def _welcome(invite: Invite) -> str:
-    told = f"You are in {_name(invite)} now." if invite.guild else "You are in the group now."
+def _joined_notice(invite: Invite) -> str:
+    notice = f"You joined {_name(invite)}." if invite.guild else "You joined the group."
     if invite.guild and GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED in invite.guild.features:
-        told += " Its rules want to be accepted in a chat client before you may speak."
-    return told
+        notice += " Accept its rules in a chat client before you send messages."
+    return notice

@@ -1,8 +1,8 @@
-"""Who is in front of a browser: the cookies, and what is bound to them.
+"""Cookies of the web server, and the form tokens and notices bound to them.
 
-`session` holds a person's own token, as a chat client would. `visitor` is a random word for somebody who has not signed in, so that
-their forms are protected too. Nothing is kept on our side: form tokens and notices are made with the cookie's value as the key,
-which only the browser and we know.
+The `session` cookie holds the user's token. The `visitor` cookie holds a random value for users who are not logged in,
+so that their forms are protected too. The server stores nothing: form tokens and notices are authenticated with the
+cookie value as the key, which only the browser and the server know.
 """
 
 import base64
@@ -17,7 +17,7 @@ from hubbub.protocol import wire
 from hubbub.server.core.config import Config
 
 SESSION_SECONDS: Final = 30 * 86_400
-"""How long a browser keeps a session that nobody ends."""
+"""Lifetime of the session cookie after the last request."""
 NOTICE_SECONDS: Final = 60
 NOTICE_MAX: Final = 1024
 
@@ -25,7 +25,7 @@ _VISITOR_BYTES: Final = 24
 
 
 class Cookies:
-    """The names and flags of our cookies: `__Host-` and Secure where we are reached over TLS (RFC 6265bis)."""
+    """Names and flags of the cookies: `__Host-` and Secure when the server is reached over TLS (RFC 6265bis)."""
 
     def __init__(self, config: Config) -> None:
         self.secure = config.web_url.startswith("https://")
@@ -34,29 +34,29 @@ class Cookies:
         self.visitor = f"{prefix}hubbub_visitor"
         self.notice = f"{prefix}hubbub_notice"
 
-    def put(self, response: web.StreamResponse, name: str, value: str, max_age: int | None = None) -> None:
-        """Send a cookie that no script and no other site's form can use."""
+    def set(self, response: web.StreamResponse, name: str, value: str, max_age: int | None = None) -> None:
+        """Set a cookie that scripts cannot read and that cross-site forms do not send."""
         response.set_cookie(name, value, max_age=max_age, path="/", secure=self.secure, httponly=True, samesite="Lax")
 
-    def drop(self, response: web.StreamResponse, name: str) -> None:
-        """Take a cookie back."""
+    def delete(self, response: web.StreamResponse, name: str) -> None:
+        """Delete a cookie."""
         response.del_cookie(name, path="/", secure=self.secure, httponly=True, samesite="Lax")
 
 
-class Session:
-    """What the cookies of one request say, and what the answer's will."""
+class WebSession:
+    """The cookies of one request and the changes that its response makes to them."""
 
     def __init__(self, cookies: Cookies, request: web.Request) -> None:
         self._cookies = cookies
         sent = request.cookies
-        self.token = _plain(sent.get(cookies.session, ""))
-        """A person's token, or nothing; whether it is good is not known here."""
-        self._visitor = _plain(sent.get(cookies.visitor, ""))
+        self.token = _checked(sent.get(cookies.session, ""))
+        """The user's token, or an empty string. It has not been verified."""
+        self._visitor = _checked(sent.get(cookies.visitor, ""))
         self._notice = sent.get(cookies.notice, "")
         self._had_session = cookies.session in sent
         self._had_visitor = cookies.visitor in sent
         self._had_notice = cookies.notice in sent
-        self._says: str | None = None
+        self._next_notice: str | None = None
 
     @property
     def _key(self) -> bytes:
@@ -69,56 +69,56 @@ class Session:
 
     @property
     def form_token(self) -> str:
-        """What every form of this browser carries, and nobody else's can."""
+        """The token that every form of this browser carries."""
         return _mac(self._key, "form")
 
-    def owns(self, form_token: str) -> bool:
-        """Whether a form came from a page that this browser was shown."""
+    def verify_form_token(self, form_token: str) -> bool:
+        """Return whether a form was rendered for this browser."""
         return hmac.compare_digest(self.form_token.encode(), form_token.encode("utf-8", "replace"))
 
     def sign_in(self, token: str) -> None:
-        """Be this person from now on. The token is new, and so is all that is bound to it (no session is ever adopted)."""
+        """Log in with a new token. Form tokens and notices of the previous session become invalid."""
         self.token = token
         self._visitor = ""
 
     def sign_out(self) -> None:
-        """Be nobody from now on, and not the visitor that one was before either."""
+        """Log out and discard the visitor cookie."""
         self.token = ""
         self._visitor = ""
 
-    def say(self, text: str) -> None:
-        """Show this on the next page."""
-        self._says = text[:NOTICE_MAX]
+    def set_notice(self, text: str) -> None:
+        """Show a notice on the next page."""
+        self._next_notice = text[:NOTICE_MAX]
 
     def take_notice(self) -> str | None:
-        """What the page before wanted to be shown on this one."""
+        """Return the notice set by the previous page, or None."""
         mac, _, encoded = self._notice.partition(".")
-        if not encoded or not hmac.compare_digest(self._seal(encoded).encode(), mac.encode("utf-8", "replace")):
+        if not encoded or not hmac.compare_digest(self._notice_mac(encoded).encode(), mac.encode("utf-8", "replace")):
             return None
         try:
             return wire.decode(base64.urlsafe_b64decode(encoded), str)
         except ValueError:
             return None
 
-    def put(self, response: web.StreamResponse) -> None:
-        """Send what has changed."""
+    def write_cookies(self, response: web.StreamResponse) -> None:
+        """Write the changed cookies to a response."""
         cookies = self._cookies
-        if self._says is not None:
-            encoded = base64.urlsafe_b64encode(wire.encode(self._says)).decode()
-            cookies.put(response, cookies.notice, f"{self._seal(encoded)}.{encoded}", NOTICE_SECONDS)
+        if self._next_notice is not None:
+            encoded = base64.urlsafe_b64encode(wire.encode(self._next_notice)).decode()
+            cookies.set(response, cookies.notice, f"{self._notice_mac(encoded)}.{encoded}", NOTICE_SECONDS)
         elif self._had_notice:
-            cookies.drop(response, cookies.notice)
+            cookies.delete(response, cookies.notice)
         if self.token:
-            # Sent each time, so that a browser in use stays signed in.
-            cookies.put(response, cookies.session, self.token, SESSION_SECONDS)
+            # Sent with every response, so that a browser in use stays logged in.
+            cookies.set(response, cookies.session, self.token, SESSION_SECONDS)
         elif self._had_session:
-            cookies.drop(response, cookies.session)
+            cookies.delete(response, cookies.session)
         if self._visitor and not self._had_visitor:
-            cookies.put(response, cookies.visitor, self._visitor)
+            cookies.set(response, cookies.visitor, self._visitor)
         elif not self._visitor and self._had_visitor:
-            cookies.drop(response, cookies.visitor)
+            cookies.delete(response, cookies.visitor)
 
-    def _seal(self, notice: str) -> str:
+    def _notice_mac(self, notice: str) -> str:
         return _mac(self._key, f"notice:{notice}")
 
 
@@ -127,6 +127,6 @@ def _mac(key: bytes, text: str) -> str:
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def _plain(value: str) -> str:
-    """A cookie as it can be one of ours; anything else is none."""
+def _checked(value: str) -> str:
+    """Return a cookie value, or an empty string if this server cannot have set it."""
     return value if value.isascii() and len(value) <= 512 else ""

@@ -1,4 +1,4 @@
-"""Log in, with a second step where there is an authenticator; register; log out."""
+"""Login with an optional second step, registration and logout."""
 
 from typing import Final
 from urllib.parse import quote
@@ -8,112 +8,129 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import accounts
-from hubbub.server.transports.web.visits import HOME, Visit, page
+from hubbub.server.transports.web.visits import DEFAULT_PAGE, PageRequest, page
 
 LOGIN_FIELDS: Final = ("login", "password")
 CODE_FIELDS: Final = ("code",)
 REGISTER_FIELDS: Final = ("username", "global_name", "email", "password")
 
-SECRETIVE: Final = frozenset({"INVALID_LOGIN", "BASE_TYPE_BAD_LENGTH"})
-"""What a login may be refused with that must not tell one name from another."""
+MASKED_ERROR_CODES: Final = frozenset({"INVALID_LOGIN", "BASE_TYPE_BAD_LENGTH"})
+"""Form error codes of a login that must not reveal whether the username exists."""
 
-AUTHORIZING: Final = ("/oauth2/authorize?", "/oauth2/authorize#")
-
-
-def _leaves(visit: Visit) -> bool:
-    """An application that the person knows already may get them back right after the login (`prompt=none`)."""
-    return visit.next.startswith(AUTHORIZING)
+AUTHORIZE_PATHS: Final = ("/oauth2/authorize?", "/oauth2/authorize#")
 
 
-@page("GET", "/login", anyone=True)
-async def show_login(visit: Visit) -> web.Response:
-    """Name and password."""
-    if visit.actor is not None:
-        return visit.go(visit.next or HOME)
-    return visit.show("login.html", next=visit.next, leaves=_leaves(visit))
+def _may_leave_site(request: PageRequest) -> bool:
+    """Return whether this login may redirect to an application that the user has authorized before (`prompt=none`)."""
+    return request.next_path.startswith(AUTHORIZE_PATHS)
 
 
-@page("POST", "/login", anyone=True)
-async def log_in(visit: Visit) -> web.Response:
-    """Sign in, or ask for the second step."""
-    form = visit.form
+@page("GET", "/login", public=True)
+async def show_login(request: PageRequest) -> web.Response:
+    """Show the login form."""
+    if request.actor is not None:
+        return request.redirect(request.next_path or DEFAULT_PAGE)
+    return request.render("login.html", next=request.next_path, external_redirect=_may_leave_site(request))
+
+
+@page("POST", "/login", public=True)
+async def log_in(request: PageRequest) -> web.Response:
+    """Log in, or show the second step when the account has an authenticator."""
+    form = request.form
     try:
-        result = await visit.ask(
-            accounts.AUTH_LOGIN, body={"login": form.line("login"), "password": form.text("password")}
+        result = await request.call(
+            accounts.AUTH_LOGIN, body={"login": form.trimmed("login"), "password": form.text("password")}
         )
     except ApiError as error:
-        return visit.refuse(
-            "login.html", _one_answer(error), fields=LOGIN_FIELDS, next=visit.next, leaves=_leaves(visit)
+        return request.render_errors(
+            "login.html",
+            _mask_login_error(error),
+            fields=LOGIN_FIELDS,
+            next=request.next_path,
+            external_redirect=_may_leave_site(request),
         )
     if result.token is None:
-        return visit.show("login_code.html", ticket=result.ticket, next=visit.next, leaves=_leaves(visit))
-    return _enter(visit, result.token)
+        return request.render(
+            "login_code.html", ticket=result.ticket, next=request.next_path, external_redirect=_may_leave_site(request)
+        )
+    return _log_in(request, result.token)
 
 
-@page("POST", "/login/code", anyone=True)
-async def log_in_with_code(visit: Visit) -> web.Response:
-    """The second step."""
-    form = visit.form
+@page("POST", "/login/code", public=True)
+async def log_in_with_code(request: PageRequest) -> web.Response:
+    """Complete the second step of a login."""
+    form = request.form
     ticket = form.text("ticket")
     try:
-        result = await visit.ask(
-            accounts.AUTH_LOGIN_WITH_TOTP, body={"ticket": ticket, "code": form.line("code").replace(" ", "")}
+        result = await request.call(
+            accounts.AUTH_LOGIN_WITH_TOTP, body={"ticket": ticket, "code": form.trimmed("code").replace(" ", "")}
         )
     except ApiError as error:
         if error.errors and "ticket" in error.errors:
-            return visit.go(_login_address(visit), say="That took a little long. Please log in again.")
-        return visit.refuse(
-            "login_code.html", error, fields=CODE_FIELDS, ticket=ticket, next=visit.next, leaves=_leaves(visit)
+            return request.redirect(_login_path(request), notice="Your login timed out. Log in again.")
+        return request.render_errors(
+            "login_code.html",
+            error,
+            fields=CODE_FIELDS,
+            ticket=ticket,
+            next=request.next_path,
+            external_redirect=_may_leave_site(request),
         )
-    return _enter(visit, result.token)
+    return _log_in(request, result.token)
 
 
-@page("GET", "/register", anyone=True)
-async def show_register(visit: Visit) -> web.Response:
-    """A new account."""
-    if visit.actor is not None:
-        return visit.go(visit.next or HOME)
-    return visit.show("register.html", next=visit.next, leaves=_leaves(visit))
+@page("GET", "/register", public=True)
+async def show_register(request: PageRequest) -> web.Response:
+    """Show the registration form."""
+    if request.actor is not None:
+        return request.redirect(request.next_path or DEFAULT_PAGE)
+    return request.render("register.html", next=request.next_path, external_redirect=_may_leave_site(request))
 
 
-@page("POST", "/register", anyone=True)
-async def register(visit: Visit) -> web.Response:
-    """Make an account and sign in."""
-    form = visit.form
-    body = {"username": form.line("username"), "password": form.text("password")}
+@page("POST", "/register", public=True)
+async def register(request: PageRequest) -> web.Response:
+    """Create an account and log in."""
+    form = request.form
+    body = {"username": form.trimmed("username"), "password": form.text("password")}
     for optional in ("global_name", "email"):
-        if form.line(optional):
-            body[optional] = form.line(optional)
+        if form.trimmed(optional):
+            body[optional] = form.trimmed(optional)
     try:
-        result = await visit.ask(accounts.AUTH_REGISTER, body=body)
+        result = await request.call(accounts.AUTH_REGISTER, body=body)
     except ApiError as error:
-        return visit.refuse("register.html", error, fields=REGISTER_FIELDS, next=visit.next, leaves=_leaves(visit))
-    return _enter(visit, result.token)
+        return request.render_errors(
+            "register.html",
+            error,
+            fields=REGISTER_FIELDS,
+            next=request.next_path,
+            external_redirect=_may_leave_site(request),
+        )
+    return _log_in(request, result.token)
 
 
-@page("POST", "/logout", anyone=True)
-async def log_out(visit: Visit) -> web.Response:
-    """End this session, here and on the platform."""
-    if visit.actor is not None:
-        await visit.ask(accounts.AUTH_LOGOUT)
-    target = _login_address(visit)
-    visit.session.sign_out()
-    visit.actor = None
-    return visit.go(target, say="You are logged out.")
+@page("POST", "/logout", public=True)
+async def log_out(request: PageRequest) -> web.Response:
+    """End the session."""
+    if request.actor is not None:
+        await request.call(accounts.AUTH_LOGOUT)
+    target = _login_path(request)
+    request.session.sign_out()
+    request.actor = None
+    return request.redirect(target, notice="You have been logged out.")
 
 
-def _enter(visit: Visit, token: str) -> web.Response:
-    visit.session.sign_in(token)
-    return visit.go(visit.next or HOME)
+def _log_in(request: PageRequest, token: str) -> web.Response:
+    request.session.sign_in(token)
+    return request.redirect(request.next_path or DEFAULT_PAGE)
 
 
-def _login_address(visit: Visit) -> str:
-    return f"/login?next={quote(visit.next, safe='/')}" if visit.next else "/login"
+def _login_path(request: PageRequest) -> str:
+    return f"/login?next={quote(request.next_path, safe='/')}" if request.next_path else "/login"
 
 
-def _one_answer(error: ApiError) -> ApiError:
-    """The same sentence whatever was wrong with name or password, said once and above both (user enumeration)."""
-    told = {code for leaf in (error.errors or {}).values() for code in (each["code"] for each in leaf["_errors"])}
-    if told & SECRETIVE:
-        return errors.invalid("", "INVALID_LOGIN", "That name and password do not belong together.")
+def _mask_login_error(error: ApiError) -> ApiError:
+    """Replace the error by one that is the same for an unknown username and a wrong password (user enumeration)."""
+    codes = {each["code"] for leaf in (error.errors or {}).values() for each in leaf["_errors"]}
+    if codes & MASKED_ERROR_CODES:
+        return errors.invalid("", "INVALID_LOGIN", "Incorrect username or password.")
     return error

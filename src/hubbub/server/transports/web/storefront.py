@@ -1,4 +1,4 @@
-"""An application's store, as its links show it (webhooks-and-interactions.md 7.1), and buying there."""
+"""The public store of an application (webhooks-and-interactions.md 7.1) and its checkout."""
 
 from typing import Any, Final
 
@@ -10,78 +10,83 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import SkuFlags
 from hubbub.protocol.ids import SkuId
 from hubbub.protocol.resources import entitlements, guilds, skus, subscriptions
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.visits import PageRequest, page
 
 STORE: Final = r"/application-directory/{application_id:\d+}/store"
-ONE: Final = STORE + r"/{sku_id:\d+}"
+SKU: Final = STORE + r"/{sku_id:\d+}"
 
-WORDS: Final = {
-    errors.ENTITLEMENT_ALREADY_GRANTED: "This, or another subscription of this application, is yours already, or is being paid.",
-    errors.MONETIZATION_NOT_ENABLED: "Nothing can be bought here at this time.",
-    errors.UNAVAILABLE: "Whether it is paid is not known yet. We ask again by ourselves: it becomes yours, or you pay nothing.",
+ERROR_TEXTS: Final = {
+    errors.ENTITLEMENT_ALREADY_GRANTED: "You already have a subscription of this application, or a payment is pending.",
+    errors.MONETIZATION_NOT_ENABLED: "Purchases are currently disabled.",
+    errors.UNAVAILABLE: "Your payment is still being processed. You are charged only if it succeeds.",
 }
-"""What a person is told instead of the API's sentence."""
+"""Texts for users that replace the API's error messages."""
 
 
-@page("GET", STORE, anyone=True)
-async def show_store(visit: Visit) -> web.Response:
-    """Everything that is on sale."""
-    shop = await visit.ask(skus.GET_STORE, visit.path("application_id"))
-    return visit.show("store.html", shop=shop, owned=await _owned(visit), for_guilds=for_guilds, monthly=monthly)
+@page("GET", STORE, public=True)
+async def show_store(request: PageRequest) -> web.Response:
+    """List the SKUs on sale."""
+    store = await request.call(skus.GET_STORE, request.path_parameter("application_id"))
+    return request.render(
+        "store.html", store=store, owned=await _owned(request), is_for_guilds=is_for_guilds, is_monthly=is_monthly
+    )
 
 
-@page("GET", ONE, anyone=True)
-async def show_sku(visit: Visit) -> web.Response:
-    """One thing, in the list of the store or not."""
-    return await _show(visit)
+@page("GET", SKU, public=True)
+async def show_sku(request: PageRequest) -> web.Response:
+    """Show a SKU, whether or not the store lists it."""
+    return await _show(request)
 
 
-@page("POST", ONE)
-async def buy(visit: Visit) -> web.Response:
-    """Buy it, as the person who is here."""
-    body = {"sku_id": visit.path("sku_id"), "guild_id": visit.form.optional("guild_id")}
+@page("POST", SKU)
+async def buy(request: PageRequest) -> web.Response:
+    """Purchase the SKU as the logged-in user."""
+    body = {"sku_id": request.path_parameter("sku_id"), "guild_id": request.form.optional("guild_id")}
     try:
-        # That it is this application's, and what it is called.
-        sku = await visit.ask(skus.GET_STORE_SKU, visit.path("application_id"), visit.path("sku_id"))
-        await visit.ask(subscriptions.CREATE_PURCHASE, body=body)
+        # Verify that the SKU belongs to this application, and get its name.
+        sku = await request.call(
+            skus.GET_STORE_SKU, request.path_parameter("application_id"), request.path_parameter("sku_id")
+        )
+        await request.call(subscriptions.CREATE_PURCHASE, body=body)
     except ApiError as error:
-        return await _show(visit, error)
-    return visit.go(visit.request.path, say=f"{sku.name} is yours. Thank you!")
+        return await _show(request, error)
+    return request.redirect(request.http_request.path, notice=f"You now own {sku.name}. Thank you for your purchase.")
 
 
-async def _show(visit: Visit, error: ApiError | None = None) -> web.Response:
-    application_id = visit.path("application_id")
-    sku = await visit.ask(skus.GET_STORE_SKU, application_id, visit.path("sku_id"))
-    shop = await visit.ask(skus.GET_STORE, application_id)
-    mine = await visit.ask(guilds.LIST_MY_GUILDS) if visit.actor is not None and for_guilds(sku) else []
+async def _show(request: PageRequest, error: ApiError | None = None) -> web.Response:
+    application_id = request.path_parameter("application_id")
+    sku = await request.call(skus.GET_STORE_SKU, application_id, request.path_parameter("sku_id"))
+    store = await request.call(skus.GET_STORE, application_id)
+    mine = await request.call(guilds.LIST_MY_GUILDS) if request.actor is not None and is_for_guilds(sku) else []
     context: dict[str, Any] = {
-        "shop": shop,
+        "store": store,
         "sku": sku,
-        "owned": await _owned(visit),
+        "owned": await _owned(request),
         "guilds": [(int(guild.id), guild.name) for guild in mine],
-        "for_guilds": for_guilds,
-        "monthly": monthly,
+        "is_for_guilds": is_for_guilds,
+        "is_monthly": is_monthly,
     }
     if error is None:
-        return visit.show("sku.html", **context)
-    told = error.kind(message=WORDS[error.kind]) if error.kind in WORDS else error
-    return visit.refuse("sku.html", told, fields=("guild_id",), **context)
+        return request.render("sku.html", **context)
+    if error.kind in ERROR_TEXTS:
+        error = error.kind(message=ERROR_TEXTS[error.kind])
+    return request.render_errors("sku.html", error, fields=("guild_id",), **context)
 
 
-async def _owned(visit: Visit) -> set[SkuId]:
-    """What the person who is here has of it already, apart from what their guilds have."""
-    if visit.actor is None:
+async def _owned(request: PageRequest) -> set[SkuId]:
+    """Return the SKUs of the application that the user owns, without those of their guilds."""
+    if request.actor is None:
         return set()
-    application_id = visit.path("application_id")
-    found = await visit.ask(entitlements.GET_CURRENT_USER_APPLICATION_ENTITLEMENTS, application_id)
+    application_id = request.path_parameter("application_id")
+    found = await request.call(entitlements.GET_CURRENT_USER_APPLICATION_ENTITLEMENTS, application_id)
     return {each.sku_id for each in found}
 
 
-def for_guilds(sku: skus.StoreSku) -> bool:
-    """Whether it is bought for a guild."""
+def is_for_guilds(sku: skus.StoreSku) -> bool:
+    """Return whether the SKU is purchased for a guild."""
     return bool(sku.flags & SkuFlags.GUILD_SUBSCRIPTION)
 
 
-def monthly(sku: skus.StoreSku) -> bool:
-    """Whether it is paid every month."""
+def is_monthly(sku: skus.StoreSku) -> bool:
+    """Return whether the SKU is a monthly subscription."""
     return sku.type is SkuType.SUBSCRIPTION

@@ -1,4 +1,4 @@
-"""What a person pays for every month, and the way to stop it."""
+"""The list of the user's subscriptions, where they can be canceled and resumed."""
 
 from typing import Final
 
@@ -9,69 +9,71 @@ from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import guilds
 from hubbub.protocol.resources import subscriptions as wire
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.visits import PageRequest, page
 
-HERE: Final = "/settings/subscriptions"
-ONE: Final = HERE + r"/{subscription_id:\d{1,19}}"
+PATH: Final = "/settings/subscriptions"
+SUBSCRIPTION: Final = PATH + r"/{subscription_id:\d{1,19}}"
 
 
-@page("GET", HERE)
-async def show_subscriptions(visit: Visit) -> web.Response:
-    """All of them, those that are over last."""
-    found = await visit.ask(wire.LIST_MY_SUBSCRIPTIONS)
-    going_on = [each for each in found if each.status is not SubscriptionStatus.INACTIVE]
-    named: dict[int, str] = {}
+@page("GET", PATH)
+async def show_subscriptions(request: PageRequest) -> web.Response:
+    """List the user's subscriptions, ended ones last."""
+    found = await request.call(wire.LIST_MY_SUBSCRIPTIONS)
+    current = [each for each in found if each.status is not SubscriptionStatus.INACTIVE]
+    guild_names: dict[int, str] = {}
     if any(each.guild_id is not None for each in found):
-        named = {int(guild.id): guild.name for guild in await visit.ask(guilds.LIST_MY_GUILDS)}
-    return visit.show(
+        guild_names = {int(guild.id): guild.name for guild in await request.call(guilds.LIST_MY_GUILDS)}
+    return request.render(
         "subscriptions.html",
-        going_on=going_on,
-        over=[each for each in found if each not in going_on],
-        guilds=named,
+        current=current,
+        ended=[each for each in found if each not in current],
+        guilds=guild_names,
         renews=SubscriptionStatus.ACTIVE,
     )
 
 
-@page("GET", f"{ONE}/cancel")
-async def show_cancel(visit: Visit) -> web.Response:
-    """What canceling means, and the last question."""
-    mine = await _find(visit)
-    if mine.status is not SubscriptionStatus.ACTIVE:
-        return visit.go(HERE)
-    return visit.show("subscription_cancel.html", mine=mine)
+@page("GET", f"{SUBSCRIPTION}/cancel")
+async def show_cancel(request: PageRequest) -> web.Response:
+    """Show the confirmation page of a cancellation."""
+    subscription = await _find(request)
+    if subscription.status is not SubscriptionStatus.ACTIVE:
+        return request.redirect(PATH)
+    return request.render("subscription_cancel.html", subscription=subscription)
 
 
-@page("POST", f"{ONE}/cancel")
-async def cancel(visit: Visit) -> web.Response:
-    """Pay no more; what is paid stays."""
-    mine = await _find(visit)
+@page("POST", f"{SUBSCRIPTION}/cancel")
+async def cancel(request: PageRequest) -> web.Response:
+    """Cancel a subscription at the end of the paid period."""
+    subscription = await _find(request)
     try:
-        await visit.ask(wire.CANCEL_MY_SUBSCRIPTION, mine.id)
+        await request.call(wire.CANCEL_MY_SUBSCRIPTION, subscription.id)
     except ApiError as error:
-        return _over(visit, error)
-    return visit.go(HERE, say=f"{mine.sku.name} is canceled. It is yours until the end of what you paid for.")
+        return _redirect_ended(request, error)
+    return request.redirect(
+        PATH, notice=f"{subscription.sku.name} was canceled. You keep access until the end of the paid period."
+    )
 
 
-@page("POST", f"{ONE}/resume")
-async def resume(visit: Visit) -> web.Response:
-    """Pay again after all."""
-    mine = await _find(visit)
+@page("POST", f"{SUBSCRIPTION}/resume")
+async def resume(request: PageRequest) -> web.Response:
+    """Resume a canceled subscription."""
+    subscription = await _find(request)
     try:
-        await visit.ask(wire.RESUME_MY_SUBSCRIPTION, mine.id)
+        await request.call(wire.RESUME_MY_SUBSCRIPTION, subscription.id)
     except ApiError as error:
-        return _over(visit, error)
-    return visit.go(HERE, say=f"{mine.sku.name} goes on.")
+        return _redirect_ended(request, error)
+    return request.redirect(PATH, notice=f"{subscription.sku.name} was resumed.")
 
 
-async def _find(visit: Visit) -> wire.MySubscription:
-    for each in await visit.ask(wire.LIST_MY_SUBSCRIPTIONS):
-        if each.id == int(visit.path("subscription_id")):
+async def _find(request: PageRequest) -> wire.MySubscription:
+    for each in await request.call(wire.LIST_MY_SUBSCRIPTIONS):
+        if each.id == int(request.path_parameter("subscription_id")):
             return each
-    raise errors.NOT_FOUND(message="You have no such subscription.")
+    raise errors.NOT_FOUND(message="You do not have this subscription.")
 
 
-def _over(visit: Visit, error: ApiError) -> web.Response:
-    """It came to its end while the page was open."""
+def _redirect_ended(request: PageRequest, error: ApiError) -> web.Response:
+    """Handle a subscription that ended while the page was open."""
     if error.kind is not errors.INVALID_FORM_BODY:
         raise error
-    return visit.go(HERE, say="That subscription is over already.")
+    return request.redirect(PATH, notice="This subscription has already ended.")

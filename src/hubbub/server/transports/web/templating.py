@@ -1,4 +1,4 @@
-"""Templates and the files beside them: escaped always, no script and no style inside, file names that change with their content."""
+"""Jinja templates and static files: autoescaping, no inline script or style, content hashes in file URLs."""
 
 import hashlib
 from datetime import datetime
@@ -13,7 +13,7 @@ HERE: Final = Path(__file__).parent
 STATIC: Final = "/static"
 BEGIN: Final = "begin.js"
 MAIN: Final = "main.js"
-"""The chat client's two doors: what hides the page before it is drawn, and what takes its place."""
+"""Entry points of the chat client: `BEGIN` hides the page before it is drawn, `MAIN` replaces it."""
 
 _TYPES: Final = {
     ".css": "text/css; charset=utf-8",
@@ -27,12 +27,12 @@ _MONTHS: Final = (
 )  # fmt: skip
 
 # ISO 4217: currencies whose smallest unit is not a hundredth.
-_WHOLE: Final = (
+_ZERO_DECIMAL_CURRENCIES: Final = (
     "bif", "clp", "djf", "gnf", "isk", "jpy", "kmf", "krw", "pyg", "rwf", "ugx", "uyi", "vnd", "vuv", "xaf", "xof", "xpf",
 )  # fmt: skip
-_THOUSANDTHS: Final = ("bhd", "iqd", "jod", "kwd", "lyd", "omr", "tnd")
+_THREE_DECIMAL_CURRENCIES: Final = ("bhd", "iqd", "jod", "kwd", "lyd", "omr", "tnd")
 
-# The order matters: most browsers also claim to be the ones behind them.
+# The order matters: most user agents also contain the tokens of the browsers further down.
 _BROWSERS: Final = (
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -47,29 +47,29 @@ _SYSTEMS: Final = (
 
 
 class Assets:
-    """Style sheets and pictures, each at an address that holds its hash."""
+    """Style sheets and images, each at a URL that contains its content hash."""
 
     def __init__(self, folder: Path = HERE / "static") -> None:
         self._paths: dict[str, str] = {}
         self._files: dict[str, tuple[bytes, str]] = {}
-        # Pictures first: the style sheet names them by their hashed names.
+        # Images first: style sheets refer to them by their hashed names.
         for path in sorted(folder.iterdir(), key=lambda path: (path.suffix == ".css", path.name)):
             if path.suffix not in _TYPES:
                 continue
             data = path.read_bytes()
             if path.suffix == ".css":
-                for name, address in self._paths.items():
-                    data = data.replace(f'url("{name}")'.encode(), f'url("{address}")'.encode())
+                for name, url in self._paths.items():
+                    data = data.replace(f'url("{name}")'.encode(), f'url("{url}")'.encode())
             hashed = f"{path.stem}.{hashlib.sha256(data).hexdigest()[:12]}{path.suffix}"
             self._paths[path.name] = f"{STATIC}/{hashed}"
             self._files[hashed] = (data, _TYPES[path.suffix])
 
     def __call__(self, name: str) -> str:
-        """The address of a file."""
+        """Return the URL of a file."""
         return self._paths[name]
 
     async def serve(self, request: web.Request) -> web.Response:
-        """One file; browsers keep it for good, since a new content has a new name."""
+        """Serve a file. Browsers cache it forever, because changed content has another URL."""
         found = self._files.get(request.match_info["name"])
         if found is None:
             raise web.HTTPNotFound
@@ -81,9 +81,10 @@ class Assets:
 
 
 class Modules:
-    """The chat client's modules and style sheets, in one folder whose address holds the hash of all of them.
+    """The chat client's modules and style sheets, in a folder whose URL contains the hash of all files.
 
-    They import each other by relative names, so what belongs together is always loaded together (decisions/0057)."""
+    Modules import each other by relative names, so files of one version are always loaded together (decisions/0057).
+    """
 
     def __init__(self, folder: Path = HERE / "static" / "app") -> None:
         self._files: dict[str, tuple[bytes, str, str]] = {}
@@ -95,17 +96,17 @@ class Modules:
             self._files[name] = (data, _TYPES[path.suffix], f'"{digest}"')
         self._edition = whole.hexdigest()[:12]
         self.sheets = [self(name) for name in self._files if name.endswith(".css")]
-        """The addresses of its style sheets."""
+        """URLs of the style sheets."""
         self.scripts = [self(name) for name in self._files if name.endswith(".js") and name not in (BEGIN, MAIN)]
-        """The addresses of its modules, so that a browser need not find them one behind the other."""
+        """URLs of the modules, so that browsers can preload them in parallel."""
 
     def __call__(self, name: str) -> str:
-        """The address of a file."""
+        """Return the URL of a file."""
         assert name in self._files, name
         return f"{STATIC}/app/{self._edition}/{name}"
 
     async def serve(self, request: web.Request) -> web.Response:
-        """One file of this edition; another edition's are not here, or old and new modules would meet on one page."""
+        """Serve a file of the current version. Other versions are not found, so that versions never mix on one page."""
         found = self._files.get(request.match_info["name"])
         if found is None or request.match_info["edition"] != self._edition:
             raise web.HTTPNotFound
@@ -117,8 +118,8 @@ class Modules:
 
 
 def environment(assets: Assets, modules: Modules) -> Environment:
-    """The templates with what they may use."""
-    made = Environment(
+    """Create the Jinja environment with its globals and filters."""
+    templates = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -126,49 +127,49 @@ def environment(assets: Assets, modules: Modules) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.globals["asset"] = assets
-    made.globals["modules"] = modules
-    made.filters["moment"] = moment
-    made.filters["initials"] = initials
-    made.filters["hue"] = hue
-    made.filters["program"] = program
-    made.filters["price"] = price
-    return made
+    templates.globals["asset"] = assets
+    templates.globals["modules"] = modules
+    templates.filters["moment"] = moment
+    templates.filters["initials"] = initials
+    templates.filters["hue"] = hue
+    templates.filters["program"] = program
+    templates.filters["price"] = price
+    return templates
 
 
 def moment(text: str) -> Markup:
-    """A time of the wire, as people write it; UTC, since a page without script does not know where they are."""
-    when = datetime.fromisoformat(text)
-    shown = f"{when.day} {_MONTHS[when.month - 1]} {when.year}, {when:%H:%M} UTC"
-    return Markup('<time datetime="{}">{}</time>').format(escape(text), shown)
+    """Format an ISO 8601 time in UTC; a page without script does not know the user's time zone."""
+    time = datetime.fromisoformat(text)
+    formatted = f"{time.day} {_MONTHS[time.month - 1]} {time.year}, {time:%H:%M} UTC"
+    return Markup('<time datetime="{}">{}</time>').format(escape(text), formatted)
 
 
 def initials(name: str) -> str:
-    """What stands in the place of a picture that somebody does not have."""
+    """Return the one or two letters shown in place of a missing avatar or icon."""
     words = [word for word in name.split() if word[:1].isalnum()]
     return "".join(word[0] for word in words[:2]).upper() or name[:1].upper() or "?"
 
 
 def hue(value: Any) -> int:
-    """One of six colours, always the same for the same id."""
+    """Return the color index (0 to 5) of an id."""
     return ((int(value) >> 22) + int(value)) % 6
 
 
 def program(agent: str | None) -> str:
-    """A browser by the name that people know it by; another program as it calls itself."""
+    """Return a readable name for a user agent: browser and system, or the agent string itself."""
     if not agent:
-        return "An unknown program"
-    browser = next((name for mark, name in _BROWSERS if mark in agent), None)
-    system = next((name for mark, name in _SYSTEMS if mark in agent), None)
+        return "Unknown client"
+    browser = next((name for token, name in _BROWSERS if token in agent), None)
+    system = next((name for token, name in _SYSTEMS if token in agent), None)
     if browser is None or not agent.startswith("Mozilla/"):
         return agent[:80]
     return f"{browser} on {system}" if system else browser
 
 
 def price(amount: int, currency: str) -> str:
-    """An amount in the smallest unit of a currency, as people write it."""
+    """Format an amount given in the smallest unit of a currency."""
     if not amount:
         return "Free"
-    digits = 0 if currency in _WHOLE else 3 if currency in _THOUSANDTHS else 2
+    digits = 0 if currency in _ZERO_DECIMAL_CURRENCIES else 3 if currency in _THREE_DECIMAL_CURRENCIES else 2
     whole, rest = divmod(amount, 10**digits)
     return f"{whole:,}{f'.{rest:0{digits}}' if digits else ''} {currency.upper()}"

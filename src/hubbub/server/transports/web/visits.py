@@ -1,4 +1,4 @@
-"""One request for a page: what a page function is given, and what it answers with."""
+"""The request object that page functions receive, and the decorator that registers them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ from hubbub.protocol.resources.users import MyUser
 from hubbub.server.core.call import Actor
 from hubbub.server.core.config import Config
 from hubbub.server.transports.web.forms import CSRF_FIELD, Form, Problems
-from hubbub.server.transports.web.sessions import Session
+from hubbub.server.transports.web.sessions import WebSession
 
-HOME: Final = "/settings/account"
-"""Where somebody lands who came for nothing in particular."""
+DEFAULT_PAGE: Final = "/settings/account"
+"""Page to show after login when the user did not request another one."""
 
-# `default-src 'none'`: no script at all, ours included, so there is nothing that a smuggled one could hide among.
+# `default-src 'none'` blocks every script, including scripts of this server: these pages need none.
 _POLICY: Final = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
 _HEADERS: Final = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
-    # Not `no-referrer`: with that, browsers send `Origin: null` with our own forms.
+    # Not `no-referrer`: with it, browsers send `Origin: null` with same-origin forms.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
@@ -38,13 +38,20 @@ _HEADERS: Final = {
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def page_headers(*, leaves: bool = False, policy: str = _POLICY) -> dict[str, str]:
-    """What every page is sent with. `leaves` where its form may end on another site, which browsers check (decisions/0038)."""
-    return {**_HEADERS, "Content-Security-Policy": policy if leaves else f"{policy}; form-action 'self'"}
+def page_headers(*, external_redirect: bool = False, policy: str = _POLICY) -> dict[str, str]:
+    """Return the headers of every page.
+
+    Set `external_redirect` when the form of the page may redirect to another site: browsers check that against
+    form-action (decisions/0038).
+    """
+    return {**_HEADERS, "Content-Security-Policy": policy if external_redirect else f"{policy}; form-action 'self'"}
 
 
 def client_policy(config: Config) -> str:
-    """What the pages of the chat client may load: our own modules, and nobody's markup becomes script (decisions/0057)."""
+    """Return the Content-Security-Policy of the chat client's pages (decisions/0057).
+
+    Scripts are loaded from this server only, and Trusted Types keep text from becoming markup or script.
+    """
     socket = config.web_url.replace("http", "ws", 1)
     sockets = [socket] if config.gateway.resume_url is None else [socket, config.gateway.resume_url]
     frames = config.activity_origins or "'none'"
@@ -57,7 +64,7 @@ def client_policy(config: Config) -> str:
 
 
 class Asks(Protocol):
-    """The HTTP door, as far as pages know it."""
+    """The part of the HTTP server that pages use."""
 
     async def ask(
         self,
@@ -68,37 +75,38 @@ class Asks(Protocol):
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, Sequence[str]] | None = None,
     ) -> ResultT:
-        """Do an operation."""
+        """Execute an operation in process and return its result."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Where a page function stands, and who may see it."""
+    """The route of a page function."""
 
     method: str
     path: str
-    anyone: bool = False
-    """Whether it is there for people who have not signed in."""
+    public: bool = False
+    """Whether the page is shown to users who are not logged in."""
     file: str | None = None
-    """The field of its form that may hold a file."""
+    """Name of the form field that accepts a file, or None."""
 
 
-def page(method: str, path: str, *, anyone: bool = False, file: str | None = None) -> Callable[[F], F]:
-    """Mark `async def (visit: Visit) -> web.Response` as what answers a path (aiohttp's patterns: `{id:[0-9]+}`).
+def page(method: str, path: str, *, public: bool = False, file: str | None = None) -> Callable[[F], F]:
+    """Register `async def (request: PageRequest) -> web.Response` as the handler of a path.
 
-    People who are not signed in are asked to, unless `anyone`. A POST comes with a form that this browser was shown, or does not
-    come at all."""
+    `path` is an aiohttp pattern (`{id:[0-9]+}`). Users who are not logged in are redirected to the login page unless
+    `public` is set. A POST is rejected unless its form has a valid form token.
+    """
 
     def mark(function: F) -> F:
-        function.__page__ = Page(method, path, anyone, file)  # type: ignore[attr-defined]
+        function.__page__ = Page(method, path, public, file)  # type: ignore[attr-defined]
         return function
 
     return mark
 
 
-def pages_of(module: ModuleType) -> list[tuple[Page, Callable[["Visit"], Any]]]:
-    """The pages that a module holds."""
+def pages_of(module: ModuleType) -> list[tuple[Page, Callable[["PageRequest"], Any]]]:
+    """Return the page functions of a module with their routes."""
     return [
         (value.__page__, value)
         for value in vars(module).values()
@@ -106,7 +114,7 @@ def pages_of(module: ModuleType) -> list[tuple[Page, Callable[["Visit"], Any]]]:
     ]
 
 
-class Visit:
+class PageRequest:
     """One request for a page."""
 
     def __init__(
@@ -116,65 +124,70 @@ class Visit:
         http: Asks,
         config: Config,
         templates: Environment,
-        session: Session,
+        session: WebSession,
         actor: Actor | None,
     ) -> None:
-        self.request = request
+        self.http_request = request
         self.config = config
         self.session = session
         self.actor = actor
-        """Who is signed in, or None."""
+        """The logged-in user, or None."""
         self.form = Form()
-        """What came with a POST."""
+        """The submitted form of a POST; empty otherwise."""
         self._http = http
         self._templates = templates
-        self._me: MyUser | None = None
+        self._current_user: MyUser | None = None
 
-    # Asking
+    # Reading the request
 
-    async def ask(
+    async def call(
         self,
         operation: Operation[BodyT, ResultT],
         *values: object,
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, Sequence[str]] | None = None,
     ) -> ResultT:
-        """Do an operation as the person who is here: `await visit.ask(wire.DELETE_THING, thing_id, body={...})`.
+        """Execute an operation as the logged-in user: `await request.call(wire.DELETE_THING, thing_id, body={...})`.
 
-        `body` is what the JSON would be; leave a key out where a PATCH shall not touch it. Refusals are raised as ApiError."""
-        return await self._http.ask(self.request, operation, *values, actor=self.actor, body=body, query=query)
+        `body` is the JSON body; omit the keys that a PATCH must not change. Raise ApiError when the operation is
+        rejected.
+        """
+        return await self._http.ask(self.http_request, operation, *values, actor=self.actor, body=body, query=query)
 
-    async def me(self) -> MyUser:
-        """The account that is signed in."""
-        if self._me is None:
-            self._me = await self.ask(users.GET_MY_USER)
-        return self._me
+    async def current_user(self) -> MyUser:
+        """Return the account of the logged-in user."""
+        if self._current_user is None:
+            self._current_user = await self.call(users.GET_MY_USER)
+        return self._current_user
 
-    def path(self, name: str) -> str:
-        """A parameter of the page's path."""
-        return self.request.match_info[name]
+    def path_parameter(self, name: str) -> str:
+        """Return a path parameter."""
+        return self.http_request.match_info[name]
 
-    def query(self, name: str) -> str:
-        """A parameter of the address, or nothing."""
-        return self.request.query.get(name, "")
+    def query_parameter(self, name: str) -> str:
+        """Return a query parameter, or an empty string."""
+        return self.http_request.query.get(name, "")
 
     @property
-    def next(self) -> str:
-        """Where the person was going before we stopped them; only ever a path of ours."""
-        asked = self.form.text("next") or self.query("next")
-        return asked if is_own_path(asked) else ""
+    def next_path(self) -> str:
+        """Local path to open after login, or an empty string."""
+        path = self.form.text("next") or self.query_parameter("next")
+        return path if is_own_path(path) else ""
 
-    # Answering
+    # Building the response
 
-    def show(
-        self, template: str, *, status: int = 200, leaves: bool = False, client: bool = False, **context: Any
+    def render(
+        self, template: str, *, status: int = 200, external_redirect: bool = False, client: bool = False, **context: Any
     ) -> web.Response:
-        """A page. `leaves` where its form may end on another site, which browsers check against form-action (decisions/0038);
-        `client` where the chat client takes its place, so that our own modules run (decisions/0057)."""
+        """Render a template.
+
+        Set `external_redirect` when the form of the page may redirect to another site, which browsers check against
+        form-action (decisions/0038). Set `client` on pages that load the chat client's modules (decisions/0057).
+        """
         context.setdefault("problems", Problems())
         context.setdefault("form", self.form)
         text = self._templates.get_template(template).render(
-            visit=self,
+            request=self,
             config=self.config,
             signed_in=self.actor is not None,
             notice=self.session.take_notice(),
@@ -182,61 +195,72 @@ class Visit:
             client=client,
             **context,
         )
-        headers = page_headers(leaves=leaves, policy=client_policy(self.config) if client else _POLICY)
+        headers = page_headers(
+            external_redirect=external_redirect, policy=client_policy(self.config) if client else _POLICY
+        )
         return web.Response(status=status, body=text.encode("utf-8", "replace"), headers=headers)
 
-    def refuse(
+    def render_errors(
         self,
         template: str,
         error: ApiError,
         *,
         fields: Sequence[str] = (),
         names: Mapping[str, str] | None = None,
-        leaves: bool = False,
+        external_redirect: bool = False,
         client: bool = False,
         **context: Any,
     ) -> web.Response:
-        """The page of a form again, with what was wrong beside its fields; what belongs to none of them is said above.
+        """Render a form again with its errors.
 
-        `names` maps the API's fields to the form's where they differ."""
+        Errors of a field in `fields` are shown beside it, all others above the form. `names` maps API field names to
+        form field names where they differ.
+        """
         if error.status in (401, 500, 503):
             raise error
-        problems = Problems(error).rename(names or {}).gather(fields)
-        return self.show(template, status=error.status, leaves=leaves, client=client, problems=problems, **context)
+        problems = Problems(error).rename(names or {}).generalize_unknown(fields)
+        return self.render(
+            template,
+            status=error.status,
+            external_redirect=external_redirect,
+            client=client,
+            problems=problems,
+            **context,
+        )
 
-    def go(self, path: str, say: str | None = None) -> web.Response:
-        """See another page, and a sentence on it."""
-        if say is not None:
-            self.session.say(say)
+    def redirect(self, path: str, notice: str | None = None) -> web.Response:
+        """Redirect to another page, which shows `notice` once."""
+        if notice is not None:
+            self.session.set_notice(notice)
         return web.Response(status=303, headers={"Location": path, "Cache-Control": "no-store"})
 
-    def problem(self, error: ApiError, *, title: str | None = None, back: str | None = None) -> web.Response:
-        """A page that says what is wrong."""
-        titles = {401: "Please log in again", 403: "Not allowed", 404: "Not here", 429: "A moment, please"}
-        return self.show(
+    def error_page(self, error: ApiError, *, title: str | None = None, back: str | None = None) -> web.Response:
+        """Render an error page."""
+        titles = {401: "Log in again", 403: "Not allowed", 404: "Not found", 429: "Too many requests"}
+        return self.render(
             "problem.html",
             status=error.status,
-            title=title or titles.get(error.status, "That did not work"),
+            title=title or titles.get(error.status, "Something went wrong"),
             problems=Problems(error),
             back=back,
         )
 
-    def to_login(self) -> web.Response:
-        """Ask the person to sign in, and bring them back afterwards."""
-        here = self.request.rel_url
-        target = str(here) if self.request.method in ("GET", "HEAD") else here.path
-        return self.go(f"/login?next={quote(target, safe='/')}" if is_own_path(target) else "/login")
+    def redirect_to_login(self) -> web.Response:
+        """Redirect to the login page, which returns here afterwards."""
+        here = self.http_request.rel_url
+        target = str(here) if self.http_request.method in ("GET", "HEAD") else here.path
+        return self.redirect(f"/login?next={quote(target, safe='/')}" if is_own_path(target) else "/login")
 
     @property
-    def signed_in(self) -> Actor:
-        """Who is here, on a page for people who are."""
+    def required_actor(self) -> Actor:
+        """The logged-in user; raises UNAUTHORIZED when there is none."""
         if self.actor is None:
             raise errors.UNAUTHORIZED()
         return self.actor
 
 
 def is_own_path(text: str) -> bool:
-    """Whether an address is one of our own pages and cannot be read as any other by any browser (open redirect)."""
+    """Return whether a redirect target is a path of this server for every browser (open redirect)."""
     if not text.startswith("/") or text.startswith(("//", "/\\")) or len(text) > 4096:
         return False
     if "\\" in text or any(character <= " " or character == "\x7f" for character in text):

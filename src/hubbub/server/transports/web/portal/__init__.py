@@ -1,4 +1,4 @@
-"""The developer portal: pages over the operations for applications of one's own."""
+"""The developer portal: pages over the operations for a user's own applications."""
 
 from types import ModuleType
 
@@ -27,4 +27,4 @@ MODULES: tuple[ModuleType, ...] = (
     testers,
     selling,
 )
-"""Where its pages are."""
+"""Modules that define portal pages."""

@@ -1,4 +1,4 @@
-"""What needs the operator's approval, and the terms of the social layer."""
+"""Scopes that need the operator's approval, and the terms of the social layer."""
 
 from typing import Any
 
@@ -7,60 +7,71 @@ from aiohttp import web
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers
 from hubbub.protocol.scopes import SOCIAL_LAYER_FLAGS
-from hubbub.server.transports.web.portal.common import ONE, address, change, load, refuse, show
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.portal.common import (
+    APPLICATION_PATH,
+    load_application,
+    render,
+    render_errors,
+    section_path,
+    update_application,
+)
+from hubbub.server.transports.web.visits import PageRequest, page
 
-HERE = ONE + "/approvals"
+PATH = APPLICATION_PATH + "/approvals"
 
 STATES = {
-    "open": "Open to this application",
+    "open": "Available",
     "none": "Needs approval",
-    "pending": "Asked, waiting for the operator",
+    "pending": "Waiting for the operator",
     "approved": "Approved",
     "denied": "Denied",
-    "lapsed": "Ran out",
+    "lapsed": "Expired",
 }
 
 
-@page("GET", HERE)
-async def show_approvals(visit: Visit) -> web.Response:
-    """Every scope that needs one, and what came of it."""
-    application = await load(visit)
-    return show(visit, "approvals.html", application, **await _approvals(visit, application.flags))
+@page("GET", PATH)
+async def show_approvals(request: PageRequest) -> web.Response:
+    """List the scopes that need approval and their states."""
+    application = await load_application(request)
+    return render(request, "approvals.html", application, **await _approvals(request, application.flags))
 
 
-@page("POST", HERE)
-async def ask_for_scope(visit: Visit) -> web.Response:
-    """Ask the operator."""
-    form = visit.form
+@page("POST", PATH)
+async def request_scope(request: PageRequest) -> web.Response:
+    """Request approval of a scope."""
+    form = request.form
     body = {"kind": "scope", "name": form.text("name"), "reason": form.text("reason").strip()}
     try:
-        made = await visit.ask(developers.REQUEST_APPLICATION_APPROVAL, visit.path("application_id"), body=body)
+        approval = await request.call(
+            developers.REQUEST_APPLICATION_APPROVAL, request.path_parameter("application_id"), body=body
+        )
     except ApiError as error:
-        application = await load(visit)
-        context = await _approvals(visit, application.flags)
-        return refuse(visit, "approvals.html", error, application, fields=("name", "reason"), **context)
-    approved = made.state == "approved"
-    said = f"{made.name} is approved." if approved else f"Asked for {made.name}. The operator decides."
-    return visit.go(address(visit, "/approvals"), say=said)
+        application = await load_application(request)
+        context = await _approvals(request, application.flags)
+        return render_errors(request, "approvals.html", error, application, fields=("name", "reason"), **context)
+    approved = approval.state == "approved"
+    notice = f"{approval.name} is approved." if approved else f"Requested {approval.name}. The operator will review it."
+    return request.redirect(section_path(request, "/approvals"), notice=notice)
 
 
-@page("POST", HERE + "/social-layer")
-async def accept_terms(visit: Visit) -> web.Response:
+@page("POST", PATH + "/social-layer")
+async def accept_terms(request: PageRequest) -> web.Response:
     """Accept the terms of the social layer."""
-    if visit.form.ticked("accept"):
-        await change(visit, {"accept_social_layer_terms": True})
-        return visit.go(address(visit, "/approvals"), say="Accepted. The scopes of the social layer are open.")
-    return visit.go(address(visit, "/approvals"), say="Tick the box to accept.")
+    if request.form.checked("accept"):
+        await update_application(request, {"accept_social_layer_terms": True})
+        return request.redirect(
+            section_path(request, "/approvals"), notice="Terms accepted. The social layer scopes are now available."
+        )
+    return request.redirect(section_path(request, "/approvals"), notice="Check the box to accept the terms.")
 
 
-async def _approvals(visit: Visit, flags: int) -> dict[str, Any]:
-    approvals = await visit.ask(developers.GET_APPLICATION_APPROVALS, visit.path("application_id"))
+async def _approvals(request: PageRequest, flags: int) -> dict[str, Any]:
+    approvals = await request.call(developers.GET_APPLICATION_APPROVALS, request.path_parameter("application_id"))
     return {
         "approvals": approvals,
         "states": STATES,
         "social_layer": bool(flags & SOCIAL_LAYER_FLAGS),
-        "askable": [
+        "requestable": [
             (each.name, f"{each.name}: {each.description}")
             for each in approvals.scopes
             if each.state in ("none", "denied", "lapsed")

@@ -1,4 +1,4 @@
-"""The bot of an application: its token, who may add it, and what it hears."""
+"""The bot of an application: its token, who can add it, and its privileged intents."""
 
 from typing import Any
 
@@ -8,88 +8,115 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import developers
 from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
-from hubbub.server.transports.web.portal.common import ONE, address, change, load, refuse, show, show_secret
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.portal.common import (
+    APPLICATION_PATH,
+    load_application,
+    render,
+    render_errors,
+    render_secret,
+    section_path,
+    update_application,
+)
+from hubbub.server.transports.web.visits import PageRequest, page
 
-HERE = ONE + "/bot"
-TOKEN = "It opens everything the bot may do. Keep it out of code and chats; if it leaks, reset it here."
-
-
-@page("GET", HERE)
-async def show_bot(visit: Visit) -> web.Response:
-    """All of it."""
-    return show(visit, "bot.html", await load(visit), **await _bot(visit))
-
-
-@page("POST", HERE + "/add")
-async def add_bot(visit: Visit) -> web.Response:
-    """Give the application a bot, and show its token."""
-    made = await visit.ask(developers.CREATE_APPLICATION_BOT, visit.path("application_id"))
-    return _show_token(visit, await load(visit), made.token)
+PATH = APPLICATION_PATH + "/bot"
+TOKEN_WARNING = "This token gives full control of the bot. Do not share it or commit it to code. If it leaks, reset it."
 
 
-@page("POST", HERE + "/reset")
-async def reset_token(visit: Visit) -> web.Response:
-    """Another token, shown once."""
-    code = visit.form.line("code")
+@page("GET", PATH)
+async def show_bot(request: PageRequest) -> web.Response:
+    """Show the bot settings."""
+    return render(request, "bot.html", await load_application(request), **await _bot(request))
+
+
+@page("POST", PATH + "/add")
+async def add_bot(request: PageRequest) -> web.Response:
+    """Add a bot to the application and show its token."""
+    created = await request.call(developers.CREATE_APPLICATION_BOT, request.path_parameter("application_id"))
+    return _show_token(request, await load_application(request), created.token)
+
+
+@page("POST", PATH + "/reset")
+async def reset_token(request: PageRequest) -> web.Response:
+    """Reset the bot token and show the new one once."""
+    code = request.form.trimmed("code")
     try:
-        made = await visit.ask(
-            developers.RESET_BOT_TOKEN, visit.path("application_id"), body={"code": code} if code else {}
+        reset = await request.call(
+            developers.RESET_BOT_TOKEN, request.path_parameter("application_id"), body={"code": code} if code else {}
         )
     except ApiError as error:
-        return refuse(visit, "bot.html", error, await load(visit), fields=("code",), **await _bot(visit))
-    return _show_token(visit, await load(visit), made.token)
+        return render_errors(
+            request, "bot.html", error, await load_application(request), fields=("code",), **await _bot(request)
+        )
+    return _show_token(request, await load_application(request), reset.token)
 
 
-def _show_token(visit: Visit, application: Any, token: str) -> web.Response:
-    return show_secret(
-        visit, application, title="Bot token", secrets=[("Token", token)], words=TOKEN, back=address(visit, "/bot")
+def _show_token(request: PageRequest, application: Any, token: str) -> web.Response:
+    return render_secret(
+        request,
+        application,
+        title="Bot token",
+        secrets=[("Token", token)],
+        text=TOKEN_WARNING,
+        back=section_path(request, "/bot"),
     )
 
 
-@page("POST", HERE)
-async def change_bot(visit: Visit) -> web.Response:
-    """Who may add it, and how."""
-    form = visit.form
-    await change(
-        visit,
+@page("POST", PATH)
+async def change_bot(request: PageRequest) -> web.Response:
+    """Update who can add the bot, and how."""
+    form = request.form
+    await update_application(
+        request,
         {
-            "bot_public": form.ticked("bot_public"),
-            "bot_require_code_grant": form.ticked("bot_require_code_grant"),
-            "channel_obfuscation": form.ticked("channel_obfuscation"),
+            "bot_public": form.checked("bot_public"),
+            "bot_require_code_grant": form.checked("bot_require_code_grant"),
+            "channel_obfuscation": form.checked("channel_obfuscation"),
         },
     )
-    return visit.go(address(visit, "/bot"), say="Saved.")
+    return request.redirect(section_path(request, "/bot"), notice="Saved.")
 
 
-@page("POST", HERE + "/intents")
-async def switch_intents(visit: Visit) -> web.Response:
-    """Switch what a small bot may switch itself."""
-    application = await load(visit)
+@page("POST", PATH + "/intents")
+async def switch_intents(request: PageRequest) -> web.Response:
+    """Turn privileged intents on or off; allowed while the bot is small."""
+    application = await load_application(request)
     flags = application.flags & ~ApplicationFlags.EDITABLE
-    for name in visit.form.all("intent"):
+    for name in request.form.all("intent"):
         if name in PRIVILEGED_INTENTS:
             flags |= PRIVILEGED_INTENTS[name].limited
     try:
-        await change(visit, {"flags": flags})
+        await update_application(request, {"flags": flags})
     except ApiError as error:
-        return refuse(visit, "bot.html", error, application, fields=("flags",), **await _bot(visit))
-    return visit.go(address(visit, "/bot"), say="Saved. The bot hears it when it connects again.")
+        return render_errors(request, "bot.html", error, application, fields=("flags",), **await _bot(request))
+    return request.redirect(section_path(request, "/bot"), notice="Saved. The change applies when the bot reconnects.")
 
 
-@page("POST", HERE + "/review")
-async def ask_for_intent(visit: Visit) -> web.Response:
-    """Ask the operator for an intent of a large bot."""
-    form = visit.form
+@page("POST", PATH + "/review")
+async def request_intent(request: PageRequest) -> web.Response:
+    """Request approval of a privileged intent for a large bot."""
+    form = request.form
     body = {"kind": "intent", "name": form.text("name"), "reason": form.text("reason").strip()}
     try:
-        made = await visit.ask(developers.REQUEST_APPLICATION_APPROVAL, visit.path("application_id"), body=body)
+        approval = await request.call(
+            developers.REQUEST_APPLICATION_APPROVAL, request.path_parameter("application_id"), body=body
+        )
     except ApiError as error:
-        return refuse(visit, "bot.html", error, await load(visit), fields=("name", "reason"), **await _bot(visit))
-    granted = made.state == "approved"
-    return visit.go(address(visit, "/bot"), say="Granted for a year." if granted else "Asked. The operator decides.")
+        return render_errors(
+            request,
+            "bot.html",
+            error,
+            await load_application(request),
+            fields=("name", "reason"),
+            **await _bot(request),
+        )
+    granted = approval.state == "approved"
+    return request.redirect(
+        section_path(request, "/bot"),
+        notice="Granted for one year." if granted else "Requested. The operator will review it.",
+    )
 
 
-async def _bot(visit: Visit) -> dict[str, Any]:
-    approvals = await visit.ask(developers.GET_APPLICATION_APPROVALS, visit.path("application_id"))
-    return {"approvals": approvals, "me": await visit.me()}
+async def _bot(request: PageRequest) -> dict[str, Any]:
+    approvals = await request.call(developers.GET_APPLICATION_APPROVALS, request.path_parameter("application_id"))
+    return {"approvals": approvals, "me": await request.current_user()}

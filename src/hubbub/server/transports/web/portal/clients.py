@@ -1,4 +1,4 @@
-"""The application as an OAuth2 client: its id and secret, where people are sent back to, and addresses to send them to."""
+"""The application as an OAuth2 client: id, secret, redirect URIs and the authorization URL generator."""
 
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -13,22 +13,22 @@ from hubbub.protocol.resources.applications import REDIRECT_URIS_MAX, Applicatio
 from hubbub.protocol.resources.oauth2 import STANDARD_SCHEME
 from hubbub.protocol.scopes import INSTALLING, SCOPES
 from hubbub.server.transports.web.portal.common import (
-    ONE,
+    APPLICATION_PATH,
     PERMISSIONS,
-    address,
-    change,
-    load,
-    numbered,
-    refuse,
-    show,
-    show_secret,
+    list_item_fields,
+    load_application,
+    render,
+    render_errors,
+    render_secret,
+    section_path,
+    update_application,
 )
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.visits import PageRequest, page
 
-HERE = ONE + "/oauth2"
-SECRET = "With it anybody can be your application. It belongs on a server, never into a game that others download."
+PATH = APPLICATION_PATH + "/oauth2"
+SECRET_WARNING = "Keep the secret on your server. Never ship it in a game or app that users download."
 
-USUAL: Final = (
+COMMON_SCOPES: Final = (
     "identify",
     "email",
     "openid",
@@ -38,85 +38,93 @@ USUAL: Final = (
     "bot",
     "applications.commands",
 )
-"""The scopes that most ask for, first."""
+"""The most common scopes, listed first."""
 
 
-@page("GET", HERE)
-async def show_client(visit: Visit) -> web.Response:
-    """All of it, and an address if one was asked for."""
-    application = await load(visit)
-    return show(visit, "oauth2.html", application, **await _client(visit, application))
+@page("GET", PATH)
+async def show_client(request: PageRequest) -> web.Response:
+    """Show the OAuth2 settings, and the generated URL if scopes are selected."""
+    application = await load_application(request)
+    return render(request, "oauth2.html", application, **await _client(request, application))
 
 
-@page("POST", HERE + "/reset")
-async def reset_secret(visit: Visit) -> web.Response:
-    """Another secret, shown once."""
-    application = await load(visit)
-    code = visit.form.line("code")
+@page("POST", PATH + "/reset")
+async def reset_secret(request: PageRequest) -> web.Response:
+    """Reset the client secret and show the new one once."""
+    application = await load_application(request)
+    code = request.form.trimmed("code")
     try:
-        made = await visit.ask(developers.RESET_CLIENT_SECRET, application.id, body={"code": code} if code else {})
+        reset = await request.call(developers.RESET_CLIENT_SECRET, application.id, body={"code": code} if code else {})
     except ApiError as error:
-        context = await _client(visit, application)
-        return refuse(visit, "oauth2.html", error, application, fields=("code",), **context)
-    return show_secret(
-        visit,
+        context = await _client(request, application)
+        return render_errors(request, "oauth2.html", error, application, fields=("code",), **context)
+    return render_secret(
+        request,
         application,
         title="Client secret",
-        secrets=[("Client id", f"{application.id:d}"), ("Client secret", made.secret)],
-        words=SECRET,
-        back=address(visit, "/oauth2"),
+        secrets=[("Client ID", f"{application.id:d}"), ("Client secret", reset.secret)],
+        text=SECRET_WARNING,
+        back=section_path(request, "/oauth2"),
     )
 
 
-@page("POST", HERE + "/redirects/add")
-async def add_redirect(visit: Visit) -> web.Response:
-    """Another address to send people back to."""
-    application = await load(visit)
+@page("POST", PATH + "/redirects/add")
+async def add_redirect(request: PageRequest) -> web.Response:
+    """Add a redirect URI."""
+    application = await load_application(request)
     try:
-        await change(visit, {"redirect_uris": [*application.redirect_uris, visit.form.line("redirect_uri")]})
+        await update_application(
+            request, {"redirect_uris": [*application.redirect_uris, request.form.trimmed("redirect_uri")]}
+        )
     except ApiError as error:
-        names = numbered("redirect_uris", "redirect_uri", REDIRECT_URIS_MAX + 1) | {"redirect_uris": "redirect_uri"}
-        context = await _client(visit, application)
-        return refuse(visit, "oauth2.html", error, application, fields=("redirect_uri",), names=names, **context)
-    return visit.go(address(visit, "/oauth2"), say="Added.")
+        names = list_item_fields("redirect_uris", "redirect_uri", REDIRECT_URIS_MAX + 1) | {
+            "redirect_uris": "redirect_uri"
+        }
+        context = await _client(request, application)
+        return render_errors(
+            request, "oauth2.html", error, application, fields=("redirect_uri",), names=names, **context
+        )
+    return request.redirect(section_path(request, "/oauth2"), notice="Redirect URI added.")
 
 
-@page("POST", HERE + "/redirects/remove")
-async def remove_redirect(visit: Visit) -> web.Response:
-    """One less."""
-    application = await load(visit)
-    gone = visit.form.text("redirect_uri")
-    await change(visit, {"redirect_uris": [uri for uri in application.redirect_uris if uri != gone]})
-    return visit.go(address(visit, "/oauth2"), say="Removed.")
+@page("POST", PATH + "/redirects/remove")
+async def remove_redirect(request: PageRequest) -> web.Response:
+    """Remove a redirect URI."""
+    application = await load_application(request)
+    removed = request.form.text("redirect_uri")
+    await update_application(request, {"redirect_uris": [uri for uri in application.redirect_uris if uri != removed]})
+    return request.redirect(section_path(request, "/oauth2"), notice="Redirect URI removed.")
 
 
-@page("POST", HERE + "/public")
-async def change_public(visit: Visit) -> web.Response:
-    """Whether it can keep a secret."""
-    await change(visit, {"public_client": visit.form.ticked("public_client")})
-    return visit.go(address(visit, "/oauth2"), say="Saved.")
+@page("POST", PATH + "/public")
+async def change_public(request: PageRequest) -> web.Response:
+    """Update whether the client is public."""
+    await update_application(request, {"public_client": request.form.checked("public_client")})
+    return request.redirect(section_path(request, "/oauth2"), notice="Saved.")
 
 
-async def _client(visit: Visit, application: Application) -> dict[str, Any]:
-    chosen = [scope for scope in visit.request.query.getall("scope", []) if scope in SCOPES]
-    permissions = [name for name in visit.request.query.getall("permission", []) if name in BITS]
-    redirect = visit.query("redirect_uri")
-    others = [name for name, rule in SCOPES.items() if name not in USUAL and not rule.client_credentials_only]
+async def _client(request: PageRequest, application: Application) -> dict[str, Any]:
+    chosen = [scope for scope in request.http_request.query.getall("scope", []) if scope in SCOPES]
+    permissions = [name for name in request.http_request.query.getall("permission", []) if name in BITS]
+    redirect = request.query_parameter("redirect_uri")
+    others = [name for name, rule in SCOPES.items() if name not in COMMON_SCOPES and not rule.client_credentials_only]
     return {
-        "me": await visit.me(),
+        "me": await request.current_user(),
         "public": bool(application.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT),
         "standard": f"{STANDARD_SCHEME}-{application.id:d}:/authorize/callback",
-        "usual": [(name, SCOPES[name].words) for name in USUAL],
+        "common": [(name, SCOPES[name].words) for name in COMMON_SCOPES],
         "others": [(str(name), SCOPES[name].words) for name in others],
         "permissions": PERMISSIONS,
         "chosen": chosen,
         "chosen_permissions": permissions,
         "chosen_redirect": redirect if redirect in application.redirect_uris else "",
-        "generated": _generated(visit, application, chosen, permissions, redirect) if chosen else None,
+        "generated_url": _authorization_url(request, application, chosen, permissions, redirect) if chosen else None,
     }
 
 
-def _generated(visit: Visit, application: Application, scopes: list[str], permissions: list[str], redirect: str) -> str:
+def _authorization_url(
+    request: PageRequest, application: Application, scopes: list[str], permissions: list[str], redirect: str
+) -> str:
     fields = {"client_id": f"{application.id:d}", "scope": " ".join(scopes)}
     if "bot" in scopes:
         fields["permissions"] = str(sum(BITS[name] for name in set(permissions)))
@@ -124,4 +132,4 @@ def _generated(visit: Visit, application: Application, scopes: list[str], permis
         fields["response_type"] = "code"
     if redirect in application.redirect_uris:
         fields["redirect_uri"] = redirect
-    return f"{visit.config.web_url}/oauth2/authorize?{urlencode(fields)}"
+    return f"{request.config.web_url}/oauth2/authorize?{urlencode(fields)}"

@@ -1,4 +1,4 @@
-"""What every page of the portal begins and ends with."""
+"""Helpers shared by the portal's pages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -10,14 +10,14 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import BITS
 from hubbub.protocol.resources import applications
 from hubbub.protocol.resources.applications import Application
-from hubbub.server.transports.web.visits import Visit
+from hubbub.server.transports.web.visits import PageRequest
 
-HOME: Final = "/developers"
-ONE: Final = HOME + r"/{application_id:\d{1,19}}"
-"""The address of one application's pages."""
+PORTAL_PATH: Final = "/developers"
+APPLICATION_PATH: Final = PORTAL_PATH + r"/{application_id:\d{1,19}}"
+"""Path of an application's pages."""
 
 PERMISSIONS: Final = [(name, name.replace("_", " ").capitalize()) for name in BITS]
-"""For lists to tick."""
+"""Permissions as (name, label), for lists of checkboxes."""
 
 SECTIONS: Final = (
     ("", "General"),
@@ -34,33 +34,33 @@ SECTIONS: Final = (
 )
 
 
-def address(visit: Visit, section: str = "") -> str:
-    """A page of the application that this visit is about."""
-    return f"{HOME}/{visit.path('application_id')}{section}"
+def section_path(request: PageRequest, section: str = "") -> str:
+    """Return the path of a section of the current application."""
+    return f"{PORTAL_PATH}/{request.path_parameter('application_id')}{section}"
 
 
-async def load(visit: Visit) -> Application:
-    """The application; to everybody but its owner it is as if there were none."""
+async def load_application(request: PageRequest) -> Application:
+    """Return the application. Users who do not own it get UNKNOWN_APPLICATION."""
     try:
-        return await visit.ask(applications.GET_APPLICATION, visit.path("application_id"))
+        return await request.call(applications.GET_APPLICATION, request.path_parameter("application_id"))
     except ApiError as error:
         if error.kind is errors.NOT_AUTHORIZED_ON_APPLICATION:
             raise errors.UNKNOWN_APPLICATION() from error
         raise
 
 
-async def change(visit: Visit, body: Mapping[str, Any]) -> Application:
-    """Change the application."""
-    return await visit.ask(applications.UPDATE_APPLICATION, visit.path("application_id"), body=body)
+async def update_application(request: PageRequest, body: Mapping[str, Any]) -> Application:
+    """Update the application."""
+    return await request.call(applications.UPDATE_APPLICATION, request.path_parameter("application_id"), body=body)
 
 
-def show(visit: Visit, template: str, application: Application, **context: Any) -> web.Response:
-    """A page about an application."""
-    return visit.show(f"portal/{template}", application=application, **_frame(visit), **context)
+def render(request: PageRequest, template: str, application: Application, **context: Any) -> web.Response:
+    """Render a page of an application."""
+    return request.render(f"portal/{template}", application=application, **_frame(request), **context)
 
 
-def refuse(
-    visit: Visit,
+def render_errors(
+    request: PageRequest,
     template: str,
     error: ApiError,
     application: Application,
@@ -69,29 +69,29 @@ def refuse(
     names: Mapping[str, str] | None = None,
     **context: Any,
 ) -> web.Response:
-    """The same with what was wrong beside the fields; the second factor is a field too."""
+    """Render a form of an application with its errors. A missing second factor becomes an error of the field `code`."""
     if error.kind is errors.TWO_FACTOR_REQUIRED:
         error = errors.invalid("code", *errors.required())
-    return visit.refuse(
+    return request.render_errors(
         f"portal/{template}",
         error,
         fields=fields,
         names=names,
         application=application,
-        **_frame(visit),
+        **_frame(request),
         **context,
     )
 
 
-def show_secret(visit: Visit, application: Application, **context: Any) -> web.Response:
-    """A secret, this once: straight from the POST, so that no address and no notice ever holds it."""
-    return show(visit, "secret.html", application, **context)
+def render_secret(request: PageRequest, application: Application, **context: Any) -> web.Response:
+    """Render a secret directly in the response to the POST, so that no URL and no notice ever contains it."""
+    return render(request, "secret.html", application, **context)
 
 
-def numbered(name: str, to: str, count: int) -> dict[str, str]:
-    """That errors inside a list belong to the one field in which it was typed."""
+def list_item_fields(name: str, to: str, count: int) -> dict[str, str]:
+    """Map errors of list items (`name.0`, `name.1`, ...) to the one form field that holds the list."""
     return {f"{name}.{number}": to for number in range(count)}
 
 
-def _frame(visit: Visit) -> dict[str, Any]:
-    return {"sections": SECTIONS, "home": address(visit)}
+def _frame(request: PageRequest) -> dict[str, Any]:
+    return {"sections": SECTIONS, "home": section_path(request)}

@@ -1,4 +1,4 @@
-"""Where an application hears from the platform: webhook events with what could not be delivered, and interactions."""
+"""The application's HTTP endpoints: webhook events with failed deliveries, interactions and activity URL mappings."""
 
 from typing import Any
 
@@ -11,79 +11,88 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import activity_proxies, webhook_events
 from hubbub.protocol.resources.applications import Application
-from hubbub.server.transports.web.portal.common import ONE, address, change, load, refuse, show
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.portal.common import (
+    APPLICATION_PATH,
+    load_application,
+    render,
+    render_errors,
+    section_path,
+    update_application,
+)
+from hubbub.server.transports.web.visits import PageRequest, page
 
-EVENTS = ONE + "/webhooks"
-INTERACTIONS = ONE + "/interactions"
+EVENTS = APPLICATION_PATH + "/webhooks"
+INTERACTIONS = APPLICATION_PATH + "/interactions"
 
-WORDS = {
-    WebhookEventType.APPLICATION_AUTHORIZED: "Somebody let the application in",
-    WebhookEventType.APPLICATION_DEAUTHORIZED: "Somebody unlinked it, or was banned",
-    WebhookEventType.ENTITLEMENT_CREATE: "Somebody bought something, or was given it",
-    WebhookEventType.ENTITLEMENT_UPDATE: "What somebody has changed, or ended",
-    WebhookEventType.ENTITLEMENT_DELETE: "It was taken back",
-    WebhookEventType.QUEST_USER_ENROLLMENT: "Somebody began a quest",
-    WebhookEventType.LOBBY_MESSAGE_CREATE: "A message in a lobby",
-    WebhookEventType.LOBBY_MESSAGE_UPDATE: "A message in a lobby was changed",
-    WebhookEventType.LOBBY_MESSAGE_DELETE: "A message in a lobby was deleted",
-    WebhookEventType.GAME_DIRECT_MESSAGE_CREATE: "A direct message in the game",
-    WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE: "A direct message in the game was changed",
-    WebhookEventType.GAME_DIRECT_MESSAGE_DELETE: "A direct message in the game was deleted",
+EVENT_DESCRIPTIONS = {
+    WebhookEventType.APPLICATION_AUTHORIZED: "A user authorized the application",
+    WebhookEventType.APPLICATION_DEAUTHORIZED: "A user revoked the authorization or was banned",
+    WebhookEventType.ENTITLEMENT_CREATE: "An entitlement was purchased or granted",
+    WebhookEventType.ENTITLEMENT_UPDATE: "An entitlement changed or ended",
+    WebhookEventType.ENTITLEMENT_DELETE: "An entitlement was revoked",
+    WebhookEventType.QUEST_USER_ENROLLMENT: "A user enrolled in a quest",
+    WebhookEventType.LOBBY_MESSAGE_CREATE: "A lobby message was created",
+    WebhookEventType.LOBBY_MESSAGE_UPDATE: "A lobby message was edited",
+    WebhookEventType.LOBBY_MESSAGE_DELETE: "A lobby message was deleted",
+    WebhookEventType.GAME_DIRECT_MESSAGE_CREATE: "A game direct message was created",
+    WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE: "A game direct message was edited",
+    WebhookEventType.GAME_DIRECT_MESSAGE_DELETE: "A game direct message was deleted",
 }
-STATUSES = {1: "Off", 2: "On", 3: "Switched off by the platform: too much could not be delivered"}
-FORGED = "Switched off by the platform: a request with a forged signature was taken, so the address was removed"
-"""Of status 3 without an address (decisions/0032)."""
+STATUS_TEXTS = {1: "Off", 2: "On", 3: "Turned off by the platform: too many deliveries failed"}
+FORGED_SIGNATURE_TEXT = "Turned off by the platform: the endpoint accepted a forged signature, so its URL was removed"
+"""Text of status 3 without a URL (decisions/0032)."""
 
 
 # Webhook events
 
 
 @page("GET", EVENTS)
-async def show_events(visit: Visit) -> web.Response:
-    """The address, what is sent there, and what could not be."""
-    application = await load(visit)
-    return show(visit, "webhooks.html", application, **await _events(visit, application))
+async def show_events(request: PageRequest) -> web.Response:
+    """Show the webhook URL, the selected events and the failed deliveries."""
+    application = await load_application(request)
+    return render(request, "webhooks.html", application, **await _events(request, application))
 
 
 @page("POST", EVENTS)
-async def change_events(visit: Visit) -> web.Response:
-    """Keep an address that proved itself."""
-    form = visit.form
+async def change_events(request: PageRequest) -> web.Response:
+    """Save the webhook settings. The URL is verified before it is stored."""
+    form = request.form
     body: dict[str, Any] = {
         "event_webhooks_url": form.optional("event_webhooks_url"),
-        "event_webhooks_status": 2 if form.ticked("on") else 1,
+        "event_webhooks_status": 2 if form.checked("on") else 1,
         "event_webhooks_types": form.all("event"),
     }
     try:
-        await change(visit, body)
+        await update_application(request, body)
     except ApiError as error:
-        application = await load(visit)
-        context = await _events(visit, application)
-        return refuse(visit, "webhooks.html", error, application, fields=("event_webhooks_url",), **context)
-    checked = body["event_webhooks_url"] is not None
-    return visit.go(address(visit, "/webhooks"), say="Checked and saved." if checked else "Saved.")
+        application = await load_application(request)
+        context = await _events(request, application)
+        return render_errors(request, "webhooks.html", error, application, fields=("event_webhooks_url",), **context)
+    verified = body["event_webhooks_url"] is not None
+    return request.redirect(
+        section_path(request, "/webhooks"), notice="Endpoint verified and saved." if verified else "Saved."
+    )
 
 
 @page("POST", EVENTS + "/retry")
-async def retry_events(visit: Visit) -> web.Response:
-    """Deliver again what was given up: one, or all."""
-    one = visit.form.line("event_id")
-    application_id = visit.path("application_id")
+async def retry_events(request: PageRequest) -> web.Response:
+    """Retry one failed delivery, or all."""
+    event_id = request.form.trimmed("event_id")
+    application_id = request.path_parameter("application_id")
     try:
-        if one:
-            await visit.ask(webhook_events.RETRY_FAILED_WEBHOOK_EVENT, application_id, one)
+        if event_id:
+            await request.call(webhook_events.RETRY_FAILED_WEBHOOK_EVENT, application_id, event_id)
         else:
-            await visit.ask(webhook_events.RETRY_FAILED_WEBHOOK_EVENTS, application_id)
+            await request.call(webhook_events.RETRY_FAILED_WEBHOOK_EVENTS, application_id)
     except ApiError as error:
         if error.kind is not errors.NOT_FOUND:
             raise
-    return visit.go(address(visit, "/webhooks"), say="Under way again.")
+    return request.redirect(section_path(request, "/webhooks"), notice="Delivery restarted.")
 
 
-async def _events(visit: Visit, application: Application) -> dict[str, Any]:
-    failed = await visit.ask(
-        webhook_events.LIST_FAILED_WEBHOOK_EVENTS, visit.path("application_id"), query={"limit": ["20"]}
+async def _events(request: PageRequest, application: Application) -> dict[str, Any]:
+    failed = await request.call(
+        webhook_events.LIST_FAILED_WEBHOOK_EVENTS, request.path_parameter("application_id"), query={"limit": ["20"]}
     )
     status = application.event_webhooks_status
     forged = status == 3 and not application.event_webhooks_url
@@ -91,9 +100,9 @@ async def _events(visit: Visit, application: Application) -> dict[str, Any]:
         "failed": failed,
         "url": application.event_webhooks_url or "",
         "on": status == 2,
-        "condition": FORGED if forged else STATUSES.get(status if status is not UNSET else 1, "Off"),
+        "condition": FORGED_SIGNATURE_TEXT if forged else STATUS_TEXTS.get(status if status is not UNSET else 1, "Off"),
         "chosen": application.event_webhooks_types or [],
-        "events": [(str(kind), words) for kind, words in WORDS.items()],
+        "events": [(str(kind), description) for kind, description in EVENT_DESCRIPTIONS.items()],
     }
 
 
@@ -101,66 +110,66 @@ async def _events(visit: Visit, application: Application) -> dict[str, Any]:
 
 
 @page("GET", INTERACTIONS)
-async def show_interactions(visit: Visit) -> web.Response:
-    """Where interactions go, where linked roles are proved, whether there are activities and where their paths lead."""
-    application = await load(visit)
-    return show(visit, "interactions.html", application, **await _activities(visit, application))
+async def show_interactions(request: PageRequest) -> web.Response:
+    """Show the interactions endpoint, the linked roles URL and the activity settings."""
+    application = await load_application(request)
+    return render(request, "interactions.html", application, **await _activities(request, application))
 
 
 @page("POST", INTERACTIONS)
-async def change_interactions(visit: Visit) -> web.Response:
-    """Keep addresses that proved themselves."""
+async def change_interactions(request: PageRequest) -> web.Response:
+    """Save the endpoint URLs. The interactions endpoint is verified before it is stored."""
     names = ("interactions_endpoint_url", "role_connections_verification_url")
     try:
-        await change(visit, {name: visit.form.optional(name) for name in names})
+        await update_application(request, {name: request.form.optional(name) for name in names})
     except ApiError as error:
-        application = await load(visit)
-        context = await _activities(visit, application)
-        return refuse(visit, "interactions.html", error, application, fields=names, **context)
-    return visit.go(address(visit, "/interactions"), say="Saved.")
+        application = await load_application(request)
+        context = await _activities(request, application)
+        return render_errors(request, "interactions.html", error, application, fields=names, **context)
+    return request.redirect(section_path(request, "/interactions"), notice="Saved.")
 
 
 @page("POST", INTERACTIONS + "/activities")
-async def change_activities(visit: Visit) -> web.Response:
-    """Let the application be launched, or no more."""
-    await change(visit, {"activities": visit.form.ticked("activities")})
-    return visit.go(address(visit, "/interactions"), say="Saved.")
+async def change_activities(request: PageRequest) -> web.Response:
+    """Turn activities on or off."""
+    await update_application(request, {"activities": request.form.checked("activities")})
+    return request.redirect(section_path(request, "/interactions"), notice="Saved.")
 
 
 @page("POST", INTERACTIONS + "/url-map")
-async def change_url_map(visit: Visit) -> web.Response:
-    """Let the paths of its activity lead elsewhere: a line for each, with the prefix and the target."""
-    lines = [line.split(maxsplit=1) for line in visit.form.text("url_map").splitlines() if line.strip()]
-    rows = [{"prefix": words[0], "target": words[1].strip() if len(words) > 1 else ""} for words in lines]
-    application = await load(visit)
+async def change_url_map(request: PageRequest) -> web.Response:
+    """Save the URL mappings of the activity: one prefix and target per line."""
+    lines = [line.split(maxsplit=1) for line in request.form.text("url_map").splitlines() if line.strip()]
+    rows = [{"prefix": parts[0], "target": parts[1].strip() if len(parts) > 1 else ""} for parts in lines]
+    application = await load_application(request)
     try:
-        await visit.ask(activity_proxies.UPDATE_PROXY_CONFIG, application.id, body={"url_map": rows})
+        await request.call(activity_proxies.UPDATE_PROXY_CONFIG, application.id, body={"url_map": rows})
     except ApiError as error:
-        context = await _activities(visit, application)
-        told = _by_line(error)
-        return refuse(visit, "interactions.html", told, application, fields=("url_map",), **context)
-    return visit.go(address(visit, "/interactions"), say="Saved.")
+        context = await _activities(request, application)
+        numbered = _by_line(error)
+        return render_errors(request, "interactions.html", numbered, application, fields=("url_map",), **context)
+    return request.redirect(section_path(request, "/interactions"), notice="Saved.")
 
 
-async def _activities(visit: Visit, application: Application) -> dict[str, Any]:
-    kept = await visit.ask(activity_proxies.GET_PROXY_CONFIG, application.id)
+async def _activities(request: PageRequest, application: Application) -> dict[str, Any]:
+    config = await request.call(activity_proxies.GET_PROXY_CONFIG, application.id)
     return {
         "embedded": bool(application.flags & ApplicationFlags.EMBEDDED),
-        "url_map": "\n".join(f"{row.prefix} {row.target}" for row in kept.url_map),
-        "origin": visit.config.activity_origin(application.id),
+        "url_map": "\n".join(f"{row.prefix} {row.target}" for row in config.url_map),
+        "origin": request.config.activity_origin(application.id),
     }
 
 
 def _by_line(error: ApiError) -> ApiError:
-    """The same with the number of the line in words, for all lines are one field."""
+    """Prefix each error with its line number, because the form has one field for all lines."""
     rows = (error.errors or {}).get("url_map", {})
     form = errors.FormErrors()
-    for place, fields in rows.items():
-        if place == "_errors":
-            for wrong in fields:
-                form.add("url_map", wrong["code"], wrong["message"])
+    for index, fields in rows.items():
+        if index == "_errors":
+            for each in fields:
+                form.add("url_map", each["code"], each["message"])
             continue
         for name, inner in fields.items():
-            for wrong in inner.get("_errors", ()):
-                form.add("url_map", wrong["code"], f"Line {int(place) + 1}, {name}: {wrong['message']}")
+            for each in inner.get("_errors", ()):
+                form.add("url_map", each["code"], f"Line {int(index) + 1}, {name}: {each['message']}")
     return form.error() if form else error

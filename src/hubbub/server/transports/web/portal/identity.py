@@ -1,4 +1,4 @@
-"""Whom an application believes when they say who a player is, and the family of a publisher."""
+"""External identity providers that the application trusts, and its publisher."""
 
 from typing import Any, Final
 
@@ -9,10 +9,17 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers, identities, identity_providers
 from hubbub.protocol.resources.identity_providers import CLIENTS_MAX, ProviderClient, ProviderConfiguration
-from hubbub.server.transports.web.portal.common import ONE, address, load, numbered, refuse, show
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.portal.common import (
+    APPLICATION_PATH,
+    list_item_fields,
+    load_application,
+    render,
+    render_errors,
+    section_path,
+)
+from hubbub.server.transports.web.visits import PageRequest, page
 
-HERE = ONE + "/identity"
+PATH = APPLICATION_PATH + "/identity"
 
 PROVIDERS: Final = {
     "OIDC": "OpenID Connect",
@@ -24,55 +31,60 @@ PROVIDERS: Final = {
 }
 
 
-@page("GET", HERE)
-async def show_identity(visit: Visit) -> web.Response:
-    """Every provider, and the publisher."""
-    return show(visit, "identity.html", await load(visit), **await _identity(visit))
+@page("GET", PATH)
+async def show_identity(request: PageRequest) -> web.Response:
+    """Show the identity providers and the publisher."""
+    return render(request, "identity.html", await load_application(request), **await _identity(request))
 
 
-@page("POST", HERE)
-async def set_provider(visit: Visit) -> web.Response:
-    """Believe a provider."""
-    form = visit.form
+@page("POST", PATH)
+async def set_provider(request: PageRequest) -> web.Response:
+    """Add or replace an identity provider."""
+    form = request.form
     kind = form.text("type")
     clients = [{"id": line} for line in form.lines("clients")]
     issuer = form.optional("oidc_issuer_url")
     try:
         if kind not in PROVIDERS:
             raise errors.invalid("type", *errors.choices(PROVIDERS))
-        kept = await _find(visit, kind)
-        body: dict[str, Any] = {"clients": [_keeping(each, kept) for each in clients]}
+        stored = await _find(request, kind)
+        body: dict[str, Any] = {"clients": [_merge_client(each, stored) for each in clients]}
         if kind == "OIDC" or issuer is not None:
             body["oidc_issuer_url"] = issuer
         operation = identity_providers.SET_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION
-        await visit.ask(operation, visit.path("application_id"), kind, body=body)
+        await request.call(operation, request.path_parameter("application_id"), kind, body=body)
     except ApiError as error:
         if error.kind in (errors.OIDC_DISCOVERY_UNREACHABLE, errors.OIDC_KEYS_UNREACHABLE):
             error = errors.invalid("oidc_issuer_url", "OIDC_ISSUER_UNREACHABLE", str(error.body()["message"]))
-        names = numbered("clients", "clients", CLIENTS_MAX + 1)
+        names = list_item_fields("clients", "clients", CLIENTS_MAX + 1)
         names |= {f"clients.{number}.id": "clients" for number in range(CLIENTS_MAX + 1)}
         fields = ("type", "clients", "oidc_issuer_url")
-        context = await _identity(visit)
-        return refuse(visit, "identity.html", error, await load(visit), fields=fields, names=names, **context)
-    return visit.go(address(visit, "/identity"), say=f"{PROVIDERS[kind]} is believed from now on.")
+        context = await _identity(request)
+        return render_errors(
+            request, "identity.html", error, await load_application(request), fields=fields, names=names, **context
+        )
+    return request.redirect(section_path(request, "/identity"), notice=f"{PROVIDERS[kind]} was saved.")
 
 
-@page("POST", HERE + "/delete")
-async def delete_provider(visit: Visit) -> web.Response:
-    """Believe one no longer."""
+@page("POST", PATH + "/delete")
+async def delete_provider(request: PageRequest) -> web.Response:
+    """Remove an identity provider."""
     operation = identity_providers.DELETE_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION
     try:
-        await visit.ask(operation, visit.path("application_id"), visit.form.text("type"))
+        await request.call(operation, request.path_parameter("application_id"), request.form.text("type"))
     except ApiError as error:
-        # Pressed twice: it is gone, which is what was wanted.
+        # Already removed, by a second submit.
         if error.kind is not errors.NOT_FOUND:
             raise
-    return visit.go(address(visit, "/identity"), say="Removed. Players who came by it stay who they are.")
+    return request.redirect(
+        section_path(request, "/identity"),
+        notice="Provider removed. Players who signed in with it keep their accounts.",
+    )
 
 
-def _keeping(client: dict[str, str], kept: ProviderConfiguration | None) -> dict[str, Any]:
-    """A client with what the API was told of it and this form does not show."""
-    known = {each.id: each for each in kept.clients} if kept is not None else {}
+def _merge_client(client: dict[str, str], stored: ProviderConfiguration | None) -> dict[str, Any]:
+    """Return the client with the stored settings that this form does not show."""
+    known = {each.id: each for each in stored.clients} if stored is not None else {}
     found: ProviderClient | None = known.get(client["id"])
     if found is None:
         return dict(client)
@@ -80,19 +92,19 @@ def _keeping(client: dict[str, str], kept: ProviderConfiguration | None) -> dict
     return dict(client) | {name: value for name, value in more.items() if value is not UNSET}
 
 
-async def _find(visit: Visit, kind: str) -> ProviderConfiguration | None:
+async def _find(request: PageRequest, kind: str) -> ProviderConfiguration | None:
     operation = identity_providers.LIST_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATIONS
-    found = await visit.ask(operation, visit.path("application_id"))
+    found = await request.call(operation, request.path_parameter("application_id"))
     return next((each for each in found if each.type == kind), None)
 
 
-async def _identity(visit: Visit) -> dict[str, Any]:
-    application_id = visit.path("application_id")
+async def _identity(request: PageRequest) -> dict[str, Any]:
+    application_id = request.path_parameter("application_id")
     operation = identity_providers.LIST_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATIONS
-    mine = {each.id: each.name for each in await visit.ask(developers.LIST_APPLICATIONS)}
-    link = await visit.ask(identities.GET_PUBLISHER_LINK, application_id)
+    mine = {each.id: each.name for each in await request.call(developers.LIST_APPLICATIONS)}
+    link = await request.call(identities.GET_PUBLISHER_LINK, application_id)
     return {
-        "configured": await visit.ask(operation, application_id),
+        "configured": await request.call(operation, application_id),
         "providers": PROVIDERS,
         "link": link,
         "titles": mine,

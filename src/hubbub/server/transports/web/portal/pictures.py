@@ -1,4 +1,4 @@
-"""Emoji that only the application uses, and pictures that its players' activities name."""
+"""Application emoji, and art assets for rich presence."""
 
 from typing import Any
 
@@ -7,72 +7,80 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers, emojis
-from hubbub.server.transports.web.portal.common import ONE, address, load, refuse, show
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.portal.common import (
+    APPLICATION_PATH,
+    load_application,
+    render,
+    render_errors,
+    section_path,
+)
+from hubbub.server.transports.web.visits import PageRequest, page
 
-HERE = ONE + "/pictures"
-
-
-@page("GET", HERE)
-async def show_pictures(visit: Visit) -> web.Response:
-    """Both kinds."""
-    return show(visit, "pictures.html", await load(visit), **await _pictures(visit))
-
-
-@page("POST", HERE + "/emoji", file="emoji_image")
-async def add_emoji(visit: Visit) -> web.Response:
-    """Another emoji."""
-    body = {"name": visit.form.line("emoji_name"), "image": visit.form.data_uri("emoji_image")}
-    return await _add(visit, emojis.CREATE_APPLICATION_EMOJI, body, "emoji")
+PATH = APPLICATION_PATH + "/pictures"
 
 
-@page("POST", HERE + "/art", file="art_image")
-async def add_art(visit: Visit) -> web.Response:
-    """Another picture for rich presence."""
-    body = {"name": visit.form.line("art_name"), "image": visit.form.data_uri("art_image")}
-    return await _add(visit, developers.CREATE_APPLICATION_ASSET, body, "art")
+@page("GET", PATH)
+async def show_pictures(request: PageRequest) -> web.Response:
+    """Show the emoji and art assets."""
+    return render(request, "pictures.html", await load_application(request), **await _pictures(request))
 
 
-async def _add(visit: Visit, operation: Any, body: dict[str, Any], kind: str) -> web.Response:
+@page("POST", PATH + "/emoji", file="emoji_image")
+async def add_emoji(request: PageRequest) -> web.Response:
+    """Add an emoji."""
+    body = {"name": request.form.trimmed("emoji_name"), "image": request.form.data_uri("emoji_image")}
+    return await _add(request, emojis.CREATE_APPLICATION_EMOJI, body, "emoji")
+
+
+@page("POST", PATH + "/art", file="art_image")
+async def add_art(request: PageRequest) -> web.Response:
+    """Add an art asset."""
+    body = {"name": request.form.trimmed("art_name"), "image": request.form.data_uri("art_image")}
+    return await _add(request, developers.CREATE_APPLICATION_ASSET, body, "art")
+
+
+async def _add(request: PageRequest, operation: Any, body: dict[str, Any], kind: str) -> web.Response:
     names = {"name": f"{kind}_name", "image": f"{kind}_image"}
     try:
         if body["image"] is None:
-            raise errors.invalid("image", "BASE_TYPE_REQUIRED", "Choose a picture.")
-        await visit.ask(operation, visit.path("application_id"), body=body)
+            raise errors.invalid("image", "BASE_TYPE_REQUIRED", "Choose an image.")
+        await request.call(operation, request.path_parameter("application_id"), body=body)
     except ApiError as error:
         fields = tuple(names.values())
-        context = await _pictures(visit)
-        return refuse(visit, "pictures.html", error, await load(visit), fields=fields, names=names, **context)
-    return visit.go(address(visit, "/pictures"), say="Added.")
+        context = await _pictures(request)
+        return render_errors(
+            request, "pictures.html", error, await load_application(request), fields=fields, names=names, **context
+        )
+    return request.redirect(section_path(request, "/pictures"), notice="Image added.")
 
 
-@page("POST", HERE + "/emoji/{picture_id:[0-9]{1,19}}/delete")
-async def delete_emoji(visit: Visit) -> web.Response:
-    """One emoji less."""
-    return await _delete(visit, emojis.DELETE_APPLICATION_EMOJI, errors.UNKNOWN_EMOJI)
+@page("POST", PATH + "/emoji/{picture_id:[0-9]{1,19}}/delete")
+async def delete_emoji(request: PageRequest) -> web.Response:
+    """Delete an emoji."""
+    return await _delete(request, emojis.DELETE_APPLICATION_EMOJI, errors.UNKNOWN_EMOJI)
 
 
-@page("POST", HERE + "/art/{picture_id:[0-9]{1,19}}/delete")
-async def delete_art(visit: Visit) -> web.Response:
-    """One picture less."""
-    return await _delete(visit, developers.DELETE_APPLICATION_ASSET, errors.UNKNOWN_ASSET)
+@page("POST", PATH + "/art/{picture_id:[0-9]{1,19}}/delete")
+async def delete_art(request: PageRequest) -> web.Response:
+    """Delete an art asset."""
+    return await _delete(request, developers.DELETE_APPLICATION_ASSET, errors.UNKNOWN_ASSET)
 
 
-async def _delete(visit: Visit, operation: Any, unknown: errors.ErrorCode) -> web.Response:
+async def _delete(request: PageRequest, operation: Any, unknown: errors.ErrorCode) -> web.Response:
     try:
-        await visit.ask(operation, visit.path("application_id"), visit.path("picture_id"))
+        await request.call(operation, request.path_parameter("application_id"), request.path_parameter("picture_id"))
     except ApiError as error:
-        # Pressed twice: it is gone, which is what was wanted.
+        # Already deleted, by a second submit.
         if error.kind is not unknown:
             raise
-    return visit.go(address(visit, "/pictures"), say="Deleted.")
+    return request.redirect(section_path(request, "/pictures"), notice="Image deleted.")
 
 
-async def _pictures(visit: Visit) -> dict[str, Any]:
-    application_id = visit.path("application_id")
+async def _pictures(request: PageRequest) -> dict[str, Any]:
+    application_id = request.path_parameter("application_id")
     return {
-        "emojis": (await visit.ask(emojis.LIST_APPLICATION_EMOJIS, application_id)).items,
-        "art": await visit.ask(developers.LIST_APPLICATION_ASSETS, application_id),
+        "emojis": (await request.call(emojis.LIST_APPLICATION_EMOJIS, application_id)).items,
+        "art": await request.call(developers.LIST_APPLICATION_ASSETS, application_id),
         "emojis_max": emojis.APPLICATION_EMOJIS_MAX,
         "art_max": developers.APPLICATION_ASSETS_MAX,
     }

@@ -1,4 +1,4 @@
-"""What an application sells: made here, published, and taken back."""
+"""The application's SKUs: creating, publishing and unpublishing them."""
 
 from typing import Any, Final
 
@@ -8,71 +8,81 @@ from hubbub.protocol.enums import SkuType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import SkuFlags
 from hubbub.protocol.resources import skus
-from hubbub.server.transports.web.portal.common import ONE, address, load, refuse, show
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.portal.common import (
+    APPLICATION_PATH,
+    load_application,
+    render,
+    render_errors,
+    section_path,
+)
+from hubbub.server.transports.web.visits import PageRequest, page
 
-HERE: Final = ONE + "/store"
+PATH: Final = APPLICATION_PATH + "/store"
 FIELDS: Final = ("name", "description", "kind", "price", "currency")
 
 KINDS: Final = {
-    "durable": (SkuType.DURABLE, 0, "Bought once and kept"),
-    "consumable": (SkuType.CONSUMABLE, 0, "Used up, and bought again"),
-    "users": (SkuType.SUBSCRIPTION, int(SkuFlags.USER_SUBSCRIPTION), "Paid every month, by people for themselves"),
-    "guilds": (SkuType.SUBSCRIPTION, int(SkuFlags.GUILD_SUBSCRIPTION), "Paid every month, for a guild"),
+    "durable": (SkuType.DURABLE, 0, "One-time purchase"),
+    "consumable": (SkuType.CONSUMABLE, 0, "Consumable"),
+    "users": (SkuType.SUBSCRIPTION, int(SkuFlags.USER_SUBSCRIPTION), "Monthly subscription for users"),
+    "guilds": (SkuType.SUBSCRIPTION, int(SkuFlags.GUILD_SUBSCRIPTION), "Monthly subscription for guilds"),
 }
-"""Type and flags, and what they mean."""
+"""SKU type, flags and label of each choice in the form."""
 
 
-@page("GET", HERE)
-async def show_store(visit: Visit) -> web.Response:
-    """Its SKUs, and the way to the store."""
-    return show(visit, "store.html", await load(visit), **await _sold(visit))
+@page("GET", PATH)
+async def show_store(request: PageRequest) -> web.Response:
+    """List the application's SKUs."""
+    return render(request, "store.html", await load_application(request), **await _skus(request))
 
 
-@page("POST", HERE)
-async def make_sku(visit: Visit) -> web.Response:
-    """Something new."""
-    form = visit.form
-    kind, flags, _ = KINDS.get(form.line("kind"), (0, 0, ""))
-    price = form.line("price")
+@page("POST", PATH)
+async def create_sku(request: PageRequest) -> web.Response:
+    """Create a SKU."""
+    form = request.form
+    kind, flags, _ = KINDS.get(form.trimmed("kind"), (0, 0, ""))
+    price = form.trimmed("price")
     body = {
         "type": int(kind),
         "flags": flags,
-        "name": form.line("name"),
+        "name": form.trimmed("name"),
         "description": form.optional("description"),
         "price": int(price) if price.isascii() and price.isdigit() and len(price) < 20 else price,
-        "currency": form.line("currency").lower(),
-        "published": form.ticked("published"),
-        "listed": form.ticked("listed"),
+        "currency": form.trimmed("currency").lower(),
+        "published": form.checked("published"),
+        "listed": form.checked("listed"),
     }
     try:
-        made = await visit.ask(skus.CREATE_SKU, visit.path("application_id"), body=body)
+        sku = await request.call(skus.CREATE_SKU, request.path_parameter("application_id"), body=body)
     except ApiError as error:
-        names, context = {"type": "kind", "flags": "kind"}, await _sold(visit)
-        return refuse(visit, "store.html", error, await load(visit), fields=FIELDS, names=names, **context)
-    return visit.go(address(visit, "/store"), say=f"{made.name} is {'on sale' if body['published'] else 'made'}.")
+        names, context = {"type": "kind", "flags": "kind"}, await _skus(request)
+        return render_errors(
+            request, "store.html", error, await load_application(request), fields=FIELDS, names=names, **context
+        )
+    return request.redirect(
+        section_path(request, "/store"), notice=f"{sku.name} was {'published' if body['published'] else 'created'}."
+    )
 
 
-@page("POST", HERE + r"/{sku_id:\d{1,19}}/publish")
-async def publish(visit: Visit) -> web.Response:
-    """Sell it."""
-    return await _publish(visit, True, "is on sale.")
+@page("POST", PATH + r"/{sku_id:\d{1,19}}/publish")
+async def publish(request: PageRequest) -> web.Response:
+    """Publish a SKU."""
+    return await _publish(request, True, "was published.")
 
 
-@page("POST", HERE + r"/{sku_id:\d{1,19}}/unpublish")
-async def unpublish(visit: Visit) -> web.Response:
-    """Sell it no more, for now."""
-    return await _publish(visit, False, "is no longer sold. Who has it keeps it, subscriptions end with what is paid.")
+@page("POST", PATH + r"/{sku_id:\d{1,19}}/unpublish")
+async def unpublish(request: PageRequest) -> web.Response:
+    """Unpublish a SKU."""
+    return await _publish(request, False, "was unpublished. Owners keep it; subscriptions end with the paid period.")
 
 
-async def _publish(visit: Visit, published: bool, said: str) -> web.Response:
-    where = visit.path("application_id"), visit.path("sku_id")
-    changed = await visit.ask(skus.UPDATE_SKU, *where, body={"published": published})
-    return visit.go(address(visit, "/store"), say=f"{changed.name} {said}")
+async def _publish(request: PageRequest, published: bool, result: str) -> web.Response:
+    ids = request.path_parameter("application_id"), request.path_parameter("sku_id")
+    sku = await request.call(skus.UPDATE_SKU, *ids, body={"published": published})
+    return request.redirect(section_path(request, "/store"), notice=f"{sku.name} {result}")
 
 
-async def _sold(visit: Visit) -> dict[str, Any]:
-    found = await visit.ask(skus.LIST_STORE_SKUS, visit.path("application_id"))
-    words = {(type, flags): text for type, flags, text in KINDS.values()}
-    sold = [(each, words[each.type, each.flags & ~SkuFlags.AVAILABLE]) for each in found]
-    return {"sold": sold, "kinds": [(key, text) for key, (_, _, text) in KINDS.items()]}
+async def _skus(request: PageRequest) -> dict[str, Any]:
+    found = await request.call(skus.LIST_STORE_SKUS, request.path_parameter("application_id"))
+    labels = {(type, flags): label for type, flags, label in KINDS.values()}
+    skus_with_kind = [(each, labels[each.type, each.flags & ~SkuFlags.AVAILABLE]) for each in found]
+    return {"skus": skus_with_kind, "kinds": [(key, label) for key, (_, _, label) in KINDS.items()]}

@@ -1,4 +1,4 @@
-"""Who tries an application before it is approved, and people made up for a rehearsal."""
+"""Testers of an application, and test users in a rehearsal."""
 
 from typing import Any
 
@@ -7,61 +7,81 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers
-from hubbub.server.transports.web.portal.common import ONE, address, load, refuse, show, show_secret
-from hubbub.server.transports.web.visits import Visit, page
+from hubbub.server.transports.web.portal.common import (
+    APPLICATION_PATH,
+    load_application,
+    render,
+    render_errors,
+    render_secret,
+    section_path,
+)
+from hubbub.server.transports.web.visits import PageRequest, page
 
-HERE = ONE + "/testers"
+PATH = APPLICATION_PATH + "/testers"
 
 
-@page("GET", HERE)
-async def show_testers(visit: Visit) -> web.Response:
-    """Everybody, invited or there."""
-    return show(visit, "testers.html", await load(visit), **await _testers(visit))
+@page("GET", PATH)
+async def show_testers(request: PageRequest) -> web.Response:
+    """List the testers and pending invitations."""
+    return render(request, "testers.html", await load_application(request), **await _testers(request))
 
 
-@page("POST", HERE)
-async def invite_tester(visit: Visit) -> web.Response:
-    """Invite somebody by name."""
-    body = {"username": visit.form.line("username")}
+@page("POST", PATH)
+async def invite_tester(request: PageRequest) -> web.Response:
+    """Invite a user by username."""
+    body = {"username": request.form.trimmed("username")}
     try:
-        made = await visit.ask(developers.INVITE_APPLICATION_TESTER, visit.path("application_id"), body=body)
+        tester = await request.call(
+            developers.INVITE_APPLICATION_TESTER, request.path_parameter("application_id"), body=body
+        )
     except ApiError as error:
-        context = await _testers(visit)
-        return refuse(visit, "testers.html", error, await load(visit), fields=("username",), **context)
-    return visit.go(address(visit, "/testers"), say=f"{made.user.username} is invited, and finds it under Developers.")
-
-
-@page("POST", HERE + "/{user_id:[0-9]{1,19}}/remove")
-async def remove_tester(visit: Visit) -> web.Response:
-    """One less."""
-    try:
-        await visit.ask(developers.DELETE_APPLICATION_TESTER, visit.path("application_id"), visit.path("user_id"))
-    except ApiError as error:
-        if error.kind is not errors.UNKNOWN_USER:
-            raise
-    return visit.go(address(visit, "/testers"), say="Removed.")
-
-
-@page("POST", HERE + "/test-users")
-async def make_test_user(visit: Visit) -> web.Response:
-    """Make a person up, and show how to be them."""
-    body = {"username": visit.form.line("test_username")}
-    try:
-        made = await visit.ask(developers.CREATE_TEST_USER, visit.path("application_id"), body=body)
-    except ApiError as error:
-        names, context = {"username": "test_username"}, await _testers(visit)
-        application = await load(visit)
-        return refuse(visit, "testers.html", error, application, fields=("test_username",), names=names, **context)
-    return show_secret(
-        visit,
-        await load(visit),
-        title=f"Test user {made.user.username}",
-        secrets=[("User id", f"{made.user.id:d}"), ("Password", made.password), ("Token", made.token)],
-        words="Log in with name and password, or call the API with the token.",
-        back=address(visit, "/testers"),
+        context = await _testers(request)
+        return render_errors(
+            request, "testers.html", error, await load_application(request), fields=("username",), **context
+        )
+    return request.redirect(
+        section_path(request, "/testers"),
+        notice=f"{tester.user.username} was invited. The invitation is listed in their developer portal.",
     )
 
 
-async def _testers(visit: Visit) -> dict[str, Any]:
-    found = await visit.ask(developers.LIST_APPLICATION_TESTERS, visit.path("application_id"))
+@page("POST", PATH + "/{user_id:[0-9]{1,19}}/remove")
+async def remove_tester(request: PageRequest) -> web.Response:
+    """Remove a tester."""
+    try:
+        await request.call(
+            developers.DELETE_APPLICATION_TESTER,
+            request.path_parameter("application_id"),
+            request.path_parameter("user_id"),
+        )
+    except ApiError as error:
+        if error.kind is not errors.UNKNOWN_USER:
+            raise
+    return request.redirect(section_path(request, "/testers"), notice="Tester removed.")
+
+
+@page("POST", PATH + "/test-users")
+async def create_test_user(request: PageRequest) -> web.Response:
+    """Create a test user and show their credentials once."""
+    body = {"username": request.form.trimmed("test_username")}
+    try:
+        created = await request.call(developers.CREATE_TEST_USER, request.path_parameter("application_id"), body=body)
+    except ApiError as error:
+        names, context = {"username": "test_username"}, await _testers(request)
+        application = await load_application(request)
+        return render_errors(
+            request, "testers.html", error, application, fields=("test_username",), names=names, **context
+        )
+    return render_secret(
+        request,
+        await load_application(request),
+        title=f"Test user {created.user.username}",
+        secrets=[("User ID", f"{created.user.id:d}"), ("Password", created.password), ("Token", created.token)],
+        text="Log in with the username and password, or call the API with the token.",
+        back=section_path(request, "/testers"),
+    )
+
+
+async def _testers(request: PageRequest) -> dict[str, Any]:
+    found = await request.call(developers.LIST_APPLICATION_TESTERS, request.path_parameter("application_id"))
     return {"testers": found, "testers_max": developers.APPLICATION_TESTERS_MAX}

@@ -1,4 +1,4 @@
-"""The reference of the API at `/docs`: pages made from the tables that serve, so that they cannot say anything else."""
+"""The API reference at `/docs`, generated from the same tables that serve the API."""
 
 from hubbub.server.transports.web.reference.pages import Reference
 

@@ -1,6 +1,6 @@
-"""What there is to be told, gathered from the tables: resources, objects, enums, events, and where each of them stands.
+"""Everything the reference documents, collected from the protocol tables: resources, objects, enums, events and errors.
 
-Every thing has one place of its own, an address with a fragment; whatever names it elsewhere links there.
+Each item has one URL with a fragment; every mention of it links there.
 """
 
 import importlib
@@ -24,7 +24,7 @@ from hubbub.protocol.operation import Command, Event, Operation, events_of, oper
 from hubbub.protocol.resources import gateway, webhook_events
 from hubbub.server.core.dispatch import Endpoint
 from hubbub.server.transports.web.reference import types
-from hubbub.server.transports.web.reference.words import Piece, Pieces, notes, prose, summary
+from hubbub.server.transports.web.reference.words import Spans, TextSpan, notes, prose, summary
 
 ROOT: Final = "/docs"
 RESOURCES: Final = f"{ROOT}/resources"
@@ -38,7 +38,7 @@ SCOPES: Final = f"{ROOT}/scopes"
 ERRORS: Final = f"{ROOT}/errors"
 WEBHOOK_EVENTS: Final = f"{ROOT}/webhook-events"
 
-ELSEWHERE: Final[Mapping[type, str]] = {
+SHARED_PAGES: Final[Mapping[type, str]] = {
     enums.GatewayOpcode: GATEWAY,
     enums.CloseCode: GATEWAY,
     intents.Capabilities: GATEWAY,
@@ -49,39 +49,39 @@ ELSEWHERE: Final[Mapping[type, str]] = {
     permissions.Permissions: PERMISSIONS,
     intents.Intents: INTENTS,
 }
-"""Enums and flags that have a page of their own, or share one."""
+"""Pages of enums and flags that are not listed under `ENUMS`."""
 
 _CODE: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
-_WORDLESS: Final = (operation,)
-"""Modules whose enums are not said on the wire."""
+_NOT_ON_WIRE: Final = (operation,)
+"""Modules whose enums are not part of the wire protocol."""
 
 
 @dataclass(frozen=True)
 class Value:
-    """One value of an enum, or one bit of flags."""
+    """One value of an enum, or one bit of a set of flags."""
 
     name: str
     value: str
     href: str
-    note: Pieces = ()
+    note: Spans = ()
     bit: int | None = None
-    """Which bit it is, where it is one."""
+    """Index of the bit in a set of flags, else None."""
 
 
 @dataclass(frozen=True)
 class Enumeration:
-    """A closed list of values, or a set of bits."""
+    """An enum or a set of flags."""
 
     name: str
     kind: type
     href: str
     is_flags: bool
-    summary: Pieces
+    summary: Spans
     values: tuple[Value, ...]
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ErrorCodeEntry:
     """One error code."""
 
     name: str
@@ -90,7 +90,7 @@ class Refusal:
 
 
 class Catalogue:
-    """Everything that the tables hold, made when it is first asked for."""
+    """Everything the tables declare, built on first use."""
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
         self._endpoints = list(endpoints)
@@ -100,17 +100,17 @@ class Catalogue:
 
     @cached_property
     def _declared(self) -> dict[Operation[Any, Any], ModuleType]:
-        return {operation: module for module in vocabulary() for _, operation in operations_of(module)}
+        return {operation: module for module in resource_modules() for _, operation in operations_of(module)}
 
     @cached_property
     def _resource_of(self) -> dict[Endpoint, str]:
-        """The word of the protocol that an operation is declared under; for a lone one that of its slice."""
+        """The resource of each operation: its protocol module, or its slice if the module declares only one."""
         several = Counter(self._declared.values())
         found = {}
         for each in self._endpoints:
-            # A slice from elsewhere brings its own words.
+            # A slice from outside this package declares its operations in its own modules.
             module = self._declared.get(each.operation)
-            found[each] = each.tag if module is None or several[module] == 1 else _word(module)
+            found[each] = each.tag if module is None or several[module] == 1 else _resource_name(module)
         return found
 
     @cached_property
@@ -122,18 +122,18 @@ class Catalogue:
         return dict(sorted(found.items()))
 
     @cached_property
-    def subjects(self) -> dict[str, Pieces]:
-        """What each resource is."""
-        modules = {_word(module): module for module in vocabulary()}
+    def subjects(self) -> dict[str, Spans]:
+        """The description of each resource."""
+        modules = {_resource_name(module): module for module in resource_modules()}
         return {name: _subject(name, modules[name]) if name in modules else () for name in self.resources}
 
     def operation_href(self, endpoint: Endpoint) -> str:
-        """Where an operation is told."""
+        """Return the URL of an operation."""
         return f"{RESOURCES}/{self._resource_of[endpoint]}#{endpoint.name}"
 
     @cached_property
-    def raisers(self) -> dict[ErrorCode, list[Endpoint]]:
-        """Which operations list a refusal."""
+    def operations_by_error(self) -> dict[ErrorCode, list[Endpoint]]:
+        """The operations that declare each error."""
         found: dict[ErrorCode, list[Endpoint]] = defaultdict(list)
         for endpoint in self._endpoints:
             for kind in endpoint.operation.raises:
@@ -141,8 +141,8 @@ class Catalogue:
         return found
 
     @cached_property
-    def emitters(self) -> dict[Event[Any], list[Endpoint]]:
-        """Which operations say an event."""
+    def operations_by_event(self) -> dict[Event[Any], list[Endpoint]]:
+        """The operations that emit each event."""
         found: dict[Event[Any], list[Endpoint]] = defaultdict(list)
         for endpoint in self._endpoints:
             for event in endpoint.operation.emits:
@@ -150,8 +150,8 @@ class Catalogue:
         return found
 
     @cached_property
-    def admitted(self) -> dict[str, list[Endpoint]]:
-        """Which operations a scope opens."""
+    def operations_by_scope(self) -> dict[str, list[Endpoint]]:
+        """The operations that each scope grants."""
         found: dict[str, list[Endpoint]] = defaultdict(list)
         for endpoint in self._endpoints:
             for scope in endpoint.operation.scopes:
@@ -163,20 +163,20 @@ class Catalogue:
     @cached_property
     def events(self) -> list[Event[Any]]:
         """Every gateway event, by name."""
-        found = dict.fromkeys(event for module in vocabulary() for event in events_of(module))
+        found = dict.fromkeys(event for module in resource_modules() for event in events_of(module))
         return sorted(found, key=lambda event: event.name)
 
     @cached_property
     def commands(self) -> list[Command[Any]]:
         """Every gateway command, by opcode."""
-        values = (value for module in vocabulary() for value in vars(module).values())
+        values = (value for module in resource_modules() for value in vars(module).values())
         return sorted(
             dict.fromkeys(value for value in values if isinstance(value, Command)), key=lambda each: each.opcode
         )
 
     @cached_property
     def payloads(self) -> dict[tuple[type, int], type[Struct]]:
-        """What a frame of each opcode carries, where that has a model."""
+        """The payload model of each opcode that has one."""
         found: dict[tuple[type, int], type[Struct]] = {}
         for opcodes, module in ((enums.GatewayOpcode, gateway), (voice.VoiceOpcode, voice)):
             for opcode in opcodes:
@@ -192,52 +192,54 @@ class Catalogue:
 
     @cached_property
     def enums(self) -> dict[str, Enumeration]:
-        """Every enum and set of flags, by the name it is shown under."""
+        """Every enum and set of flags, by displayed name."""
         kinds = [
             value
             for module in _modules()
-            if module not in _WORDLESS
+            if module not in _NOT_ON_WIRE
             for value in vars(module).values()
             if isinstance(value, type) and value.__module__ == module.__name__ and _is_closed(value)
         ]
         return {name: self._enumeration(name, kind) for name, kind in sorted(_unique(kinds).items())}
 
     def _enumeration(self, name: str, kind: type) -> Enumeration:
-        shared = [each for each, page in ELSEWHERE.items() if page == ELSEWHERE.get(kind)]
-        place = ELSEWHERE.get(kind, f"{ENUMS}/{name}")
-        # Where several stand on one page, their values need a name of their own there.
+        shared = [each for each, url in SHARED_PAGES.items() if url == SHARED_PAGES.get(kind)]
+        page = SHARED_PAGES.get(kind, f"{ENUMS}/{name}")
+        # Several enumerations on one page: prefix the fragments to keep them unique.
         prefix = f"{name}." if len(shared) > 1 else ""
-        said = notes(kind)
+        docstrings = notes(kind)
         is_flags = not issubclass(kind, Enum) or issubclass(kind, IntFlag)
         values = tuple(
             Value(
                 each,
                 str(value),
-                f"{place}#{prefix}{each}",
-                said.get(each, ()),
+                f"{page}#{prefix}{each}",
+                docstrings.get(each, ()),
                 value.bit_length() - 1 if is_flags else None,
             )
             for each, value in _values(kind)
         )
-        return Enumeration(name, kind, f"{place}#{name}" if prefix else place, is_flags, summary(kind), values)
+        return Enumeration(name, kind, f"{page}#{name}" if prefix else page, is_flags, summary(kind), values)
 
     def enumeration(self, kind: type) -> Enumeration:
-        """The one of a class."""
+        """Return the enumeration of a class."""
         return next(each for each in self.enums.values() if each.kind is kind)
 
     @cached_property
     def _named(self) -> dict[type[Struct], str]:
-        """The models that have a page, with their names: all that can be reached, but for what is only ever a whole body or query,
-        which stands with its operation."""
+        """The models that have a page, with their names.
+
+        These are all reachable models except whole bodies and queries, which are shown with their operation.
+        """
         found: dict[type[Struct], None] = {}
         waiting: list[Any] = [event.payload for event in self.events]
         waiting += [*self.payloads.values(), webhook_events.WebhookPing, webhook_events.WebhookEventPayload]
         waiting += [kind for kind in webhook_events.DATA.values() if kind is not None]
         inline: list[Any] = []
         for endpoint in self._endpoints:
-            said = endpoint.operation
-            waiting += [said.result, said.refusal]
-            for part in (said.body, said.query):
+            operation = endpoint.operation
+            waiting += [operation.result, operation.refusal]
+            for part in (operation.body, operation.query):
                 (inline if _is_model(part) else waiting).append(part)
         waiting += [hint for part in inline if part is not NoneType for hint in _hints(part)]
         while waiting:
@@ -248,8 +250,8 @@ class Catalogue:
         return {kind: name for name, kind in _unique(found).items()}
 
     @cached_property
-    def asked(self) -> set[type]:
-        """The models that requests are made of."""
+    def request_models(self) -> set[type]:
+        """The models used in requests."""
         found: set[type] = set()
         waiting: list[Any] = [each.operation.body for each in self._endpoints]
         waiting += [each.operation.query for each in self._endpoints]
@@ -263,70 +265,70 @@ class Catalogue:
 
     @cached_property
     def objects(self) -> dict[str, type[Struct]]:
-        """Every object with a page, by the name it is shown under."""
+        """Every object with a page, by displayed name."""
         return dict(sorted((name, kind) for kind, name in self._named.items()))
 
     @cached_property
-    def links(self) -> dict[Any, Piece]:
-        """How each class is called, and where it is shown."""
-        found: dict[Any, Piece] = {each.kind: Piece(each.name, each.href) for each in self.enums.values()}
-        found[permissions.Permissions] = Piece("permission bits", PERMISSIONS)
-        return found | {kind: Piece(name, f"{OBJECTS}/{name}") for kind, name in self._named.items()}
+    def links(self) -> dict[Any, TextSpan]:
+        """The displayed name and URL of each class."""
+        found: dict[Any, TextSpan] = {each.kind: TextSpan(each.name, each.href) for each in self.enums.values()}
+        found[permissions.Permissions] = TextSpan("permission bits", PERMISSIONS)
+        return found | {kind: TextSpan(name, f"{OBJECTS}/{name}") for kind, name in self._named.items()}
 
     @cached_property
-    def mentions(self) -> dict[type, list[Piece]]:
-        """Who names a class: operations, events and other objects."""
-        found: dict[type, dict[Piece, None]] = defaultdict(dict)
+    def mentions(self) -> dict[type, list[TextSpan]]:
+        """The operations, events and objects that refer to each class."""
+        found: dict[type, dict[TextSpan, None]] = defaultdict(dict)
 
-        def note(part: Any, piece: Piece) -> None:
+        def note(part: Any, link: TextSpan) -> None:
             for kind in types.classes(part):
-                found[kind][piece] = None
+                found[kind][link] = None
 
         for endpoint in self._endpoints:
-            said = endpoint.operation
-            piece = Piece(endpoint.name, self.operation_href(endpoint))
-            for part in (said.body, said.query, said.result, said.refusal):
-                note(part, piece)
+            operation = endpoint.operation
+            link = TextSpan(endpoint.name, self.operation_href(endpoint))
+            for part in (operation.body, operation.query, operation.result, operation.refusal):
+                note(part, link)
                 if _is_model(part) and part not in self._named:
                     for hint in _hints(part):
-                        note(hint, piece)
+                        note(hint, link)
         for event in self.events:
-            note(event.payload, Piece(event.name, f"{EVENTS}#{event.name}"))
+            note(event.payload, TextSpan(event.name, f"{EVENTS}#{event.name}"))
         for name, kind in self.objects.items():
             for hint in _hints(kind):
-                note(hint, Piece(name, f"{OBJECTS}/{name}"))
-        return {kind: list(pieces) for kind, pieces in found.items()}
+                note(hint, TextSpan(name, f"{OBJECTS}/{name}"))
+        return {kind: list(links) for kind, links in found.items()}
 
     # Errors
 
     @cached_property
-    def errors(self) -> list[Refusal]:
+    def errors(self) -> list[ErrorCodeEntry]:
         """Every error code, by number and status."""
         found = [
-            Refusal(name, value, f"{ERRORS}#{name}")
+            ErrorCodeEntry(name, value, f"{ERRORS}#{name}")
             for name, value in vars(errors).items()
             if isinstance(value, ErrorCode)
         ]
         return sorted(found, key=lambda each: (each.kind.code, each.kind.status))
 
     @cached_property
-    def refusals(self) -> dict[ErrorCode, Refusal]:
-        """Each by its kind."""
+    def errors_by_code(self) -> dict[ErrorCode, ErrorCodeEntry]:
+        """The error entries by error code."""
         return {each.kind: each for each in self.errors}
 
     @cached_property
-    def form_errors(self) -> list[tuple[str, Pieces]]:
-        """The codes inside a refused form, and when they are told."""
+    def form_errors(self) -> list[tuple[str, Spans]]:
+        """The codes inside a form error, with their descriptions."""
         return sorted(_form_errors().items())
 
 
-def vocabulary() -> list[ModuleType]:
-    """Every module of the protocol that is about one resource."""
+def resource_modules() -> list[ModuleType]:
+    """Return the protocol modules that declare one resource each."""
     return [module for module in _modules() if ".resources." in module.__name__]
 
 
 def _modules() -> list[ModuleType]:
-    """Every module of the protocol, those that are about one resource first."""
+    """Return all protocol modules; shared enums and flags first, then resources."""
     found = [
         importlib.import_module(each.name)
         for each in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}.")
@@ -337,7 +339,7 @@ def _modules() -> list[ModuleType]:
 
 
 def _unique(kinds: Iterable[type]) -> dict[str, type]:
-    """Classes by name; where two share one, the later in the order of modules is called after its module too."""
+    """Map names to classes. On a name clash the later class, in module order, is prefixed with its module name."""
     order = {module.__name__: place for place, module in enumerate(_modules())}
     found: dict[str, type] = {}
     for kind in sorted(kinds, key=lambda each: (order.get(each.__module__, 0), each.__name__)):
@@ -348,8 +350,8 @@ def _unique(kinds: Iterable[type]) -> dict[str, type]:
     return found
 
 
-def _subject(name: str, module: ModuleType) -> Pieces:
-    """A module's first sentence, without the "Name: " where that stands above it already."""
+def _subject(name: str, module: ModuleType) -> Spans:
+    """Return the first sentence of a module docstring, without a "Name: " prefix that repeats the heading."""
     sentence = " ".join((module.__doc__ or "").split()).partition(". ")[0].rstrip(".")
     head, _, rest = sentence.partition(": ")
     if rest and head.lower().removeprefix("the ") == name.replace("_", " "):
@@ -361,7 +363,7 @@ def _camel(name: str) -> str:
     return "".join(word.capitalize() for word in name.split("_"))
 
 
-def _word(module: ModuleType) -> str:
+def _resource_name(module: ModuleType) -> str:
     return module.__name__.rpartition(".")[2]
 
 
@@ -376,10 +378,10 @@ def _is_closed(kind: type) -> bool:
 
 
 def _values(kind: type) -> Iterator[tuple[str, Any]]:
-    """Names and values; of flags the single bits, since the rest are only words for several of them."""
+    """Yield names and values. For flags only single bits: all other constants are combinations."""
     if issubclass(kind, Enum):
         for name, member in kind.__members__.items():
-            # Scopes are known by what stands in a token, and by no other name.
+            # A scope is known by its value, not by the member name.
             yield (member.value if kind is enums.Scope else name), member.value
         return
     for name, value in vars(kind).items():
@@ -391,15 +393,18 @@ def _hints(kind: type[Struct]) -> list[Any]:
     return list(types.hints(kind).values())
 
 
-def _form_errors() -> dict[str, Pieces]:
-    """The functions that make form errors: each has its code among its constants, whatever it is called with."""
-    found: dict[str, Pieces] = {}
+def _form_errors() -> dict[str, Spans]:
+    """Return the codes and docstrings of the functions that build form errors.
+
+    The code is found among the constants of each function.
+    """
+    found: dict[str, Spans] = {}
     for function in vars(errors).values():
         if inspect.isfunction(function) and function.__annotations__.get("return") is errors.FormError:
             code = next(_codes(function.__code__.co_consts), None)
             if code is not None:
-                said = prose(function.__doc__)
-                found[code] = (*found[code], Piece(" "), *said) if code in found else said
+                spans = prose(function.__doc__)
+                found[code] = (*found[code], TextSpan(" "), *spans) if code in found else spans
     return found
 
 

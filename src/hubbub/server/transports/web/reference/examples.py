@@ -1,7 +1,7 @@
-"""Requests that can be tried: for each operation that the demo world has all names for, one that succeeds there.
+"""curl examples that succeed in the demo world.
 
-Ids and tokens stand as variables of the shell; VARIABLES says where the ready file has their values. A test sends every one
-of them to a demo world, so what would not work has none.
+Ids and tokens are shell variables; VARIABLES tells where the ready file has their values. A test sends every example to
+a demo world, so an operation that would fail there has none.
 """
 
 import json
@@ -23,7 +23,7 @@ VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     "USER_ID": ("users", "bob", "id"),
     "APPLICATION_ID": ("applications", "demo-bot", "id"),
 }
-"""Where the ready file of the demo world has the values."""
+"""Path of each variable's value in the ready file of the demo world."""
 
 BODIES: Final[dict[str, dict[str, Any]]] = {
     "create_message": {"content": "Hello, all of you"},
@@ -49,15 +49,15 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "create_guild_application_command": {"name": "greet", "description": "Says hello"},
     "update_voice_channel_status": {"status": "Telling stories"},
 }
-"""What is said in those that need a body. Values with a `$` are variables, too."""
+"""Request bodies. Values that start with `$` are shell variables."""
 
 QUERIES: Final[dict[str, str]] = {
     "guild_search": "content=hello",
     "search_guild_members": "query=b",
 }
-"""The least query of those that need one."""
+"""Minimal query strings of the operations that need one."""
 
-NOTHING_THERE: Final = frozenset(
+WITHOUT_EXAMPLE: Final = frozenset(
     {
         "get_call",
         "get_guild_ban",
@@ -76,52 +76,52 @@ NOTHING_THERE: Final = frozenset(
         "open_activity_link",
     }
 )
-"""Operations without an example although all their parameters have a name: the demo world holds nothing that they could find."""
+"""Operations without an example although all their parameters have a variable: the demo world has no such object."""
 
-_HERE: Final = frozenset(name.lower() for name in VARIABLES)
+_KNOWN_PARAMETERS: Final = frozenset(name.lower() for name in VARIABLES)
 
 
 def curl(endpoint: Endpoint, root: str) -> str | None:
-    """A command that does an operation in the demo world; None where there is none that would work."""
+    """Return a curl command that succeeds in the demo world, or None."""
     operation = endpoint.operation
-    if not _can_be_shown(endpoint):
+    if not _has_example(endpoint):
         return None
-    address = (
-        f"{root}/api/v10{operation.url(**{name: '$' + _variable(endpoint, name) for name in operation.parameters})}"
-    )
+    url = f"{root}/api/v10{operation.url(**{name: '$' + _variable(endpoint, name) for name in operation.parameters})}"
     query = QUERIES.get(endpoint.name)
-    words = ["curl" if operation.method == "GET" else f"curl -X {operation.method}"]
+    parts = ["curl" if operation.method == "GET" else f"curl -X {operation.method}"]
     header = _header(operation)
     if header:
-        words.append(f'-H "Authorization: {header}"')
+        parts.append(f'-H "Authorization: {header}"')
     if endpoint.name in BODIES:
         body = json.dumps(BODIES[endpoint.name], ensure_ascii=False)
-        words.append("-H 'Content-Type: application/json'")
-        # A body with a variable stands in double quotes, for the shell to fill it in.
-        words.append("-d " + ('"' + body.replace('"', '\\"') + '"' if "$" in body else f"'{body}'"))
-    words.append(f'"{address}{"?" + query if query else ""}"')
-    return " \\\n  ".join(words)
+        parts.append("-H 'Content-Type: application/json'")
+        # A body with a variable is double-quoted, so that the shell expands it.
+        parts.append("-d " + ('"' + body.replace('"', '\\"') + '"' if "$" in body else f"'{body}'"))
+    parts.append(f'"{url}{"?" + query if query else ""}"')
+    return " \\\n  ".join(parts)
 
 
-def _can_be_shown(endpoint: Endpoint) -> bool:
+def _has_example(endpoint: Endpoint) -> bool:
     operation = endpoint.operation
-    if endpoint.name in NOTHING_THERE or not set(operation.parameters) <= _HERE:
+    if endpoint.name in WITHOUT_EXAMPLE or not set(operation.parameters) <= _KNOWN_PARAMETERS:
         return False
     if _header(operation) is None or (operation.uploads is not None and endpoint.name not in BODIES):
         return False
     if endpoint.name in BODIES:
         return True
-    asks = operation.query is not NoneType and any(each.required for each in msgspec.structs.fields(operation.query))
-    return operation.method == "GET" and (not asks or endpoint.name in QUERIES)
+    has_required_query = operation.query is not NoneType and any(
+        each.required for each in msgspec.structs.fields(operation.query)
+    )
+    return operation.method == "GET" and (not has_required_query or endpoint.name in QUERIES)
 
 
 def _variable(endpoint: Endpoint, parameter: str) -> str:
-    spoken = "voice" in endpoint.operation.path.rpartition("/")[2] and parameter == "channel_id"
-    return "VOICE_CHANNEL_ID" if spoken else parameter.upper()
+    is_voice = "voice" in endpoint.operation.path.rpartition("/")[2] and parameter == "channel_id"
+    return "VOICE_CHANNEL_ID" if is_voice else parameter.upper()
 
 
 def _header(operation: Operation[Any, Any]) -> str | None:
-    """Who does it: alice, who owns the guild, wherever people may; nobody ('') where nobody need be anybody."""
+    """Return the Authorization header: alice, who owns the guild, where users may call; '' where no token is needed."""
     if operation.auth is Auth.NONE or Auth.ANYONE in operation.auth:
         return ""
     if Auth.USER in operation.auth:

@@ -1,4 +1,4 @@
-"""One operation as its reader wants it: who may call it, with what, and what may come of it."""
+"""Documentation of one operation: callers, limits, parameters, response, errors and events."""
 
 from collections.abc import Mapping
 from types import NoneType
@@ -12,37 +12,37 @@ from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Auth
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import access
 from hubbub.server.core.dispatch import Endpoint
-from hubbub.server.transports.web.reference import catalogue as places
+from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference import examples, types
 from hubbub.server.transports.web.reference.catalogue import Catalogue
 from hubbub.server.transports.web.reference.types import Field
-from hubbub.server.transports.web.reference.words import Piece, Pieces, summary
+from hubbub.server.transports.web.reference.words import Spans, TextSpan, summary
 
 _CALLERS: Final[tuple[tuple[Auth, str], ...]] = (
     (Auth.BOT, "a bot"),
-    (Auth.USER, "a person"),
+    (Auth.USER, "a user"),
     (Auth.BEARER, "an OAuth2 token"),
-    (Auth.ANYONE, "anybody, without a token"),
+    (Auth.ANYONE, "anyone, without a token"),
 )
 
 
 class Operations:
-    """Puts operations into words."""
+    """Builds the documentation of operations."""
 
     def __init__(self, catalogue: Catalogue, root: str) -> None:
         self._catalogue = catalogue
         self._root = root
-        self._audited = catalogue.enumeration(AuditLogAction)
+        self._audit_actions = catalogue.enumeration(AuditLogAction)
 
     def describe(self, endpoint: Endpoint) -> Mapping[str, Any]:
-        """All that a page says of an operation."""
+        """Return the template context of an operation."""
         operation = endpoint.operation
         return {
             "name": endpoint.name,
             "operation": operation,
             "summary": summary(endpoint.function),
             "callers": self._callers(endpoint),
-            "scopes": [Piece(scope, f"{places.SCOPES}#{scope}") for scope in operation.scopes],
+            "scopes": [TextSpan(scope, f"{urls.SCOPES}#{scope}") for scope in operation.scopes],
             "needs": self._needs(operation.needs),
             "needed_in": "channel" if endpoint.guard is access.require_channel else "guild",
             "limit": self._limit(endpoint),
@@ -53,12 +53,14 @@ class Operations:
             "body": self._fields(operation.body),
             "body_type": self._type(operation.body),
             "body_summary": summary(operation.body) if _is_model(operation.body) else (),
-            "answer": self._type(operation.result),
-            "refusal_type": self._type(operation.refusal),
-            "refusals": self._refusals(endpoint),
-            "emits": [Piece(event.name, f"{places.EVENTS}#{event.name}") for event in operation.emits],
+            "response": self._type(operation.result),
+            "error_type": self._type(operation.refusal),
+            "errors": self._errors(endpoint),
+            "emits": [TextSpan(event.name, f"{urls.EVENTS}#{event.name}") for event in operation.emits],
             "audits": [
-                value for value in self._audited.values if value.value in {str(int(each)) for each in operation.audits}
+                value
+                for value in self._audit_actions.values
+                if value.value in {str(int(each)) for each in operation.audits}
             ],
             "example": examples.curl(endpoint, self._root),
         }
@@ -66,31 +68,33 @@ class Operations:
     def _callers(self, endpoint: Endpoint) -> str:
         auth = endpoint.operation.auth
         if auth is Auth.NONE:
-            return "anybody: what it asks for stands in the path, the body or its own headers"
-        told = [words for kind, words in _CALLERS if kind & auth]
-        return ", ".join(told[:-1]) + (" or " if len(told) > 1 else "") + told[-1]
+            return "anyone: credentials are in the path, the body or a special header"
+        parts = [label for kind, label in _CALLERS if kind & auth]
+        return ", ".join(parts[:-1]) + (" or " if len(parts) > 1 else "") + parts[-1]
 
-    def _needs(self, bits: int) -> list[Piece]:
+    def _needs(self, bits: int) -> list[TextSpan]:
         values = self._catalogue.enumeration(Permissions).values
-        return [Piece(value.name, value.href) for value in values if bits & int(value.value)]
+        return [TextSpan(value.name, value.href) for value in values if bits & int(value.value)]
 
     def _limit(self, endpoint: Endpoint) -> list[str]:
-        """The bucket in words, and what else counts."""
+        """Describe the rate limits of an operation."""
         operation, rule = endpoint.operation, endpoint.rule
-        told = []
+        parts = []
         if rule is not None:
-            per = [operation.parameters[place] for place in rule.major]
-            told.append(
-                f"{rule.calls:,} in {_lasting(rule.window_ms / 1000)}"
+            per = [operation.parameters[index] for index in rule.major]
+            parts.append(
+                f"{rule.calls:,} in {_duration(rule.window_ms / 1000)}"
                 + (f" for each {' and '.join(per)}" if per else "")
             )
             if rule.name != endpoint.name:
-                told.append(f"shared by all of the bucket “{rule.name}”")
+                parts.append(f"shared by all operations of the bucket “{rule.name}”")
             if rule.aged and operation.limit is not None:
-                told.append("by the age of the message: buckets at " + ", ".join(map(_lasting, operation.limit.ages)))
+                parts.append(
+                    "depends on the age of the message: buckets at " + ", ".join(map(_duration, operation.limit.ages))
+                )
         if operation.cap:
-            told.append(f"{operation.cap:,} in {APPROVAL_WINDOW_SECONDS // 3600} h before the application is approved")
-        return told
+            parts.append(f"{operation.cap:,} in {APPROVAL_WINDOW_SECONDS // 3600} h before the application is approved")
+        return parts
 
     def _path(self, endpoint: Endpoint) -> list[Field]:
         hints = get_type_hints(endpoint.function, include_extras=True)
@@ -102,11 +106,11 @@ class Operations:
     def _fields(self, part: Any) -> list[Field]:
         return types.fields(part, self._catalogue.links) if _is_model(part) else []
 
-    def _type(self, part: Any) -> Pieces:
+    def _type(self, part: Any) -> Spans:
         return () if part is NoneType else types.describe(part, self._catalogue.links)
 
-    def _refusals(self, endpoint: Endpoint) -> list[places.Refusal]:
-        """What the operation lists, and what the door says before it is reached."""
+    def _errors(self, endpoint: Endpoint) -> list[urls.ErrorCodeEntry]:
+        """Return the errors that the operation declares and those of the HTTP server."""
         operation = endpoint.operation
         kinds = [*operation.raises]
         if not endpoint.anonymous:
@@ -117,11 +121,15 @@ class Operations:
             kinds.append(errors.INVALID_FORM_BODY)
         if endpoint.rule is not None:
             kinds.append(errors.find(endpoint.rule.code, 429) or errors.RATE_LIMITED)
-        found = [self._catalogue.refusals[kind] for kind in dict.fromkeys(kinds) if kind in self._catalogue.refusals]
+        found = [
+            self._catalogue.errors_by_code[kind]
+            for kind in dict.fromkeys(kinds)
+            if kind in self._catalogue.errors_by_code
+        ]
         return sorted(found, key=lambda each: (each.kind.status, each.kind.code))
 
 
-def _lasting(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length and seconds % length == 0:
             return f"{seconds / length:g} {unit}"

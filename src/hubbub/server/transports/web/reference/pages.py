@@ -1,6 +1,6 @@
-"""The pages of the reference: what each shows, made once and kept.
+"""The pages of the reference, rendered once and cached.
 
-They are the same for everybody, so one copy serves all; the only thing that changes while we run is which dates have come.
+Pages are the same for every user, so one copy serves all. Only the page of dated changes depends on the time.
 """
 
 import asyncio
@@ -24,44 +24,44 @@ from hubbub.protocol.scopes import SCOPES
 from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server.core.config import Config
 from hubbub.server.core.dispatch import Table
-from hubbub.server.transports.web.portal.endpoints import WORDS
-from hubbub.server.transports.web.reference import catalogue as places
+from hubbub.server.transports.web.portal.endpoints import EVENT_DESCRIPTIONS
+from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference import search, types
 from hubbub.server.transports.web.reference.catalogue import Catalogue
 from hubbub.server.transports.web.reference.examples import VARIABLES
 from hubbub.server.transports.web.reference.operations import Operations
-from hubbub.server.transports.web.reference.words import Piece, prose, summary
-from hubbub.server.transports.web.visits import Page, Visit, page_headers
+from hubbub.server.transports.web.reference.words import TextSpan, prose, summary
+from hubbub.server.transports.web.visits import Page, PageRequest, page_headers
 
-KEPT_BYTES: Final = 2 * 1024 * 1024
-"""Of compressed pages, about all there are; beyond it the one that was longest not asked for is made anew."""
+CACHE_BYTES_MAX: Final = 2 * 1024 * 1024
+"""Size limit of the cache of compressed pages; the least recently used page is evicted."""
 
-EVERYWHERE: Final = (
-    ("events", "Gateway events", "What a session is told, and what it must ask for to be told."),
+GENERAL_PAGES: Final = (
+    ("events", "Gateway events", "Events of a session, with their payloads, intents and scopes."),
     (
         "gateway",
         "Opcodes and close codes",
-        "Frames of the gateway and of the voice gateway, and why a socket was closed.",
+        "Opcodes and close codes of the gateway and the voice gateway.",
     ),
-    ("intents", "Intents", "Which events each of them brings."),
-    ("errors", "Errors", "Every code with its status, and the codes inside a refused form."),
-    ("permissions", "Permissions", "The bits, and the operations that need them."),
-    ("scopes", "OAuth2 scopes", "What an application may ask a person for, and what it opens."),
-    ("webhook-events", "Webhook events", "What the platform posts to an application's own address."),
-    ("changes", "Dated changes", "Behaviour with a day, both its sides, and which of them holds now."),
-    ("objects", "Objects", "What operations answer with and events carry."),
-    ("enums", "Enums and flags", "Closed lists of values, and sets of bits."),
+    ("intents", "Intents", "The events of each gateway intent."),
+    ("errors", "Errors", "Error codes with their HTTP status, and the codes of form errors."),
+    ("permissions", "Permissions", "Permission bits, and the operations that require them."),
+    ("scopes", "OAuth2 scopes", "What an application can request, and what each scope grants."),
+    ("webhook-events", "Webhook events", "Events that the platform posts to an application's webhook URL."),
+    ("changes", "Dated changes", "Behavior that changes on a date, before and after."),
+    ("objects", "Objects", "Objects in responses and gateway events."),
+    ("enums", "Enums and flags", "Enumerated values and bit flags."),
 )
-"""The pages beside those of one resource: path, title, and a sentence."""
+"""The pages that do not belong to one resource: path, title and description."""
 
 Context = dict[str, Any]
 
 
-class Kept(NamedTuple):
-    """A rendered page, compressed: nearly everybody takes it so."""
+class CachedPage(NamedTuple):
+    """A rendered and compressed page. Nearly every client accepts gzip."""
 
     version: str
-    squeezed: bytes
+    compressed: bytes
     etag: str
 
 
@@ -73,7 +73,7 @@ class Reference:
         self._now_ms = now_ms
         self._config = config
         self._templates = templates
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._cache: OrderedDict[str, CachedPage] = OrderedDict()
         self._bytes = 0
         self._single: dict[str, Callable[[], Context]] = {
             "objects": self._objects,
@@ -87,18 +87,18 @@ class Reference:
             "errors": self._errors,
             "changes": self._changes,
         }
-        self._shelves: dict[str, Callable[[str], Context]] = {
+        self._collections: dict[str, Callable[[str], Context]] = {
             "resources": self._resource,
             "objects": self._object,
             "enums": self._enum,
         }
 
-    def pages(self) -> list[tuple[Page, Callable[[Visit], Any]]]:
-        """What the web door serves for us."""
+    def pages(self) -> list[tuple[Page, Callable[[PageRequest], Any]]]:
+        """Return the page functions with their routes."""
         return [
-            (Page("GET", places.ROOT, anyone=True), self.show_index),
-            (Page("GET", f"{places.ROOT}/{{page}}", anyone=True), self.show_page),
-            (Page("GET", f"{places.ROOT}/{{shelf}}/{{name}}", anyone=True), self.show_one),
+            (Page("GET", urls.ROOT, public=True), self.show_index),
+            (Page("GET", f"{urls.ROOT}/{{page}}", public=True), self.show_page),
+            (Page("GET", f"{urls.ROOT}/{{collection}}/{{name}}", public=True), self.show_one),
         ]
 
     @cached_property
@@ -113,75 +113,77 @@ class Reference:
     def _entries(self) -> list[search.Entry]:
         return search.entries(self._catalogue)
 
-    # Answering
+    # Responses
 
-    async def show_index(self, visit: Visit) -> web.Response:
-        """What there is; or what was looked for."""
-        if "q" not in visit.request.query:
-            return await self._answer(visit, "index", lambda: self._render("index", "", self._index()))
-        query = " ".join(visit.query("q")[: search.QUERY_MAX].split())
-        return web.Response(body=await asyncio.to_thread(self._found, query), headers=page_headers())
+    async def show_index(self, request: PageRequest) -> web.Response:
+        """Show the index, or the search results."""
+        if "q" not in request.http_request.query:
+            return await self._respond(request, "index", lambda: self._render("index", "", self._index()))
+        query = " ".join(request.query_parameter("q")[: search.QUERY_MAX].split())
+        return web.Response(body=await asyncio.to_thread(self._search, query), headers=page_headers())
 
-    def _found(self, query: str) -> bytes:
-        context = {"query": query, "found": search.find(self._entries, query), "most": search.FOUND_MAX}
-        return self._render("found", "found", context)
+    def _search(self, query: str) -> bytes:
+        context = {"query": query, "results": search.find(self._entries, query), "results_max": search.RESULTS_MAX}
+        return self._render("search_results", "search_results", context)
 
-    async def show_page(self, visit: Visit) -> web.Response:
-        """A page that there is one of."""
-        name = visit.path("page")
+    async def show_page(self, request: PageRequest) -> web.Response:
+        """Show a page by name."""
+        name = request.path_parameter("page")
         make = self._single.get(name)
         if make is None:
-            raise errors.NOT_FOUND(message="There is no page at this address.")
+            raise errors.NOT_FOUND(message="This page does not exist. Check the URL.")
         # Only the page of dated changes depends on the time.
         version = self._today() if name == "changes" else ""
-        return await self._answer(visit, name, lambda: self._render(name.replace("-", "_"), name, make()), version)
+        return await self._respond(request, name, lambda: self._render(name.replace("-", "_"), name, make()), version)
 
-    async def show_one(self, visit: Visit) -> web.Response:
-        """One resource, object or enum."""
-        shelf, name = visit.path("shelf"), visit.path("name")
-        path = f"{shelf}/{name}"
-        make = self._shelves.get(shelf)
-        if make is None or (path not in self._kept and name not in await asyncio.to_thread(self._names, shelf)):
-            raise errors.NOT_FOUND(message="There is no page at this address.")
-        here = path if shelf == "resources" else shelf
-        return await self._answer(visit, path, lambda: self._render(shelf.removesuffix("s"), here, make(name)))
+    async def show_one(self, request: PageRequest) -> web.Response:
+        """Show a resource, object or enum."""
+        collection, name = request.path_parameter("collection"), request.path_parameter("name")
+        path = f"{collection}/{name}"
+        make = self._collections.get(collection)
+        if make is None or (path not in self._cache and name not in await asyncio.to_thread(self._names, collection)):
+            raise errors.NOT_FOUND(message="This page does not exist. Check the URL.")
+        here = path if collection == "resources" else collection
+        return await self._respond(request, path, lambda: self._render(collection.removesuffix("s"), here, make(name)))
 
-    async def _answer(self, visit: Visit, path: str, make: Callable[[], bytes], version: str = "") -> web.Response:
-        kept = self._kept.get(path)
-        if kept is None or kept.version != version:
-            # The first pages take a tenth of a second, which sessions of the gateway need not wait for.
-            kept = self._keep(path, await asyncio.to_thread(_squeeze, version, make))
-        self._kept.move_to_end(path)
-        sent = visit.request.headers
-        squeezed = _takes_gzip(sent.get("Accept-Encoding", ""))
-        etag = f'"{kept.etag}-gzip"' if squeezed else f'"{kept.etag}"'
+    async def _respond(
+        self, request: PageRequest, path: str, make: Callable[[], bytes], version: str = ""
+    ) -> web.Response:
+        cached = self._cache.get(path)
+        if cached is None or cached.version != version:
+            # Rendering can take 100 ms: do it in a thread so that the event loop keeps serving the gateway.
+            cached = self._store(path, await asyncio.to_thread(_compress, version, make))
+        self._cache.move_to_end(path)
+        sent = request.http_request.headers
+        use_gzip = _takes_gzip(sent.get("Accept-Encoding", ""))
+        etag = f'"{cached.etag}-gzip"' if use_gzip else f'"{cached.etag}"'
         headers = {
             **page_headers(),
-            # The same for everybody, but an answer may carry the cookie of a session.
+            # The page is the same for every user, but the response may set a session cookie.
             "Cache-Control": "private, no-cache",
             "ETag": etag,
             "Vary": "Accept-Encoding",
         }
         if etag in sent.get("If-None-Match", ""):
             return web.Response(status=304, headers=headers)
-        if squeezed:
+        if use_gzip:
             headers["Content-Encoding"] = "gzip"
-        return web.Response(body=kept.squeezed if squeezed else gzip.decompress(kept.squeezed), headers=headers)
+        return web.Response(body=cached.compressed if use_gzip else gzip.decompress(cached.compressed), headers=headers)
 
-    def _keep(self, path: str, kept: Kept) -> Kept:
-        before = self._kept.pop(path, None)
-        self._bytes += len(kept.squeezed) - (0 if before is None else len(before.squeezed))
-        self._kept[path] = kept
-        while self._bytes > KEPT_BYTES and len(self._kept) > 1:
-            _, gone = self._kept.popitem(last=False)
-            self._bytes -= len(gone.squeezed)
-        return kept
+    def _store(self, path: str, cached: CachedPage) -> CachedPage:
+        previous = self._cache.pop(path, None)
+        self._bytes += len(cached.compressed) - (0 if previous is None else len(previous.compressed))
+        self._cache[path] = cached
+        while self._bytes > CACHE_BYTES_MAX and len(self._cache) > 1:
+            _, evicted = self._cache.popitem(last=False)
+            self._bytes -= len(evicted.compressed)
+        return cached
 
     def _render(self, template: str, here: str, context: Context) -> bytes:
         shared = {
             "catalogue": self._catalogue,
             "config": self._config,
-            "everywhere": EVERYWHERE,
+            "general_pages": GENERAL_PAGES,
             "here": here,
             "notice": None,
             "query": "",
@@ -189,7 +191,7 @@ class Reference:
         text = self._templates.get_template(f"docs/{template}.html").render(shared | context)
         return text.encode("utf-8", "replace")
 
-    # What the pages show
+    # Template contexts
 
     def _index(self) -> Context:
         variables = [
@@ -198,11 +200,11 @@ class Reference:
         ]
         return {"variables": variables}
 
-    def _names(self, shelf: str) -> Container[str]:
-        """What a shelf holds."""
-        if shelf == "enums":
-            return {name for name, enum in self._catalogue.enums.items() if enum.kind not in places.ELSEWHERE}
-        return self._catalogue.objects if shelf == "objects" else self._catalogue.resources
+    def _names(self, collection: str) -> Container[str]:
+        """Return the names of a collection's pages."""
+        if collection == "enums":
+            return {name for name, enum in self._catalogue.enums.items() if enum.kind not in urls.SHARED_PAGES}
+        return self._catalogue.objects if collection == "objects" else self._catalogue.resources
 
     def _resource(self, name: str) -> Context:
         endpoints = self._catalogue.resources[name]
@@ -217,7 +219,7 @@ class Reference:
             "name": name,
             "summary": summary(kind),
             "tag": types.tag_of(kind),
-            "own_fields": types.fields(kind, self._catalogue.links, asked=kind in self._catalogue.asked),
+            "own_fields": types.fields(kind, self._catalogue.links, in_request=kind in self._catalogue.request_models),
             "mentions": self._catalogue.mentions.get(kind, []),
         }
 
@@ -229,15 +231,15 @@ class Reference:
         return {"enum": enum, "mentions": self._catalogue.mentions.get(enum.kind, [])}
 
     def _permissions(self) -> Context:
-        asked = {
+        operations = {
             value.name: [
-                Piece(endpoint.name, self._catalogue.operation_href(endpoint))
+                TextSpan(endpoint.name, self._catalogue.operation_href(endpoint))
                 for endpoint in self._catalogue.by_name.values()
                 if endpoint.operation.needs & int(value.value)
             ]
             for value in self._catalogue.enumeration(Permissions).values
         }
-        return {"enum": self._catalogue.enumeration(Permissions), "asked": asked}
+        return {"enum": self._catalogue.enumeration(Permissions), "operations": operations}
 
     def _gateway(self) -> Context:
         of = self._catalogue.enumeration
@@ -251,8 +253,8 @@ class Reference:
             for value in enum.values
             if (enum.kind, int(value.value)) in self._catalogue.payloads
         }
-        people = {command.opcode for command in self._catalogue.commands if not command.bots}
-        return {"sides": sides, "payloads": payloads, "people": people, "capabilities": of(Capabilities)}
+        user_only = {command.opcode for command in self._catalogue.commands if not command.bots}
+        return {"sides": sides, "payloads": payloads, "user_only": user_only, "capabilities": of(Capabilities)}
 
     def _events(self) -> Context:
         return {
@@ -263,9 +265,9 @@ class Reference:
                     "summary": summary(event.payload),
                     "intents": _intents(event.intents),
                     "dm_intents": None if event.dm_intents is None else _intents(event.dm_intents),
-                    "said_by": [
-                        Piece(each.name, self._catalogue.operation_href(each))
-                        for each in self._catalogue.emitters.get(event, [])
+                    "operations": [
+                        TextSpan(each.name, self._catalogue.operation_href(each))
+                        for each in self._catalogue.operations_by_event.get(event, [])
                     ],
                 }
                 for event in self._catalogue.events
@@ -273,28 +275,28 @@ class Reference:
         }
 
     def _intents(self) -> Context:
-        told = {
+        events = {
             value.name: [
-                Piece(event.name, f"{places.EVENTS}#{event.name}")
+                TextSpan(event.name, f"{urls.EVENTS}#{event.name}")
                 for event in self._catalogue.events
                 if (event.intents | (event.dm_intents or 0)) & int(value.value)
             ]
             for value in self._catalogue.enumeration(Intents).values
         }
-        return {"enum": self._catalogue.enumeration(Intents), "told": told, "privileged": Intents.PRIVILEGED}
+        return {"enum": self._catalogue.enumeration(Intents), "events": events, "privileged": Intents.PRIVILEGED}
 
     def _scopes(self) -> Context:
         scopes = [
             {
                 "value": value,
                 "rule": SCOPES.get(value.value),
-                "stands_for": [Piece(str(each), f"{places.SCOPES}#{each}") for each in _expands(value.value)],
-                "opens": [
-                    Piece(each.name, self._catalogue.operation_href(each))
-                    for each in self._catalogue.admitted.get(value.value, [])
+                "expands_to": [TextSpan(str(each), f"{urls.SCOPES}#{each}") for each in _expands(value.value)],
+                "operations": [
+                    TextSpan(each.name, self._catalogue.operation_href(each))
+                    for each in self._catalogue.operations_by_scope.get(value.value, [])
                 ],
-                "hears": [
-                    Piece(event.name, f"{places.EVENTS}#{event.name}")
+                "events": [
+                    TextSpan(event.name, f"{urls.EVENTS}#{event.name}")
                     for event in self._catalogue.events
                     if event.scope == value.value
                 ],
@@ -309,7 +311,7 @@ class Reference:
             "events": [
                 {
                     "value": value,
-                    "words": WORDS[WebhookEventType(value.value)],
+                    "description": EVENT_DESCRIPTIONS[WebhookEventType(value.value)],
                     "data": None if kind is None else types.describe(kind, links),
                 }
                 for value in self._catalogue.enumeration(WebhookEventType).values
@@ -317,19 +319,19 @@ class Reference:
             ],
             "payload": types.describe(webhook_events.WebhookEventPayload, links),
             "ping": types.describe(webhook_events.WebhookPing, links),
-            "timeout_s": webhook_events.WEBHOOK_EVENT_TIMEOUT_MS // 1000,
-            "retries_min": webhook_events.WEBHOOK_EVENT_RETRIES_MS // 60_000,
+            "timeout_seconds": webhook_events.WEBHOOK_EVENT_TIMEOUT_MS // 1000,
+            "retry_minutes": webhook_events.WEBHOOK_EVENT_RETRIES_MS // 60_000,
         }
 
     def _errors(self) -> Context:
-        raised = {
+        operations = {
             error.name: [
-                Piece(each.name, self._catalogue.operation_href(each))
-                for each in self._catalogue.raisers.get(error.kind, [])
+                TextSpan(each.name, self._catalogue.operation_href(each))
+                for each in self._catalogue.operations_by_error.get(error.kind, [])
             ]
             for error in self._catalogue.errors
         }
-        return {"errors": self._catalogue.errors, "raised": raised, "forms": self._catalogue.form_errors}
+        return {"errors": self._catalogue.errors, "operations": operations, "form_errors": self._catalogue.form_errors}
 
     def _changes(self) -> Context:
         now = self._now_ms()
@@ -346,7 +348,7 @@ class Reference:
         return {"today": _day(now), "dated": dated}
 
     def _today(self) -> str:
-        """What the page of dated changes depends on."""
+        """Return the cache version of the page of dated changes."""
         now = self._now_ms()
         active = sum(change.active(now) for change in changes.ALL.values())
         return f"{_day(now)} {active}"
@@ -356,19 +358,19 @@ def _day(ms: int) -> str:
     return f"{datetime.fromtimestamp(ms // 1000, UTC):%-d %B %Y}"
 
 
-def _squeeze(version: str, make: Callable[[], bytes]) -> Kept:
+def _compress(version: str, make: Callable[[], bytes]) -> CachedPage:
     body = make()
-    return Kept(version, gzip.compress(body, mtime=0), hashlib.sha256(body).hexdigest()[:16])
+    return CachedPage(version, gzip.compress(body, mtime=0), hashlib.sha256(body).hexdigest()[:16])
 
 
 def _takes_gzip(accepted: str) -> bool:
-    words = [each.replace(" ", "") for each in accepted.lower().split(",")]
-    return any(each.startswith("gzip") and not each.endswith((";q=0", ";q=0.0")) for each in words)
+    encodings = [each.replace(" ", "") for each in accepted.lower().split(",")]
+    return any(each.startswith("gzip") and not each.endswith((";q=0", ";q=0.0")) for each in encodings)
 
 
-def _intents(bits: int) -> list[Piece]:
+def _intents(bits: int) -> list[TextSpan]:
     return [
-        Piece(name, f"{places.INTENTS}#{name}")
+        TextSpan(name, f"{urls.INTENTS}#{name}")
         for name, value in vars(Intents).items()
         if name.isupper() and isinstance(value, int) and value.bit_count() == 1 and bits & value
     ]

@@ -1,4 +1,4 @@
-"""Types of the protocol in words: `array of snowflake (at most 10)`, with links to the objects and enums among them."""
+"""Protocol types as text, such as `array of snowflake (at most 10)`, with links to objects and enums."""
 
 import types
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from hubbub.protocol.ids import Snowflake, WideInt
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.numbers import INT32_MAX, INT32_MIN
 from hubbub.protocol.sounds import SoundData
-from hubbub.server.transports.web.reference.words import Piece, Pieces, notes
+from hubbub.server.transports.web.reference.words import Spans, TextSpan, notes
 
 _PLAIN: Final[dict[Any, str]] = {
     str: "string",
@@ -32,7 +32,7 @@ _PLAIN: Final[dict[Any, str]] = {
 }
 _UNIONS: Final = (Union, types.UnionType)
 _ARRAYS: Final = (list, tuple, set, frozenset)
-_WIDEST: Final = (1 << 63) - 1
+_INT63_MAX: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,48 +40,50 @@ class Field:
     """One field of an object, or one parameter."""
 
     name: str
-    type: Pieces
+    type: Spans
     required: bool
-    note: Pieces = ()
+    note: Spans = ()
     default: str = ""
 
 
-def describe(kind: Any, links: Mapping[Any, Piece]) -> Pieces:
-    """A type in words; `links` says how classes are called and where they are shown."""
-    return tuple(_words(kind, links))
+def describe(kind: Any, links: Mapping[Any, TextSpan]) -> Spans:
+    """Describe a type. `links` maps classes to their displayed names and URLs."""
+    return tuple(_describe(kind, links))
 
 
-def fields(kind: type[Struct], links: Mapping[Any, Piece], *, asked: bool = True) -> list[Field]:
-    """The fields of a model as they stand on the wire. In what is asked one with a default may be left out; in an answer it is
-    there, unless it may be absent."""
+def fields(kind: type[Struct], links: Mapping[Any, TextSpan], *, in_request: bool = True) -> list[Field]:
+    """Return the fields of a model as encoded on the wire.
+
+    In a request, a field with a default is optional. In a response, it is present unless its type allows absence.
+    """
     declared = hints(kind)
-    said = notes(kind)
+    docstrings = notes(kind)
     return [
         Field(
             each.encode_name,
             describe(declared[each.name], links),
-            not _may_be_absent(declared[each.name]) and (each.required or not asked),
-            said.get(each.name, ()),
-            _default(each.default) if asked else "",
+            not _may_be_absent(declared[each.name]) and (each.required or not in_request),
+            docstrings.get(each.name, ()),
+            _default(each.default) if in_request else "",
         )
         for each in msgspec.structs.fields(kind)
     ]
 
 
 def hints(kind: type[Struct]) -> dict[str, Any]:
-    """The types of a model's fields, as they are declared."""
+    """Return the declared types of a model's fields."""
     declared = get_type_hints(kind, include_extras=True)
     return {name: declared[name] for name in kind.__struct_fields__}
 
 
 def tag_of(kind: type[Struct]) -> tuple[str, str] | None:
-    """The field by which a model is told from its siblings, and its value."""
+    """Return the tag field that distinguishes a model from the other models of its union, and its value."""
     config = kind.__struct_config__
     return (str(config.tag_field), repr(config.tag)) if config.tag is not None else None
 
 
 def classes(kind: Any) -> Iterator[type]:
-    """Every class that a type names, at any depth but not inside other classes."""
+    """Yield every class that a type mentions, at any depth but not inside other classes."""
     if isinstance(kind, type) and not get_args(kind):
         yield kind
     for part in get_args(kind):
@@ -89,12 +91,12 @@ def classes(kind: Any) -> Iterator[type]:
             yield from classes(part)
 
 
-def _words(kind: Any, links: Mapping[Any, Piece], meta: Meta | None = None) -> Iterator[Piece]:
+def _describe(kind: Any, links: Mapping[Any, TextSpan], meta: Meta | None = None) -> Iterator[TextSpan]:
     origin = get_origin(kind)
     if origin is Annotated:
         base, *extras = get_args(kind)
         meta = next((each for each in extras if isinstance(each, Meta)), meta)
-        yield from _words(base, links, meta)
+        yield from _describe(base, links, meta)
         return
     if origin in _UNIONS:
         yield from _union(get_args(kind), links, meta)
@@ -102,33 +104,33 @@ def _words(kind: Any, links: Mapping[Any, Piece], meta: Meta | None = None) -> I
     yield from _single(kind, origin, links)
     limits = "" if meta is None else _limits(kind if origin is None else origin, meta)
     if limits:
-        yield Piece(f" ({limits})")
+        yield TextSpan(f" ({limits})")
 
 
-def _single(kind: Any, origin: Any, links: Mapping[Any, Piece]) -> Iterator[Piece]:
+def _single(kind: Any, origin: Any, links: Mapping[Any, TextSpan]) -> Iterator[TextSpan]:
     arguments = get_args(kind)
     if kind in _PLAIN:
-        yield Piece(_PLAIN[kind])
+        yield TextSpan(_PLAIN[kind])
     elif isinstance(kind, NewType):
-        yield Piece("ISO 8601 timestamp" if kind.__name__ == "Timestamp" else kind.__name__)
+        yield TextSpan("ISO 8601 timestamp" if kind.__name__ == "Timestamp" else kind.__name__)
     elif origin is Literal:
-        for place, value in enumerate(arguments):
-            yield Piece(" or " if place else "")
-            yield Piece(repr(value).replace("'", '"'), code=True)
+        for index, value in enumerate(arguments):
+            yield TextSpan(" or " if index else "")
+            yield TextSpan(repr(value).replace("'", '"'), code=True)
     elif origin in _ARRAYS:
-        yield Piece("array of ")
-        yield from _words(arguments[0], links)
+        yield TextSpan("array of ")
+        yield from _describe(arguments[0], links)
     elif kind == dict[str, Any]:
-        yield Piece("object")
+        yield TextSpan("object")
     elif origin is dict:
-        yield Piece("object of ")
-        yield from _words(arguments[1], links)
-        yield Piece(" by ")
-        yield from _words(arguments[0], links)
+        yield TextSpan("object of ")
+        yield from _describe(arguments[1], links)
+        yield TextSpan(" by ")
+        yield from _describe(arguments[0], links)
     elif isinstance(kind, type):
-        yield links[kind] if kind in links else Piece(_named(kind))
+        yield links[kind] if kind in links else TextSpan(_named(kind))
     else:
-        yield Piece(str(kind))
+        yield TextSpan(str(kind))
 
 
 def _named(kind: type) -> str:
@@ -143,44 +145,44 @@ def _named(kind: type) -> str:
     return kind.__name__
 
 
-def _union(parts: tuple[Any, ...], links: Mapping[Any, Piece], meta: Meta | None) -> Iterator[Piece]:
-    shown = [part for part in parts if part not in (UnsetType, type(None))]
+def _union(parts: tuple[Any, ...], links: Mapping[Any, TextSpan], meta: Meta | None) -> Iterator[TextSpan]:
+    members = [part for part in parts if part not in (UnsetType, type(None))]
     if type(None) in parts:
-        shown.append(type(None))
-    for place, part in enumerate(shown):
-        if place:
-            yield Piece(" or ")
-        yield from _words(part, links, None if part is type(None) else meta)
+        members.append(type(None))
+    for index, part in enumerate(members):
+        if index:
+            yield TextSpan(" or ")
+        yield from _describe(part, links, None if part is type(None) else meta)
 
 
 def _limits(kind: Any, meta: Meta) -> str:
-    told = []
+    limits = []
     unit = "items" if kind in _ARRAYS else "keys" if kind is dict else "characters"
     if meta.min_length is not None or meta.max_length is not None:
-        told.append(f"{_span(meta.min_length, meta.max_length)} {unit}")
-    least = meta.ge if meta.gt is None else meta.gt
-    most = meta.le if meta.lt is None else meta.lt
-    if (least, most) == (INT32_MIN, INT32_MAX):
-        told.append("32 bits")
-    elif (least, most) == (0, _WIDEST):
-        told.append("bits")
-    elif least is not None or most is not None:
-        told.append(_span(least, most))
+        limits.append(f"{_span(meta.min_length, meta.max_length)} {unit}")
+    minimum = meta.ge if meta.gt is None else meta.gt
+    maximum = meta.le if meta.lt is None else meta.lt
+    if (minimum, maximum) == (INT32_MIN, INT32_MAX):
+        limits.append("32 bits")
+    elif (minimum, maximum) == (0, _INT63_MAX):
+        limits.append("bits")
+    elif minimum is not None or maximum is not None:
+        limits.append(_span(minimum, maximum))
     if meta.multiple_of is not None:
-        told.append(f"a multiple of {meta.multiple_of}")
+        limits.append(f"a multiple of {meta.multiple_of}")
     if meta.pattern is not None:
-        told.append(f"matching {meta.pattern}")
+        limits.append(f"matching {meta.pattern}")
     if (meta.extra or {}).get("comma"):
-        told.append("separated by commas")
-    return ", ".join(told)
+        limits.append("separated by commas")
+    return ", ".join(limits)
 
 
-def _span(least: float | None, most: float | None) -> str:
-    if least == most:
-        return f"exactly {least:,}"
-    if least is None or (least == 0 and most is not None):
-        return f"at most {most:,}"
-    return f"at least {least:,}" if most is None else f"{least:,} to {most:,}"
+def _span(minimum: float | None, maximum: float | None) -> str:
+    if minimum == maximum:
+        return f"exactly {minimum:,}"
+    if minimum is None or (minimum == 0 and maximum is not None):
+        return f"at most {maximum:,}"
+    return f"at least {minimum:,}" if maximum is None else f"{minimum:,} to {maximum:,}"
 
 
 def _may_be_absent(kind: Any) -> bool:
