@@ -63,7 +63,7 @@ async def test_sessions_are_listed_and_ended(world: World) -> None:
 
     page = await browser.open("/settings/account")
     assert page.text.count("This session") == 1
-    label = next(text for form in page.forms for text, _, _ in form.buttons if text.startswith("End the session"))
+    label = next(text for form in page.forms for text, _, _ in form.buttons if text.startswith("Log out of"))
     done = await browser.press(page, label)
     assert "Session logged out." in done.text
     assert (await other.open("/settings/account")).url.startswith("/login")

@@ -27,7 +27,7 @@ async def test_a_device_is_let_in_by_its_code(world: World) -> None:
 
     page = await browser.open(device["verification_uri"])
     shown = await browser.press(page, "Continue", user_code=device["user_code"].lower())
-    assert "Orchard, on a device" in shown.text
+    assert "Authorize Orchard on a device" in shown.text
     done = await browser.press(shown, "Authorize")
 
     assert "Connected" in done.text

@@ -28,7 +28,7 @@ async def test_a_template_shows_its_shape_and_makes_a_guild_of_it(world: World) 
     assert (page.status, 'id="error-name"' in page.body) == (400, True)
     page = await browser.press(page, "Create guild", name="Ours")
 
-    assert "Ours is yours." in page.text
+    assert "Ours was created." in page.text
     assert "#ideas" in page.text
     (mine,) = (await mary.get("/users/@me/guilds")).ok()
     assert (mine["name"], mine["owner"]) == ("Ours", True)

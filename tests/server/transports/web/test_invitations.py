@@ -51,12 +51,12 @@ async def test_a_stranger_sees_who_invites_to_what_logs_in_and_comes_in(world: W
     page = await browser.press(page, "Accept invite")
 
     assert browser.seen[-1].url == f"/app/channels/{guild.id}/{guild.general}"
-    assert "You are in Town <i>Square</i> now." in page.text
+    assert "You joined Town <i>Square</i>." in page.text
     assert "#general" in page.text
     assert await member_roles(mary, guild) == [str(role)]
     page = await browser.open(here)
     assert "You are already a member" in page.text
-    assert ("Open it", f"/app/channels/{guild.id}/{guild.general}") in page.links
+    assert ("Open", f"/app/channels/{guild.id}/{guild.general}") in page.links
 
 
 async def test_a_member_is_shown_the_way_and_offered_what_roles_there_are(world: World) -> None:
@@ -169,12 +169,12 @@ async def test_a_group_s_invite_leads_to_the_group(world: World) -> None:
 
     page = await browser.open(f"/invite/{code}")
     assert "alice invited you to alice, bob, carol" in page.text
-    assert "People3" in page.text
+    assert "Members3" in page.text
     page = await browser.press(page, "Accept invite")
 
     assert browser.seen[-1].url == f"/app/channels/@me/{made['id']}"
     assert "You joined the group." in page.text
-    assert "dave came in." in page.text
+    assert "dave joined the group." in page.text
     assert "You are already a member" in (await browser.open(f"/invite/{code}")).text
 
 

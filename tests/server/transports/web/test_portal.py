@@ -77,17 +77,17 @@ async def test_something_is_put_on_sale_without_the_api(world: World) -> None:
         page, "Create SKU", name="Gold <b>", kind="users", price="499", currency="EUR", listed="1"
     )
     assert "Gold <b> was created." in page.text
-    assert "Paid every month, by people for themselves, 4.99 EUR" in page.text
+    assert "Monthly subscription for users, 4.99 EUR" in page.text
     assert "Not published" in page.text
     application_id = home.rpartition("/")[2]
     shop = f"/application-directory/{application_id}/store"
-    assert "No items yet." in (await browser.open(shop)).text
+    assert "No items for sale." in (await browser.open(shop)).text
     page = await browser.press(page, "Publish Gold <b>")
     assert "Gold <b> was published." in page.text
-    assert "4.99 EUR a month" in (await browser.open(shop)).text
+    assert "4.99 EUR per month" in (await browser.open(shop)).text
     page = await browser.press(page, "Unpublish Gold <b>")
     assert "Gold <b> was unpublished." in page.text
-    assert "No items yet." in (await browser.open(shop)).text
+    assert "No items for sale." in (await browser.open(shop)).text
 
     page = await browser.press(page, "Create SKU", name="Hat", kind="durable", price="0", published="1", listed=[])
     assert "Hat was published." in page.text

@@ -45,7 +45,7 @@ async def test_a_subscription_is_canceled_after_a_question_and_resumed(near_worl
     page = await browser.press(page, "Cancel subscription")
 
     assert browser.seen[-1].url == HERE
-    assert "Gold <b> is canceled." in page.text
+    assert "Gold <b> was canceled." in page.text
     assert "will not be charged again." in page.text
     ((name, ending),) = await heard(session)
     assert (name, ending["id"], ending["status"]) == ("SUBSCRIPTION_UPDATE", subscription_id, ENDING)
@@ -53,7 +53,7 @@ async def test_a_subscription_is_canceled_after_a_question_and_resumed(near_worl
     assert len((await alice.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()) == 1
     assert "Cancel Gold <b>" not in [text for text, _ in page.links]
     page = await browser.press(page, "Resume Gold <b>")
-    assert "Gold <b> goes on." in page.text
+    assert "Gold <b> was resumed." in page.text
     ((_, resumed),) = await heard(session)
     assert resumed["status"] == ACTIVE
 
@@ -65,7 +65,7 @@ async def test_a_subscription_is_canceled_after_a_question_and_resumed(near_worl
     late = await browser.press(page, "Resume Gold <b>")
     assert "This subscription has already ended." in late.text
     assert "No subscriptions." in late.text
-    assert "Over Gold <b> Orchard Ended" in late.text
+    assert "Ended Gold <b> Orchard Ended" in late.text
     assert browser.seen[-1].url == (await browser.open(way)).url == HERE
 
 
@@ -111,7 +111,7 @@ async def test_each_says_whom_it_is_for_and_what_comes_next(world: World) -> Non
     (await alice.delete(f"/guilds/{guild.id}")).ok()
 
     page = await browser.open(HERE)
-    assert "Crown Realm, for a guild that you are not in No longer sold. Yours until" in page.text
+    assert "Crown Realm, for a guild that you left No longer sold. You keep access until" in page.text
 
 
 async def test_what_is_over_is_shown_even_where_its_seller_is_gone(world: World) -> None:

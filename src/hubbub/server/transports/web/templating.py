@@ -11,9 +11,9 @@ from markupsafe import Markup, escape
 
 HERE: Final = Path(__file__).parent
 STATIC: Final = "/static"
-BEGIN: Final = "begin.js"
+BOOTSTRAP: Final = "bootstrap.js"
 MAIN: Final = "main.js"
-"""Entry points of the chat client: `BEGIN` hides the page before it is drawn, `MAIN` replaces it."""
+"""Entry points of the chat client: `BOOTSTRAP` hides the page before it is drawn, `MAIN` replaces it."""
 
 _TYPES: Final = {
     ".css": "text/css; charset=utf-8",
@@ -97,7 +97,7 @@ class Modules:
         self._edition = whole.hexdigest()[:12]
         self.sheets = [self(name) for name in self._files if name.endswith(".css")]
         """URLs of the style sheets."""
-        self.scripts = [self(name) for name in self._files if name.endswith(".js") and name not in (BEGIN, MAIN)]
+        self.scripts = [self(name) for name in self._files if name.endswith(".js") and name not in (BOOTSTRAP, MAIN)]
         """URLs of the modules, so that browsers can preload them in parallel."""
 
     def __call__(self, name: str) -> str:

@@ -1,58 +1,60 @@
-/** Activities: the frame that shows one, with what stands around it, and how one is found and begun (activities.md 2 to 5). */
+/** Activities: the frame that shows an activity, and the dialog that launches one (activities.md 2 to 5). */
 
 import { instancesOf } from "./activity_instances.js";
 import { ActivityPresence } from "./activity_presence.js";
 import { RpcHost } from "./activity_rpc.js";
-import { mark } from "./app_marks.js";
+import { appIcon } from "./app_icons.js";
 import { PRIMARY_ENTRY_POINT, commandsIn } from "./command_index.js";
-import { runOn } from "./commands.js";
-import { at } from "./context.js";
+import { runCommand } from "./commands.js";
+import { inChannel } from "./context.js";
 import { h, icon, replace } from "./dom.js";
-import { titleOf } from "./faces.js";
+import { titleOf } from "./avatars.js";
 import { interactionsOf } from "./interactions.js";
-import { notice, noticeOf } from "./notices.js";
-import { iconButton, openDialog } from "./parts.js";
+import { notice, showError } from "./notices.js";
+import { iconButton, openDialog } from "./layout_parts.js";
 import { CloseCode } from "./rpc_errors.js";
 
-/** activities.md 4. */
+/** Permissions policy and sandbox of the frame (activities.md 4). */
 const ALLOW = "autoplay; encrypted-media; fullscreen; clipboard-write; gamepad";
 const SANDBOX = "allow-scripts allow-same-origin allow-forms allow-popups";
 const FRAME_PAGE = "/.platform/frame.html";
 const FOCUSED = 0;
 const PIP = 1;
 
-let stage = null;
+let current = null;
 let presence = null;
 
-/** Where activities are served, with `*` for the app's id; empty where none are. */
-const proxy = () => document.querySelector("meta[name=hubbub-client]")?.dataset.activities ?? "";
+/** Origin of activities, with `*` in place of the application id; empty if this server has none. */
+const proxyOrigin = () => document.querySelector("meta[name=hubbub-client]")?.dataset.activities ?? "";
 
-/** Whether this platform serves activities at all. */
-export const canPlay = () => proxy() !== "";
+/** Return whether this server can show activities. */
+export const activitiesEnabled = () => proxyOrigin() !== "";
 
-/** Hear of activities from the beginning; called before the gateway is connected. */
+/** Listen for activity events. Call before the gateway connects. */
 export function startActivities(context) {
   const instances = instancesOf(context);
   presence = new ActivityPresence(context.gateway);
-  // A new session: who took part by the old one takes part no more. One that is resumed goes on as if nothing had been.
-  context.gateway.addEventListener("READY", () => stage?.rejoin());
+  // A new session no longer takes part; a resumed one still does.
+  context.gateway.addEventListener("READY", () => current?.rejoin());
   instances.addEventListener("change", ({ detail }) => {
     const mine = detail.participants.some(each => each.user_id === context.me?.id);
     const { application_id: applicationId, location } = detail;
-    if (stage?.plays(applicationId, location.channel_id)) {
-      if (!mine && !stage.rejoining) stage.end("The activity is over, or you left it on another device.");
-    } else if (mine && interactionsOf(context).awaits(applicationId, location.channel_id)) {
-      // The app answered what was asked here with its activity.
-      openActivity(at(context, location.channel_id), { applicationId });
+    if (current?.isShowing(applicationId, location.channel_id)) {
+      if (!mine && !current.rejoining) current.end("The activity is over, or you left it on another device.");
+    } else if (mine && interactionsOf(context).isAwaiting(applicationId, location.channel_id)) {
+      // The app responded to an interaction of this user by launching its activity.
+      openActivity(inChannel(context, location.channel_id), { applicationId });
     }
   });
 }
 
 /**
- * Take part in an app's activity in the channel of the context, and show it.
+ * Join an app's activity in the channel of the context, and show it.
+ *
  * @param {import("./context.js").Context} context
- * @param {{applicationId?: string, customId?: string|null, referrerId?: string|null}} what without an app: the person chooses one
- * @returns {Promise<boolean>} whether it is shown now
+ * @param {{applicationId?: string, customId?: string|null, referrerId?: string|null}} options without an application id
+ *   the user chooses an activity
+ * @returns {Promise<boolean>} whether the activity is shown
  */
 export async function openActivity(context, { applicationId, customId, referrerId } = {}) {
   const { api, gateway, channelId } = context;
@@ -60,16 +62,16 @@ export async function openActivity(context, { applicationId, customId, referrerI
     await openLauncher(context);
     return false;
   }
-  if (stage?.plays(applicationId, channelId)) {
-    stage.show(FOCUSED);
+  if (current?.isShowing(applicationId, channelId)) {
+    current.show(FOCUSED);
     return true;
   }
-  if (!canPlay()) {
+  if (!activitiesEnabled()) {
     notice("This platform serves no activities.", "problem");
     return false;
   }
-  stage?.end();
-  const here = at(context, channelId);
+  current?.end();
+  const here = inChannel(context, channelId);
   try {
     const application = await api.request("GET", `/applications/${applicationId}/rpc`);
     await api.request("POST", `/activities/${channelId}/${applicationId}`, { json: { session_id: gateway.sessionId } });
@@ -77,18 +79,18 @@ export async function openActivity(context, { applicationId, customId, referrerI
     if (!instances.length) throw new Error("the activity ended");
     const json = { instance_id: instances[0].composite_instance_id };
     const { ticket } = await api.request("POST", `/applications/${applicationId}/proxy-tickets`, { json });
-    stage?.end();
-    stage = new Stage(here, application, instances[0], { discord_proxy_ticket: ticket, custom_id: customId, referrer_id: referrerId });
+    current?.end();
+    current = new ActivityFrame(here, application, instances[0], { discord_proxy_ticket: ticket, custom_id: customId, referrer_id: referrerId });
     return true;
   } catch (error) {
-    noticeOf(error, "The activity could not be opened.");
+    showError(error, "The activity could not be opened.");
     return false;
   }
 }
 
-/** The frame of an activity and what stands around it. */
-class Stage {
-  /** Whether this connection is about to take part again, so that it is no surprise that it does not. */
+/** The frame of an activity, with its title bar. */
+class ActivityFrame {
+  /** Whether the client is joining again, so that losing the participation is expected. */
   rejoining = false;
   #mode = FOCUSED;
   #ended = false;
@@ -98,7 +100,7 @@ class Stage {
     this.context = context;
     this.application = application;
     this.#last = instance;
-    const origin = proxy().replace("*", application.id);
+    const origin = proxyOrigin().replace("*", application.id);
     const frameId = uuid();
     const { location, composite_instance_id: instanceId, launch_id: launchId } = instance;
     const query = {
@@ -109,8 +111,8 @@ class Stage {
     this.frame = h("iframe", {
       class: "activity-frame", title: application.name, allow: ALLOW, sandbox: SANDBOX, src: `${origin}${FRAME_PAGE}?${new URLSearchParams(given)}`,
     });
-    this.people = h("ul", { class: "activity-people", "aria-label": "Who takes part" });
-    this.smaller = iconButton("down", "Make it small", () => this.show(this.#mode === PIP ? FOCUSED : PIP));
+    this.participantList = h("ul", { class: "activity-people", "aria-label": "Who takes part" });
+    this.resizeButton = iconButton("down", "Make it small", () => this.show(this.#mode === PIP ? FOCUSED : PIP));
     const where = context.state.channels.get(context.channelId);
     this.node = h(
       "dialog",
@@ -118,21 +120,21 @@ class Stage {
       h(
         "header",
         { class: "activity-bar" },
-        mark(application),
+        appIcon(application),
         h("div", { class: "activity-name" }, h("strong", null, application.name), where ? h("small", null, titleOf(where, context.state)) : null),
-        this.people,
-        this.smaller,
+        this.participantList,
+        this.resizeButton,
         iconButton("leave", "Leave the activity", () => this.leave()),
       ),
       this.frame,
     );
-    const desk = {
+    const session = {
       context, application, presence, instances: instancesOf(context), scopes: new Set(), token: null, layout: () => this.#mode,
       get instance() {
         return instancesOf(context).find(application.id, context.channelId) ?? instance;
       },
     };
-    this.host = new RpcHost(desk, { frame: this.frame, origin, frameId, closed: (code, message) => this.#closed(code, message) });
+    this.host = new RpcHost(session, { frame: this.frame, origin, frameId, closed: (code, message) => this.#closed(code, message) });
     this.revoked = ({ detail }) => {
       if (detail.application_id !== application.id) return;
       this.host.end(CloseCode.TOKEN_REVOKED, "Token Revoked");
@@ -140,7 +142,7 @@ class Stage {
     };
     context.gateway.addEventListener("OAUTH2_TOKEN_REVOKE", this.revoked);
     this.changed = () => this.#draw();
-    desk.instances.addEventListener("change", this.changed);
+    session.instances.addEventListener("change", this.changed);
     this.before = document.activeElement;
     document.body.append(this.node);
     this.node.show();
@@ -148,23 +150,23 @@ class Stage {
     this.frame.focus();
   }
 
-  /** Whether this is that activity. */
+  /** Return whether this frame shows the given activity. */
   plays(applicationId, channelId) {
     return this.application.id === applicationId && this.context.channelId === channelId;
   }
 
-  /** Large, or small in a corner while one does something else. */
+  /** Show the frame large (FOCUSED) or small in a corner (PIP). */
   show(mode) {
     if (this.#mode === mode) return;
     this.#mode = mode;
     this.node.classList.toggle("small", mode === PIP);
     const words = mode === PIP ? "Make it large" : "Make it small";
-    this.smaller.setAttribute("aria-label", words);
-    this.smaller.title = words;
+    this.resizeButton.setAttribute("aria-label", words);
+    this.resizeButton.title = words;
     this.host.subscriptions.layoutChanged();
   }
 
-  /** Take part by this connection's new session; another instance than before would be another game. */
+  /** Join again with the new session. Leave if the instance is not the same one. */
   async rejoin() {
     const { api, gateway, channelId } = this.context;
     this.rejoining = true;
@@ -173,7 +175,7 @@ class Stage {
       const { instances } = await api.request("GET", `/activities/${this.application.id}/instances/${channelId}`);
       if (instances[0]?.composite_instance_id === this.#last.composite_instance_id) return;
     } catch (error) {
-      noticeOf(error);
+      showError(error);
     } finally {
       this.rejoining = false;
     }
@@ -181,17 +183,17 @@ class Stage {
     notice("The connection was lost for too long, and the activity ended.");
   }
 
-  /** No longer take part. */
+  /** Leave the activity. */
   async leave() {
     const { api, gateway } = this.context;
     const { location, instance_id: id } = this.#last;
     this.end();
     const path = `/applications/${this.application.id}/activities/${location.id}/instances/${id}/leave`;
-    // Who left already, on another device or with the last session, has nothing to leave.
-    await api.request("POST", path, { json: { session_id: gateway.sessionId } }).catch(error => error.status === 404 || noticeOf(error));
+    // 404: the user already left, on another device or with the previous session.
+    await api.request("POST", path, { json: { session_id: gateway.sessionId } }).catch(error => error.status === 404 || showError(error));
   }
 
-  /** Take the frame away; `words` say why, where the person did not want it. */
+  /** Remove the frame and show `reason`, if there is one. */
   end(words = "") {
     if (this.#ended) return;
     this.#ended = true;
@@ -202,7 +204,7 @@ class Stage {
     const inside = this.node.contains(document.activeElement);
     this.node.remove();
     if (inside && this.before?.isConnected) this.before.focus();
-    if (stage === this) stage = null;
+    if (current === this) current = null;
     if (words) notice(words);
   }
 
@@ -216,11 +218,11 @@ class Stage {
     if (instance) this.#last = instance;
     const { state, guildId } = this.context;
     const names = [...new Set(this.#last.participants.map(each => each.user_id))].map(id => state.nameOf(state.user(id) ?? { id }, guildId));
-    replace(this.people, names.slice(0, 8).map(name => h("li", null, name)), names.length > 8 ? h("li", null, `and ${names.length - 8} more`) : null);
+    replace(this.participantList, names.slice(0, 8).map(name => h("li", null, name)), names.length > 8 ? h("li", null, `and ${names.length - 8} more`) : null);
   }
 }
 
-/** A UUID; browsers make one themselves only over TLS. */
+/** Return a random UUID. crypto.randomUUID exists only in secure contexts. */
 function uuid() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
@@ -229,14 +231,14 @@ function uuid() {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** What runs in the channel, and what can be begun there. */
+/** Show the activities that run in the channel and those that can be launched. */
 async function openLauncher(context) {
-  const here = at(context, context.channelId);
+  const here = inChannel(context, context.channelId);
   let found = [];
   try {
     found = (await commandsIn(here)).filter(({ command }) => command.type === PRIMARY_ENTRY_POINT);
   } catch (error) {
-    noticeOf(error);
+    showError(error);
     return;
   }
   const running = instancesOf(context).in(here.channelId);
@@ -249,22 +251,22 @@ async function openLauncher(context) {
       h(
         "li",
         null,
-        mark(application),
+        appIcon(application),
         h("span", { class: "launcher-name" }, h("strong", null, application.name), h("small", null, words)),
         h("button", { type: "button", class: "button small", onclick: () => { close(); press(); } }, label),
       );
     const joins = running.map(each => {
       const applicationId = each.application_id;
-      return row(known.get(applicationId), `${people(each)} play now`, "Join", () => openActivity(here, { applicationId }));
+      return row(known.get(applicationId), `${participantCount(each)} play now`, "Join", () => openActivity(here, { applicationId }));
     });
     const idle = found.filter(({ application }) => !running.some(each => each.application_id === application.id));
     const starts = idle.map(entry => {
       const words = entry.description || entry.application.description || "An activity";
-      return row(entry.application, words, "Start", () => runOn(entry, here));
+      return row(entry.application, words, "Start", () => runCommand(entry, here));
     });
     if (!joins.length && !starts.length) return h("p", { class: "launcher-empty" }, icon("play"), "No app here has an activity.");
     return h("ul", { class: "launcher" }, joins, starts);
   });
 }
 
-const people = ({ participants }) => new Set(participants.map(each => each.user_id)).size;
+const participantCount = ({ participants }) => new Set(participants.map(each => each.user_id)).size;

@@ -1,28 +1,28 @@
-/** What activities may ask of their host (activities.md 7): each command with the scopes it needs. */
+/** The RPC commands of activities, with the scopes they require (activities.md 7). */
 
-import { askConsent, chooseImage, inviteDialog, leaveFor, shareDialog, shareMoment } from "./activity_dialogs.js";
-import { expand } from "./activity_needs.js";
+import { askConsent, chooseImage, inviteDialog, openExternal, shareDialog, shareMoment } from "./activity_dialogs.js";
+import { expandScopes } from "./activity_scopes.js";
 import { readActivity } from "./activity_presence.js";
 import * as views from "./activity_views.js";
 import { isPrivate, Permissions } from "./enums.js";
 import { RpcError, RpcErrorCode } from "./rpc_errors.js";
-import { args, flag, items, link, number, oneOf, snowflake, text } from "./rpc_forms.js";
+import { args, flag, items, link, number, oneOf, snowflake, text } from "./rpc_validation.js";
 
-export { allowed } from "./activity_needs.js";
+export { hasScopes } from "./activity_scopes.js";
 
 const AUTHENTICATED = ["rpc.authenticated"];
 const TEXT_MAX = 2048;
-const PURCHASE_MS = 300_000;
-/** They would install something in a guild or a channel, which needs more than this dialog. */
-const NOT_HERE = ["bot", "webhook.incoming"];
+const PURCHASE_TIMEOUT_MS = 300_000;
+/** Scopes that install something in a guild or channel, which this dialog does not support. */
+const UNSUPPORTED_SCOPES = ["bot", "webhook.incoming"];
 
-const refused = word => new RpcError(RpcErrorCode.OAUTH2_ERROR, word);
+const oauth2Error = word => new RpcError(RpcErrorCode.OAUTH2_ERROR, word);
 
-/** @type {Record<string, {needs?: string[], act: (desk: import("./activity_rpc.js").Desk, given: any) => any}>} */
+/** @type {Record<string, {needs?: string[], act: (session: import("./activity_rpc.js").ActivitySession, given: any) => any}>} */
 export const COMMANDS = Object.freeze({
   AUTHORIZE: { act: authorize },
   AUTHENTICATE: { act: authenticate },
-  GET_ACTIVITY_INSTANCE_CONNECTED_PARTICIPANTS: { needs: AUTHENTICATED, act: async desk => ({ participants: await views.participants(desk) }) },
+  GET_ACTIVITY_INSTANCE_CONNECTED_PARTICIPANTS: { needs: AUTHENTICATED, act: async session => ({ participants: await views.participants(session) }) },
   GET_CHANNEL: { needs: ["guilds"], act: getChannel },
   GET_CHANNEL_PERMISSIONS: { needs: ["guilds.members.read"], act: getChannelPermissions },
   GET_RELATIONSHIPS: { needs: ["relationships.read"], act: getRelationships },
@@ -35,8 +35,8 @@ export const COMMANDS = Object.freeze({
   INITIATE_IMAGE_UPLOAD: { needs: AUTHENTICATED, act: initiateImageUpload },
   SHARE_LINK: { needs: AUTHENTICATED, act: shareLink },
   REQUEST_PROXY_TICKET_REFRESH: { needs: AUTHENTICATED, act: refreshTicket },
-  GET_SKUS_EMBEDDED: { needs: AUTHENTICATED, act: async desk => ({ skus: (await skusOf(desk)).map(views.sku) }) },
-  GET_ENTITLEMENTS_EMBEDDED: { needs: AUTHENTICATED, act: async desk => ({ entitlements: (await entitlementsOf(desk)).map(views.entitlement) }) },
+  GET_SKUS_EMBEDDED: { needs: AUTHENTICATED, act: async session => ({ skus: (await skusOf(session)).map(views.sku) }) },
+  GET_ENTITLEMENTS_EMBEDDED: { needs: AUTHENTICATED, act: async session => ({ entitlements: (await entitlementsOf(session)).map(views.entitlement) }) },
   START_PURCHASE: { needs: AUTHENTICATED, act: startPurchase },
   USER_SETTINGS_GET_LOCALE: { needs: ["identify"], act: ({ context }) => ({ locale: context.me.locale ?? navigator.language }) },
   ENCOURAGE_HW_ACCELERATION: { act: () => ({ enabled: true }) },
@@ -45,7 +45,7 @@ export const COMMANDS = Object.freeze({
   GET_PLATFORM_BEHAVIORS: { act: () => ({}) },
 });
 
-// Letting the app in
+// Authorization
 
 const scopeList = (value, name) => items(text(1, 64), 1, 64)(typeof value === "string" ? value.split(" ").filter(Boolean) : value, name);
 const AUTHORIZE = {
@@ -60,45 +60,45 @@ const AUTHORIZE = {
   code_challenge_method: oneOf("S256"),
 };
 
-async function authorize(desk, given) {
-  const asked = args(given, AUTHORIZE, "client_id");
-  if (asked.client_id !== desk.application.id) throw new RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID");
-  const scopes = asked.scope ?? asked.scopes;
+async function authorize(session, given) {
+  const request = args(given, AUTHORIZE, "client_id");
+  if (request.client_id !== session.application.id) throw new RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID");
+  const scopes = request.scope ?? request.scopes;
   if (!scopes) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, 'child "scope" fails because ["scope" is required]');
-  if (scopes.some(each => NOT_HERE.includes(each))) throw refused("invalid_scope");
-  const query = { client_id: asked.client_id, response_type: "code", scope: scopes.join(" ") };
-  for (const name of ["prompt", "state", "nonce", "code_challenge", "code_challenge_method"]) if (asked[name]) query[name] = asked[name];
-  const { api } = desk.context;
+  if (scopes.some(each => UNSUPPORTED_SCOPES.includes(each))) throw oauth2Error("invalid_scope");
+  const query = { client_id: request.client_id, response_type: "code", scope: scopes.join(" ") };
+  for (const name of ["prompt", "state", "nonce", "code_challenge", "code_challenge_method"]) if (request[name]) query[name] = request[name];
+  const { api } = session.context;
   try {
     const preview = await api.request("GET", "/oauth2/authorize", { query });
-    const silent = asked.prompt === "none" && preview.authorized;
-    const granted = silent || (await askConsent(desk, preview));
+    const silent = request.prompt === "none" && preview.authorized;
+    const granted = silent || (await askConsent(session, preview));
     const { url } = await api.request("POST", "/oauth2/authorize", { query, json: { authorize: granted } });
     const code = new URL(url).searchParams.get("code");
-    if (!granted || !code) throw refused("access_denied");
+    if (!granted || !code) throw oauth2Error("access_denied");
     return { code };
   } catch (error) {
     if (error?.name !== "ApiError") throw error;
-    throw refused(error.sentence);
+    throw oauth2Error(error.sentence);
   }
 }
 
-async function authenticate(desk, given) {
+async function authenticate(session, given) {
   const { access_token: token } = args(given, { access_token: text(1, TEXT_MAX) });
   const invalid = new RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token");
   if (!token) throw invalid;
-  const told = await asApp(token, "/oauth2/@me");
-  const { application, context } = desk;
-  // Whose a token is it says with `identify` only.
-  if (told?.application?.id !== application.id || told.user?.id !== context.me.id) throw invalid;
-  desk.scopes = expand(told.scopes);
-  desk.token = token;
-  const { id, username, discriminator = "0", avatar = null, public_flags = 0, global_name = null } = told.user;
+  const response = await asApp(token, "/oauth2/@me");
+  const { application, context } = session;
+  // The response contains the token's user only with the scope `identify`.
+  if (response?.application?.id !== application.id || response.user?.id !== context.me.id) throw invalid;
+  session.scopes = expandScopes(response.scopes);
+  session.token = token;
+  const { id, username, discriminator = "0", avatar = null, public_flags = 0, global_name = null } = response.user;
   return {
     access_token: token,
     user: { id, username, discriminator, avatar, public_flags, global_name },
-    scopes: told.scopes,
-    expires: told.expires,
+    scopes: response.scopes,
+    expires: response.expires,
     application: {
       id: application.id,
       name: application.name,
@@ -109,14 +109,14 @@ async function authenticate(desk, given) {
   };
 }
 
-/** A call with the app's own token, which comes from the activity and is good for what it was granted only. */
+/** Call the API with the app's own access token, which grants only its scopes. */
 async function asApp(token, path, options = {}) {
   const headers = { Authorization: `Bearer ${token.replace(/[^\x21-\x7e]/g, "")}` };
   const answer = await fetch(`/api/v10${path}`, { ...options, headers, credentials: "omit", cache: "no-store" });
   return answer.ok ? await answer.json() : null;
 }
 
-// Looking
+// Queries
 
 function getChannel({ context, scopes }, given) {
   const { channel_id: id } = args(given, { channel_id: snowflake }, "channel_id");
@@ -126,7 +126,7 @@ function getChannel({ context, scopes }, given) {
   return views.channel(context, found);
 }
 
-/** In private channels nothing, as the public SDK promises. */
+/** Return the permissions in the channel; 0 in private channels, as the public SDK expects. */
 function getChannelPermissions({ context }) {
   return { permissions: String(context.guildId ? context.state.permissionsIn(context.channelId) : 0n) };
 }
@@ -140,68 +140,68 @@ async function getUser({ context }, given) {
   const known = context.state.user(id);
   if (known) return views.user(known);
   snowflake(id, "id");
-  const told = await context.api.request("GET", `/users/${id}`).catch(() => null);
-  return told && views.user(told);
+  const response = await context.api.request("GET", `/users/${id}`).catch(() => null);
+  return response && views.user(response);
 }
 
-// Showing
+// Presence, links and sharing
 
-function setActivity(desk, given) {
+function setActivity(session, given) {
   const sent = given?.activity;
   if (sent === undefined || sent === null) {
-    desk.presence.show(null);
-    return { name: desk.application.name, type: 0 };
+    session.presence.show(null);
+    return { name: session.application.name, type: 0 };
   }
-  const activity = readActivity(sent, desk.application);
-  desk.presence.show(activity);
+  const activity = readActivity(sent, session.application);
+  session.presence.show(activity);
   return activity;
 }
 
-async function openExternalLink(desk, given) {
+async function openExternalLink(session, given) {
   const { url } = args(given, { url: link(TEXT_MAX) }, "url");
-  return { opened: await leaveFor(desk, url) };
+  return { opened: await openExternal(session, url) };
 }
 
-async function openInviteDialog(desk) {
-  const { context } = desk;
+async function openInviteDialog(session) {
+  const { context } = session;
   if (!context.guildId) throw new RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "Nobody is invited into a private channel");
   if (!context.state.can(context.channelId, Permissions.CREATE_INSTANT_INVITE)) {
     throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "The person may not invite here");
   }
-  await inviteDialog(desk);
+  await inviteDialog(session);
   return null;
 }
 
-async function inviteUser(desk, given) {
+async function inviteUser(session, given) {
   const { user_id: id, content } = args(given, { user_id: snowflake, content: text(0, 1024) }, "user_id");
-  const friend = desk.context.state.relationships.get(id);
+  const friend = session.context.state.relationships.get(id);
   if (friend?.type !== 1) throw new RpcError(RpcErrorCode.INVALID_USER, "Invalid user id");
-  await shareDialog(desk, { message: content ?? "", to: friend.user ?? desk.context.state.user(id) });
+  await shareDialog(session, { message: content ?? "", to: friend.user ?? session.context.state.user(id) });
   return null;
 }
 
-async function openShareMomentDialog(desk, given) {
+async function openShareMomentDialog(session, given) {
   const { mediaUrl } = args(given, { mediaUrl: link(1024) }, "mediaUrl");
-  await shareMoment(desk, mediaUrl);
+  await shareMoment(session, mediaUrl);
   return null;
 }
 
-async function shareLink(desk, given) {
-  // A referrer is the platform's to say: with one from the app nothing is shared, and nothing raised (webhooks-and-interactions.md 9).
+async function shareLink(session, given) {
+  // The platform sets the referrer. A request that contains one fails without an error (webhooks-and-interactions.md 9).
   if (given?.referrer_id !== undefined) return { success: false, didCopyLink: false, didSendMessage: false };
-  const asked = args(given, { message: text(0, 1000), custom_id: text(1, 64), link_id: text(1, 64) }, "message");
-  const done = await shareDialog(desk, { message: asked.message, customId: asked.custom_id, linkId: asked.link_id });
+  const request = args(given, { message: text(0, 1000), custom_id: text(1, 64), link_id: text(1, 64) }, "message");
+  const done = await shareDialog(session, { message: request.message, customId: request.custom_id, linkId: request.link_id });
   return { success: done.copied || done.sent, didCopyLink: done.copied, didSendMessage: done.sent };
 }
 
-async function initiateImageUpload(desk) {
-  const file = await chooseImage(desk);
+async function initiateImageUpload(session) {
+  const file = await chooseImage(session);
   if (!file) throw new RpcError(RpcErrorCode.UNKNOWN, "No picture was chosen");
   const body = new FormData();
   body.append("file", file, file.name);
-  const told = await asApp(desk.token, `/applications/${desk.application.id}/attachment`, { method: "POST", body });
-  if (!told) throw new RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The picture could not be uploaded");
-  return { image_url: told.attachment.url };
+  const response = await asApp(session.token, `/applications/${session.application.id}/attachment`, { method: "POST", body });
+  if (!response) throw new RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The picture could not be uploaded");
+  return { image_url: response.attachment.url };
 }
 
 async function refreshTicket({ context, application, instance }) {
@@ -209,7 +209,7 @@ async function refreshTicket({ context, application, instance }) {
   return await context.api.request("POST", `/applications/${application.id}/proxy-tickets`, { json });
 }
 
-// Selling
+// Purchases
 
 async function skusOf({ context, application }) {
   return (await context.api.request("GET", `/applications/${application.id}/store`)).skus;
@@ -219,24 +219,24 @@ async function entitlementsOf({ context, application }) {
   return await context.api.request("GET", `/users/@me/applications/${application.id}/entitlements`, { query: { exclude_consumed: true } });
 }
 
-/** The store's page is shown in a window of its own; what is bought there comes by the gateway. */
-async function startPurchase(desk, given) {
+/** Open the store page in a new window and wait for ENTITLEMENT_CREATE on the gateway. */
+async function startPurchase(session, given) {
   const { sku_id: sku } = args(given, { sku_id: snowflake }, "sku_id");
-  const { gateway } = desk.context;
-  if (!(await skusOf(desk)).some(each => each.id === sku)) throw new RpcError(RpcErrorCode.PURCHASE_ERROR, "This application sells nothing of that id");
+  const { gateway } = session.context;
+  if (!(await skusOf(session)).some(each => each.id === sku)) throw new RpcError(RpcErrorCode.PURCHASE_ERROR, "This application sells nothing of that id");
   let done;
   const bought = new Promise((resolve, reject) => {
-    const hear = ({ detail }) => detail.sku_id === sku && detail.user_id === desk.context.me.id && resolve([views.entitlement(detail)]);
-    gateway.addEventListener("ENTITLEMENT_CREATE", hear);
-    const timer = setTimeout(() => reject(new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "Nothing was bought")), PURCHASE_MS);
+    const onEntitlement = ({ detail }) => detail.sku_id === sku && detail.user_id === session.context.me.id && resolve([views.entitlement(detail)]);
+    gateway.addEventListener("ENTITLEMENT_CREATE", onEntitlement);
+    const timer = setTimeout(() => reject(new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "Nothing was bought")), PURCHASE_TIMEOUT_MS);
     done = () => {
-      gateway.removeEventListener("ENTITLEMENT_CREATE", hear);
+      gateway.removeEventListener("ENTITLEMENT_CREATE", onEntitlement);
       clearTimeout(timer);
     };
   });
   bought.catch(() => {});
   try {
-    const opened = await leaveFor(desk, new URL(`/application-directory/${desk.application.id}/store/${sku}`, location.origin).href);
+    const opened = await openExternal(session, new URL(`/application-directory/${session.application.id}/store/${sku}`, location.origin).href);
     if (!opened) throw new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "Nothing was bought");
     return await bought;
   } finally {

@@ -1,29 +1,32 @@
-/** What activities ask a person: always by a window of ours, over the frame, in our words (activities.md 10). */
+/** Dialogs that activities open. They are always dialogs of the client, above the frame (activities.md 10). */
 
-import { mark } from "./app_marks.js";
+import { appIcon } from "./app_icons.js";
 import { h } from "./dom.js";
-import { titleOf } from "./faces.js";
-import { isPrivate, isSpokenIn, isVoice, Permissions } from "./enums.js";
+import { titleOf } from "./avatars.js";
+import { isPrivate, isMessageable, isVoice, Permissions } from "./enums.js";
 import { newNonce } from "./ids.js";
 import { ownPath } from "./media.js";
-import { noticeOf } from "./notices.js";
-import { openDialog } from "./parts.js";
+import { showError } from "./notices.js";
+import { openDialog } from "./layout_parts.js";
 import { picker } from "./picker.js";
-import { RpcError, RpcErrorCode, misfit } from "./rpc_errors.js";
+import { RpcError, RpcErrorCode, invalidField } from "./rpc_errors.js";
 
 const EMBEDDED_APPLICATION = 2;
-const SEEN = 300;
+const LIST_MAX = 300;
 const trusted = new Set();
 let busy = false;
 
 /**
- * A window with something to decide; what closes it otherwise is a no. One at a time: an activity could else bury the person in them.
+ * Open a dialog with a decision. Closing it in any other way resolves to `otherwise`.
+ *
+ * Only one dialog is open at a time, so that an activity cannot flood the user.
+ *
  * @template T
  * @param {(decide: (answer: T) => void) => any} build
  * @param {T} otherwise
  * @returns {Promise<T>}
  */
-function ask(title, build, otherwise) {
+function askUser(title, build, otherwise) {
   if (busy) throw new RpcError(RpcErrorCode.RATE_LIMITED, "The person is being asked something already");
   busy = true;
   return new Promise(resolve => {
@@ -42,13 +45,13 @@ function ask(title, build, otherwise) {
 const buttons = (...made) => h("div", { class: "modal-foot" }, made);
 const button = (label, press, kind = "button") => h("button", { type: "button", class: kind, onclick: press }, label);
 
-/** Whether the person lets the app in, for what it asks. */
+/** Ask the user to authorize the app. */
 export function askConsent({ application, context }, preview) {
   const { state } = context;
-  return ask(
+  return askUser(
     `${application.name} would like to come in`,
     decide => [
-      h("div", { class: "dialog-who" }, mark(application), h("p", null, "As ", h("strong", null, state.nameOf(preview.user)), ", it wants to")),
+      h("div", { class: "dialog-who" }, appIcon(application), h("p", null, "As ", h("strong", null, state.nameOf(preview.user)), ", it wants to")),
       h("ul", { class: "scopes" }, preview.scopes.map(each => h("li", null, h("span", null, each.description)))),
       h("p", { class: "modal-app" }, "It never learns your password, and you can send it away at any time under Connected apps."),
       buttons(button("No, thanks", () => decide(false), "button quiet"), button("Let it in", () => decide(true))),
@@ -57,17 +60,17 @@ export function askConsent({ application, context }, preview) {
   );
 }
 
-/** Show a page of somebody else in a window of its own, if the person wants that. */
-export async function leaveFor({ application }, url) {
+/** Open an external page in a new window after the user confirmed it. */
+export async function openExternal({ application }, url) {
   const { host, origin } = new URL(url);
   const open = () => {
     window.open(url, "_blank", "noopener,noreferrer");
     return true;
   };
-  // A browser opens windows for people, not for pages; without a press it may refuse, and cannot tell us.
+  // Browsers block window.open without a user gesture and do not report it.
   if (trusted.has(host) && navigator.userActivation?.isActive) return open();
   const remember = h("input", { type: "checkbox", id: "trust-host" });
-  return await ask(
+  return await askUser(
     "Leave for another page?",
     decide => [
       h("p", null, `${application.name} wants to open`),
@@ -85,7 +88,7 @@ export async function leaveFor({ application }, url) {
   );
 }
 
-/** The link that leads others to the activity. */
+/** Return the link that opens the activity. */
 function linkTo({ application, context }, { customId, linkId }) {
   const url = new URL(`/activities/${application.id}`, context.web);
   if (customId) url.searchParams.set("custom_id", customId);
@@ -94,38 +97,39 @@ function linkTo({ application, context }, { customId, linkId }) {
   return url.href;
 }
 
-/** Where the person can say something: here, to friends, in the channels of this guild. */
-function places({ context }) {
+/** Return the channels where the user can send messages: this one, private channels and the guild's channels. */
+function sendTargets({ context }) {
   const { state, channelId, guildId } = context;
   const open = [state.channels.get(channelId), ...state.privateChannels(), ...(guildId ? state.channelsOf(guildId) : [])]
     .filter((each, index, all) => each && all.findIndex(other => other?.id === each.id) === index)
-    .filter(each => isSpokenIn(each) && (isPrivate(each) || state.can(each.id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)));
-  return open.slice(0, SEEN).map(each => ({ value: each.id, label: isPrivate(each) ? titleOf(each, state) : `#${each.name}` }));
+    .filter(each => isMessageable(each) && (isPrivate(each) || state.can(each.id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)));
+  return open.slice(0, LIST_MAX).map(each => ({ value: each.id, label: isPrivate(each) ? titleOf(each, state) : `#${each.name}` }));
 }
 
 /**
- * Share the activity: send its link somewhere, or copy it.
+ * Share the activity: send its link to a channel, or copy it.
+ *
  * @returns {Promise<{sent: boolean, copied: boolean}>}
  */
-export async function shareDialog(desk, { message, customId, linkId, to }) {
-  const { context, application } = desk;
-  const address = linkTo(desk, { customId, linkId });
-  const words = h("textarea", { rows: 3, maxlength: 1500, "aria-label": "Message" });
-  words.value = message;
-  const offered = places(desk);
+export async function shareDialog(session, { message, customId, linkId, to }) {
+  const { context, application } = session;
+  const url = linkTo(session, { customId, linkId });
+  const text = h("textarea", { rows: 3, maxlength: 1500, "aria-label": "Message" });
+  text.value = message;
+  const offered = sendTargets(session);
   const where = to ? null : picker({ label: "Send it to", choices: offered, values: offered.slice(0, 1) });
-  return await ask(
+  return await askUser(
     to ? `Invite ${context.state.nameOf(to)}` : `Share ${application.name}`,
     decide => [
-      h("div", { class: "dialog-who" }, mark(application), h("p", null, to ? "They get a message from you:" : "Your message:")),
-      words,
-      h("p", { class: "dialog-address" }, address),
+      h("div", { class: "dialog-who" }, appIcon(application), h("p", null, to ? "They get a message from you:" : "Your message:")),
+      text,
+      h("p", { class: "dialog-address" }, url),
       where?.node,
       buttons(
-        to ? null : button("Copy the link", () => copy(address).then(copied => copied && decide({ sent: false, copied })), "button quiet"),
+        to ? null : button("Copy the link", () => copy(url).then(copied => copied && decide({ sent: false, copied })), "button quiet"),
         button("Send", async event => {
           event.currentTarget.disabled = true;
-          const sent = await say(desk, to, where?.values[0]?.value, `${words.value}\n${address}`.trim());
+          const sent = await sendAsUser(session, to, where?.values[0]?.value, `${text.value}\n${url}`.trim());
           if (sent) decide({ sent, copied: false });
           else event.target.disabled = false;
         }),
@@ -135,32 +139,32 @@ export async function shareDialog(desk, { message, customId, linkId, to }) {
   );
 }
 
-/** Invite people to the activity's channel. */
-export async function inviteDialog(desk) {
-  const { context, application } = desk;
-  // Only invites into voice channels name an activity; others lead to where it is played.
+/** Invite users to the activity's channel. */
+export async function inviteDialog(session) {
+  const { context, application } = session;
+  // Only invites to voice channels can target an activity.
   const voice = isVoice(context.state.channels.get(context.channelId));
   const json = voice ? { target_type: EMBEDDED_APPLICATION, target_application_id: application.id } : {};
   const { code } = await context.api.request("POST", `/channels/${context.channelId}/invites`, { json });
-  const address = new URL(`/invite/${code}`, context.web).href;
-  const friends = [...context.state.relationships.values()].filter(({ type }) => type === 1).slice(0, SEEN);
-  await ask(
+  const url = new URL(`/invite/${code}`, context.web).href;
+  const friends = [...context.state.relationships.values()].filter(({ type }) => type === 1).slice(0, LIST_MAX);
+  await askUser(
     `Invite people to ${application.name}`,
     decide => [
-      h("p", { class: "dialog-address" }, address),
-      button("Copy the link", () => copy(address).then(copied => copied && decide(true)), "button quiet"),
+      h("p", { class: "dialog-address" }, url),
+      button("Copy the link", () => copy(url).then(copied => copied && decide(true)), "button quiet"),
       h(
         "ul",
         { class: "dialog-people" },
         friends.map(({ id, user }) => {
-          const somebody = user ?? context.state.user(id) ?? { id };
+          const recipient = user ?? context.state.user(id) ?? { id };
           const press = async event => {
             const pressed = event.currentTarget;
             pressed.disabled = true;
-            pressed.textContent = (await say(desk, somebody, null, address)) ? "Invited" : "Invite";
+            pressed.textContent = (await sendAsUser(session, recipient, null, url)) ? "Invited" : "Invite";
             pressed.disabled = pressed.textContent === "Invited";
           };
-          return h("li", null, h("span", null, context.state.nameOf(somebody)), button("Invite", press, "button quiet small"));
+          return h("li", null, h("span", null, context.state.nameOf(recipient)), button("Invite", press, "button quiet small"));
         }),
       ),
       buttons(button("Done", () => decide(true))),
@@ -169,28 +173,28 @@ export async function inviteDialog(desk) {
   );
 }
 
-/** Show a picture of the activity in its channel, if the person wants that. */
-export async function shareMoment(desk, url) {
-  const { context, application } = desk;
+/** Post an image of the activity in its channel after the user confirmed it. */
+export async function shareMoment(session, url) {
+  const { context, application } = session;
   const path = ownPath(url, context.web);
-  if (!path) throw misfit("mediaUrl", "must be a picture that the platform serves");
-  return await ask(
+  if (!path) throw invalidField("mediaUrl", "must be a picture that the platform serves");
+  return await askUser(
     `Share a moment of ${application.name}`,
     decide => [
       h("img", { class: "dialog-moment", src: path, alt: "The picture to share" }),
       buttons(
         button("Keep it", () => decide(false), "button quiet"),
-        button("Share it here", async () => decide(await say(desk, null, context.channelId, url))),
+        button("Share it here", async () => decide(await sendAsUser(session, null, context.channelId, url))),
       ),
     ],
     false,
   );
 }
 
-/** A picture of the person's choice. */
+/** Let the user choose an image. */
 export function chooseImage({ application }) {
   const input = h("input", { type: "file", accept: "image/*", "aria-label": "Picture" });
-  return ask(
+  return askUser(
     `${application.name} asks for a picture`,
     decide => [
       h("p", null, "Whoever has its address can see it for a day."),
@@ -201,27 +205,27 @@ export function chooseImage({ application }) {
   );
 }
 
-/** Say something as the person, who pressed a button of ours. */
-async function say(desk, to, channelId, content) {
-  const { api } = desk.context;
+/** Send a message as the user, who pressed a button of the client. */
+async function sendAsUser(session, to, channelId, content) {
+  const { api } = session.context;
   try {
     const id = to ? (await api.request("POST", "/users/@me/channels", { json: { recipient_id: to.id } })).id : channelId;
     if (!id) return false;
     await api.request("POST", `/channels/${id}/messages`, { json: { content, nonce: newNonce(), enforce_nonce: true } });
     return true;
   } catch (error) {
-    noticeOf(error);
+    showError(error);
     return false;
   }
 }
 
-async function copy(words) {
+async function copy(text) {
   try {
-    await navigator.clipboard.writeText(words);
+    await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Not over plain http, and not where the person forbids it: the address stands there to be marked and copied.
-    const field = [...document.querySelectorAll(".dialog-address")].find(each => each.textContent === words);
+    // The clipboard is not available over plain http or without permission: select the URL so that the user can copy it.
+    const field = [...document.querySelectorAll(".dialog-address")].find(each => each.textContent === text);
     if (field) window.getSelection()?.selectAllChildren(field);
     return false;
   }

@@ -1,9 +1,11 @@
-/** The host of an activity: speaks with the page in its frame by postMessage (activities.md 6).
+/**
+ * The RPC host of an activity: exchanges frames with the page in the iframe by postMessage (activities.md 6).
  *
- * Whatever comes from there is the app's, never the person's: it is heard from this frame and this origin only, in bounds, and does what
- * its granted scopes allow. The person's own token never goes there. */
+ * Messages come from the app, not from the user. The host accepts them only from this frame and origin, limits their size
+ * and rate, and checks the granted scopes. The user's own token is never sent to the frame.
+ */
 
-import { COMMANDS, allowed } from "./activity_commands.js";
+import { COMMANDS, hasScopes } from "./activity_commands.js";
 import { Subscriptions } from "./activity_events.js";
 import { CloseCode, RpcError, RpcErrorCode } from "./rpc_errors.js";
 
@@ -14,38 +16,38 @@ const VERSION = 1;
 
 const FRAME_MAX = 64 * 1024;
 const WINDOW_MS = 10_000;
-/** activities.md 10. */
+/** Commands per window (activities.md 10). */
 const COMMANDS_MAX = 60;
 const LOGS_MAX = 200;
 const NONCE_MAX = 128;
 
-/** How many in a stretch of time. */
+/** Counts calls in a fixed time window. */
 class Throttle {
   #began = 0;
   #count = 0;
 
-  constructor(most) {
-    this.most = most;
+  constructor(limit) {
+    this.limit = limit;
   }
 
-  admits(now) {
+  allows(now) {
     if (now - this.#began >= WINDOW_MS) {
       this.#began = now;
       this.#count = 0;
     }
     this.#count += 1;
-    return this.#count <= this.most;
+    return this.#count <= this.limit;
   }
 }
 
 /**
- * One activity's connection.
+ * The connection of one activity.
  *
- * @typedef {object} Desk what commands act on
- * @property {import("./context.js").Context} context held to the activity's channel
+ * @typedef {object} ActivitySession what commands operate on
+ * @property {import("./context.js").Context} context bound to the activity's channel
  * @property {{id: string, name: string, icon: string|null, description: string, rpc_origins?: string[]}} application
- * @property {object} instance as EMBEDDED_ACTIVITY_UPDATE_V2 has it, always the newest
- * @property {Set<string>} scopes what the app's token allows; empty before AUTHENTICATE
+ * @property {object} instance the newest EMBEDDED_ACTIVITY_UPDATE_V2 payload
+ * @property {Set<string>} scopes scopes of the app's token; empty before AUTHENTICATE
  * @property {string|null} token the app's own access token
  * @property {(code: number, message: string) => void} close
  */
@@ -53,33 +55,33 @@ export class RpcHost {
   #frame;
   #origin;
   #frameId;
-  #greeted = false;
+  #isConnected = false;
   #ended = false;
   #commands = new Throttle(COMMANDS_MAX);
   #logs = new Throttle(LOGS_MAX);
-  #hear = event => this.#heard(event);
+  #listener = event => this.#receive(event);
 
   /**
-   * @param {Desk} desk
-   * @param {{frame: HTMLIFrameElement, origin: string, frameId: string, closed: (code: number, message: string) => void}} options
-   *   `closed` hears that the activity wants to end
+   * @param {ActivitySession} session
+   * @param {{frame: HTMLIFrameElement, origin: string, frameId: string, closed: (code: number, message: string) => void}}
+   *   options `closed` is called when the activity closes the connection
    */
-  constructor(desk, { frame, origin, frameId, closed }) {
-    this.desk = desk;
+  constructor(session, { frame, origin, frameId, closed }) {
+    this.session = session;
     this.#frame = frame;
     this.#origin = origin;
     this.#frameId = frameId;
     this.closed = closed;
-    this.subscriptions = new Subscriptions(desk, (evt, data) => this.#send(FRAME, { cmd: "DISPATCH", evt, data, nonce: null }));
-    window.addEventListener("message", this.#hear);
+    this.subscriptions = new Subscriptions(session, (evt, data) => this.#send(FRAME, { cmd: "DISPATCH", evt, data, nonce: null }));
+    window.addEventListener("message", this.#listener);
   }
 
-  /** Say goodbye, and hear nothing any more. */
+  /** Close the connection and stop listening. */
   end(code = CloseCode.NORMAL, message = "") {
     if (this.#ended) return;
     this.#ended = true;
-    if (this.#greeted) this.#send(CLOSE, { code, message });
-    window.removeEventListener("message", this.#hear);
+    if (this.#isConnected) this.#send(CLOSE, { code, message });
+    window.removeEventListener("message", this.#listener);
     this.subscriptions.end();
   }
 
@@ -87,73 +89,73 @@ export class RpcHost {
     this.#frame.contentWindow?.postMessage([op, payload], this.#origin);
   }
 
-  #heard({ data, origin, source }) {
+  #receive({ data, origin, source }) {
     if (source !== this.#frame.contentWindow || origin !== this.#origin || !Array.isArray(data)) return;
     const [op, payload] = data;
     if (payload === null || typeof payload !== "object") return;
-    if (op === HANDSHAKE) this.#greet(payload);
-    else if (op === FRAME && this.#greeted) this.#command(payload);
-    else if (op === CLOSE) this.#leave(payload);
+    if (op === HANDSHAKE) this.#handshake(payload);
+    else if (op === FRAME && this.#isConnected) this.#handleCommand(payload);
+    else if (op === CLOSE) this.#handleClose(payload);
   }
 
-  /** A page that is loaded anew in its frame begins again, without what the one before was allowed. */
-  #greet({ v, encoding, client_id: client, frame_id: frame }) {
+  /** Handle a handshake. A page that was reloaded in the frame starts without the scopes of the previous one. */
+  #handshake({ v, encoding, client_id: client, frame_id: frame }) {
     if (frame !== this.#frameId) return;
-    if (Number(v) !== VERSION) return this.#refuse(CloseCode.INVALID_VERSION, "Invalid Version");
-    if (encoding !== undefined && encoding !== "json") return this.#refuse(CloseCode.INVALID_ENCODING, "Invalid Encoding");
-    if (client !== this.desk.application.id) return this.#refuse(CloseCode.INVALID_CLIENT_ID, "Invalid Client ID");
-    this.#greeted = true;
-    this.desk.scopes = new Set();
-    this.desk.token = null;
+    if (Number(v) !== VERSION) return this.#reject(CloseCode.INVALID_VERSION, "Invalid Version");
+    if (encoding !== undefined && encoding !== "json") return this.#reject(CloseCode.INVALID_ENCODING, "Invalid Encoding");
+    if (client !== this.session.application.id) return this.#reject(CloseCode.INVALID_CLIENT_ID, "Invalid Client ID");
+    this.#isConnected = true;
+    this.session.scopes = new Set();
+    this.session.token = null;
     this.subscriptions.clear();
-    const { host } = new URL(this.desk.context.web);
-    // Without `user`: the SDK takes a picture that is null for no user at all (activities.md 6).
+    const { host } = new URL(this.session.context.web);
+    // Omit `user`: the SDK treats a user with a null avatar as no user (activities.md 6).
     const config = { cdn_host: `${host}/cdn`, api_endpoint: `//${host}/api`, environment: "production" };
     this.#send(FRAME, { cmd: "DISPATCH", evt: "READY", nonce: null, data: { v: VERSION, config } });
   }
 
-  #refuse(code, message) {
+  #reject(code, message) {
     this.#send(CLOSE, { code, message });
     this.closed(code, message);
   }
 
-  #leave({ code, message }) {
+  #handleClose({ code, message }) {
     const known = Number.isInteger(code) ? code : CloseCode.NORMAL;
     this.closed(known, typeof message === "string" ? message.slice(0, 300) : "");
   }
 
-  async #command(payload) {
+  async #handleCommand(payload) {
     const { cmd, nonce } = payload;
     if (typeof cmd !== "string" || typeof nonce !== "string" || cmd.length > 64 || nonce.length > NONCE_MAX) return;
     const now = performance.now();
     if (cmd === "CAPTURE_LOG") {
-      // One comes for every line of the page's console; nobody reads them, and beyond the bound nobody answers.
-      if (this.#logs.admits(now)) this.#send(FRAME, { cmd, data: null, evt: null, nonce });
+      // The SDK sends one for every console message. They are discarded; above the limit they get no response.
+      if (this.#logs.allows(now)) this.#send(FRAME, { cmd, data: null, evt: null, nonce });
       return;
     }
     try {
-      if (!this.#commands.admits(now)) throw new RpcError(RpcErrorCode.RATE_LIMITED, "You are sending commands too quickly");
-      if (!fits(payload)) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, "This frame is too large");
-      const data = await this.#obey(payload);
+      if (!this.#commands.allows(now)) throw new RpcError(RpcErrorCode.RATE_LIMITED, "You are sending commands too quickly");
+      if (!isWithinLimit(payload)) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, "This frame is too large");
+      const data = await this.#execute(payload);
       this.#send(FRAME, { cmd, data: data ?? null, evt: null, nonce });
     } catch (error) {
-      this.#send(FRAME, { cmd, evt: "ERROR", data: asRefusal(error), nonce });
+      this.#send(FRAME, { cmd, evt: "ERROR", data: errorPayload(error), nonce });
     }
   }
 
-  async #obey({ cmd, evt, args }) {
+  async #execute({ cmd, evt, args }) {
     if (cmd === "SUBSCRIBE") return this.subscriptions.add(evt, args);
     if (cmd === "UNSUBSCRIBE") return this.subscriptions.remove(evt, args);
     const command = Object.hasOwn(COMMANDS, cmd) ? COMMANDS[cmd] : null;
     if (!command) throw new RpcError(RpcErrorCode.INVALID_COMMAND, `Invalid command: ${cmd}`);
-    if (!allowed(command.needs, this.desk.scopes)) {
+    if (!hasScopes(command.needs, this.session.scopes)) {
       throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
     }
-    return command.act(this.desk, args);
+    return command.act(this.session, args);
   }
 }
 
-function fits(payload) {
+function isWithinLimit(payload) {
   try {
     return JSON.stringify(payload).length <= FRAME_MAX;
   } catch {
@@ -161,7 +163,7 @@ function fits(payload) {
   }
 }
 
-function asRefusal(error) {
+function errorPayload(error) {
   if (error instanceof RpcError) return { code: error.code, message: error.message };
   if (error?.name === "ApiError") {
     const code = error.status === 403 ? RpcErrorCode.INVALID_PERMISSIONS : error.status === 429 ? RpcErrorCode.RATE_LIMITED : RpcErrorCode.UNKNOWN;

@@ -1,6 +1,6 @@
-/** Things as activities are shown them: smaller than on the wire, and in the exact shape that the public SDK takes (activities.md 6). */
+/** RPC representations of objects, in the exact shape that the public SDK validates (activities.md 6). */
 
-/** Somebody. */
+/** Return a user. */
 export function user(sent) {
   return {
     id: sent.id,
@@ -15,7 +15,7 @@ export function user(sent) {
   };
 }
 
-/** Those who take part, each once, with what they are called here. */
+/** Return the participants, each once, with their nickname in the guild. */
 export async function participants({ context, instance }) {
   const { state, guildId } = context;
   const found = [];
@@ -29,37 +29,37 @@ export async function participants({ context, instance }) {
   return found;
 }
 
-/** A friend, with what they do. */
+/** Return a relationship with the user's presence. */
 export function relationship({ state }, sent) {
   const presence = state.presences.get(sent.id);
   const activity = presence?.activities?.[0] ?? null;
   return {
     type: sent.type ?? 0,
     user: user(sent.user ?? state.user(sent.id) ?? { id: sent.id }),
-    presence: { status: presence?.status ?? "offline", activity: activity && shown(activity) },
+    presence: { status: presence?.status ?? "offline", activity: activity && withoutNulls(activity) },
   };
 }
 
-/** An activity without what is null: the SDK takes those for mistakes. */
-function shown(activity) {
+/** Return a copy without null values, which the SDK rejects. */
+function withoutNulls(activity) {
   return Object.fromEntries(Object.entries(activity).filter(([, value]) => value !== null));
 }
 
-/** Somebody in a voice channel. */
+/** Return the voice state of a user. */
 export function voiceState({ state, guildId }, sent) {
-  const somebody = state.user(sent.user_id) ?? sent.member?.user ?? { id: sent.user_id };
+  const account = state.user(sent.user_id) ?? sent.member?.user ?? { id: sent.user_id };
   const { mute = false, deaf = false, self_mute = false, self_deaf = false, suppress = false } = sent;
   return {
     voice_state: { mute, deaf, self_mute, self_deaf, suppress },
-    user: user(somebody),
-    nick: state.nameOf(somebody, guildId),
+    user: user(account),
+    nick: state.nameOf(account, guildId),
     volume: 100,
     mute: false,
     pan: { left: 1, right: 1 },
   };
 }
 
-/** A channel, and who is in its call; what was said there is nobody's business. */
+/** Return a channel with its voice states. Messages are never included. */
 export function channel(context, sent) {
   const { state } = context;
   return {
@@ -71,12 +71,12 @@ export function channel(context, sent) {
     bitrate: sent.bitrate ?? 0,
     user_limit: sent.user_limit ?? 0,
     position: sent.position ?? 0,
-    voice_states: state.voiceIn(sent.id).map(each => voiceState(context, each)),
+    voice_states: state.voiceStatesIn(sent.id).map(each => voiceState(context, each)),
     messages: [],
   };
 }
 
-/** The person in one guild. */
+/** Return the current user's member in a guild. */
 export function member({ state }, guildId) {
   const known = state.member(guildId, state.me.id);
   return {
@@ -85,23 +85,23 @@ export function member({ state }, guildId) {
     nick: known?.nick ?? null,
     avatar: known?.avatar ?? null,
     avatar_decoration_data: known?.avatar_decoration_data ?? null,
-    color_string: colour(state.guilds.get(guildId), known),
+    color_string: roleColor(state.guilds.get(guildId), known),
   };
 }
 
-function colour(guild, known) {
+function roleColor(guild, known) {
   const held = (guild?.roles ?? []).filter(each => known?.roles.includes(each.id) && each.color);
   const top = held.sort((one, other) => other.position - one.position)[0];
   return top ? `#${top.color.toString(16).padStart(6, "0")}` : null;
 }
 
-/** Something on sale. */
+/** Return a SKU. */
 export function sku(sent) {
   const { id, name, type, application_id, flags = 0, price, currency } = sent;
   return { id, name, type, application_id, flags, price: { amount: price, currency }, release_date: sent.release_date ?? null };
 }
 
-/** Something owned; what is null is left out. */
+/** Return an entitlement without null values. */
 export function entitlement(sent) {
-  return { gift_code_flags: 0, ...shown(sent) };
+  return { gift_code_flags: 0, ...withoutNulls(sent) };
 }

@@ -1,14 +1,14 @@
-/** The HTTP API, as the person. Refusals are thrown as ApiError; a 429 is waited for. */
+/** HTTP API client of the current user. Errors are thrown as ApiError; 429 responses are retried. */
 
 const BASE = "/api/v10";
-const TRIES = 4;
-const LONGEST_WAIT_S = 30;
+const ATTEMPTS_MAX = 4;
+const RETRY_WAIT_MAX_SECONDS = 30;
 
-/** A refusal in the platform's own words. */
+/** An error response of the API. */
 export class ApiError extends Error {
   /**
-   * @param {number} status 0 where no answer came at all
-   * @param {number} code the platform's code, or 0
+   * @param {number} status 0 if there was no response
+   * @param {number} code the API's error code, or 0
    * @param {string} message
    * @param {any} [errors] by field: `{content: {_errors: [{code, message}]}}`
    */
@@ -20,7 +20,7 @@ export class ApiError extends Error {
     this.errors = errors;
   }
 
-  /** The first sentence about a field, or about anything. */
+  /** The first field error, or the general message. */
   get sentence() {
     return firstSentence(this.errors) ?? this.message;
   }
@@ -36,31 +36,33 @@ function firstSentence(node) {
   return null;
 }
 
-/** Calls of the API. */
+/** Sends requests to the API. */
 export class Api {
   #token;
-  #ended;
+  #onUnauthorized;
 
   /**
-   * @param {string} token stays in memory: no storage, no address, no log
-   * @param {() => void} [ended] called once the token is no longer good
+   * @param {string} token is kept in memory only: not in storage, URLs or logs
+   * @param {() => void} [onUnauthorized] called when the token is no longer valid
    */
-  constructor(token, ended) {
+  constructor(token, onUnauthorized) {
     this.#token = token;
-    this.#ended = ended ?? (() => {});
+    this.#onUnauthorized = onUnauthorized ?? (() => {});
   }
 
   /**
-   * `api.request("POST", "/channels/1/messages", {json: {content: "hi"}})`; the decoded answer, or null where there is none.
+   * Send a request and return the decoded response, or null if it is empty:
+   * `api.request("POST", "/channels/1/messages", {json: {content: "hi"}})`.
    *
    * @param {string} method
    * @param {string} path below /api/v10
    * @param {{json?: any, query?: Record<string, any>, files?: File[], reason?: string, signal?: AbortSignal,
-   *   progress?: (share: number) => void, keepalive?: boolean}} [options] `files` are sent as files[0..] beside `json`, in the order of its `attachments`
+   *   progress?: (share: number) => void, keepalive?: boolean}} [options] `files` are sent as files[0..] beside `json`, in
+   *   the order of its `attachments`
    * @returns {Promise<any>}
    */
   async request(method, path, { json, query, files, reason, signal, progress, keepalive } = {}) {
-    const address = BASE + path + asQuery(query);
+    const url = BASE + path + queryString(query);
     const headers = { Authorization: this.#token };
     if (reason !== undefined) headers["X-Audit-Log-Reason"] = encodeURIComponent(reason);
     let body;
@@ -72,36 +74,36 @@ export class Api {
       body = JSON.stringify(json);
       headers["Content-Type"] = "application/json";
     }
-    for (let tried = 1; ; tried += 1) {
-      let answer;
+    for (let attempt = 1; ; attempt += 1) {
+      let result;
       try {
-        answer = await (progress === undefined ? fetched : uploaded)(method, address, headers, body, signal, progress ?? keepalive);
+        result = await (progress === undefined ? sendFetch : sendUpload)(method, url, headers, body, signal, progress ?? keepalive);
       } catch (error) {
         if (signal?.aborted) throw error;
         throw new ApiError(0, 0, "The platform cannot be reached.");
       }
-      const { status, decoded } = answer;
+      const { status, decoded } = result;
       if (status >= 200 && status < 300) return decoded;
-      if (status === 401) this.#ended();
-      const wait = waitFor(method, status, decoded, tried);
-      if (wait === null) throw refusal(status, decoded);
-      await paused(wait * 1000, signal);
+      if (status === 401) this.#onUnauthorized();
+      const wait = waitFor(method, status, decoded, attempt);
+      if (wait === null) throw apiError(status, decoded);
+      await sleep(wait * 1000, signal);
     }
   }
 }
 
-/** How many seconds to wait before the same is asked again; null where it is not. */
-function waitFor(method, status, decoded, tried) {
-  if (tried >= TRIES) return null;
+/** Return the seconds to wait before a retry, or null to fail. */
+function waitFor(method, status, decoded, attempt) {
+  if (attempt >= ATTEMPTS_MAX) return null;
   if (status === 429) {
     const wait = Number(decoded?.retry_after ?? 1);
-    return wait <= LONGEST_WAIT_S ? wait : null;
+    return wait <= RETRY_WAIT_MAX_SECONDS ? wait : null;
   }
-  // What only reads may be asked again at once; whether a write was done, nobody knows.
-  return method === "GET" && status >= 502 ? tried * 0.5 : null;
+  // Only reads are retried: a failed write may have been executed.
+  return method === "GET" && status >= 502 ? attempt * 0.5 : null;
 }
 
-function refusal(status, decoded) {
+function apiError(status, decoded) {
   if (status === 429) {
     const seconds = Math.ceil(Number(decoded?.retry_after ?? 1));
     return new ApiError(429, decoded?.code ?? 0, `Too fast. Try again in ${seconds} seconds.`);
@@ -110,7 +112,7 @@ function refusal(status, decoded) {
   return new ApiError(status, Number(decoded?.code ?? 0), message, decoded?.errors);
 }
 
-function asQuery(query) {
+function queryString(query) {
   const pairs = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
   if (!pairs.length) return "";
   const search = new URLSearchParams();
@@ -118,19 +120,19 @@ function asQuery(query) {
   return `?${search}`;
 }
 
-async function fetched(method, address, headers, body, signal, keepalive) {
-  const response = await fetch(address, { method, headers, body, signal, keepalive, credentials: "omit", cache: "no-store" });
-  return { status: response.status, decoded: parsed(await response.text()) };
+async function sendFetch(method, url, headers, body, signal, keepalive) {
+  const response = await fetch(url, { method, headers, body, signal, keepalive, credentials: "omit", cache: "no-store" });
+  return { status: response.status, decoded: parseJson(await response.text()) };
 }
 
-/** Only XMLHttpRequest tells how much of an upload has gone. */
-function uploaded(method, address, headers, body, signal, progress) {
+/** Send with XMLHttpRequest, because fetch does not report upload progress. */
+function sendUpload(method, url, headers, body, signal, progress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open(method, address);
+    request.open(method, url);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.addEventListener("progress", event => event.lengthComputable && progress(event.loaded / event.total));
-    request.addEventListener("load", () => resolve({ status: request.status, decoded: parsed(request.responseText) }));
+    request.addEventListener("load", () => resolve({ status: request.status, decoded: parseJson(request.responseText) }));
     request.addEventListener("error", () => reject(new TypeError("network")));
     request.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")));
     signal?.addEventListener("abort", () => request.abort());
@@ -138,7 +140,7 @@ function uploaded(method, address, headers, body, signal, progress) {
   });
 }
 
-function parsed(text) {
+function parseJson(text) {
   if (!text) return null;
   try {
     return JSON.parse(text);
@@ -147,7 +149,7 @@ function parsed(text) {
   }
 }
 
-function paused(milliseconds, signal) {
+function sleep(milliseconds, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, milliseconds);
     signal?.addEventListener("abort", () => {

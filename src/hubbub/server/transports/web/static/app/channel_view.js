@@ -1,24 +1,24 @@
-/** A channel: its head, its messages, the field to write in, and who is there. */
+/** The view of a channel: header, messages and composer. */
 
 import { ChannelFlags, isVoice } from "./enums.js";
 import { h, replace } from "./dom.js";
-import { Part, part } from "./parts.js";
+import { LayoutPart, createPart } from "./layout_parts.js";
 import { focusRow } from "./timeline.js";
-import { viewHead } from "./view_head.js";
+import { channelHeader } from "./channel_header.js";
 
-class ChannelView extends Part {
+class ChannelView extends LayoutPart {
   static kinds = ["channels", "guilds", "presences", "members", "relationships"];
 
   begin() {
     const { context } = this, channel = context.state.channels.get(context.channelId);
     this.head = h("div", { class: "view-top" });
-    this.timeline = part("hubbub-timeline", context, { messageId: this.messageId });
-    this.composer = part("hubbub-composer", context);
+    this.timeline = createPart("hubbub-timeline", context, { messageId: this.messageId });
+    this.composer = createPart("hubbub-composer", context);
     this.drop = h("p", { class: "drop", hidden: true, "aria-hidden": "true" }, "Let go to add the files");
-    replace(this, this.head, channel && isVoice(channel) ? part("hubbub-stage", context) : null, this.timeline, this.composer, this.drop);
-    this.addEventListener("reply", event => this.composer.answer(/** @type {CustomEvent} */ (event).detail));
-    this.addEventListener("compose", () => this.composer.focus());
-    this.addEventListener("said", () => this.timeline.toNewest());
+    replace(this, this.head, channel && isVoice(channel) ? createPart("hubbub-voice-members", context) : null, this.timeline, this.composer, this.drop);
+    this.addEventListener("reply", event => this.composer.replyTo(/** @type {CustomEvent} */ (event).detail));
+    this.addEventListener("focus-composer", () => this.composer.focus());
+    this.addEventListener("message-sent", () => this.timeline.scrollToNewest());
     this.addEventListener("edit-last", () => this.#editLast());
     this.addEventListener("dragover", event => this.#dragged(event, true));
     this.addEventListener("dragleave", event => event.target === this.drop && this.#dragged(event, false));
@@ -28,12 +28,12 @@ class ChannelView extends Part {
   draw() {
     const { context } = this, channel = context.state.channels.get(context.channelId);
     if (channel === undefined || (channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) return;
-    // The head has menus that may be open: it is only built anew where it would look different.
+    // Rebuild the header only when its content changed, because one of its menus may be open.
     const others = (channel.recipients ?? []).map(each => `${context.state.nameOf(each, null)} ${context.state.statusOf(each.id)}`);
     const stamp = JSON.stringify([channel.name, channel.topic, channel.type, channel.parent_id, channel.member !== undefined, others, String(context.state.permissionsIn(channel.id))]);
     if (this.head.dataset.stamp === stamp) return;
     this.head.dataset.stamp = stamp;
-    replace(this.head, viewHead(context, channel));
+    replace(this.head, channelHeader(context, channel));
   }
 
   seek(messageId) {

@@ -1,9 +1,9 @@
-/** A command being filled in: a field for each option, run with Enter, put away with Escape. */
+/** The form of a command, with a field for each option. Enter runs it, Escape closes it. */
 
 import { commandsIn, dataOf, errorsOf, nameOf, translated } from "./command_index.js";
 import { optionField, partial } from "./command_options.js";
 import { h, replace } from "./dom.js";
-import { COMPLETE, RUN, interactionsOf } from "./interactions.js";
+import { AUTOCOMPLETE, APPLICATION_COMMAND, interactionsOf } from "./interactions.js";
 import { notice } from "./notices.js";
 
 const OUTDATED = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
@@ -11,7 +11,7 @@ const OUTDATED = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
 /**
  * @param {import("./command_index.js").Entry} entry
  * @param {object} context
- * @param {(ran: boolean) => void} done called once it was run or put away
+ * @param {(ran: boolean) => void} done called after the command ran or the form was closed
  * @returns {{node: HTMLElement, focus: () => void}}
  */
 export function commandForm(entry, context, done) {
@@ -37,7 +37,7 @@ export function commandForm(entry, context, done) {
     status,
   );
   for (const option of entry.options) if (option.required) add(option);
-  offer();
+  renderOptional();
   return { node, focus: () => ([...fields.values()][0] ?? { focus: () => send.focus() }).focus() };
 
   function add(option, at = null) {
@@ -47,23 +47,23 @@ export function commandForm(entry, context, done) {
     if (at) field.focus();
   }
 
-  /** Options that may be left out are only offered. */
-  function offer() {
+  /** Show a button for each optional option that is not in the form yet. */
+  function renderOptional() {
     const left = entry.options.filter(({ name }) => !fields.has(name));
     const button = option => {
       const title = option.description_localized ?? option.description;
-      return h("button", { type: "button", class: "command-offer", title, onclick: () => wanted(option) }, `+ ${nameOf(option)}`);
+      return h("button", { type: "button", class: "command-offer", title, onclick: () => addOptional(option) }, `+ ${nameOf(option)}`);
     };
     replace(more, left.map(button));
     more.hidden = !left.length;
   }
 
-  function wanted(option) {
+  function addOptional(option) {
     add(option, true);
-    offer();
+    renderOptional();
   }
 
-  /** What is filled in, in the order of the command; files are named by their place among those that are sent. */
+  /** Return the filled-in options in the order of the command. Files are referenced by their index in `files`. */
   function read(files) {
     return entry.options.flatMap(option => {
       const value = fields.get(option.name)?.read(files);
@@ -78,62 +78,62 @@ export function commandForm(entry, context, done) {
     const values = [...given, { type: option.type, name: option.name, value: typed, focused: true }];
     const order = entry.options.map(({ name }) => name);
     values.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
-    const question = { type: COMPLETE, applicationId: entry.application.id, data: dataOf(entry, values) };
-    const { choices } = await interactionsOf(context).ask(context, question);
+    const request = { type: AUTOCOMPLETE, applicationId: entry.application.id, data: dataOf(entry, values) };
+    const { choices } = await interactionsOf(context).send(context, request);
     return (choices ?? []).map(each => ({ name: translated(each), value: each.value }));
   }
 
   async function run(event) {
     event.preventDefault();
     if (send.disabled) return;
-    for (const field of fields.values()) field.blame("");
-    say("");
-    const lacking = [...fields.values()].find(field => field.lacks());
-    if (lacking) {
-      lacking.blame("This is needed.");
-      lacking.focus();
+    for (const field of fields.values()) field.showError("");
+    setStatus("");
+    const missing = [...fields.values()].find(field => field.isMissing());
+    if (missing) {
+      missing.showError("This is needed.");
+      missing.focus();
       return;
     }
     const files = [];
     const values = read(files);
     const data = dataOf(entry, values);
     if (files.length) data.attachments = files.map((file, at) => ({ id: String(at), filename: file.name }));
-    waiting(true);
+    setBusy(true);
     try {
-      await interactionsOf(context).ask(context, { type: RUN, applicationId: entry.application.id, data, files });
+      await interactionsOf(context).send(context, { type: APPLICATION_COMMAND, applicationId: entry.application.id, data, files });
       if (node.isConnected) done(true);
     } catch (error) {
-      blame(error, values);
+      showErrors(error, values);
     } finally {
-      waiting(false);
+      setBusy(false);
     }
   }
 
-  function blame(error, values) {
+  function showErrors(error, values) {
     if (!node.isConnected) return notice(`/${entry.name}: ${error.message}`, "problem");
     let first = null;
-    for (const [name, words] of errorsOf(entry, values, error.errors)) {
+    for (const [name, text] of errorsOf(entry, values, error.errors)) {
       const option = entry.options.find(each => each.name === name);
-      if (option && !fields.has(name)) wanted(option);
-      fields.get(name)?.blame(words);
+      if (option && !fields.has(name)) addOptional(option);
+      fields.get(name)?.showError(text);
       first ??= fields.get(name);
     }
     first?.focus();
     if (first) return;
     const outdated = error.errors?.data?._errors?.some(each => each.code === OUTDATED);
     if (outdated) commandsIn(context, true).catch(() => {});
-    say(outdated ? "This command has changed. Cancel, and choose it again." : error.sentence ?? error.message);
+    setStatus(outdated ? "This command has changed. Cancel, and choose it again." : error.sentence ?? error.message);
   }
 
-  function waiting(on) {
+  function setBusy(on) {
     send.disabled = on;
     send.classList.toggle("waiting", on);
     node.setAttribute("aria-busy", String(on));
   }
 
-  function say(words) {
-    status.textContent = words;
-    status.hidden = !words;
+  function setStatus(text) {
+    status.textContent = text;
+    status.hidden = !text;
   }
 
   function pressed(event) {

@@ -1,4 +1,4 @@
-/** Which commands there are for a person in a channel, in their language (decisions/0036). */
+/** The commands that the user can run in a channel, localized (decisions/0036). */
 
 const CHAT_INPUT = 1;
 export const USER = 2;
@@ -8,33 +8,35 @@ export const PRIMARY_ENTRY_POINT = 4;
 const SUB_COMMAND = 1;
 const SUB_COMMAND_GROUP = 2;
 const FRESH_MS = 20_000;
-const KEPT = 10;
+const CHANNELS_MAX = 10;
 
 /**
- * Something that can be run: a command, or a sub-command of one.
- * @typedef {{command: object, application: object, steps: object[], name: string, description: string, options: object[]}} Entry
- *   `steps` are the options that lead to it; `options` are what it takes
+ * Something that can be run: a command or a subcommand.
+ *
+ * @typedef {{command: object, application: object, steps: object[], name: string, description: string, options: object[]}}
+ *   Entry `steps` are the subcommand options that lead to it; `options` are its parameters
  */
 
 /** @type {WeakMap<object, Map<string, {when: number, index: Promise<Entry[]>}>>} */
-const known = new WeakMap();
+const cache = new WeakMap();
 
 /**
- * Everything that can be run in a channel.
+ * Return everything that can be run in a channel.
+ *
  * @param {{api: object, channelId: string}} context
- * @param {boolean} [anew] ask again, also where it was asked a moment ago
+ * @param {boolean} [refresh] bypass the cache
  * @returns {Promise<Entry[]>}
  */
-export function commandsIn({ api, channelId }, anew = false) {
-  if (!known.has(api)) known.set(api, new Map());
-  const kept = known.get(api);
-  const found = kept.get(channelId);
-  if (found && !anew && Date.now() - found.when < FRESH_MS) return found.index;
+export function commandsIn({ api, channelId }, refresh = false) {
+  if (!cache.has(api)) cache.set(api, new Map());
+  const byChannel = cache.get(api);
+  const found = byChannel.get(channelId);
+  if (found && !refresh && Date.now() - found.when < FRESH_MS) return found.index;
   const index = api.request("GET", `/channels/${channelId}/application-command-index`).then(flatten);
-  kept.delete(channelId);
-  kept.set(channelId, { when: Date.now(), index });
-  index.catch(() => kept.delete(channelId));
-  if (kept.size > KEPT) kept.delete(kept.keys().next().value);
+  byChannel.delete(channelId);
+  byChannel.set(channelId, { when: Date.now(), index });
+  index.catch(() => byChannel.delete(channelId));
+  if (byChannel.size > CHANNELS_MAX) byChannel.delete(byChannel.keys().next().value);
   return index;
 }
 
@@ -48,37 +50,37 @@ function entries(command, application) {
   walk(command, []);
   return found;
 
-  function walk(at, steps) {
-    const inner = at.options ?? [];
+  function walk(node, steps) {
+    const inner = node.options ?? [];
     const nests = inner.length && (inner[0].type === SUB_COMMAND || inner[0].type === SUB_COMMAND_GROUP);
     if (nests) {
       for (const each of inner) walk(each, [...steps, each]);
       return;
     }
     const name = [command, ...steps].map(nameOf).join(" ");
-    found.push({ command, application, steps, name, description: at.description_localized ?? at.description ?? "", options: inner });
+    found.push({ command, application, steps, name, description: node.description_localized ?? node.description ?? "", options: inner });
   }
 }
 
-/** What a command, an option or a choice is called here. */
+/** Return the localized name of a command, option or choice. */
 export function nameOf({ name, name_localized: localized }) {
   return localized ?? name;
 }
 
-/** The name of a choice that an app offers while one types, which brings all its languages. */
+/** Return the localized name of an autocomplete choice, which contains all its localizations. */
 export function translated({ name, name_localizations: names }) {
   const here = navigator.language;
   return names?.[here] ?? names?.[here.split("-")[0]] ?? name;
 }
 
-/** Those that fit what is typed, the nearest first. */
-export function matching(found, typed) {
-  const words = typed.toLowerCase();
+/** Return the entries that match the query, best matches first. */
+export function findMatches(found, typed) {
+  const query = typed.toLowerCase();
   const rank = ({ name, command }) => {
     const shown = name.toLowerCase();
-    if (shown === words) return 0;
-    if (shown.startsWith(words) || command.name.startsWith(words)) return 1;
-    return shown.includes(words) ? 2 : 3;
+    if (shown === query) return 0;
+    if (shown.startsWith(query) || command.name.startsWith(query)) return 1;
+    return shown.includes(query) ? 2 : 3;
   };
   return found
     .filter(each => (each.command.type === CHAT_INPUT || each.command.type === PRIMARY_ENTRY_POINT) && rank(each) < 3)
@@ -86,7 +88,8 @@ export function matching(found, typed) {
 }
 
 /**
- * What is sent of a command: which it is, and its options below those that led to it.
+ * Return the interaction data of a command, with the options nested below its subcommands.
+ *
  * @param {Entry} entry
  * @param {object[]} values filled-in options
  */
@@ -97,10 +100,10 @@ export function dataOf({ command, steps }, values) {
   return data;
 }
 
-/** The part of a form error that is about an entry's own options, by their names. */
+/** Return the form errors of an entry's own options, by option name. */
 export function errorsOf({ steps }, values, errors) {
   let node = errors?.data?.options;
-  for (let at = 0; at < steps.length; at += 1) node = node?.[0]?.options;
+  for (let level = 0; level < steps.length; level += 1) node = node?.[0]?.options;
   const named = new Map();
   for (const [key, value] of Object.entries(node ?? {})) {
     const name = /^\d+$/.test(key) ? values[Number(key)]?.name : key;

@@ -1,4 +1,4 @@
-/** One option of a command as a field, by its type (webhooks-and-interactions.md 5.2). */
+/** Form fields for the options of a command, by type (webhooks-and-interactions.md 5.2). */
 
 import { nameOf } from "./command_index.js";
 import { h } from "./dom.js";
@@ -11,16 +11,17 @@ const INTEGER = 4;
 const BOOLEAN = 5;
 const NUMBER = 10;
 const ATTACHMENT = 11;
-/** Which select chooses what an option takes. */
+/** Select component type of each entity option type. */
 const ENTITIES = new Map([[6, USER_SELECT], [7, CHANNEL_SELECT], [8, ROLE_SELECT], [9, MENTIONABLE_SELECT]]);
 const STRING_MAX = 6000;
 let count = 0;
 
 /**
  * @param {object} option as the command declares it
- * @param {(typed: any) => Promise<{name: string, value: any}[]>} complete asks the app what could be meant
- * @returns {{node: HTMLElement, read: (files: File[]|null) => any, lacks: () => boolean, blame: (words: string) => void, focus: () => void}}
- *   `read` is undefined where nothing is filled in; with files it adds its own to them
+ * @param {(typed: any) => Promise<{name: string, value: any}[]>} complete fetches autocomplete choices from the app
+ * @returns {{node: HTMLElement, read: (files: File[]|null) => any, isMissing: () => boolean,
+ *   showError: (text: string) => void, focus: () => void}} `read` returns undefined for an empty field and appends its file to
+ *   `files`
  */
 export function optionField(option, context, complete) {
   const id = `option-${(count += 1)}`;
@@ -29,20 +30,20 @@ export function optionField(option, context, complete) {
   const hint = option.description_localized ?? option.description;
   const error = h("p", { class: "field-error", id: `${id}-error`, hidden: true });
   const node = h("div", { class: "command-field" }, h("label", { for: id, title: hint }, label), control.node, error);
-  control.marked.setAttribute("title", hint);
-  if (option.required) control.marked.setAttribute("aria-required", "true");
+  control.input.setAttribute("title", hint);
+  if (option.required) control.input.setAttribute("aria-required", "true");
   return {
     node,
     read: control.read,
-    lacks: () => Boolean(option.required) && control.read(null) === undefined,
-    blame(words) {
-      error.textContent = words;
-      error.hidden = !words;
-      control.marked.toggleAttribute("aria-invalid", Boolean(words));
-      if (words) control.marked.setAttribute("aria-describedby", error.id);
-      else control.marked.removeAttribute("aria-describedby");
+    isMissing: () => Boolean(option.required) && control.read(null) === undefined,
+    showError(text) {
+      error.textContent = text;
+      error.hidden = !text;
+      control.input.toggleAttribute("aria-invalid", Boolean(text));
+      if (text) control.input.setAttribute("aria-describedby", error.id);
+      else control.input.removeAttribute("aria-describedby");
     },
-    focus: () => control.marked.focus(),
+    focus: () => control.input.focus(),
   };
 }
 
@@ -50,56 +51,56 @@ function controlOf(option, id, label, context, complete) {
   const { type } = option;
   if (ENTITIES.has(type)) {
     const component = { type: ENTITIES.get(type), channel_types: option.channel_types };
-    return chosen({ find: query => choicesOf(component, context, query) }, id, label, value => value);
+    return choiceControl({ find: query => choicesOf(component, context, query) }, id, label, value => value);
   }
   if (type === BOOLEAN) {
-    return chosen({ choices: [{ value: "true", label: "True" }, { value: "false", label: "False" }] }, id, label, value => value === "true");
+    return choiceControl({ choices: [{ value: "true", label: "True" }, { value: "false", label: "False" }] }, id, label, value => value === "true");
   }
   if (type === ATTACHMENT) return attachment(option, id);
   if (option.choices?.length && !option.autocomplete) {
     const choices = option.choices.map((each, at) => ({ value: String(at), label: nameOf(each) }));
-    return chosen({ choices }, id, label, value => option.choices[Number(value)].value);
+    return choiceControl({ choices }, id, label, value => option.choices[Number(value)].value);
   }
   const inputmode = type === INTEGER ? "numeric" : type === NUMBER ? "decimal" : undefined;
   const maxlength = type === STRING ? option.max_length ?? STRING_MAX : 32;
   if (option.autocomplete) {
-    const made = suggestField({ label, id, maxlength, inputmode, ask: typed => complete(partial(typed, option)) });
-    return { node: made.node, marked: made.input, read: () => whole(made.value(), type) };
+    const made = suggestField({ label, id, maxlength, inputmode, fetchSuggestions: typed => complete(partial(typed, option)) });
+    return { node: made.node, input: made.input, read: () => parseValue(made.value(), type) };
   }
   const input = h("input", { id, type: "text", class: "command-input", autocomplete: "off", maxlength, inputmode });
-  return { node: input, marked: input, read: () => whole(input.value, type) };
+  return { node: input, input, read: () => parseValue(input.value, type) };
 }
 
-function chosen(source, id, label, valueOf) {
+function choiceControl(source, id, label, valueOf) {
   const made = picker({ ...source, label, min: 0, max: 1 });
   made.button.id = id;
-  return { node: made.node, marked: made.button, read: () => (made.values.length ? valueOf(made.values[0].value) : undefined) };
+  return { node: made.node, input: made.button, read: () => (made.values.length ? valueOf(made.values[0].value) : undefined) };
 }
 
 function attachment({ file_types: types = [] }, id) {
   const accept = types.map(type => (type.startsWith(".") ? type : `${type}/*`)).join(",");
   const input = h("input", { id, type: "file", class: "command-file", accept: accept || null });
-  return { node: input, marked: input, read };
+  return { node: input, input, read };
 
   function read(files) {
     if (!input.files.length) return undefined;
-    // While one types elsewhere, files are not sent along: nobody reads them yet.
+    // Autocomplete requests do not include the file itself.
     if (!files) return "0";
     files.push(input.files[0]);
     return String(files.length - 1);
   }
 }
 
-/** What was typed, as the option's type wants it; what is no number is left for the platform to refuse. */
-function whole(value, type) {
+/** Convert the input to the option's type. Invalid numbers are sent as text for the server to reject. */
+function parseValue(value, type) {
   if (value === "" || value === undefined) return undefined;
   if ((type !== INTEGER && type !== NUMBER) || typeof value !== "string") return value;
   const number = Number(value.trim().replace(",", "."));
   return value.trim() !== "" && Number.isFinite(number) ? number : value;
 }
 
-/** What is filled in so far: numbers that are none yet, or do not fit, go as text (webhooks-and-interactions.md 2.1). */
+/** Convert a value for autocomplete: incomplete or out-of-range numbers are text (webhooks-and-interactions.md 2.1). */
 export function partial(value, { type, min_value: least = -Infinity, max_value: most = Infinity }) {
-  const read = whole(value, type) ?? "";
+  const read = parseValue(value, type) ?? "";
   return typeof read === "number" && (read < least || read > most || (type === INTEGER && !Number.isInteger(read))) ? String(value) : read;
 }

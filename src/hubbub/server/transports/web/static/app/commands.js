@@ -1,22 +1,24 @@
-/** Commands of apps: typing `/` opens a list of them; those of menus are run on a person or a message. */
+/** Commands of apps: the list that `/` opens in the composer, and context menu commands. */
 
-import { MESSAGE, USER, commandsIn, dataOf, matching } from "./command_index.js";
+import { MESSAGE, USER, commandsIn, dataOf, findMatches } from "./command_index.js";
 import { commandForm } from "./command_form.js";
-import { at } from "./context.js";
+import { inChannel } from "./context.js";
 import { h, replace } from "./dom.js";
-import { RUN, interactionsOf } from "./interactions.js";
-import { mark } from "./app_marks.js";
+import { APPLICATION_COMMAND, interactionsOf } from "./interactions.js";
+import { appIcon } from "./app_icons.js";
 import { notice } from "./notices.js";
 
-const SHOWN = 40;
-const TYPED = /^\/([^\n]{0,80})$/;
+const RESULTS_MAX = 40;
+const COMMAND_PATTERN = /^\/([^\n]{0,80})$/;
 let count = 0;
 
 /**
- * Offer commands in a composer. Called once for each; `context` may be a function where the composer outlives a channel.
- * @param {{node: HTMLElement, field: HTMLTextAreaElement}} composer `node` holds `field`, and shows a form in its place
- * @param {object|(() => object)} context {api, gateway, state, me, channelId, guildId}
- * @returns {{close: () => void}} put away what is open, for when the channel changes
+ * Add the command picker to a composer. Call once per composer.
+ *
+ * @param {{node: HTMLElement, field: HTMLTextAreaElement}} composer `node` contains `field` and shows the form in its place
+ * @param {object|(() => object)} context {api, gateway, state, me, channelId, guildId}; a function if the composer outlives
+ *   the channel
+ * @returns {{close: () => void}} closes the list and the form when the channel changes
  */
 export function commandPicker(composer, context) {
   const { node, field } = composer;
@@ -27,12 +29,12 @@ export function commandPicker(composer, context) {
   const popup = h("div", { class: "command-popup", popover: "manual" }, list);
   let shown = [];
   let active = 0;
-  let asked = 0;
+  let requestId = 0;
   let form = null;
   node.append(popup, status);
-  field.addEventListener("input", look);
+  field.addEventListener("input", update);
   field.addEventListener("blur", () => close());
-  // Before the composer itself, which sends with Enter.
+  // In the capture phase, before the composer handles Enter.
   node.addEventListener("keydown", pressed, { capture: true });
   return {
     close() {
@@ -41,10 +43,10 @@ export function commandPicker(composer, context) {
     },
   };
 
-  async function look() {
-    const typed = TYPED.exec(field.value);
-    asked += 1;
-    const mine = asked;
+  async function update() {
+    const typed = COMMAND_PATTERN.exec(field.value);
+    requestId += 1;
+    const mine = requestId;
     if (!typed || form) return close();
     let found;
     try {
@@ -52,8 +54,8 @@ export function commandPicker(composer, context) {
     } catch {
       return close();
     }
-    if (mine !== asked) return;
-    shown = matching(found, typed[1].trimEnd()).slice(0, SHOWN);
+    if (mine !== requestId) return;
+    shown = findMatches(found, typed[1].trimEnd()).slice(0, RESULTS_MAX);
     active = 0;
     if (!shown.length) return close();
     draw();
@@ -67,23 +69,23 @@ export function commandPicker(composer, context) {
           "li",
           {
             id: `${id}-${at}`, role: "option", class: "command-option", "aria-selected": "false",
-            onmousedown: event => taken(event, at), onmousemove: () => point(at),
+            onmousedown: event => onMousedown(event, at), onmousemove: () => point(at),
           },
-          mark(entry.application),
+          appIcon(entry.application),
           h("span", { class: "command-label" }, h("strong", null, `/${entry.name}`), h("span", null, entry.description)),
           h("small", null, entry.application.name),
         ),
       ),
     );
     if (!popup.matches(":popover-open")) popup.showPopover();
-    place();
+    position();
     field.setAttribute("aria-controls", id);
     field.setAttribute("aria-autocomplete", "list");
     status.textContent = `${shown.length} ${shown.length === 1 ? "command" : "commands"}`;
     point(0);
   }
 
-  function place() {
+  function position() {
     const box = node.getBoundingClientRect();
     popup.style.left = `${Math.max(8, box.left)}px`;
     popup.style.width = `${Math.min(box.width, window.innerWidth - 16)}px`;
@@ -101,7 +103,7 @@ export function commandPicker(composer, context) {
   }
 
   function close() {
-    asked += 1;
+    requestId += 1;
     shown = [];
     if (popup.matches(":popover-open")) popup.hidePopover();
     field.removeAttribute("aria-activedescendant");
@@ -114,19 +116,19 @@ export function commandPicker(composer, context) {
     const last = shown.length - 1;
     if (event.key === "ArrowDown") point(active >= last ? 0 : active + 1);
     else if (event.key === "ArrowUp") point(active <= 0 ? last : active - 1);
-    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) take(shown[active]);
+    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) openForm(shown[active]);
     else if (event.key === "Escape") close();
     else return;
     event.preventDefault();
     event.stopPropagation();
   }
 
-  function taken(event, at) {
+  function onMousedown(event, at) {
     event.preventDefault();
-    take(shown[at]);
+    openForm(shown[at]);
   }
 
-  function take(entry) {
+  function openForm(entry) {
     const typed = field.value;
     close();
     field.value = "";
@@ -140,43 +142,44 @@ export function commandPicker(composer, context) {
     form.focus();
   }
 
-  function restore(words) {
+  function restore(text) {
     if (!form) return;
     form.node.remove();
     form = null;
     node.classList.remove("commanding");
-    // What was typed comes back without the list, or it would open again at once.
-    field.value = words;
-    asked += 1;
+    // Restore the typed text without an input event, which would open the list again.
+    field.value = text;
+    requestId += 1;
   }
 }
 
 /**
- * The commands of the menu on a person.
+ * Return the user commands of a context menu.
+ *
  * @returns {Promise<{label: string, application: object, press: () => Promise<boolean>}[]>}
  */
 export function userCommands(context, user) {
-  return menu(USER, context, user.id);
+  return menuCommands(USER, context, user.id);
 }
 
-/** The commands of the menu on a message. */
+/** Return the message commands of a context menu. */
 export function messageCommands(context, message) {
-  return menu(MESSAGE, at(context, message.channel_id ?? context.channelId), message.id);
+  return menuCommands(MESSAGE, inChannel(context, message.channel_id ?? context.channelId), message.id);
 }
 
-async function menu(type, context, target) {
+async function menuCommands(type, context, target) {
   const found = await commandsIn(context);
   return found
     .filter(({ command }) => command.type === type)
-    .map(entry => ({ label: entry.name, application: entry.application, press: () => runOn(entry, context, target) }));
+    .map(entry => ({ label: entry.name, application: entry.application, press: () => runCommand(entry, context, target) }));
 }
 
-/** Run a command of a menu, or an entry point; what goes wrong is said. */
-export async function runOn(entry, context, target) {
+/** Run a context menu or entry point command and show a notice if it fails. */
+export async function runCommand(entry, context, target) {
   const data = dataOf(entry, []);
   if (target) data.target_id = target;
   try {
-    await interactionsOf(context).ask(context, { type: RUN, applicationId: entry.application.id, data });
+    await interactionsOf(context).send(context, { type: APPLICATION_COMMAND, applicationId: entry.application.id, data });
     return true;
   } catch (error) {
     notice(`${entry.name}: ${error.sentence ?? error.message}`, "problem");

@@ -1,66 +1,67 @@
-/** Buttons: five that ask or lead somewhere, and one that sells. */
+/** Buttons of messages: interactive, link and premium. */
 
-import { at } from "./context.js";
+import { inChannel } from "./context.js";
 import { h } from "./dom.js";
-import { emoji } from "./emoji_mark.js";
-import { USE, interactionsOf } from "./interactions.js";
+import { emojiElement } from "./emoji_element.js";
+import { MESSAGE_COMPONENT, interactionsOf } from "./interactions.js";
 import { priceOf } from "./prices.js";
 
 const LINK = 5;
 const PREMIUM = 6;
 const STYLES = new Map([[1, "primary"], [2, "secondary"], [3, "success"], [4, "danger"]]);
 
-/** One button of a message. */
+/** Return a button of a message. */
 export function button(component, { message, context }) {
   const { style, label, disabled, url, sku_id: sku } = component;
-  if (style === PREMIUM) return premium(sku, Boolean(disabled), message, context);
-  const words = [component.emoji ? emoji(component.emoji) : null, label ? h("span", {}, label) : null];
+  if (style === PREMIUM) return premiumButton(sku, Boolean(disabled), message, context);
+  const content = [component.emoji ? emojiElement(component.emoji) : null, label ? h("span", {}, label) : null];
   if (style === LINK) {
-    const safe = disabled ? null : webAddress(url);
+    const safe = disabled ? null : safeUrl(url);
     const attributes = { class: "component-button link", title: url };
-    if (!safe) return h("span", { ...attributes, "aria-disabled": "true", role: "link" }, ...words);
+    if (!safe) return h("span", { ...attributes, "aria-disabled": "true", role: "link" }, ...content);
     const out = h("span", { class: "component-out", "aria-hidden": "true" }, "↗");
-    return h("a", { ...attributes, href: safe, target: "_blank", rel: "noopener noreferrer nofollow" }, ...words, out);
+    return h("a", { ...attributes, href: safe, target: "_blank", rel: "noopener noreferrer nofollow" }, ...content, out);
   }
   const key = `${message.id}:${component.custom_id}`;
   const dataset = { key, focus: component.custom_id };
-  const node = h("button", { type: "button", class: `component-button ${STYLES.get(style) ?? "secondary"}`, dataset, onclick: press }, ...words);
+  const node = h("button", { type: "button", class: `component-button ${STYLES.get(style) ?? "secondary"}`, dataset, onclick: press }, ...content);
   if (!label && component.emoji) node.setAttribute("aria-label", component.emoji.name ?? "Button");
   node.disabled = Boolean(disabled);
   return node;
 
   async function press() {
-    await use(component, undefined, { message, context });
+    await useComponent(component, undefined, { message, context });
   }
 }
 
 /**
- * Use a component: ask its app, and let the page show what becomes of it.
- * @param {string[]|undefined} values what was chosen
+ * Send a component interaction to the app. The message shows its progress and result.
+ *
+ * @param {string[]|undefined} values selected values
  */
-export async function use(component, values, { message, context }) {
+export async function useComponent(component, values, { message, context }) {
   const interactions = interactionsOf(context);
   const key = `${message.id}:${component.custom_id}`;
   if (interactions.state(key) === "waiting") return false;
-  interactions.forget(`${message.id}:`);
+  interactions.clearErrors(`${message.id}:`);
   const data = { component_type: component.type, custom_id: component.custom_id };
   if (values) data.values = values;
-  const question = { type: USE, applicationId: applicationOf(message), messageId: message.id, data, key };
+  const request = { type: MESSAGE_COMPONENT, applicationId: applicationOf(message), messageId: message.id, data, key };
   try {
-    await interactions.ask(at(context, message.channel_id ?? context.channelId), question);
+    await interactions.send(inChannel(context, message.channel_id ?? context.channelId), request);
     return true;
   } catch {
-    // Beside the component stands what went wrong.
+    // The error is shown beside the component.
     return false;
   }
 }
 
-/** Whose message it is: a bot's own messages do not say, and bots have their application's id. */
+/** Return the application of a message. Messages of bots may lack it; a bot's user id equals its application id. */
 function applicationOf(message) {
   return message.application_id ?? message.author.id;
 }
 
-function premium(sku, disabled, message, context) {
+function premiumButton(sku, disabled, message, context) {
   const application = applicationOf(message);
   const name = h("span", {}, "Get it in the store");
   const href = `/application-directory/${encodeURIComponent(application)}/store/${encodeURIComponent(sku)}`;
@@ -68,12 +69,12 @@ function premium(sku, disabled, message, context) {
     ? h("span", { class: "component-button premium", "aria-disabled": "true", role: "link" })
     : h("a", { class: "component-button premium", href, target: "_blank", rel: "noopener" });
   node.append(h("span", { "aria-hidden": "true" }, "◆"), name);
-  priceOf(context, application, sku).then((words) => words && name.replaceChildren(words));
+  priceOf(context, application, sku).then((content) => content && name.replaceChildren(content));
   return node;
 }
 
-/** An address that may be a link: only those that a browser opens as a page. */
-function webAddress(url) {
+/** Return the URL if it is http or https, else null. */
+function safeUrl(url) {
   try {
     const parsed = new URL(url);
     return parsed.protocol === "http:" || parsed.protocol === "https:" ? parsed.href : null;

@@ -1,14 +1,14 @@
-/** Selects of messages: what is chosen is asked of the app at once. */
+/** Select menus of messages. A selection is sent to the app at once. */
 
-import { use } from "./component_buttons.js";
-import { emoji } from "./emoji_mark.js";
+import { useComponent } from "./component_buttons.js";
+import { emojiElement } from "./emoji_element.js";
 import { choicesOf, defaultsOf } from "./entities.js";
 import { picker } from "./picker.js";
 
 const STRING_SELECT = 3;
 const NAMES = new Map([[3, "Choose"], [5, "Choose people"], [6, "Choose roles"], [7, "Choose people or roles"], [8, "Choose channels"]]);
 
-/** One select of a message. */
+/** Return a select menu of a message. */
 export function select(component, { message, context }) {
   const made = picker({
     ...sourceOf(component, context),
@@ -20,19 +20,20 @@ export function select(component, { message, context }) {
     commit: chosen,
   });
   made.node.dataset.key = `${message.id}:${component.custom_id}`;
-  // Where the message is drawn anew, whoever was here comes back here.
+  // Lets `reconcile` restore the focus when the message is rebuilt.
   made.button.dataset.focus = component.custom_id;
   return made.node;
 
   async function chosen(values) {
     const before = sourceOf(component, context).values;
-    const answered = await use(component, values.map(({ value }) => value), { message, context });
+    const answered = await useComponent(component, values.map(({ value }) => value), { message, context });
     if (!answered) made.set(before);
   }
 }
 
 /**
- * What there is to choose from in a select, of a message or of a modal, and what is chosen at first.
+ * Return the choices of a select in a message or modal, and the initial values.
+ *
  * @returns {{choices?: import("./picker.js").Choice[], find?: Function, values: import("./picker.js").Choice[]}}
  */
 export function sourceOf(component, context) {
@@ -44,5 +45,5 @@ export function sourceOf(component, context) {
 }
 
 function asChoice({ value, label, description, emoji: shown }) {
-  return { value, label, description: description || undefined, mark: shown ? () => emoji(shown) : undefined };
+  return { value, label, description: description || undefined, mark: shown ? () => emojiElement(shown) : undefined };
 }

@@ -1,50 +1,50 @@
-/** Where one writes: words, files, answers; what others write meanwhile stands below. */
+/** The composer: text, attachments and replies, with the typing indicator below. */
 
-import { canPlay } from "./activity.js";
+import { activitiesEnabled } from "./activity.js";
 import { ChannelType, Permissions } from "./enums.js";
 import { h, icon, replace } from "./dom.js";
 import { openEmojiPicker } from "./emoji_picker.js";
-import { apps } from "./lazy.js";
-import { iconButton, Part } from "./parts.js";
-import { say } from "./sending.js";
+import { loadModule } from "./lazy_modules.js";
+import { iconButton, LayoutPart } from "./layout_parts.js";
+import { sendMessage } from "./outbox.js";
 import { Suggestions } from "./suggestions.js";
-import { wordsOf } from "./system_words.js";
+import { summaryOf } from "./message_text.js";
 import { grow, insert } from "./textarea.js";
 import { Uploads } from "./uploads.js";
-import { titleOf } from "./faces.js";
+import { titleOf } from "./avatars.js";
 
 const CONTENT_MAX = 2000;
-const TYPING_AGAIN_MS = 8_000;
+const TYPING_INTERVAL_MS = 8_000;
 
-/** What was begun and not sent, by channel, as long as the page is open. */
+/** Unsent drafts by channel, kept while the page is open. */
 const drafts = new Map();
 
-class Composer extends Part {
+class Composer extends LayoutPart {
   static kinds = ["typing", "channels", "guilds", "members"];
 
   begin() {
     const { context } = this;
     this.reply = null;
-    this.toldAt = 0;
+    this.typingSentAt = 0;
     this.field = h("textarea", {
       class: "compose", rows: "1", dir: "auto", "aria-label": `Message ${this.#where()}`, placeholder: `Message ${this.#where()}`, value: drafts.get(context.channelId) ?? "",
       oninput: () => this.#typed(), onkeydown: event => this.#pressed(event), onpaste: event => this.#pasted(event),
     });
     this.uploads = new Uploads();
     this.files = h("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files", onchange: () => { this.uploads.add(this.files.files); this.files.value = ""; } });
-    this.left = h("span", { class: "left", role: "status" });
+    this.remaining = h("span", { class: "left", role: "status" });
     this.replying = h("div", { class: "replying", hidden: true });
     this.attach = iconButton("plus", "Add files", () => this.files.click());
     this.launch = iconButton("play", "Activities", () => this.#activities());
     this.sendButton = iconButton("send", "Send", () => this.send());
     this.typing = h("p", { class: "typing", role: "status" });
-    this.box = h("div", { class: "composer-box" }, this.attach, this.files, this.field, this.left, this.launch, iconButton("smile", "Emoji", event => this.#emoji(event.currentTarget)), this.sendButton);
+    this.box = h("div", { class: "composer-box" }, this.attach, this.files, this.field, this.remaining, this.launch, iconButton("smile", "Emoji", event => this.#emoji(event.currentTarget)), this.sendButton);
     this.closed = h("p", { class: "composer-closed soft", hidden: true });
-    /** Where pickers put themselves; `field` is what is written in. */
+    /** Container in which pickers place themselves. */
     this.node = h("div", { class: "composer" }, this.replying, this.uploads.node, this.box, this.closed, this.typing);
     this.replaceChildren(this.node);
     this.suggestions = new Suggestions(this, context);
-    apps("commands").then(module => module?.commandPicker?.(this, context));
+    loadModule("commands").then(module => module?.commandPicker?.(this, context));
     this.clock = setInterval(() => this.#drawTyping(), 1_000);
     setTimeout(() => grow(this.field));
   }
@@ -58,12 +58,12 @@ class Composer extends Part {
 
   draw() {
     const { state, channelId } = this.context;
-    const why = this.#whyNot();
-    this.box.hidden = why !== null;
-    this.closed.hidden = why === null;
-    this.closed.textContent = why ?? "";
+    const reason = this.#closedReason();
+    this.box.hidden = reason !== null;
+    this.closed.hidden = reason === null;
+    this.closed.textContent = reason ?? "";
     this.attach.hidden = !state.can(channelId, Permissions.ATTACH_FILES);
-    this.launch.hidden = !canPlay() || !state.can(channelId, Permissions.USE_EMBEDDED_ACTIVITIES);
+    this.launch.hidden = !activitiesEnabled() || !state.can(channelId, Permissions.USE_EMBEDDED_ACTIVITIES);
     this.#drawTyping();
   }
 
@@ -71,8 +71,8 @@ class Composer extends Part {
     this.field.focus();
   }
 
-  /** Answer a message. */
-  answer(message) {
+  /** Reply to a message. */
+  replyTo(message) {
     const { state, guildId } = this.context;
     this.reply = message;
     this.mention = true;
@@ -83,7 +83,7 @@ class Composer extends Part {
     };
     replace(
       this.replying,
-      h("p", null, icon("reply"), "In answer to ", h("strong", { dir: "auto" }, state.nameOf(message.author, guildId)), h("span", { class: "soft", dir: "auto" }, ` ${wordsOf(message, this.context)}`)),
+      h("p", null, icon("reply"), "In answer to ", h("strong", { dir: "auto" }, state.nameOf(message.author, guildId)), h("span", { class: "soft", dir: "auto" }, ` ${summaryOf(message, this.context)}`)),
       h("button", { type: "button", class: "link", "aria-pressed": "true", title: "Whether they are mentioned", onclick: toggle }, "@ on"),
       iconButton("close", "Do not answer", () => this.#noReply()),
     );
@@ -91,7 +91,7 @@ class Composer extends Part {
     this.focus();
   }
 
-  /** Say what is written. */
+  /** Send the draft. */
   send() {
     const content = this.suggestions.resolve(this.field.value).trim();
     const files = this.uploads.take();
@@ -100,9 +100,9 @@ class Composer extends Part {
     this.field.value = "";
     this.#noReply();
     this.#measure();
-    this.toldAt = 0;
-    this.dispatchEvent(new CustomEvent("said", { bubbles: true }));
-    say(this.context, { content, files, reply, mention });
+    this.typingSentAt = 0;
+    this.dispatchEvent(new CustomEvent("message-sent", { bubbles: true }));
+    sendMessage(this.context, { content, files, reply, mention });
   }
 
   #where() {
@@ -113,7 +113,7 @@ class Composer extends Part {
     return channel.guild_id ? `#${title}` : title;
   }
 
-  #whyNot() {
+  #closedReason() {
     const { state, channelId } = this.context;
     const channel = state.channels.get(channelId);
     if (channel === undefined) return "This conversation is gone.";
@@ -141,19 +141,19 @@ class Composer extends Part {
     this.#measure();
     const { api, channelId } = this.context;
     const now = Date.now();
-    if (!this.field.value.trim() || this.field.value.startsWith("/") || now - this.toldAt < TYPING_AGAIN_MS) return;
-    this.toldAt = now;
-    // Whether it is told or not changes nothing for whoever writes.
+    if (!this.field.value.trim() || this.field.value.startsWith("/") || now - this.typingSentAt < TYPING_INTERVAL_MS) return;
+    this.typingSentAt = now;
+    // A lost typing notification does not matter.
     api.request("POST", `/channels/${channelId}/typing`).catch(() => {});
   }
 
   #measure() {
     grow(this.field);
-    const left = CONTENT_MAX - [...this.suggestions.resolve(this.field.value)].length;
-    this.left.textContent = left <= 200 ? String(left) : "";
-    this.left.classList.toggle("over", left < 0);
-    this.sendButton.disabled = left < 0;
-    this.field.setAttribute("aria-invalid", String(left < 0));
+    const remaining = CONTENT_MAX - [...this.suggestions.resolve(this.field.value)].length;
+    this.remaining.textContent = remaining <= 200 ? String(remaining) : "";
+    this.remaining.classList.toggle("over", remaining < 0);
+    this.sendButton.disabled = remaining < 0;
+    this.field.setAttribute("aria-invalid", String(remaining < 0));
   }
 
   #pasted(event) {
@@ -172,15 +172,15 @@ class Composer extends Part {
   }
 
   async #activities() {
-    const module = await apps("activity");
+    const module = await loadModule("activity");
     module?.openActivity?.(this.context, {});
   }
 
   #drawTyping() {
     const { state, channelId, guildId } = this.context;
     const names = state.typingIn(channelId).map(id => state.user(id)).filter(Boolean).map(user => state.nameOf(user, guildId));
-    const words = names.length === 0 ? "" : names.length === 1 ? `${names[0]} is writing…` : names.length <= 3 ? `${names.join(", ")} are writing…` : "Several people are writing…";
-    if (this.typing.textContent !== words) this.typing.textContent = words;
+    const text = names.length === 0 ? "" : names.length === 1 ? `${names[0]} is writing…` : names.length <= 3 ? `${names.join(", ")} are writing…` : "Several people are writing…";
+    if (this.typing.textContent !== text) this.typing.textContent = text;
   }
 }
 

@@ -1,15 +1,15 @@
 /**
- * What the parts of the client are given: how to ask, how to hear, what is known, who is here and where they are.
+ * The objects that the parts of the client share.
  *
  * @typedef {object} Context
  * @property {import("./api.js").Api} api
  * @property {import("./gateway.js").Gateway} gateway
  * @property {import("./state.js").State} state
- * @property {any} me the user
+ * @property {any} me the current user
  * @property {string | null} channelId the channel in view
- * @property {string | null} guildId the guild in view; null among private channels
- * @property {string} web where the platform is reached publicly
- * @property {(path: string) => void} go see another place of the client
+ * @property {string | null} guildId the guild in view; null for private channels
+ * @property {string} web the server's public URL
+ * @property {(path: string) => void} go navigates to a path of the client
  */
 
 /** @returns {Context} */
@@ -28,8 +28,8 @@ export function makeContext({ api, gateway, state, web, go }) {
   };
 }
 
-/** The same context, held to one channel: what is built for it stays there when the person goes on. */
-export function at(context, channelId) {
+/** Return the context bound to one channel, for parts that must not follow navigation. */
+export function inChannel(context, channelId) {
   const channel = context.state.channels.get(channelId);
   return Object.create(context, {
     channelId: { value: channelId, enumerable: true },
@@ -37,7 +37,7 @@ export function at(context, channelId) {
   });
 }
 
-/** Call `react` soon after a change of one of these kinds, once for many; answers a function that ends it. */
+/** Call `react` after changes of the given kinds, once for several. Return a function that stops it. */
 export function watch(state, kinds, react) {
   let waiting = false;
   const wanted = new Set([...kinds, "ready"]);

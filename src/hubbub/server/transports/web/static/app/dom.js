@@ -1,29 +1,29 @@
 /**
- * Nodes are built, never parsed: there is no markup that a name or a message could be part of.
+ * DOM helpers. Nodes are built, never parsed from markup, so user content cannot inject markup.
  *
  * @typedef {Node | string | number | null | undefined | false | Child[]} Child
  */
 
 const SAFE_SCHEMES = new Set(["http:", "https:", "blob:"]);
-const ADDRESSES = new Set(["href", "src", "action", "formaction", "poster"]);
-const NEVER = new Set(["innerHTML", "outerHTML", "srcdoc"]);
+const URL_ATTRIBUTES = new Set(["href", "src", "action", "formaction", "poster"]);
+const FORBIDDEN_ATTRIBUTES = new Set(["innerHTML", "outerHTML", "srcdoc"]);
 
-/** Whether an address may stand in a link or a picture; what is no http or https address of somebody is refused. */
-export function isSafeAddress(value) {
-  let address;
+/** Return whether a URL may be used in links and media: http, https, blob or an image data URL. */
+export function isSafeUrl(value) {
+  let url;
   try {
-    address = new URL(String(value), document.baseURI);
+    url = new URL(String(value), document.baseURI);
   } catch {
     return false;
   }
-  return SAFE_SCHEMES.has(address.protocol) || /^data:image\/(png|gif|jpeg|webp);/i.test(address.href);
+  return SAFE_SCHEMES.has(url.protocol) || /^data:image\/(png|gif|jpeg|webp);/i.test(url.href);
 }
 
 /**
- * A node: `h("button", {class: "quiet", onclick: press, disabled: !ready}, "Send")`.
+ * Create an element: `h("button", {class: "quiet", onclick: press, disabled: !ready}, "Send")`.
  *
- * `on<event>` takes a function, `style` and `dataset` take objects, `true` is an attribute without a value, and `false`, `null` and
- * `undefined` are none. `ref` is called with the node.
+ * `on<event>` takes a function, `style` and `dataset` take objects, and `true` sets an attribute without a value. `false`,
+ * `null` and `undefined` are skipped. `ref` is called with the element.
  *
  * @param {string} tag
  * @param {Record<string, any> | null} [attributes]
@@ -34,14 +34,14 @@ export function h(tag, attributes, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === false || value === null || value === undefined) continue;
-    if (NEVER.has(name)) throw new TypeError(`${name} is for nobody`);
+    if (FORBIDDEN_ATTRIBUTES.has(name)) throw new TypeError(`${name} is for nobody`);
     if (name === "ref") value(node);
     else if (name === "style") for (const [key, each] of Object.entries(value)) node.style.setProperty(key, String(each));
     else if (name === "dataset") Object.assign(node.dataset, value);
     else if (name.startsWith("on")) {
       if (typeof value !== "function") throw new TypeError(`${name} takes a function`);
       node.addEventListener(name.slice(2).toLowerCase(), value);
-    } else if (ADDRESSES.has(name) && !isSafeAddress(value)) node.setAttribute("data-refused", name);
+    } else if (URL_ATTRIBUTES.has(name) && !isSafeUrl(value)) node.setAttribute("data-refused", name);
     else if (name === "value" && "value" in node && tag !== "li" && tag !== "option") node.value = String(value);
     else node.setAttribute(name, value === true ? "" : String(value));
   }
@@ -49,7 +49,7 @@ export function h(tag, attributes, ...children) {
   return node;
 }
 
-/** Put other children into a node. */
+/** Replace the children of a node. */
 export function replace(node, ...children) {
   node.replaceChildren();
   append(node, children);
@@ -67,10 +67,11 @@ function append(node, children) {
 }
 
 /**
- * Make the children of a node those of a list, and leave alone what has not changed, so that focus and scrolling stay.
+ * Update the children of a node to match a list. Unchanged children stay, with their focus and scroll position.
  *
  * @param {Element} node
- * @param {{key: string, stamp: string, build: () => Element}[]} entries `stamp` changes whenever `build` would build something else
+ * @param {{key: string, stamp: string, build: () => Element}[]} entries `stamp` must change whenever `build` would return
+ *   something else
  */
 export function reconcile(node, entries) {
   const before = new Map([...node.children].map(child => [/** @type {any} */ (child).dataset.key, child]));
@@ -103,7 +104,7 @@ function refocus(node, focused) {
   (same ?? (node.matches("a, button, [tabindex]") ? node : node.querySelector("a, button, [tabindex]")))?.focus();
 }
 
-/** A picture of our own set (icons.svg is no file: shapes are built here), for screen readers nothing at all. */
+/** Return an icon of the built-in set. Screen readers ignore it. */
 export function icon(name) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 24 24");

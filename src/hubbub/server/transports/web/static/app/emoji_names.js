@@ -1,4 +1,4 @@
-/** The common emoji with the words they are found by. */
+/** Common emoji with their search keywords. */
 
 /** @type {[string, string][]} */
 export const EMOJI = [

@@ -1,11 +1,11 @@
-/** A small window of emoji: those of the guilds one is in, and the common ones. */
+/** The emoji picker: custom emoji of the user's guilds and common ones. */
 
 import { h } from "./dom.js";
 import { EMOJI } from "./emoji_names.js";
 import { customEmoji } from "./markdown.js";
 import { openPopup } from "./popup.js";
 
-const ACROSS = 8;
+const COLUMNS = 8;
 
 /**
  * @param {Element} anchor
@@ -40,7 +40,7 @@ export function openEmojiPicker(anchor, context, choose) {
       event.preventDefault();
       return;
     }
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at < 0 ? 0 : at + ACROSS, ArrowUp: at - ACROSS }[event.key];
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at < 0 ? 0 : at + COLUMNS, ArrowUp: at - COLUMNS }[event.key];
     if (to === undefined || (at < 0 && event.key !== "ArrowDown")) return;
     event.preventDefault();
     if (to < 0) search.focus();

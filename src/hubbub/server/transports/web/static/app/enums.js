@@ -1,4 +1,4 @@
-/** The numbers of the wire, by the names that the specification gives them. */
+/** Enums and flags of the wire protocol. */
 
 export const ChannelType = Object.freeze({
   GUILD_TEXT: 0, DM: 1, GUILD_VOICE: 2, GROUP_DM: 3, GUILD_CATEGORY: 4, GUILD_ANNOUNCEMENT: 5,
@@ -17,7 +17,7 @@ export const ChannelFlags = Object.freeze({ PINNED: 1 << 1, CHANNEL_OBFUSCATED: 
 export const RelationshipType = Object.freeze({ FRIEND: 1, BLOCKED: 2, PENDING_INCOMING: 3, PENDING_OUTGOING: 4 });
 export const Opcode = Object.freeze({ PRESENCE_UPDATE: 3, VOICE_STATE_UPDATE: 4, REQUEST_GUILD_MEMBERS: 8 });
 
-/** Permission bits; they pass 2^31, so they are BigInts. */
+/** Permission bits. They exceed 2^31, so they are BigInts. */
 export const Permissions = Object.freeze({
   CREATE_INSTANT_INVITE: 1n << 0n, KICK_MEMBERS: 1n << 1n, BAN_MEMBERS: 1n << 2n, ADMINISTRATOR: 1n << 3n,
   MANAGE_CHANNELS: 1n << 4n, MANAGE_GUILD: 1n << 5n, ADD_REACTIONS: 1n << 6n, VIEW_CHANNEL: 1n << 10n,
@@ -36,6 +36,6 @@ export const isThread = channel => THREADS.has(channel.type);
 export const isPrivate = channel => PRIVATE.has(channel.type);
 export const isVoice = channel => channel.type === ChannelType.GUILD_VOICE || channel.type === ChannelType.GUILD_STAGE_VOICE;
 export const isForum = channel => channel.type === ChannelType.GUILD_FORUM || channel.type === ChannelType.GUILD_MEDIA;
-/** Whether messages are read there. */
-export const isSpokenIn = channel =>
+/** Return whether a channel contains messages. */
+export const isMessageable = channel =>
   channel.type !== ChannelType.GUILD_CATEGORY && channel.type !== ChannelType.GUILD_DIRECTORY && !isForum(channel);

@@ -1,11 +1,11 @@
-/** Friends, requests, those one blocked, and a field to ask somebody by name. */
+/** The friends view: friends, requests, blocked users, and a form that sends a friend request. */
 
 import { RelationshipType } from "./enums.js";
 import { h, icon, reconcile } from "./dom.js";
-import { faceOf } from "./faces.js";
+import { userAvatar } from "./avatars.js";
 import { notice } from "./notices.js";
-import { Part, field, iconButton } from "./parts.js";
-import { openPerson, relationshipButtons, writeTo } from "./people.js";
+import { LayoutPart, field, iconButton } from "./layout_parts.js";
+import { openProfile, relationshipButtons, openDirectMessage } from "./user_profile.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
 const SECTIONS = [
@@ -16,14 +16,14 @@ const SECTIONS = [
   ["Blocked", each => each.type === BLOCKED],
 ];
 
-class Friends extends Part {
+class Friends extends LayoutPart {
   static kinds = ["relationships", "presences", "guilds"];
 
   begin() {
     const name = field("Add a friend by their name", h("input", { type: "text", maxlength: "32", autocomplete: "off", autocapitalize: "off", spellcheck: "false" }));
     const ask = async event => {
       event.preventDefault();
-      name.refuse(null);
+      name.setError(null);
       const username = name.input.value.trim().replace(/^@/, "");
       if (!username) return;
       try {
@@ -31,7 +31,7 @@ class Friends extends Part {
         notice(`${username} was asked.`, "done");
         name.input.value = "";
       } catch (error) {
-        name.refuse(error.sentence ?? "That did not work.");
+        name.setError(error.sentence ?? "That did not work.");
       }
     };
     this.list = h("div", { class: "friends-list" });
@@ -64,10 +64,10 @@ class Friends extends Part {
     return h(
       "li",
       null,
-      h("button", { type: "button", class: "person-button", onclick: () => openPerson(context, user.id) },
-        faceOf(user, name, relationship.type === FRIEND ? context.state.statusOf(user.id) : undefined),
+      h("button", { type: "button", class: "person-button", onclick: () => openProfile(context, user.id) },
+        userAvatar(user, name, relationship.type === FRIEND ? context.state.statusOf(user.id) : undefined),
         h("span", { class: "tight" }, h("strong", { dir: "auto" }, name), h("span", { class: "soft small", dir: "auto" }, `@${user.username}`))),
-      relationship.type === FRIEND ? iconButton("forum", `Write to ${name}`, () => writeTo(context, user.id)) : relationshipButtons(context, user).slice(0, 2),
+      relationship.type === FRIEND ? iconButton("forum", `Write to ${name}`, () => openDirectMessage(context, user.id)) : relationshipButtons(context, user).slice(0, 2),
     );
   }
 }

@@ -1,215 +1,215 @@
-/** The real-time socket (gateway.md): heartbeats, resume, backoff, and every dispatch as an event of its name. */
+/** Gateway client (gateway.md): heartbeats, resume, backoff, and one event for each dispatch. */
 
 const DISPATCH = 0, HEARTBEAT = 1, IDENTIFY = 2, RESUME = 6, RECONNECT = 7, INVALID_SESSION = 9, HELLO = 10, ACK = 11;
-const BAD_TOKEN = 4004;
-const FATAL = new Set([4010, 4011, 4012, 4013, 4014, 4015]);
-const FORGETS = new Set([4003, 4007, 4009]);
-/** Neither 1000 nor 1001: those would end the session (gateway.md 3). */
-const AGAIN = 4900;
-const FIRST_WAIT_MS = 500, LONGEST_WAIT_MS = 30_000, ANSWER_MS = 8_000;
+const AUTHENTICATION_FAILED = 4004;
+const FATAL_CODES = new Set([4010, 4011, 4012, 4013, 4014, 4015]);
+const SESSION_LOST_CODES = new Set([4003, 4007, 4009]);
+/** Close code that keeps the session resumable, unlike 1000 and 1001 (gateway.md 3). */
+const CLOSE_TO_RESUME = 4900;
+const BACKOFF_MIN_MS = 500, BACKOFF_MAX_MS = 30_000, RESPONSE_TIMEOUT_MS = 8_000;
 
 /**
- * Dispatches `CustomEvent(EVENT_NAME, {detail: payload})` for every event of the platform, and of its own, in small letters:
- * `connection` `{state: "connecting" | "open" | "lost" | "ended", code}` and `event` `{name, data}` for all of them.
+ * Dispatches `CustomEvent(EVENT_NAME, {detail: payload})` for every gateway event, and two events of its own:
+ * `connection` `{state: "connecting" | "open" | "lost" | "ended", code}`, and `event` `{name, data}` for every dispatch.
  */
 export class Gateway extends EventTarget {
   #token;
   #properties;
-  #address;
+  #url;
   #socket = null;
   #sequence = null;
-  #resumeAddress = null;
+  #resumeUrl = null;
   #interval = 0;
-  #beat = 0;
-  #answered = true;
-  #heard = 0;
-  #tries = 0;
-  #retry = 0;
-  #deadline = 0;
-  #waiting = [];
+  #heartbeatTimer = 0;
+  #acknowledged = true;
+  #lastReceivedAt = 0;
+  #attempts = 0;
+  #reconnectTimer = 0;
+  #deadlineTimer = 0;
+  #queue = [];
   #stopped = false;
 
-  /** @param {{token: string, address: string, resumeAddress?: (told: string) => string}} options */
-  constructor({ token, address, resumeAddress }) {
+  /** @param {{token: string, url: string, resumeUrl?: (url: string) => string}} options */
+  constructor({ token, url, resumeUrl }) {
     super();
     this.#token = token;
-    this.#address = address;
-    this.resumeAddress = resumeAddress ?? (told => told);
+    this.#url = url;
+    this.resumeUrl = resumeUrl ?? (url => url);
     this.#properties = { os: "", browser: "Hubbub web", device: "" };
     /** @type {string | null} */
     this.sessionId = null;
     /** @type {"connecting" | "open" | "lost" | "ended"} */
     this.state = "connecting";
-    // A laptop that slept, a phone that was in a pocket: ask at once whether the other end is still there.
+    // After sleep or network changes, check at once whether the connection is alive.
     for (const name of ["online", "pageshow", "focus"]) window.addEventListener(name, () => this.#wake());
     document.addEventListener("visibilitychange", () => document.hidden || this.#wake());
   }
 
-  /** Begin. */
+  /** Connect, or resume the session. */
   connect() {
     if (this.#stopped || this.#socket !== null) return;
-    clearTimeout(this.#retry);
+    clearTimeout(this.#reconnectTimer);
     const resuming = this.sessionId !== null;
-    const address = new URL((resuming && this.#resumeAddress) || this.#address);
-    address.searchParams.set("v", "10");
-    address.searchParams.set("encoding", "json");
+    const url = new URL((resuming && this.#resumeUrl) || this.#url);
+    url.searchParams.set("v", "10");
+    url.searchParams.set("encoding", "json");
     let socket;
     try {
-      socket = new WebSocket(address);
+      socket = new WebSocket(url);
     } catch {
-      this.#resumeAddress = null;
-      this.#later();
+      this.#resumeUrl = null;
+      this.#scheduleReconnect();
       return;
     }
     this.#socket = socket;
-    this.#expect();
-    socket.addEventListener("message", ({ data }) => socket === this.#socket && this.#hear(JSON.parse(data)));
-    socket.addEventListener("close", ({ code }) => socket === this.#socket && this.#lost(code));
+    this.#startDeadline();
+    socket.addEventListener("message", ({ data }) => socket === this.#socket && this.#receive(JSON.parse(data)));
+    socket.addEventListener("close", ({ code }) => socket === this.#socket && this.#handleClose(code));
   }
 
-  /** Send a frame; while there is no connection it waits, except what only holds for a moment. */
+  /** Send a frame, or queue it until the connection is open. */
   send(op, data) {
     if (this.state === "open" && this.#socket?.readyState === WebSocket.OPEN) this.#write(op, data);
-    else if (this.#waiting.length < 20) this.#waiting.push([op, data]);
+    else if (this.#queue.length < 20) this.#queue.push([op, data]);
   }
 
-  /** End for good, and say so to the platform. */
+  /** Close the connection and end the session. */
   close() {
     this.#stopped = true;
-    clearTimeout(this.#retry);
-    this.#quiet();
+    clearTimeout(this.#reconnectTimer);
+    this.#clearTimers();
     const socket = this.#socket;
     this.#socket = null;
     socket?.close(1000);
-    this.#say("ended", 1000);
+    this.#setState("ended", 1000);
   }
 
   #write(op, d) {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ op, d }));
   }
 
-  #hear({ op, d, s, t }) {
-    this.#heard = Date.now();
+  #receive({ op, d, s, t }) {
+    this.#lastReceivedAt = Date.now();
     if (op === DISPATCH) {
       this.#sequence = s;
       this.#dispatch(t, d);
     } else if (op === HELLO) {
-      clearTimeout(this.#deadline);
+      clearTimeout(this.#deadlineTimer);
       this.#interval = d.heartbeat_interval;
-      this.#answered = true;
+      this.#acknowledged = true;
       this.#schedule(this.#interval * Math.random());
-      this.#introduce();
+      this.#authenticate();
     } else if (op === HEARTBEAT) this.#write(HEARTBEAT, this.#sequence);
     else if (op === ACK) {
-      this.#answered = true;
-      clearTimeout(this.#deadline);
-    } else if (op === RECONNECT) this.#drop();
+      this.#acknowledged = true;
+      clearTimeout(this.#deadlineTimer);
+    } else if (op === RECONNECT) this.#reconnect();
     else if (op === INVALID_SESSION) {
-      if (!d) this.#forget();
-      // gateway.md 4.5: identify again after a moment, so that many clients do not come at once.
-      setTimeout(() => this.#introduce(), 200 + Math.random() * 800);
+      if (!d) this.#forgetSession();
+      // gateway.md 4.5: identify after a random delay, so that clients do not reconnect all at once.
+      setTimeout(() => this.#authenticate(), 200 + Math.random() * 800);
     }
   }
 
-  #introduce() {
+  #authenticate() {
     if (this.sessionId !== null) {
       this.#write(RESUME, { token: this.#token, session_id: this.sessionId, seq: this.#sequence });
     } else {
       this.#write(IDENTIFY, { token: this.#token, properties: this.#properties, large_threshold: 250 });
     }
-    this.#expect();
+    this.#startDeadline();
   }
 
   #dispatch(name, data) {
     if (name === "READY") {
       this.sessionId = data.session_id;
-      this.#resumeAddress = this.resumeAddress(data.resume_gateway_url);
+      this.#resumeUrl = this.resumeUrl(data.resume_gateway_url);
     }
     if (name === "READY" || name === "RESUMED") {
-      clearTimeout(this.#deadline);
-      this.#tries = 0;
+      clearTimeout(this.#deadlineTimer);
+      this.#attempts = 0;
     }
     this.dispatchEvent(new CustomEvent("event", { detail: { name, data } }));
     this.dispatchEvent(new CustomEvent(name, { detail: data }));
     if (name === "READY" || name === "RESUMED") {
-      this.#say("open", 0);
-      for (const [op, d] of this.#waiting.splice(0)) this.#write(op, d);
+      this.#setState("open", 0);
+      for (const [op, d] of this.#queue.splice(0)) this.#write(op, d);
     }
   }
 
   #schedule(wait) {
-    clearTimeout(this.#beat);
-    this.#beat = setTimeout(() => {
-      if (!this.#answered) {
-        // Nothing came back since the last one: the other end is gone, and the socket does not know.
-        this.#drop();
+    clearTimeout(this.#heartbeatTimer);
+    this.#heartbeatTimer = setTimeout(() => {
+      if (!this.#acknowledged) {
+        // The last heartbeat was not acknowledged: the connection is dead, but the socket has not noticed.
+        this.#reconnect();
         return;
       }
-      this.#pulse();
+      this.#sendHeartbeat();
       this.#schedule(this.#interval);
     }, wait);
   }
 
-  #pulse() {
-    this.#answered = false;
+  #sendHeartbeat() {
+    this.#acknowledged = false;
     this.#write(HEARTBEAT, this.#sequence);
   }
 
-  /** If nothing comes within some seconds the connection is as good as lost. */
-  #expect() {
-    clearTimeout(this.#deadline);
-    this.#deadline = setTimeout(() => this.#drop(), ANSWER_MS * (1 + Math.min(this.#tries, 3)));
+  /** Reconnect if the server does not respond in time. */
+  #startDeadline() {
+    clearTimeout(this.#deadlineTimer);
+    this.#deadlineTimer = setTimeout(() => this.#reconnect(), RESPONSE_TIMEOUT_MS * (1 + Math.min(this.#attempts, 3)));
   }
 
   #wake() {
     if (this.#stopped) return;
     if (this.#socket === null) {
-      this.#tries = 0;
+      this.#attempts = 0;
       this.connect();
-    } else if (this.state === "open" && Date.now() - this.#heard > 15_000) {
-      this.#pulse();
-      this.#expect();
+    } else if (this.state === "open" && Date.now() - this.#lastReceivedAt > 15_000) {
+      this.#sendHeartbeat();
+      this.#startDeadline();
     }
   }
 
-  #drop() {
+  #reconnect() {
     const socket = this.#socket;
     if (socket === null) return;
-    socket.close(AGAIN);
-    this.#lost(AGAIN);
+    socket.close(CLOSE_TO_RESUME);
+    this.#handleClose(CLOSE_TO_RESUME);
   }
 
-  #lost(code) {
+  #handleClose(code) {
     this.#socket = null;
-    this.#quiet();
-    if (code === BAD_TOKEN || FATAL.has(code)) {
+    this.#clearTimers();
+    if (code === AUTHENTICATION_FAILED || FATAL_CODES.has(code)) {
       this.#stopped = true;
-      this.#say("ended", code);
+      this.#setState("ended", code);
       return;
     }
-    if (FORGETS.has(code)) this.#forget();
-    this.#later(code);
+    if (SESSION_LOST_CODES.has(code)) this.#forgetSession();
+    this.#scheduleReconnect(code);
   }
 
-  #later(code = 0) {
-    this.#say("lost", code);
-    const wait = Math.min(FIRST_WAIT_MS * 2 ** this.#tries, LONGEST_WAIT_MS);
-    this.#tries += 1;
-    this.#retry = setTimeout(() => this.connect(), this.#tries === 1 ? 0 : wait * (0.5 + Math.random() / 2));
+  #scheduleReconnect(code = 0) {
+    this.#setState("lost", code);
+    const wait = Math.min(BACKOFF_MIN_MS * 2 ** this.#attempts, BACKOFF_MAX_MS);
+    this.#attempts += 1;
+    this.#reconnectTimer = setTimeout(() => this.connect(), this.#attempts === 1 ? 0 : wait * (0.5 + Math.random() / 2));
   }
 
-  #forget() {
+  #forgetSession() {
     this.sessionId = null;
     this.#sequence = null;
-    this.#resumeAddress = null;
+    this.#resumeUrl = null;
   }
 
-  #quiet() {
-    clearTimeout(this.#beat);
-    clearTimeout(this.#deadline);
+  #clearTimers() {
+    clearTimeout(this.#heartbeatTimer);
+    clearTimeout(this.#deadlineTimer);
   }
 
-  #say(state, code) {
+  #setState(state, code) {
     this.state = state;
     this.dispatchEvent(new CustomEvent("connection", { detail: { state, code } }));
   }

@@ -1,8 +1,8 @@
-/** What can be done with a guild as a whole. */
+/** The menu of a guild, and its dialogs. */
 
-import { ChannelType, Permissions, isSpokenIn, isThread, isForum } from "./enums.js";
+import { ChannelType, Permissions, isMessageable, isThread, isForum } from "./enums.js";
 import { h } from "./dom.js";
-import { attempt, confirmed, field, openDialog } from "./parts.js";
+import { attempt, confirmAction, field, openDialog } from "./layout_parts.js";
 import { notice } from "./notices.js";
 import { openMenu } from "./popup.js";
 import { pathOf } from "./router.js";
@@ -10,32 +10,32 @@ import { pathOf } from "./router.js";
 export function guildMenu(anchor, context, guildId) {
   const { state } = context;
   const guild = state.guilds.get(guildId);
-  const channel = state.channelsOf(guildId).find(each => !isThread(each) && (isSpokenIn(each) || isForum(each)) && state.can(each.id, Permissions.CREATE_INSTANT_INVITE | Permissions.VIEW_CHANNEL));
+  const channel = state.channelsOf(guildId).find(each => !isThread(each) && (isMessageable(each) || isForum(each)) && state.can(each.id, Permissions.CREATE_INSTANT_INVITE | Permissions.VIEW_CHANNEL));
   const inView = state.channels.get(context.channelId);
   const to = inView && !isThread(inView) && state.can(inView.id, Permissions.CREATE_INSTANT_INVITE) ? inView : channel;
   openMenu(anchor, guild.name, [
     to && { label: "Invite people", icon: "invite", press: () => openInvite(context, to) },
     state.canInGuild(guildId, Permissions.MANAGE_CHANNELS) && { label: "Make a channel", icon: "plus", press: () => openNewChannel(context, guildId) },
-    { label: "Mark all as read", icon: "dot", press: () => readAll(context, guildId) },
+    { label: "Mark all as read", icon: "dot", press: () => markAllRead(context, guildId) },
     guild.owner_id !== context.me.id && { label: "Leave the guild", icon: "leave", danger: true, press: () => leave(context, guild) },
   ]);
 }
 
-/** A link that brings others here. */
+/** Open the dialog with an invite link. */
 export function openInvite(context, channel) {
   const { api, web } = context;
   openDialog(`Invite people to #${channel.name}`, () => {
     const link = h("input", { type: "text", readonly: true, value: "…" });
     const shown = field("The link", link, "Whoever has it may come in.");
     const age = h("select", null, [["604800", "7 days"], ["86400", "a day"], ["1800", "half an hour"], ["0", "for ever"]].map(([value, label]) => h("option", { value }, label)));
-    const make = () =>
+    const create = () =>
       attempt(async () => {
         const invite = await api.request("POST", `/channels/${channel.id}/invites`, { json: { max_age: Number(age.value), unique: false } });
         link.value = `${web}/invite/${invite.code}`;
       });
     const copy = () => attempt(async () => { await navigator.clipboard.writeText(link.value); notice("Link copied.", "done"); });
-    age.addEventListener("change", make);
-    make();
+    age.addEventListener("change", create);
+    create();
     return h("div", { class: "stack" }, shown.node, field("It holds", age).node, h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: copy }, "Copy the link")));
   });
 }
@@ -48,26 +48,26 @@ function openNewChannel(context, guildId) {
     const kind = field("Kind", h("select", null, kinds.map(([value, label]) => h("option", { value }, label))));
     const parents = state.channelsOf(guildId).filter(each => each.type === ChannelType.GUILD_CATEGORY);
     const parent = field("Under", h("select", null, h("option", { value: "" }, "nothing"), parents.map(each => h("option", { value: each.id }, each.name))));
-    const make = async event => {
+    const create = async event => {
       event.preventDefault();
       const type = Number(kind.input.value);
       const json = { name: name.input.value, type };
       if (type !== ChannelType.GUILD_CATEGORY && parent.input.value) json.parent_id = parent.input.value;
       try {
-        const made = await api.request("POST", `/guilds/${guildId}/channels`, { json });
+        const created = await api.request("POST", `/guilds/${guildId}/channels`, { json });
         close();
         if (type === ChannelType.GUILD_CATEGORY) return;
-        state.apply("CHANNEL_CREATE", made);
-        context.go(pathOf(made));
+        state.apply("CHANNEL_CREATE", created);
+        context.go(pathOf(created));
       } catch (error) {
-        name.refuse(error.sentence ?? "That did not work.");
+        name.setError(error.sentence ?? "That did not work.");
       }
     };
-    return h("form", { class: "stack", onsubmit: make }, name.node, kind.node, parent.node, h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Make it")));
+    return h("form", { class: "stack", onsubmit: create }, name.node, kind.node, parent.node, h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Make it")));
   });
 }
 
-function readAll(context, guildId) {
+function markAllRead(context, guildId) {
   const { api, state } = context;
   const unread = state.channelsOf(guildId).filter(each => state.isUnread(each.id)).slice(0, 100);
   if (!unread.length) return;
@@ -76,6 +76,6 @@ function readAll(context, guildId) {
 }
 
 async function leave(context, guild) {
-  if (!(await confirmed(`Leave ${guild.name}?`, "You need an invite to come back.", "Leave"))) return;
+  if (!(await confirmAction(`Leave ${guild.name}?`, "You need an invite to come back.", "Leave"))) return;
   if (await attempt(() => context.api.request("DELETE", `/users/@me/guilds/${guild.id}`))) context.go("/app");
 }

@@ -1,18 +1,18 @@
-/** What a person asks of apps, and what becomes of it: asked over HTTP, answered by events with the same nonce (decisions/0030). */
+/** Interactions: sent over HTTP, settled by gateway events with the same nonce (decisions/0030). */
 
-/** Kinds of interactions, as the wire numbers them. */
-export const RUN = 2;
-export const USE = 3;
-export const COMPLETE = 4;
-export const SUBMIT = 5;
+/** Interaction types of the wire protocol. */
+export const APPLICATION_COMMAND = 2;
+export const MESSAGE_COMPONENT = 3;
+export const AUTOCOMPLETE = 4;
+export const MODAL_SUBMIT = 5;
 
-/** The app has three seconds, and the platform a quarter more to say so; after this long nothing will come at all. */
-const LOST_MS = 15_000;
-const KEPT = 200;
-/** Events of a channel and of a person may overtake each other by a little. */
+/** The app has 3 seconds to respond, and the server reports a timeout soon after. Beyond this, no event will come. */
+const TIMEOUT_MS = 15_000;
+const STATES_MAX = 200;
+/** Tolerance for events of a channel and of a user that arrive out of order. */
 const RECENT_MS = 2_000;
 
-const REASONS = new Map([
+const FAILURE_TEXTS = new Map([
   [1, "The app’s answer could not be used."],
   [2, "The app did not answer in time."],
   [3, "This app is gone."],
@@ -26,11 +26,11 @@ const REASONS = new Map([
   [18, "You have no access to this channel."],
 ]);
 
-/** What was asked came to nothing. */
+/** The app failed to handle an interaction. */
 export class InteractionFailed extends Error {
-  /** @param {number} reason the wire's `reason_code` */
+  /** @param {number} reason the `reason_code` of the event */
   constructor(reason) {
-    super(REASONS.get(reason) ?? "This interaction failed.");
+    super(FAILURE_TEXTS.get(reason) ?? "This interaction failed.");
     this.name = "InteractionFailed";
     this.reason = reason;
   }
@@ -38,15 +38,16 @@ export class InteractionFailed extends Error {
 
 let count = 0;
 
-/** A word that no other question of this page has. */
-export function nonce() {
+/** Return a nonce that is unique on this page. */
+export function createNonce() {
   count += 1;
   return `${Date.now()}${String(count % 1000).padStart(3, "0")}`;
 }
 
 /**
- * Everything that this session asked and that is not answered yet.
- * Says `state` (detail: a key) when what is shown for a key changes, and `modal` (detail: the form) when an app shows one.
+ * The pending interactions of this session.
+ *
+ * Dispatches `state` (detail: a key) when the status of a key changes, and `modal` (detail: the form) when an app opens one.
  */
 export class Interactions extends EventTarget {
   #gateway;
@@ -59,109 +60,110 @@ export class Interactions extends EventTarget {
     super();
     this.#api = api;
     this.#gateway = gateway;
-    gateway.addEventListener("INTERACTION_SUCCESS", ({ detail }) => this.#settle(detail, { kind: "success" }));
+    gateway.addEventListener("INTERACTION_SUCCESS", ({ detail }) => this.#resolve(detail, { kind: "success" }));
     gateway.addEventListener("INTERACTION_FAILURE", ({ detail }) => this.#fail(detail, new InteractionFailed(detail.reason_code)));
     gateway.addEventListener("INTERACTION_MODAL_CREATE", ({ detail }) => {
-      // A modal can outlive what it answers, but nobody is shown one that they did not ask for.
-      if (this.#settle(detail, { kind: "modal", modal: detail })) this.#say("modal", detail);
+      // Open a modal only if it answers an interaction of this session.
+      if (this.#resolve(detail, { kind: "modal", modal: detail })) this.#emit("modal", detail);
     });
     gateway.addEventListener("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE", ({ detail }) =>
-      this.#settle(detail, { kind: "choices", choices: detail.choices }),
+      this.#resolve(detail, { kind: "choices", choices: detail.choices }),
     );
   }
 
   /**
-   * Ask an app something.
-   * @param {{channelId: string, guildId?: string|null}} context where
-   * @param {{type: number, applicationId: string, data: object, messageId?: string, files?: File[], key?: string}} question
-   *   `key` names what waits for it on the page
+   * Send an interaction to an app.
+   *
+   * @param {{channelId: string, guildId?: string|null}} context
+   * @param {{type: number, applicationId: string, data: object, messageId?: string, files?: File[], key?: string}} request
+   *   `key` identifies the component whose status changes
    * @returns {Promise<{kind: "success"|"modal"|"choices", choices?: object[], modal?: object}>}
-   *   rejected with ApiError where the platform refuses, with InteractionFailed where the app does not answer
+   *   rejects with ApiError if the server rejects it, with InteractionFailed if the app does not respond
    */
-  async ask(context, { type, applicationId, data, messageId, files, key }) {
-    const word = nonce();
+  async send(context, { type, applicationId, data, messageId, files, key }) {
+    const nonce = createNonce();
     const json = {
       type,
       application_id: applicationId,
       channel_id: context.channelId,
       session_id: this.#gateway.sessionId,
-      nonce: word,
+      nonce,
       data,
     };
     if (context.guildId) json.guild_id = context.guildId;
     if (messageId) json.message_id = messageId;
     const answer = new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#fail({ nonce: word }, new InteractionFailed(2)), LOST_MS);
-      this.#waiting.set(word, { resolve, reject, timer, key, applicationId, channelId: context.channelId });
+      const timer = setTimeout(() => this.#fail({ nonce }, new InteractionFailed(2)), TIMEOUT_MS);
+      this.#waiting.set(nonce, { resolve, reject, timer, key, applicationId, channelId: context.channelId });
     });
-    // It may be refused before anybody waits for it.
+    // Avoid an unhandled rejection before the caller awaits the promise.
     answer.catch(() => {});
-    if (key) this.#mark(key, "waiting");
+    if (key) this.#setState(key, "waiting");
     try {
       await this.#api.request("POST", "/interactions", { json, files });
     } catch (error) {
-      this.#fail({ nonce: word }, error);
+      this.#fail({ nonce }, error);
     }
     return answer;
   }
 
-  /** What is shown for a key: "waiting", a sentence that says what went wrong, or undefined. */
+  /** Return the status of a key: "waiting", an error message, or undefined. */
   state(key) {
     return this.#states.get(key);
   }
 
-  /** Whether an app was asked something in a channel just now: what it starts there was wanted. */
-  awaits(applicationId, channelId) {
+  /** Return whether this user recently sent an interaction to the app in the channel. */
+  isAwaiting(applicationId, channelId) {
     this.#recent = this.#recent.filter(({ until }) => until > Date.now());
     return [...this.#waiting.values(), ...this.#recent].some(each => each.applicationId === applicationId && each.channelId === channelId);
   }
 
-  /** Forget what went wrong with a message. */
-  forget(prefix) {
+  /** Remove the errors of a message's components. */
+  clearErrors(prefix) {
     for (const [key, state] of this.#states) {
-      if (key.startsWith(prefix) && state !== "waiting") this.#mark(key, undefined);
+      if (key.startsWith(prefix) && state !== "waiting") this.#setState(key, undefined);
     }
   }
 
-  #take({ nonce: word }) {
-    const found = this.#waiting.get(String(word));
+  #take({ nonce }) {
+    const found = this.#waiting.get(String(nonce));
     if (!found) return null;
-    this.#waiting.delete(String(word));
+    this.#waiting.delete(String(nonce));
     clearTimeout(found.timer);
     return found;
   }
 
-  #settle(note, outcome) {
-    const found = this.#take(note);
+  #resolve(event, outcome) {
+    const found = this.#take(event);
     if (!found) return false;
-    if (found.key) this.#mark(found.key, undefined);
+    if (found.key) this.#setState(found.key, undefined);
     this.#recent.push({ applicationId: found.applicationId, channelId: found.channelId, until: Date.now() + RECENT_MS });
     found.resolve(outcome);
     return true;
   }
 
-  #fail(note, error) {
-    const found = this.#take(note);
+  #fail(event, error) {
+    const found = this.#take(event);
     if (!found) return;
-    if (found.key) this.#mark(found.key, error.message || "This interaction failed.");
+    if (found.key) this.#setState(found.key, error.message || "This interaction failed.");
     found.reject(error);
   }
 
-  #mark(key, state) {
+  #setState(key, state) {
     this.#states.delete(key);
     if (state !== undefined) this.#states.set(key, state);
-    if (this.#states.size > KEPT) this.#states.delete(this.#states.keys().next().value);
-    this.#say("state", key);
+    if (this.#states.size > STATES_MAX) this.#states.delete(this.#states.keys().next().value);
+    this.#emit("state", key);
   }
 
-  #say(name, detail) {
+  #emit(name, detail) {
     this.dispatchEvent(new CustomEvent(name, { detail }));
   }
 }
 
 const known = new WeakMap();
 
-/** The one of a connection. */
+/** Return the interactions of a gateway connection. */
 export function interactionsOf({ api, gateway }) {
   if (!known.has(gateway)) known.set(gateway, new Interactions(api, gateway));
   return known.get(gateway);

@@ -1,4 +1,4 @@
-/** Where the chat client begins: it takes the place of the page for those without script, or leaves that page as it is. */
+/** Entry point of the chat client. On failure, the page for browsers without script stays visible. */
 
 import { Api } from "./api.js";
 import { startApps } from "./apps.js";
@@ -8,13 +8,13 @@ import { Router } from "./router.js";
 import { Shell } from "./shell.js";
 import { State } from "./state.js";
 
-const BAD_TOKEN = 4004;
+const AUTHENTICATION_FAILED = 4004;
 
-/** The person's token, for the page's form token; it is kept in memory only (decisions/0057). */
-async function askForToken(formToken) {
+/** Request the user's token with the page's form token; it is kept in memory only (decisions/0057). */
+async function requestToken(formToken) {
   const body = new URLSearchParams({ form_token: formToken });
   const response = await fetch("/app/token", { method: "POST", body, cache: "no-store", headers: { Accept: "application/json" } });
-  // Somebody who is not signed in is led to the login page, whose text is no token.
+  // A user who is not logged in is redirected to the login page.
   if (response.redirected || response.status === 401) return null;
   if (!response.ok) throw new Error(`no token: ${response.status}`);
   return await response.json();
@@ -24,42 +24,42 @@ function toLogin() {
   location.assign(`/login?next=${encodeURIComponent(location.pathname)}`);
 }
 
-async function begin() {
+async function start() {
   const meta = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=hubbub-client]"));
   const root = document.documentElement;
   if (!root.classList.contains("has-client") || meta === null) return;
   try {
-    const given = await askForToken(meta.dataset.formToken);
-    if (given === null) {
+    const credentials = await requestToken(meta.dataset.formToken);
+    if (credentials === null) {
       toLogin();
       return;
     }
     const web = meta.dataset.web;
     const state = new State();
-    const api = new Api(given.token, toLogin);
-    const gateway = new Gateway({ token: given.token, address: socketAddress(location.origin), resumeAddress: told => nearest(told, web) });
+    const api = new Api(credentials.token, toLogin);
+    const gateway = new Gateway({ token: credentials.token, url: socketUrl(location.origin), resumeUrl: url => resumeUrlOf(url, web) });
     const router = new Router();
     const context = makeContext({ api, gateway, state, web, go: path => router.go(path) });
-    gateway.addEventListener("connection", ({ detail }) => detail.code === BAD_TOKEN && toLogin());
-    state.follow(gateway);
+    gateway.addEventListener("connection", ({ detail }) => detail.code === AUTHENTICATION_FAILED && toLogin());
+    state.listenTo(gateway);
     startApps(context);
     new Shell(context, router).mount();
     gateway.connect();
   } catch (error) {
-    // The page for those without script is still there, and can be read and answered.
+    // The page for browsers without script is still there and usable.
     console.error(error);
     root.classList.remove("has-client");
   }
 }
 
-function socketAddress(origin) {
+function socketUrl(origin) {
   return `${origin.replace(/^http/, "ws")}/gateway`;
 }
 
-/** Where a session is resumed: the address that was told, or the one we are at where that is only its public name. */
-function nearest(told, web) {
-  if (!told) return socketAddress(location.origin);
-  return new URL(told).host === new URL(web).host ? socketAddress(location.origin) : told;
+/** Return the URL to resume at: the given one, or this page's origin if that is only the server's public name. */
+function resumeUrlOf(url, web) {
+  if (!url) return socketUrl(location.origin);
+  return new URL(url).host === new URL(web).host ? socketUrl(location.origin) : url;
 }
 
-begin();
+start();

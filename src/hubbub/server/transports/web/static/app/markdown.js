@@ -1,4 +1,4 @@
-/** Markdown to nodes: what markdown_parse.js found, built one by one, with mentions by their names here. */
+/** Renders parsed markdown (markdown_parse.js) to DOM nodes, with mentions resolved to names. */
 
 import { h } from "./dom.js";
 import { emojiPath } from "./media.js";
@@ -6,41 +6,41 @@ import { parse } from "./markdown_parse.js";
 import { pathOf } from "./router.js";
 import { timeElement } from "./times.js";
 
-const DRAWN = "\\p{Extended_Pictographic}[\\uFE0F\\u{1F3FB}-\\u{1F3FF}]?";
-const ONE_EMOJI = `(?:<a?:\\w{1,64}:\\d{1,19}>|\\p{Regional_Indicator}{2}|${DRAWN}(?:\\u200D${DRAWN})*)`;
+const PICTOGRAPH = "\\p{Extended_Pictographic}[\\uFE0F\\u{1F3FB}-\\u{1F3FF}]?";
+const ONE_EMOJI = `(?:<a?:\\w{1,64}:\\d{1,19}>|\\p{Regional_Indicator}{2}|${PICTOGRAPH}(?:\\u200D${PICTOGRAPH})*)`;
 const ONLY_EMOJI = new RegExp(`^(?:\\s*${ONE_EMOJI}){1,20}\\s*$`, "u");
 
 /**
- * A text of somebody, to be shown.
+ * Render the markdown of a user.
  *
  * @param {string} text
- * @param {{context: import("./context.js").Context, message?: any}} place where it is read; the message brings the names it mentions
+ * @param {{context: import("./context.js").Context, message?: any}} scope `message` provides the mentioned users
  * @returns {DocumentFragment}
  */
-export function markdown(text, place) {
+export function markdown(text, scope) {
   const made = document.createDocumentFragment();
-  made.append(...build(parse(text), place));
+  made.append(...build(parse(text), scope));
   return made;
 }
 
-/** Whether a message is nothing but a few emoji, which are shown large. */
+/** Return whether a message contains only a few emoji, which are shown large. */
 export const isOnlyEmoji = text => text.length < 600 && ONLY_EMOJI.test(text);
 
-function build(nodes, place) {
-  return nodes.map(node => BUILDERS[node.type]?.(node, place) ?? document.createTextNode(node.text ?? ""));
+function build(nodes, scope) {
+  return nodes.map(node => BUILDERS[node.type]?.(node, scope) ?? document.createTextNode(node.text ?? ""));
 }
 
-const inside = tag => (node, place) => h(tag, null, build(node.children, place));
+const inside = tag => (node, scope) => h(tag, null, build(node.children, scope));
 
 const BUILDERS = {
   text: node => document.createTextNode(node.text),
-  lines: (node, place) => h("p", { class: "words", dir: "auto" }, build(node.children, place)),
-  heading: (node, place) => h("p", { class: `words heading heading-${node.level}`, role: "heading", "aria-level": node.level + 3, dir: "auto" }, build(node.children, place)),
-  subtext: (node, place) => h("p", { class: "words subtext", dir: "auto" }, build(node.children, place)),
-  quote: (node, place) => h("blockquote", { dir: "auto" }, build(node.children, place)),
-  list: (node, place) =>
+  lines: (node, scope) => h("p", { class: "words", dir: "auto" }, build(node.children, scope)),
+  heading: (node, scope) => h("p", { class: `words heading heading-${node.level}`, role: "heading", "aria-level": node.level + 3, dir: "auto" }, build(node.children, scope)),
+  subtext: (node, scope) => h("p", { class: "words subtext", dir: "auto" }, build(node.children, scope)),
+  quote: (node, scope) => h("blockquote", { dir: "auto" }, build(node.children, scope)),
+  list: (node, scope) =>
     h(node.ordered ? "ol" : "ul", { start: node.ordered && node.start !== 1 ? node.start : null, class: "words", dir: "auto" },
-      node.items.map(item => h("li", null, build(item, place)))),
+      node.items.map(item => h("li", null, build(item, scope)))),
   block: node => h("pre", { class: "block", tabindex: "0", "aria-label": node.language ? `Code, ${node.language}` : "Code" }, h("code", null, node.text)),
   code: node => h("code", { class: "code" }, node.text),
   strong: inside("strong"),
@@ -48,7 +48,7 @@ const BUILDERS = {
   u: inside("u"),
   s: inside("s"),
   link,
-  spoiler: (node, place) => spoiler(h("span", null, build(node.children, place))),
+  spoiler: (node, scope) => spoiler(h("span", null, build(node.children, scope))),
   user,
   role,
   channel,
@@ -58,22 +58,22 @@ const BUILDERS = {
   time: node => timeElement(node.seconds * 1000, node.style),
 };
 
-/** A link to a place of ours stays in the client; all others open beside it, and learn nothing of where they were found. */
+/** Links to the client stay in the client. All others open in a new tab without a referrer. */
 function link(node, { context, ...rest }) {
-  const address = new URL(node.href);
-  const here = address.origin === location.origin || address.origin === new URL(context.web).origin;
+  const url = new URL(node.href);
+  const here = url.origin === location.origin || url.origin === new URL(context.web).origin;
   const children = build(node.children, { context, ...rest });
-  if (here && /^\/app(\/channels\/|$)/.test(address.pathname)) return messageLink(address, children, node, context);
+  if (here && /^\/app(\/channels\/|$)/.test(url.pathname)) return messageLink(url, children, node, context);
   const shown = node.children.length === 1 && node.children[0].type === "text" ? node.children[0].text : "";
   return h("a", { href: node.href, target: "_blank", rel: "noopener noreferrer nofollow", title: shown === node.href ? null : node.href }, children);
 }
 
-function messageLink(address, children, node, { state }) {
-  const [, guildId, channelId, messageId] = /^\/app\/channels\/(@me|\d+)\/(\d+)(?:\/(\d+))?$/.exec(address.pathname) ?? [];
+function messageLink(url, children, node, { state }) {
+  const [, guildId, channelId, messageId] = /^\/app\/channels\/(@me|\d+)\/(\d+)(?:\/(\d+))?$/.exec(url.pathname) ?? [];
   const channel = state.channels.get(channelId);
   const bare = node.children.length === 1 && node.children[0].text?.startsWith("http");
-  if (!bare || channel === undefined || guildId === undefined) return h("a", { href: address.pathname }, children);
-  return h("a", { href: address.pathname, class: "mention" }, `#${channel.name ?? "conversation"}`, messageId ? " › message" : null);
+  if (!bare || channel === undefined || guildId === undefined) return h("a", { href: url.pathname }, children);
+  return h("a", { href: url.pathname, class: "mention" }, `#${channel.name ?? "conversation"}`, messageId ? " › message" : null);
 }
 
 function user(node, { context, message }) {
@@ -97,12 +97,12 @@ function channel(node, { context }) {
   return h("a", { class: "mention", href: pathOf(found) }, `#${found.name ?? "conversation"}`);
 }
 
-/** An emoji of a guild or an application. */
+/** Return a custom emoji. */
 export function customEmoji({ id, name, animated }, size = 48) {
   return h("img", { class: "emoji", src: emojiPath(id, animated, size), alt: `:${name}:`, title: `:${name}:`, loading: "lazy", draggable: "false" });
 }
 
-/** Something that is shown once it is asked for. */
+/** Return content that is hidden until the user reveals it. */
 export function spoiler(node) {
   const open = event => {
     if (wrapped.classList.contains("open")) return;

@@ -1,9 +1,11 @@
 /**
- * Markdown as people write it in chat, to a tree of plain objects: `{type, ...}`, most with `children`. No markup comes out of it; what is
- * shown is built node by node (markdown.js). Written for messages: at most some thousand characters, any of them hostile.
+ * Markdown parser for chat messages.
+ *
+ * Returns a tree of plain objects `{type, ...}`, most with `children`; markdown.js builds the nodes. Input is at most a few
+ * thousand characters and untrusted.
  */
 
-const DEPTH_MOST = 12;
+const DEPTH_MAX = 12;
 const FENCE = /(?<!\\)```(?:([a-z0-9_+#.-]{1,30})\n)?\n*([\s\S]*?[^\n])\n*```/gi;
 
 const HEADING = /^(#{1,3})[ \t]+(\S.*)$/;
@@ -12,7 +14,7 @@ const ITEM = /^( *)(?:([-*])|(\d{1,9})\.)[ \t]+(\S.*)$/;
 const QUOTE = /^> ?(.*)$/;
 
 /**
- * A text as a tree.
+ * Parse a text.
  *
  * @param {string} text
  * @returns {any[]}
@@ -23,15 +25,15 @@ export function parse(text) {
 
 function parseBlocks(text, depth) {
   const rest = /^([\s\S]*?(?:^|\n))>>> ?([\s\S]+)$/.exec(text);
-  // `>>>` quotes all that follows; inside a fence it is code.
-  if (rest !== null && depth < DEPTH_MOST && !inFence(text, rest[1].length)) {
+  // `>>>` quotes the rest of the text, except inside a code block.
+  if (rest !== null && depth < DEPTH_MAX && !inFence(text, rest[1].length)) {
     return [...parseBlocks(rest[1].replace(/\n$/, ""), depth), { type: "quote", children: parseBlocks(rest[2], depth + 1) }];
   }
   const nodes = [];
   let from = 0;
   for (const found of text.matchAll(FENCE)) {
     const before = text.slice(from, found.index);
-    // A quoted line may hold a fence of its own; then its marks belong to the code's lines as well.
+    // A code block inside a quoted line includes the quote markers of its lines.
     nodes.push(...parseLines(before.replace(/\n$/, ""), depth));
     nodes.push({ type: "block", language: found[1] ?? "", text: found[2] });
     from = found.index + found[0].length;
@@ -67,12 +69,12 @@ function parseLines(text, depth) {
       flush();
       nodes.push({ type: "subtext", children: parseInline(found[1], depth) });
       at += 1;
-    } else if (line.startsWith("> ") && depth < DEPTH_MOST) {
+    } else if (line.startsWith("> ") && depth < DEPTH_MAX) {
       flush();
       const inside = [];
       while (at < lines.length && lines[at].startsWith("> ")) inside.push(QUOTE.exec(lines[at++])[1]);
       nodes.push({ type: "quote", children: parseLines(inside.join("\n"), depth + 1) });
-    } else if (ITEM.test(line) && depth < DEPTH_MOST) {
+    } else if (ITEM.test(line) && depth < DEPTH_MAX) {
       flush();
       const items = [];
       while (at < lines.length && (found = ITEM.exec(lines[at])) !== null) {
@@ -89,7 +91,7 @@ function parseLines(text, depth) {
   return nodes;
 }
 
-/** Lines of a list, by how far they stand in. */
+/** Nest list items by indentation. */
 function nest(items, depth) {
   const lists = [];
   for (let at = 0; at < items.length; ) {
@@ -100,14 +102,14 @@ function nest(items, depth) {
       const children = parseInline(items[at].text, depth);
       at += 1;
       while (at < items.length && items[at].indent > first.indent) inside.push(items[at++]);
-      list.items.push(inside.length && depth < DEPTH_MOST ? [...children, ...nest(inside, depth + 1)] : children);
+      list.items.push(inside.length && depth < DEPTH_MAX ? [...children, ...nest(inside, depth + 1)] : children);
     }
     lists.push(list);
   }
   return lists;
 }
 
-// Inline: each rule is tried where a character of its own begins, in this order; what fits none is text.
+// Inline rules, tried in this order at each character that can start markup. Everything else is text.
 
 /** @type {[RegExp, (found: RegExpExecArray, depth: number) => any][]} */
 const RULES = [
@@ -134,15 +136,15 @@ const RULES = [
   [/\*(?=[^\s*])((?:\*\*|\\.|[^*\\])*?[^\s*\\])\*(?!\*)/sy, (found, depth) => wrap("em", parseInline(found[1], depth + 1))],
   [/(?<!\w)_(?=[^\s_])((?:__|\\.|[^_\\])*?[^\s_\\])_(?!\w)/sy, (found, depth) => wrap("em", parseInline(found[1], depth + 1))],
 ];
-const BEGINS = /[\\`<@[|*_~h]/gi;
+const MARKUP_START = /[\\`<@[|*_~h]/gi;
 
 function parseInline(text, depth, inLink = false) {
-  if (depth >= DEPTH_MOST) return text ? [{ type: "text", text }] : [];
+  if (depth >= DEPTH_MAX) return text ? [{ type: "text", text }] : [];
   const nodes = [];
   let from = 0, at = 0;
   while (at < text.length) {
-    BEGINS.lastIndex = at;
-    const next = BEGINS.exec(text);
+    MARKUP_START.lastIndex = at;
+    const next = MARKUP_START.exec(text);
     if (next === null) break;
     at = next.index;
     const node = ruleAt(text, at, depth, inLink);
@@ -165,7 +167,7 @@ function ruleAt(text, at, depth, inLink) {
     const found = rule.exec(text);
     if (found === null) continue;
     const node = make(found, depth);
-    // A link inside a link is nobody's.
+    // Links cannot be nested.
     if (node === null || (inLink && node.type === "link")) continue;
     return { node, end: at + (node.length ?? found[0].length) };
   }
@@ -180,16 +182,16 @@ function pushText(nodes, text) {
 
 const wrap = (type, children) => ({ type, children });
 
-/** Code may begin or end with a backtick if a blank stands between. */
+/** Strip one space that separates code from a backtick at its edge. */
 function trimCode(text) {
   return /^ .*`.* $|^ `| ` $|` $/.test(text) && text.trim() ? text.replace(/^ | $/g, "") : text;
 }
 
-/** Only http and https become links, whatever was written. */
-function link(address, children) {
+/** Return a link node, or null if the URL is not http or https. */
+function link(href, children) {
   let url;
   try {
-    url = new URL(address);
+    url = new URL(href);
   } catch {
     return null;
   }
@@ -197,22 +199,22 @@ function link(address, children) {
   return { type: "link", href: url.href, children };
 }
 
-/** An address in the text, without the punctuation of the sentence around it. */
+/** Return a link for a bare URL, without trailing punctuation. */
 function autolink(text) {
-  let address = text;
+  let href = text;
   for (;;) {
-    const shorter = address.replace(/[.,:;!?'"*_|~]+$/, "");
+    const shorter = href.replace(/[.,:;!?'"*_|~]+$/, "");
     const open = shorter.split("(").length, close = shorter.split(")").length;
     const next = shorter.endsWith(")") && close > open ? shorter.slice(0, -1) : shorter;
-    if (next === address) break;
-    address = next;
+    if (next === href) break;
+    href = next;
   }
-  if (address.length <= "https://".length) return null;
-  const node = link(address, [{ type: "text", text: address }]);
-  return node === null ? null : { ...node, length: address.length };
+  if (href.length <= "https://".length) return null;
+  const node = link(href, [{ type: "text", text: href }]);
+  return node === null ? null : { ...node, length: href.length };
 }
 
-/** A tree as the words in it, for notifications, live regions and quotes. */
+/** Return the plain text of a tree, for notifications, live regions and quotes. */
 export function plain(nodes) {
   return nodes
     .map(node => {

@@ -1,6 +1,6 @@
-/** Files by our own addresses only: pictures of other sites would tell them who reads. */
+/** Paths of media on this server. External images are not loaded, because they would reveal the reader. */
 
-/** The path of a file that the platform serves; null for anything else. */
+/** Return the path of a file on this server's CDN, or null for any other URL. */
 export function ownPath(address, web) {
   if (!address) return null;
   let url;
@@ -21,7 +21,7 @@ export const channelIconPath = (channel, size = 64) => channel.icon ? `/cdn/chan
 export const emojiPath = (id, animated, size = 48) => `/cdn/emojis/${id}.${animated ? "gif" : "png"}?size=${size}`;
 export const stickerPath = sticker => `/cdn/stickers/${sticker.id}.${sticker.format_type === 4 ? "gif" : "png"}`;
 
-/** A size as people write it. */
+/** Format a size in bytes. */
 export function bytes(count) {
   if (count < 1000) return `${count} B`;
   if (count < 1_000_000) return `${Math.round(count / 1000)} kB`;

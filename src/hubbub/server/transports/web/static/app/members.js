@@ -1,15 +1,15 @@
-/** Who is here: members by role and presence, or the people of a conversation. */
+/** The member list: guild members by role and presence, or the recipients of a conversation. */
 
 import { Opcode } from "./enums.js";
 import { h, reconcile } from "./dom.js";
-import { faceOf } from "./faces.js";
-import { Part } from "./parts.js";
-import { openPerson } from "./people.js";
+import { userAvatar } from "./avatars.js";
+import { LayoutPart } from "./layout_parts.js";
+import { openProfile } from "./user_profile.js";
 
-const SHOWN = 300;
-const asked = new Set();
+const MEMBERS_MAX = 300;
+const requestedGuilds = new Set();
 
-class Members extends Part {
+class Members extends LayoutPart {
   static kinds = ["members", "presences", "guilds", "channels"];
 
   begin() {
@@ -17,9 +17,9 @@ class Members extends Part {
     this.replaceChildren(h("aside", { class: "members", "aria-label": "Members", id: "members" }, this.list));
     const { guildId, gateway, state } = this.context;
     const guild = state.guilds.get(guildId);
-    // Large guilds tell only of those who are there; the first names of the others are asked for once.
-    if (guild && !asked.has(guildId) && (guild.member_count ?? 0) > (state.members.get(guildId)?.size ?? 0)) {
-      asked.add(guildId);
+    // Large guilds send only online members. Request the first offline ones once.
+    if (guild && !requestedGuilds.has(guildId) && (guild.member_count ?? 0) > (state.members.get(guildId)?.size ?? 0)) {
+      requestedGuilds.add(guildId);
       gateway.send(Opcode.REQUEST_GUILD_MEMBERS, { guild_id: guildId, query: "", limit: 100, presences: true });
     }
   }
@@ -29,7 +29,7 @@ class Members extends Part {
     const guild = state.guilds.get(guildId);
     const groups = guild ? byRole(guild, state) : [["People", peopleOf(state.channels.get(channelId), state)]];
     const entries = [];
-    let left = SHOWN;
+    let left = MEMBERS_MAX;
     for (const [title, people] of groups) {
       if (!people.length || left <= 0) continue;
       entries.push({ key: `title-${title}`, stamp: `${people.length}`, build: () => h("li", { class: "member-title" }, h("h3", null, `${title} · ${people.length}`)) });
@@ -49,8 +49,8 @@ class Members extends Part {
       stamp: `${name} ${status} ${user.avatar} ${doing}`,
       build: () =>
         h("li", null,
-          h("button", { type: "button", class: status === "offline" ? "member away" : "member", dataset: { focus: user.id }, onclick: () => openPerson(this.context, user.id) },
-            faceOf(user, name, status),
+          h("button", { type: "button", class: status === "offline" ? "member away" : "member", dataset: { focus: user.id }, onclick: () => openProfile(this.context, user.id) },
+            userAvatar(user, name, status),
             h("span", { class: "member-name" }, h("span", { dir: "auto" }, name), doing ? h("span", { class: "soft small", dir: "auto" }, doing) : null),
             user.bot ? h("span", { class: "tag" }, "App") : null)),
     };
@@ -61,7 +61,7 @@ function peopleOf(channel, state) {
   return channel === undefined ? [] : [state.me, ...(channel.recipients ?? [])];
 }
 
-/** Hoisted roles first, from the highest, then the others who are there, then those who are not. */
+/** Group members by hoisted role, highest first, then online and offline. */
 function byRole(guild, state) {
   const hoisted = guild.roles.filter(role => role.hoist && role.id !== guild.id).sort((a, b) => b.position - a.position);
   const groups = new Map([...hoisted.map(role => [role.id, [role.name, []]]), ["online", ["Online", []]], ["offline", ["Offline", []]]]);
@@ -70,8 +70,8 @@ function byRole(guild, state) {
     const role = here ? hoisted.find(each => member.roles.includes(each.id)) : undefined;
     groups.get(role?.id ?? (here ? "online" : "offline"))[1].push(state.user(member.user.id) ?? member.user);
   }
-  const named = user => state.nameOf(user, guild.id).toLocaleLowerCase();
-  for (const [, people] of groups.values()) people.sort((a, b) => named(a).localeCompare(named(b)));
+  const sortKey = user => state.nameOf(user, guild.id).toLocaleLowerCase();
+  for (const [, people] of groups.values()) people.sort((a, b) => sortKey(a).localeCompare(sortKey(b)));
   return [...groups.values()];
 }
 

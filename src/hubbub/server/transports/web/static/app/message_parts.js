@@ -1,21 +1,21 @@
-/** What hangs on a message: files, embeds, stickers, a poll, reactions. */
+/** Parts of a message: attachments, embeds, stickers, polls and reactions. */
 
 import { h, icon } from "./dom.js";
 import { Permissions } from "./enums.js";
 import { openEmojiPicker } from "./emoji_picker.js";
 import { customEmoji, markdown, spoiler } from "./markdown.js";
 import { bytes, ownPath, stickerPath } from "./media.js";
-import { attempt } from "./parts.js";
+import { attempt } from "./layout_parts.js";
 import { relative, timeElement } from "./times.js";
 
 const SPOILER = "SPOILER_";
 const IS_SPOILER = 1 << 3;
-const WIDE = 420, HIGH = 320;
+const MEDIA_WIDTH_MAX = 420, MEDIA_HEIGHT_MAX = 320;
 
-/** How large a picture is shown, so that nothing moves when it has come. */
-function fitted(width, height) {
+/** Return the displayed size of media, so that loading it does not shift the layout. */
+function fitSize(width, height) {
   if (!width || !height) return {};
-  const share = Math.min(1, WIDE / width, HIGH / height);
+  const share = Math.min(1, MEDIA_WIDTH_MAX / width, MEDIA_HEIGHT_MAX / height);
   return { width: Math.max(1, Math.round(width * share)), height: Math.max(1, Math.round(height * share)) };
 }
 
@@ -32,9 +32,9 @@ export function attachments(message, context) {
 function mediaOf(file, path) {
   const kind = file.content_type ?? "", alt = file.description ?? file.filename;
   if (/^image\/(png|jpeg|gif|webp|avif)/.test(kind)) {
-    return h("a", { href: path, target: "_blank", rel: "noopener", "aria-label": `Picture: ${alt}` }, h("img", { src: path, alt, loading: "lazy", ...fitted(file.width, file.height) }));
+    return h("a", { href: path, target: "_blank", rel: "noopener", "aria-label": `Picture: ${alt}` }, h("img", { src: path, alt, loading: "lazy", ...fitSize(file.width, file.height) }));
   }
-  if (/^video\/(mp4|webm|ogg)/.test(kind)) return h("video", { src: path, controls: true, preload: "metadata", "aria-label": alt, ...fitted(file.width, file.height) });
+  if (/^video\/(mp4|webm|ogg)/.test(kind)) return h("video", { src: path, controls: true, preload: "metadata", "aria-label": alt, ...fitSize(file.width, file.height) });
   if (/^audio\//.test(kind)) return h("audio", { src: path, controls: true, preload: "metadata", "aria-label": alt });
   return null;
 }
@@ -52,29 +52,29 @@ function fileLine(file, path) {
 
 export function stickers(message) {
   return (message.sticker_items ?? []).map(each =>
-    // Those of format 3 are drawings that only a player shows.
+    // Format 3 is Lottie, which needs a player.
     each.format_type === 3 ? h("p", { class: "soft" }, `Sticker: ${each.name}`) : h("img", { class: "sticker", src: stickerPath(each), alt: `Sticker: ${each.name}`, width: 160, height: 160, loading: "lazy" }),
   );
 }
 
 export function embeds(message, context) {
   return (message.embeds ?? []).filter(each => each.type !== "poll_result").map(embed => {
-    const place = { context, message };
-    const colour = typeof embed.color === "number" ? `#${embed.color.toString(16).padStart(6, "0")}` : null;
-    const picture = pictureOf(embed.image, context) ?? (embed.type === "image" ? pictureOf(embed.thumbnail, context) : null);
-    const thumbnail = embed.type === "image" ? null : pictureOf(embed.thumbnail, context);
+    const scope = { context, message };
+    const color = typeof embed.color === "number" ? `#${embed.color.toString(16).padStart(6, "0")}` : null;
+    const image = imageOf(embed.image, context) ?? (embed.type === "image" ? imageOf(embed.thumbnail, context) : null);
+    const thumbnail = embed.type === "image" ? null : imageOf(embed.thumbnail, context);
     return h(
       "div",
-      { class: "embed", style: colour ? { "border-inline-start-color": colour } : null },
+      { class: "embed", style: color ? { "border-inline-start-color": color } : null },
       h(
         "div",
         { class: "embed-text" },
         embed.provider?.name ? h("p", { class: "soft small" }, embed.provider.name) : null,
-        embed.author?.name ? h("p", { class: "small" }, outside(embed.author.url, embed.author.name)) : null,
-        embed.title ? h("p", { class: "embed-title", dir: "auto" }, outside(embed.url, embed.title)) : null,
-        embed.description ? h("div", { class: "content" }, markdown(embed.description, place)) : null,
-        embed.fields?.length ? h("div", { class: "embed-fields" }, embed.fields.map(each => h("div", { class: each.inline ? "inline" : null }, h("p", { class: "embed-name", dir: "auto" }, each.name), h("div", { class: "content" }, markdown(each.value, place))))) : null,
-        picture,
+        embed.author?.name ? h("p", { class: "small" }, externalLink(embed.author.url, embed.author.name)) : null,
+        embed.title ? h("p", { class: "embed-title", dir: "auto" }, externalLink(embed.url, embed.title)) : null,
+        embed.description ? h("div", { class: "content" }, markdown(embed.description, scope)) : null,
+        embed.fields?.length ? h("div", { class: "embed-fields" }, embed.fields.map(each => h("div", { class: each.inline ? "inline" : null }, h("p", { class: "embed-name", dir: "auto" }, each.name), h("div", { class: "content" }, markdown(each.value, scope))))) : null,
+        image,
         embed.footer?.text || embed.timestamp ? h("p", { class: "soft small", dir: "auto" }, embed.footer?.text ?? "", embed.footer?.text && embed.timestamp ? " · " : "", embed.timestamp ? timeElement(Date.parse(embed.timestamp), "s") : null) : null,
       ),
       thumbnail ? h("div", { class: "embed-thumbnail" }, thumbnail) : null,
@@ -82,21 +82,21 @@ export function embeds(message, context) {
   });
 }
 
-function outside(address, text) {
-  if (!/^https?:\/\//i.test(address ?? "")) return text;
-  return h("a", { href: address, target: "_blank", rel: "noopener noreferrer nofollow" }, text);
+function externalLink(url, text) {
+  if (!/^https?:\/\//i.test(url ?? "")) return text;
+  return h("a", { href: url, target: "_blank", rel: "noopener noreferrer nofollow" }, text);
 }
 
-function pictureOf(media, context) {
+function imageOf(media, context) {
   const path = ownPath(media?.proxy_url, context.web) ?? ownPath(media?.url, context.web);
-  return path === null ? null : h("img", { class: "embed-picture", src: path, alt: media.description ?? "", loading: "lazy", ...fitted(media.width, media.height) });
+  return path === null ? null : h("img", { class: "embed-picture", src: path, alt: media.description ?? "", loading: "lazy", ...fitSize(media.width, media.height) });
 }
 
 // Reactions
 
 const nameOf = emoji => (emoji.id ? `${emoji.name}:${emoji.id}` : emoji.name);
 
-/** Add or take back my reaction. */
+/** Add or remove the user's reaction. */
 export function react(message, emoji, { api }, mine = false) {
   const path = `/channels/${message.channel_id}/messages/${message.id}/reactions/${encodeURIComponent(nameOf(emoji))}/@me`;
   return attempt(() => api.request(mine ? "DELETE" : "PUT", path));

@@ -1,54 +1,54 @@
-/** One message: who, when, what, and what hangs on it. */
+/** A message in the timeline. */
 
 import { MessageFlags, MessageType, RelationshipType } from "./enums.js";
 import { h, icon } from "./dom.js";
 import { renderComponents } from "./components.js";
-import { editForm } from "./editing.js";
-import { faceOf } from "./faces.js";
+import { editForm } from "./edit_form.js";
+import { userAvatar } from "./avatars.js";
 import { isOnlyEmoji, markdown } from "./markdown.js";
 import { attachments, embeds, pollOf, reactions, stickers } from "./message_parts.js";
-import { discard, retry } from "./sending.js";
-import { isSpoken, systemWords, wordsOf } from "./system_words.js";
+import { discard, retry } from "./outbox.js";
+import { isUserMessage, systemText, summaryOf } from "./message_text.js";
 import { hourOf, sentAt } from "./times.js";
 import { pathOf } from "./router.js";
 import { bytes } from "./media.js";
 
-const TOGETHER_MS = 7 * 60_000;
+const GROUPING_MS = 7 * 60_000;
 
-/** Whether a message stands under the same head as the one above it. */
+/** Return whether a message is grouped with the previous one, without its own header. */
 export function joinsAbove(message, above) {
   return (
-    message.author.id === above.author.id && message.author.username === above.author.username && isSpoken(message) && isSpoken(above) &&
+    message.author.id === above.author.id && message.author.username === above.author.username && isUserMessage(message) && isUserMessage(above) &&
     message.type === MessageType.DEFAULT && !((message.flags ^ above.flags) & MessageFlags.EPHEMERAL) &&
-    Date.parse(message.timestamp) - Date.parse(above.timestamp) < TOGETHER_MS
+    Date.parse(message.timestamp) - Date.parse(above.timestamp) < GROUPING_MS
   );
 }
 
-const numbers = new WeakMap();
+const revisions = new WeakMap();
 let count = 0;
 
-/** A number for an object: every change makes a new one. */
-function number(object) {
+/** Return a number that identifies an object; state changes replace objects, so it acts as a revision. */
+function revisionOf(object) {
   if (!object) return 0;
-  if (!numbers.has(object)) numbers.set(object, (count += 1));
-  return numbers.get(object);
+  if (!revisions.has(object)) revisions.set(object, (count += 1));
+  return revisions.get(object);
 }
 
-/** Changes whenever the row would look different. */
+/** Return a stamp that changes whenever the row would look different. */
 export function rowStamp(message, { state, guildId }, more) {
   const relationship = state.relationships.get(message.author.id)?.type === RelationshipType.BLOCKED;
-  return `${number(message)} ${number(state.member(guildId, message.author.id))} ${number(state.guilds.get(guildId)?.roles)} ${relationship} ${more}`;
+  return `${revisionOf(message)} ${revisionOf(state.member(guildId, message.author.id))} ${revisionOf(state.guilds.get(guildId)?.roles)} ${relationship} ${more}`;
 }
 
-/** The colour of somebody's highest role that has one. */
-function colourOf(userId, { state, guildId }) {
+/** Return the color of the user's highest colored role, or null. */
+function roleColor(userId, { state, guildId }) {
   const roles = state.member(guildId, userId)?.roles ?? [];
-  const coloured = (state.guilds.get(guildId)?.roles ?? []).filter(each => each.color && roles.includes(each.id));
-  const top = coloured.sort((a, b) => b.position - a.position)[0];
+  const coloredRoles = (state.guilds.get(guildId)?.roles ?? []).filter(each => each.color && roles.includes(each.id));
+  const top = coloredRoles.sort((a, b) => b.position - a.position)[0];
   return top ? `#${top.color.toString(16).padStart(6, "0")}` : null;
 }
 
-/** A row of the timeline. */
+/** Return a row of the timeline. */
 export function buildRow(message, context, { joined, marked, editing, timeline }) {
   const { state, guildId, me } = context;
   const ephemeral = message.flags & MessageFlags.EPHEMERAL;
@@ -57,27 +57,27 @@ export function buildRow(message, context, { joined, marked, editing, timeline }
   if (joined) classes.push("joined");
   if (marked) classes.push("marked");
   if (ephemeral) classes.push("ephemeral");
-  if (message.author.id !== me.id && state.isForMe(message)) classes.push("for-me");
+  if (message.author.id !== me.id && state.mentionsMe(message)) classes.push("for-me");
   const row = h("li", {
     class: classes.join(" "), id: `message-${message.id}`, tabindex: "-1", dataset: { messageId: message.id },
-    "aria-current": marked ? "true" : null, "aria-label": `${name}, ${hourOf(message.timestamp)}: ${wordsOf(message, context)}`,
+    "aria-current": marked ? "true" : null, "aria-label": `${name}, ${hourOf(message.timestamp)}: ${summaryOf(message, context)}`,
   });
-  if (!isSpoken(message)) {
+  if (!isUserMessage(message)) {
     row.classList.add("system");
-    row.append(h("span", { class: "gutter" }, icon("dot")), h("div", { class: "message-body" }, h("p", { class: "soft" }, h("em", { dir: "auto" }, systemWords(message, context)), " ", h("span", { class: "when" }, sentAt(message.timestamp)))));
+    row.append(h("span", { class: "gutter" }, icon("dot")), h("div", { class: "message-body" }, h("p", { class: "soft" }, h("em", { dir: "auto" }, systemText(message, context)), " ", h("span", { class: "when" }, sentAt(message.timestamp)))));
     return row;
   }
-  const quiet = state.relationships.get(message.author.id)?.type === RelationshipType.BLOCKED;
+  const isBlocked = state.relationships.get(message.author.id)?.type === RelationshipType.BLOCKED;
   row.append(
     joined
       ? h("span", { class: "gutter when" }, hourOf(message.timestamp))
-      : h("button", { type: "button", class: "gutter face-button", tabindex: "-1", "aria-hidden": "true", dataset: { userId: message.webhook_id ? "" : message.author.id } }, faceOf(message.author, name)),
+      : h("button", { type: "button", class: "gutter face-button", tabindex: "-1", "aria-hidden": "true", dataset: { userId: message.webhook_id ? "" : message.author.id } }, userAvatar(message.author, name)),
     h(
       "div",
       { class: "message-body" },
       replyLine(message, context),
       joined ? null : headLine(message, context, name),
-      quiet ? blockedWords(message, context, timeline) : bodyOf(message, context, editing, timeline),
+      isBlocked ? blockedNotice(message, context, timeline) : bodyOf(message, context, editing, timeline),
       ephemeral ? ephemeralLine(message, context) : null,
     ),
   );
@@ -85,13 +85,13 @@ export function buildRow(message, context, { joined, marked, editing, timeline }
 }
 
 function headLine(message, context, name) {
-  const colour = message.webhook_id ? null : colourOf(message.author.id, context);
+  const color = message.webhook_id ? null : roleColor(message.author.id, context);
   return h(
     "p",
     { class: "message-head" },
     message.webhook_id
       ? h("span", { class: "speaker", dir: "auto" }, name)
-      : h("button", { type: "button", class: "speaker", tabindex: "-1", dir: "auto", dataset: { userId: message.author.id } }, colour ? h("span", { class: "role-dot", style: { "background-color": colour }, "aria-hidden": "true" }) : null, name),
+      : h("button", { type: "button", class: "speaker", tabindex: "-1", dir: "auto", dataset: { userId: message.author.id } }, color ? h("span", { class: "role-dot", style: { "background-color": color }, "aria-hidden": "true" }) : null, name),
     message.author.bot || message.webhook_id ? h("span", { class: "tag" }, "App") : null,
     h("span", { class: "when" }, sentAt(message.timestamp)),
     message.pinned ? h("span", { class: "when", title: "Pinned" }, icon("pin")) : null,
@@ -106,10 +106,10 @@ function replyLine(message, context) {
   if (!answered) return h("p", { class: "reply-line" }, icon("reply"), "In answer to a message that is gone");
   const channel = context.state.channels.get(message.channel_id) ?? { id: message.channel_id, guild_id: context.guildId };
   const name = context.state.nameOf(answered.author, context.guildId);
-  return h("p", { class: "reply-line" }, icon("reply"), h("a", { href: pathOf(channel, answered.id), dir: "auto" }, h("strong", null, name), ` ${wordsOf(answered, context)}`));
+  return h("p", { class: "reply-line" }, icon("reply"), h("a", { href: pathOf(channel, answered.id), dir: "auto" }, h("strong", null, name), ` ${summaryOf(answered, context)}`));
 }
 
-/** Whose command a message answers. */
+/** Return the line that names the command a message responds to, or null. */
 function commandLine(message, { state, guildId }) {
   const asked = message.interaction_metadata ?? message.interaction;
   if ((message.type !== MessageType.CHAT_INPUT_COMMAND && message.type !== MessageType.CONTEXT_MENU_COMMAND) || !asked?.user) return null;
@@ -118,23 +118,23 @@ function commandLine(message, { state, guildId }) {
   return h("p", { class: "reply-line" }, icon("reply"), h("strong", { dir: "auto" }, state.nameOf(asked.user, guildId)), ` used ${shown}`);
 }
 
-/** What somebody said whom we do not want to hear. */
-function blockedWords(message, context, timeline) {
+/** Return a placeholder for a message of a blocked user. */
+function blockedNotice(message, context, timeline) {
   const node = h("p", { class: "soft small" }, "From somebody you blocked. ");
   node.append(h("button", { type: "button", class: "link", onclick: () => node.replaceWith(...[bodyOf(message, context, false, timeline)].flat(9).filter(Boolean)) }, "Show it"));
   return node;
 }
 
 function bodyOf(message, context, editing, timeline) {
-  if (message.flags & MessageFlags.LOADING && !message.content) return thinking();
+  if (message.flags & MessageFlags.LOADING && !message.content) return loadingIndicator();
   const content = message.content ?? "";
-  const words = content ? h("div", { class: isOnlyEmoji(content) ? "content jumbo" : "content" }, markdown(content, { context, message })) : null;
-  if (words !== null && message.edited_timestamp) words.append(h("span", { class: "edited" }, " (edited)"));
+  const body = content ? h("div", { class: isOnlyEmoji(content) ? "content jumbo" : "content" }, markdown(content, { context, message })) : null;
+  if (body !== null && message.edited_timestamp) body.append(h("span", { class: "edited" }, " (edited)"));
   return [
     forwarded(message, context),
-    editing ? editForm(message, context, timeline) : words,
+    editing ? editForm(message, context, timeline) : body,
     stickers(message),
-    // Laid out by components, a message shows its files where they say, and nowhere else.
+    // Messages with components v2 show their files only inside the components.
     message.flags & MessageFlags.IS_COMPONENTS_V2 ? null : attachments(message, context),
     embeds(message, context),
     pollOf(message, context),
@@ -144,8 +144,8 @@ function bodyOf(message, context, editing, timeline) {
   ];
 }
 
-/** An app that promised an answer. */
-function thinking() {
+/** Return the indicator of a deferred app response. */
+function loadingIndicator() {
   return h("p", { class: "answer-loading", role: "status" }, h("span", { class: "answer-dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), "Thinking…");
 }
 
@@ -158,19 +158,19 @@ function forwarded(message, context) {
 function ephemeralLine(message, context) {
   const dismiss = () => {
     context.state.logs.get(message.channel_id)?.remove(message.id);
-    context.state.changed("messages", message.channel_id);
+    context.state.emitChange("messages", message.channel_id);
   };
   return h("p", { class: "ephemeral-line" }, "Only you see this · ", h("button", { type: "button", class: "link", onclick: dismiss }, "Dismiss"));
 }
 
-/** A message that is on its way, or did not get there. */
+/** Return a row for a message that is being sent or failed. */
 export function buildPending(pending, context) {
   const { me, state, guildId } = context;
   const failed = pending.state === "failed";
   return h(
     "li",
     { class: failed ? "message pending failed" : "message pending", "aria-busy": failed ? null : "true" },
-    h("span", { class: "gutter" }, faceOf(me, state.nameOf(me, guildId))),
+    h("span", { class: "gutter" }, userAvatar(me, state.nameOf(me, guildId))),
     h(
       "div",
       { class: "message-body" },

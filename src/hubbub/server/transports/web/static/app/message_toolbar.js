@@ -1,20 +1,20 @@
-/** What can be done with a message: a bar on the one that is pointed at, the same by keys, and a menu with the rest. */
+/** Actions of a message: a toolbar on the hovered or focused row, keyboard shortcuts and a menu. */
 
 import { MessageFlags, Permissions } from "./enums.js";
 import { h } from "./dom.js";
 import { openEmojiPicker } from "./emoji_picker.js";
-import { apps } from "./lazy.js";
+import { loadModule } from "./lazy_modules.js";
 import { react } from "./message_parts.js";
 import { notice } from "./notices.js";
-import { attempt, confirmed, iconButton } from "./parts.js";
+import { attempt, confirmAction, iconButton } from "./layout_parts.js";
 import { openMenu } from "./popup.js";
-import { openPerson } from "./people.js";
+import { openProfile } from "./user_profile.js";
 import { pathOf } from "./router.js";
-import { isSpoken, wordsOf } from "./system_words.js";
+import { isUserMessage, summaryOf } from "./message_text.js";
 import { openNewThread } from "./threads.js";
 
 export class MessageToolbar {
-  /** The id of the message that is being changed. @type {string | null} */
+  /** The id of the message being edited. @type {string | null} */
   editing = null;
   #context;
   #timeline;
@@ -27,7 +27,7 @@ export class MessageToolbar {
     this.#bar = h("div", { class: "message-bar", role: "toolbar", "aria-label": "Message" });
   }
 
-  /** Follow the pointer and the focus through the rows of a list. */
+  /** Show the toolbar on the hovered or focused row of a list. */
   attach(list) {
     const show = event => this.#show(event.target.closest?.(".message[data-message-id]"));
     list.addEventListener("pointerover", show);
@@ -35,7 +35,7 @@ export class MessageToolbar {
     list.addEventListener("pointerleave", () => this.#bar.contains(document.activeElement) || this.#bar.remove());
     list.addEventListener("click", event => {
       const userId = event.target.closest?.("[data-user-id]")?.dataset.userId;
-      if (userId) openPerson(this.#context, userId);
+      if (userId) openProfile(this.#context, userId);
     });
     list.addEventListener("contextmenu", event => {
       const row = event.target.closest?.(".message[data-message-id]");
@@ -46,26 +46,26 @@ export class MessageToolbar {
     });
   }
 
-  /** A key on a row. */
+  /** Handle a key pressed on a row. */
   press(event, row) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const message = this.#find(row);
     if (message === undefined) return;
     this.#message = message;
-    const act = { r: () => this.#reply(), e: () => this.#edit(), "+": () => this.#react(row), Delete: () => this.#delete(), m: () => this.#menu(row), ContextMenu: () => this.#menu(row) }[event.key];
-    if (act === undefined || (event.key === "e" && !this.#isMine)) return;
+    const action = { r: () => this.#reply(), e: () => this.#edit(), "+": () => this.#react(row), Delete: () => this.#delete(), m: () => this.#menu(row), ContextMenu: () => this.#menu(row) }[event.key];
+    if (action === undefined || (event.key === "e" && !this.#isMine)) return;
     event.preventDefault();
-    act();
+    action();
   }
 
   stopEditing(messageId) {
     if (this.editing !== messageId) return;
     this.editing = null;
     this.#timeline.draw();
-    this.#timeline.dispatchEvent(new CustomEvent("compose", { bubbles: true }));
+    this.#timeline.dispatchEvent(new CustomEvent("focus-composer", { bubbles: true }));
   }
 
-  /** Begin to change a message. */
+  /** Start editing a message. */
   startEditing(message) {
     this.editing = message.id;
     this.#timeline.follow = false;
@@ -92,8 +92,8 @@ export class MessageToolbar {
     this.#bar.replaceChildren(
       ...[
         real && this.#can(Permissions.ADD_REACTIONS) && iconButton("smile", "React", event => this.#react(event.currentTarget)),
-        real && isSpoken(message) && this.#can(Permissions.SEND_MESSAGES) && iconButton("reply", "Reply", () => this.#reply()),
-        real && this.#isMine && isSpoken(message) && iconButton("edit", "Edit", () => this.#edit()),
+        real && isUserMessage(message) && this.#can(Permissions.SEND_MESSAGES) && iconButton("reply", "Reply", () => this.#reply()),
+        real && this.#isMine && isUserMessage(message) && iconButton("edit", "Edit", () => this.#edit()),
         iconButton("more", "More", event => this.#menu(event.currentTarget), { "aria-haspopup": "menu" }),
       ].filter(Boolean),
     );
@@ -116,8 +116,8 @@ export class MessageToolbar {
   async #delete() {
     const message = this.#message, { api, state } = this.#context;
     if (!this.#isMine && !this.#can(Permissions.MANAGE_MESSAGES)) return;
-    const words = h("blockquote", null, wordsOf(message, this.#context));
-    if (!(await confirmed("Delete this message?", words, "Delete"))) return;
+    const quote = h("blockquote", null, summaryOf(message, this.#context));
+    if (!(await confirmAction("Delete this message?", quote, "Delete"))) return;
     const done = await attempt(() => api.request("DELETE", `/channels/${message.channel_id}/messages/${message.id}`));
     if (done) state.apply("MESSAGE_DELETE", { id: message.id, channel_id: message.channel_id });
   }
@@ -128,12 +128,12 @@ export class MessageToolbar {
     const real = !(message.flags & MessageFlags.EPHEMERAL);
     const path = `/channels/${message.channel_id}/messages`;
     const pin = () => attempt(() => api.request(message.pinned ? "DELETE" : "PUT", `${path}/pins/${message.id}`));
-    const copy = (text, told) => attempt(async () => { await navigator.clipboard.writeText(text); notice(told, "done"); });
-    const commands = real && isSpoken(message) ? await this.#commands(message) : [];
+    const copy = (text, confirmation) => attempt(async () => { await navigator.clipboard.writeText(text); notice(confirmation, "done"); });
+    const commands = real && isUserMessage(message) ? await this.#commands(message) : [];
     openMenu(anchor, "Message", [
-      real && isSpoken(message) && this.#can(Permissions.SEND_MESSAGES) && { label: "Reply", icon: "reply", press: () => this.#reply() },
-      real && this.#isMine && isSpoken(message) && { label: "Edit", icon: "edit", press: () => this.#edit() },
-      real && isSpoken(message) && (this.#can(Permissions.PIN_MESSAGES)) && { label: message.pinned ? "Unpin" : "Pin", icon: "pin", press: pin },
+      real && isUserMessage(message) && this.#can(Permissions.SEND_MESSAGES) && { label: "Reply", icon: "reply", press: () => this.#reply() },
+      real && this.#isMine && isUserMessage(message) && { label: "Edit", icon: "edit", press: () => this.#edit() },
+      real && isUserMessage(message) && (this.#can(Permissions.PIN_MESSAGES)) && { label: message.pinned ? "Unpin" : "Pin", icon: "pin", press: pin },
       real && channel?.guild_id && !message.thread && channel.type <= 5 && this.#can(Permissions.CREATE_PUBLIC_THREADS) && { label: "Begin a thread", icon: "thread", press: () => openNewThread(context, message) },
       message.content && { label: "Copy the words", icon: "file", press: () => copy(message.content, "Copied.") },
       real && { label: "Copy a link", icon: "link", press: () => copy(web + pathOf(channel ?? { id: message.channel_id }, message.id), "Link copied.") },
@@ -142,13 +142,13 @@ export class MessageToolbar {
     ]);
   }
 
-  /** What apps offer to do with a message. */
+  /** Return the message commands of apps as menu items. */
   async #commands(message) {
     const context = this.#context;
-    const module = await apps("commands");
+    const module = await loadModule("commands");
     try {
       const entries = (await module?.messageCommands?.(context, message)) ?? [];
-      return entries.map(entry => ({ label: entry.name ?? entry.label, icon: "play", press: () => (entry.press ? entry.press() : module.runOn(entry, context, message)) }));
+      return entries.map(entry => ({ label: entry.name ?? entry.label, icon: "play", press: () => (entry.press ? entry.press() : module.runCommand(entry, context, message)) }));
     } catch {
       return [];
     }

@@ -1,19 +1,19 @@
-/** The messages of one open channel: a window of its history, and what is on its way there. */
+/** The loaded messages of a channel, and those being sent. */
 
 import { compareIds } from "./ids.js";
 
-/** Messages kept of a channel; what is scrolled far away is read again when it is wanted. */
-export const WINDOW = 250;
+/** Maximum number of loaded messages per channel; others are loaded again when scrolled to. */
+export const MESSAGES_MAX = 250;
 
-/** A window on a channel's history, oldest first. */
+/** A window of a channel's history, oldest first. */
 export class MessageLog {
   constructor(channelId) {
     this.channelId = channelId;
     /** @type {any[]} */
     this.items = [];
-    /** Sent, not yet told back: `{nonce, content, state: "sending" | "failed", error, ...}`. @type {any[]} */
+    /** Messages being sent: `{nonce, content, state: "sending" | "failed", error, ...}`. @type {any[]} */
     this.pending = [];
-    /** Whether the window's end is the channel's; only then new messages belong into it. */
+    /** Whether the window includes the newest message; only then new messages are added. */
     this.atNewest = false;
     this.atOldest = false;
     this.loaded = false;
@@ -31,9 +31,9 @@ export class MessageLog {
     return this.items.findLast(each => !each.local)?.id;
   }
 
-  /** Begin anew with these. */
+  /** Replace all messages. */
   reset(messages, { atNewest, atOldest }) {
-    // What only this person sees comes once and is in no history.
+    // Ephemeral messages are not in the history, so keep them.
     const kept = atNewest ? this.items.filter(each => each.flags & 64) : [];
     this.items = [];
     for (const each of [...messages, ...kept]) this.put(each);
@@ -42,13 +42,13 @@ export class MessageLog {
     this.loaded = true;
   }
 
-  /** Put messages before or after those that are here; what falls out at the other end is forgotten. */
+  /** Add older or newer messages, and drop the excess at the other end. */
   extend(messages, side, end) {
     for (const each of messages) this.put(each);
     if (side === "older") {
       this.atOldest = end;
-      if (this.items.length > WINDOW) {
-        this.items.length = WINDOW;
+      if (this.items.length > MESSAGES_MAX) {
+        this.items.length = MESSAGES_MAX;
         this.atNewest = false;
       }
     } else {
@@ -57,7 +57,7 @@ export class MessageLog {
     }
   }
 
-  /** A message that has just been said; false where it does not belong into the window. */
+  /** Add a new message. Return false if it is outside the window. */
   add(message) {
     this.pending = this.pending.filter(each => each.nonce !== message.nonce || each.state === "failed" || !message.nonce);
     if (!this.loaded || !this.atNewest) return false;
@@ -66,7 +66,7 @@ export class MessageLog {
     return true;
   }
 
-  /** Put one in its place, over an older edition of itself. */
+  /** Insert a message, or update it if it exists. */
   put(message) {
     const items = this.items;
     let at = items.length;
@@ -82,8 +82,8 @@ export class MessageLog {
   }
 
   #trim() {
-    if (this.items.length > WINDOW) {
-      this.items.splice(0, this.items.length - WINDOW);
+    if (this.items.length > MESSAGES_MAX) {
+      this.items.splice(0, this.items.length - MESSAGES_MAX);
       this.atOldest = false;
     }
   }

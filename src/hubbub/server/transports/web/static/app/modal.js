@@ -1,34 +1,37 @@
-/** Modals: a form that an app shows, to be filled in or put away (webhooks-and-interactions.md 4.3, 4.4).
+/**
+ * Modals: forms that apps open (webhooks-and-interactions.md 4.3, 4.4).
  *
- * What a field takes is checked by the platform, which shows every error at its place; here is only prevented what could never be sent. */
+ * The server validates the values and returns errors by field.
+ */
 
-import { at } from "./context.js";
+import { inChannel } from "./context.js";
 import { h, replace } from "./dom.js";
-import { SUBMIT, interactionsOf } from "./interactions.js";
+import { MODAL_SUBMIT, interactionsOf } from "./interactions.js";
 import { markdown } from "./markdown.js";
 import { fieldOf } from "./modal_fields.js";
-import { openDialog } from "./parts.js";
+import { openDialog } from "./layout_parts.js";
 
 const ACTION_ROW = 1;
 const TEXT_DISPLAY = 10;
 const LABEL = 18;
 
 /**
- * Show a modal over everything.
- * @param {object} modal INTERACTION_MODAL_CREATE's data: id, application, custom_id, title, components
+ * Open a modal.
+ *
+ * @param {object} modal the INTERACTION_MODAL_CREATE payload: id, application, custom_id, title, components
  * @param {object} context {api, gateway, state, me, channelId, guildId}
  * @returns {HTMLDialogElement}
  */
 export function openModal(modal, context) {
-  const here = at(context, modal.channel_id ?? context.channelId);
-  const parts = (modal.components ?? []).map(each => partOf(each, here));
+  const here = inChannel(context, modal.channel_id ?? context.channelId);
+  const sections = (modal.components ?? []).map(each => sectionOf(each, here));
   const problem = h("p", { class: "modal-problem", role: "alert", hidden: true });
   const send = h("button", { type: "submit", class: "button" }, "Submit");
   const form = h(
     "form",
     { class: "modal-form", novalidate: true, onsubmit: submit },
     h("p", { class: "modal-app" }, `This form is ${modal.application?.name ?? "an app"}’s. Never tell it a password.`),
-    h("div", { class: "modal-parts" }, parts.map(({ node }) => node)),
+    h("div", { class: "modal-parts" }, sections.map(({ node }) => node)),
     problem,
     h("div", { class: "modal-foot" }, h("button", { type: "button", class: "button quiet", onclick: () => dialog.close() }, "Cancel"), send),
   );
@@ -39,52 +42,52 @@ export function openModal(modal, context) {
   async function submit(event) {
     event.preventDefault();
     if (send.disabled) return;
-    waiting(true);
-    say("");
-    for (const part of parts) part.fields.forEach(field => field.blame([]));
+    setBusy(true);
+    setProblem("");
+    for (const section of sections) section.fields.forEach(field => field.setErrors([]));
     const files = [];
-    const components = parts.map(part => part.read(files));
+    const components = sections.map(section => section.read(files));
     const data = { id: modal.id, custom_id: modal.custom_id, components };
     if (files.length) data.attachments = files.map((file, at) => ({ id: String(at), filename: file.name }));
     try {
-      await interactionsOf(context).ask(here, { type: SUBMIT, applicationId: modal.application.id, data, files });
+      await interactionsOf(context).send(here, { type: MODAL_SUBMIT, applicationId: modal.application.id, data, files });
       dialog.close();
     } catch (error) {
-      blame(error);
+      showErrors(error);
     } finally {
-      waiting(false);
+      setBusy(false);
     }
   }
 
-  function waiting(on) {
+  function setBusy(on) {
     send.disabled = on;
     send.setAttribute("aria-busy", String(on));
     send.classList.toggle("waiting", on);
   }
 
-  function say(words) {
-    problem.textContent = words;
-    problem.hidden = !words;
+  function setProblem(messages) {
+    problem.textContent = messages;
+    problem.hidden = !messages;
   }
 
-  /** Every error at its field, what belongs to none above the buttons; then to the first one. */
-  function blame(error) {
+  /** Show each error at its field, others above the buttons, and focus the first field with an error. */
+  function showErrors(error) {
     const found = error.errors?.data?.components ?? {};
     let first = null;
-    parts.forEach((part, at) =>
-      part.fields.forEach((field, inner) => {
-        const words = sentences(part.path(found[at], inner));
-        field.blame(words);
-        if (words.length) first ??= field;
+    sections.forEach((section, at) =>
+      section.fields.forEach((field, inner) => {
+        const messages = errorMessages(section.path(found[at], inner));
+        field.setErrors(messages);
+        if (messages.length) first ??= field;
       }),
     );
     first?.focus();
-    if (!first) say(error.sentence ?? error.message);
+    if (!first) setProblem(error.sentence ?? error.message);
   }
 }
 
-/** One part of the form: its node, its fields, what it answers, and where the platform puts errors about it. */
-function partOf(component, context) {
+/** Return a section of the form: its node, its fields, a reader of its values, and a lookup of its errors. */
+function sectionOf(component, context) {
   if (component.type === TEXT_DISPLAY) {
     const node = h("div", { class: "modal-text" }, markdown(component.content ?? "", { context }));
     return { node, fields: [], read: () => ({ type: TEXT_DISPLAY, id: component.id }), path: () => null };
@@ -104,9 +107,9 @@ function partOf(component, context) {
   };
 }
 
-/** All that is said below a place in a form error. */
-function sentences(node) {
+/** Return all messages below a node of a form error. */
+function errorMessages(node) {
   if (node === null || typeof node !== "object") return [];
   if (Array.isArray(node._errors)) return node._errors.map(({ message }) => String(message));
-  return [...new Set(Object.values(node).flatMap(sentences))];
+  return [...new Set(Object.values(node).flatMap(errorMessages))];
 }

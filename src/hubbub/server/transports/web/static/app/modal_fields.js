@@ -1,9 +1,9 @@
-/** The fields of modals: each is drawn with its label, read when the form is sent, and told what is wrong with it. */
+/** Fields of modals: rendering, reading values and showing errors. */
 
 import { sourceOf } from "./component_selects.js";
 import { h, icon, replace } from "./dom.js";
 import { bytes } from "./media.js";
-import { iconButton } from "./parts.js";
+import { iconButton } from "./layout_parts.js";
 import { picker } from "./picker.js";
 
 const SELECTS = [3, 5, 6, 7, 8];
@@ -17,8 +17,8 @@ const TEXT_MAX = 4000;
 let count = 0;
 
 /**
- * @typedef {{node: HTMLElement, read: (files: File[]) => object, blame: (words: string[]) => void, focus: () => void}} Field
- * `read` adds the field's files to those of the form
+ * @typedef {{node: HTMLElement, read: (files: File[]) => object, setErrors: (messages: string[]) => void,
+ *   focus: () => void}} Field `read` appends the field's files to `files`
  */
 
 /** @returns {Field} */
@@ -36,18 +36,18 @@ export function fieldOf(component, label, description, context) {
   const optional = component.required === false;
   const error = h("p", { class: "field-error", id: `${id}-error`, hidden: true });
   const hint = description ? h("p", { class: "field-hint", id: `${id}-hint` }, description) : null;
-  const words = [label, optional ? h("span", { class: "field-optional" }, " (optional)") : null];
+  const caption = [label, optional ? h("span", { class: "field-optional" }, " (optional)") : null];
   const many = kind === RADIO_GROUP || kind === CHECKBOX_GROUP;
-  const name = many ? h("legend", null, words) : h("label", { for: id }, words);
-  // A box to tick stands before its words, all others below them.
+  const name = many ? h("legend", null, caption) : h("label", { for: id }, caption);
+  // A single checkbox comes before its label; other controls come after it.
   const inside = kind === CHECKBOX ? [h("div", { class: "field-single" }, control.node, name), hint] : [name, hint, control.node];
   const node = h(many ? "fieldset" : "div", { class: "app-field" }, inside, error);
-  const marked = control.marked ?? control.node;
+  const described = control.described ?? control.node;
   describe([]);
   return {
     node,
     read: files => ({ type: kind, id: component.id, custom_id: component.custom_id, ...control.read(files) }),
-    blame(found) {
+    setErrors(found) {
       error.textContent = found.join(" ");
       error.hidden = !found.length;
       describe(found);
@@ -57,23 +57,23 @@ export function fieldOf(component, label, description, context) {
 
   function describe(found) {
     const by = [hint?.id, found.length ? error.id : null].filter(Boolean).join(" ");
-    if (by) marked.setAttribute("aria-describedby", by);
-    else marked.removeAttribute("aria-describedby");
-    if (found.length) marked.setAttribute("aria-invalid", "true");
-    else marked.removeAttribute("aria-invalid");
+    if (by) described.setAttribute("aria-describedby", by);
+    else described.removeAttribute("aria-describedby");
+    if (found.length) described.setAttribute("aria-invalid", "true");
+    else described.removeAttribute("aria-invalid");
   }
 }
 
 function text(component, id) {
-  const most = component.max_length ?? TEXT_MAX;
-  const shared = { id, maxlength: most, placeholder: component.placeholder, value: component.value ?? "", oninput: counted, autocomplete: "off" };
+  const limit = component.max_length ?? TEXT_MAX;
+  const shared = { id, maxlength: limit, placeholder: component.placeholder, value: component.value ?? "", oninput: updateCount, autocomplete: "off" };
   const field = component.style === PARAGRAPH ? h("textarea", { ...shared, rows: 4 }) : h("input", { ...shared, type: "text" });
   const left = h("span", { class: "field-count", "aria-hidden": "true" });
-  counted();
-  return { node: h("div", { class: "field-text" }, field, left), marked: field, read: () => ({ value: field.value }), focus: () => field.focus() };
+  updateCount();
+  return { node: h("div", { class: "field-text" }, field, left), described: field, read: () => ({ value: field.value }), focus: () => field.focus() };
 
-  function counted() {
-    left.textContent = component.max_length || field.value.length > most - 200 ? `${field.value.length}/${most}` : "";
+  function updateCount() {
+    left.textContent = component.max_length || field.value.length > limit - 200 ? `${field.value.length}/${limit}` : "";
   }
 }
 
@@ -82,11 +82,11 @@ function select(component, label, context) {
     ...sourceOf(component, context),
     label: component.placeholder ? `${label}: ${component.placeholder}` : label,
     placeholder: component.placeholder || "Choose",
-    // Fewer than the app wants may be chosen in between; the platform says so when the form is sent.
+    // The minimum is not enforced while choosing; the server checks it on submit.
     min: 0,
     max: component.max_values ?? 1,
   });
-  return { node: made.node, marked: made.button, read: () => ({ values: made.values.map(({ value }) => value) }), focus: () => made.button.focus() };
+  return { node: made.node, described: made.button, read: () => ({ values: made.values.map(({ value }) => value) }), focus: () => made.button.focus() };
 }
 
 function group({ options = [], max_values: max }, id, type) {
@@ -97,8 +97,8 @@ function group({ options = [], max_values: max }, id, type) {
     "div",
     { class: "field-options" },
     options.map(({ label, description }, at) => {
-      const words = h("span", null, h("span", null, label), description ? h("small", null, description) : null);
-      return h("label", { class: "field-option", for: inputs[at].id }, inputs[at], words);
+      const caption = h("span", null, h("span", null, label), description ? h("small", null, description) : null);
+      return h("label", { class: "field-option", for: inputs[at].id }, inputs[at], caption);
     }),
   );
   limit();
@@ -106,7 +106,7 @@ function group({ options = [], max_values: max }, id, type) {
   const read = () => (type === "radio" ? { value: chosen()[0] ?? null } : { values: chosen() });
   return { node, read, focus: () => inputs[0]?.focus() };
 
-  /** No more than the app takes. */
+  /** Disable the other checkboxes when the maximum is reached. */
   function limit() {
     if (type === "radio" || !max) return;
     const full = inputs.filter(({ checked }) => checked).length >= max;
@@ -120,15 +120,15 @@ function checkbox(component, id) {
 }
 
 function upload(component, id, label) {
-  const most = component.max_values ?? 1;
+  const limit = component.max_values ?? 1;
   let chosen = [];
   const accept = (component.file_types ?? []).map(type => (type.startsWith(".") ? type : `${type}/*`)).join(",");
-  const input = h("input", { type: "file", id, class: "field-files", multiple: most > 1, accept: accept || null, onchange: added, disabled: most === 0 });
+  const input = h("input", { type: "file", id, class: "field-files", multiple: limit > 1, accept: accept || null, onchange: added, disabled: limit === 0 });
   const list = h("ul", { class: "field-list" });
   const node = h("div", { class: "field-upload", ondragover: event => event.preventDefault(), ondrop: dropped }, input, list);
   return {
     node,
-    marked: input,
+    described: input,
     read(files) {
       const values = chosen.map((_, at) => String(files.length + at));
       files.push(...chosen);
@@ -138,17 +138,17 @@ function upload(component, id, label) {
   };
 
   function added() {
-    take([...input.files]);
+    addFiles([...input.files]);
     input.value = "";
   }
 
   function dropped(event) {
     event.preventDefault();
-    take([...(event.dataTransfer?.files ?? [])]);
+    addFiles([...(event.dataTransfer?.files ?? [])]);
   }
 
-  function take(files) {
-    chosen = most === 1 ? files.slice(0, 1) : [...chosen, ...files].slice(0, most);
+  function addFiles(files) {
+    chosen = limit === 1 ? files.slice(0, 1) : [...chosen, ...files].slice(0, limit);
     draw();
   }
 

@@ -1,29 +1,29 @@
-/** Short sentences near the user: what went wrong, what was done. */
+/** Notices (toasts): errors and confirmations. */
 
 import { h, icon } from "./dom.js";
 
 const SHOWN_MS = 8_000;
-const MOST = 3;
+const NOTICES_MAX = 3;
 
-let place = null;
+let region = null;
 
-/** Where notices appear; errors are read out at once, the rest when there is time. */
-function shelf() {
-  if (place === null || !place.isConnected) {
-    place = h("div", { class: "notices", role: "region", "aria-label": "Notices" });
-    document.body.append(place);
+/** Return the container of notices, created on first use. */
+function container() {
+  if (region === null || !region.isConnected) {
+    region = h("div", { class: "notices", role: "region", "aria-label": "Notices" });
+    document.body.append(region);
   }
-  return place;
+  return region;
 }
 
 /**
- * Say something near the user.
+ * Show a notice.
  *
  * @param {string} text
  * @param {"problem" | "done" | "plain"} [kind]
  */
 export function notice(text, kind = "plain") {
-  const on = shelf();
+  const on = container();
   const box = h(
     "div",
     { class: `notice-box ${kind}`, role: kind === "problem" ? "alert" : "status" },
@@ -31,13 +31,13 @@ export function notice(text, kind = "plain") {
     h("button", { type: "button", class: "icon-button", "aria-label": "Close this notice", onclick: () => box.remove() }, icon("close")),
   );
   on.append(box);
-  while (on.children.length > MOST) on.firstElementChild.remove();
+  while (on.children.length > NOTICES_MAX) on.firstElementChild.remove();
   const timer = setTimeout(() => box.remove(), SHOWN_MS);
   box.addEventListener("focusin", () => clearTimeout(timer));
 }
 
-/** Say what a refusal says; other errors are ours, and are said to the console too. */
-export function noticeOf(error, before = "") {
+/** Show an error as a notice. Errors that do not come from the API are also logged to the console. */
+export function showError(error, before = "") {
   if (error?.name === "AbortError") return;
   if (error?.name !== "ApiError") console.error(error);
   const sentence = error?.name === "ApiError" ? error.sentence : "Something went wrong on this page.";

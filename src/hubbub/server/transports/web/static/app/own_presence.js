@@ -1,16 +1,16 @@
-/** How others see me: what I chose and what an activity says of me go out together, since each word replaces the one before. */
+/** The user's presence. Status and activities are sent together, because each update replaces the previous one. */
 
 import { Opcode } from "./enums.js";
 
 const own = { status: "online", activities: [] };
 
-/** Change a part of it, and tell. @param {{status?: string, activities?: any[]}} changes */
-export function showPresence(gateway, changes) {
+/** Change part of the presence and send it. @param {{status?: string, activities?: any[]}} changes */
+export function updatePresence(gateway, changes) {
   Object.assign(own, changes);
   gateway.send(Opcode.PRESENCE_UPDATE, { since: own.status === "idle" ? Date.now() : null, afk: false, ...own });
 }
 
-/** A new session knows nothing of what the one before was told. */
-export function keepPresence(gateway) {
-  gateway.addEventListener("READY", () => own.status !== "online" && showPresence(gateway, {}));
+/** Send the presence again when a new session starts. */
+export function restorePresence(gateway) {
+  gateway.addEventListener("READY", () => own.status !== "online" && updatePresence(gateway, {}));
 }

@@ -1,16 +1,16 @@
-/** What somebody may do in a channel: base, roles, overwrites, implied denials (http.md 2). Only the buttons ask; the platform decides. */
+/** Permission computation (http.md 2), for showing and hiding controls. The server enforces permissions. */
 
 import { isPrivate, isThread, isVoice, Permissions } from "./enums.js";
 
 const ALL = (1n << 53n) - 1n;
 const TIMED_OUT = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY;
-/** What people have in a private channel. */
+/** Permissions in a private channel. */
 const PRIVATE_CHANNEL =
   Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES | Permissions.EMBED_LINKS | Permissions.ATTACH_FILES |
   Permissions.READ_MESSAGE_HISTORY | Permissions.ADD_REACTIONS | Permissions.PIN_MESSAGES | Permissions.CONNECT |
   Permissions.SPEAK | Permissions.USE_APPLICATION_COMMANDS | Permissions.SEND_POLLS | Permissions.USE_EMBEDDED_ACTIVITIES;
 
-/** A member's permissions in the guild, before any channel. */
+/** Return a member's permissions in the guild, without channel overwrites. */
 export function guildPermissions(guild, member) {
   if (guild.owner_id === member.user.id) return ALL;
   const held = new Set([guild.id, ...member.roles]);
@@ -20,12 +20,12 @@ export function guildPermissions(guild, member) {
 }
 
 /**
- * A member's permissions in a channel of the guild.
+ * Return a member's permissions in a channel.
  *
  * @param {any} guild
  * @param {any} member
- * @param {any} channel a thread stands under its parent's rules
- * @param {any} [parent] of a thread
+ * @param {any} channel
+ * @param {any} [parent] the parent channel of a thread, whose overwrites apply
  */
 export function channelPermissions(guild, member, channel, parent) {
   if (isPrivate(channel)) return PRIVATE_CHANNEL;

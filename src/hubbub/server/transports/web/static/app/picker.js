@@ -1,9 +1,10 @@
-/** Choosing one or several of many: a button that opens a list, with a field to search where there is much to choose from. */
+/** A select with single or multiple choice, and a search field for long lists. */
 
 import { h, replace } from "./dom.js";
 
 /**
- * Something to choose.
+ * An option of a picker.
+ *
  * @typedef {{value: string, label: string, description?: string, mark?: () => Node|null}} Choice
  */
 
@@ -16,7 +17,8 @@ let count = 0;
  *   label: string, placeholder?: string, min?: number, max?: number, disabled?: boolean, values?: Choice[],
  *   choices?: Choice[], find?: (query: string) => Choice[]|Promise<Choice[]>,
  *   change?: (values: Choice[]) => void, commit?: (values: Choice[]) => void
- * }} options `choices` are all there are, `find` looks for more; `change` hears of each step, `commit` of the end of choosing
+ * }} options `choices` is a fixed list, `find` searches for choices; `change` is called after every change, `commit` when the
+ *   selection is complete
  * @returns {{node: HTMLElement, button: HTMLButtonElement, values: Choice[], set: (values: Choice[]) => void}}
  */
 export function picker(options) {
@@ -27,14 +29,14 @@ export function picker(options) {
   let shown = [];
   let active = 0;
   let before = made.values;
-  let asked = 0;
+  let requestId = 0;
   let timer;
 
-  const face = h("span", { class: "picker-face" });
+  const display = h("span", { class: "picker-face" });
   const button = h(
     "button",
     { type: "button", class: "picker-button", "aria-haspopup": "listbox", "aria-expanded": "false", onclick: toggle, onkeydown: pressedOutside },
-    face,
+    display,
     h("span", { class: "picker-arrow", "aria-hidden": "true" }),
   );
   button.disabled = Boolean(options.disabled);
@@ -56,12 +58,12 @@ export function picker(options) {
 
   function set(values) {
     made.values = [...values];
-    replace(face, ...faces());
-    // Screen readers are told what it is for, and what is chosen.
+    replace(display, ...renderValues());
+    // The accessible name contains the label and the selected values.
     button.setAttribute("aria-label", [label, made.values.map(each => each.label).join(", ")].filter(Boolean).join(": "));
   }
 
-  function faces() {
+  function renderValues() {
     if (!made.values.length) return [h("span", { class: "picker-empty" }, placeholder)];
     if (max === 1) return [mark(made.values[0]), h("span", { class: "picker-name" }, made.values[0].label)];
     return made.values.map(each => h("span", { class: "picker-chip" }, mark(each), each.label));
@@ -81,8 +83,8 @@ export function picker(options) {
     before = made.values;
     if (field) field.value = "";
     popup.showPopover();
-    place();
-    look("");
+    position();
+    search("");
     (field ?? list).focus();
   }
 
@@ -90,7 +92,7 @@ export function picker(options) {
     const opened = newState === "open";
     button.setAttribute("aria-expanded", String(opened));
     const listen = opened ? window.addEventListener : window.removeEventListener;
-    listen.call(window, "resize", place);
+    listen.call(window, "resize", position);
     listen.call(window, "scroll", scrolled, true);
     if (opened) return;
     clearTimeout(timer);
@@ -100,11 +102,11 @@ export function picker(options) {
   }
 
   function scrolled({ target }) {
-    if (!popup.contains(target)) place();
+    if (!popup.contains(target)) position();
   }
 
-  /** Below the button, or above where there is more room; never wider than the window. */
-  function place() {
+  /** Place the popup below or above the button, whichever has more room. */
+  function position() {
     const box = button.getBoundingClientRect();
     const width = Math.min(Math.max(box.width, 240), window.innerWidth - 16);
     const below = window.innerHeight - box.bottom - 8;
@@ -124,22 +126,22 @@ export function picker(options) {
 
   function typed() {
     clearTimeout(timer);
-    timer = setTimeout(() => look(field.value.trim()), find ? DEBOUNCE_MS : 0);
+    timer = setTimeout(() => search(field.value.trim()), find ? DEBOUNCE_MS : 0);
   }
 
-  async function look(query) {
-    asked += 1;
-    const mine = asked;
-    const words = query.toLowerCase();
-    const fits = ({ label: name, description }) => name.toLowerCase().includes(words) || (description ?? "").toLowerCase().includes(words);
+  async function search(query) {
+    requestId += 1;
+    const mine = requestId;
+    const text = query.toLowerCase();
+    const matches = ({ label: name, description }) => name.toLowerCase().includes(text) || (description ?? "").toLowerCase().includes(text);
     let found;
     try {
-      found = find ? await find(query) : choices.filter(fits);
+      found = find ? await find(query) : choices.filter(matches);
     } catch {
       found = [];
     }
-    // An older question may be answered later.
-    if (mine !== asked) return;
+    // Ignore the result of an older search.
+    if (mine !== requestId) return;
     shown = found;
     active = Math.max(0, shown.findIndex(each => chosen(each)));
     draw();
@@ -168,7 +170,7 @@ export function picker(options) {
     hint.textContent = !shown.length ? "Nothing found." : max > 1 ? `${made.values.length} of ${max} chosen${full ? ", that is all" : ""}` : "";
     hint.hidden = !hint.textContent;
     point(active);
-    place();
+    position();
   }
 
   function point(index) {

@@ -1,16 +1,16 @@
-/** Menus and small windows beside what opened them. */
+/** Menus and popups. */
 
 import { h, icon } from "./dom.js";
 
 let open = null;
 
-/** Put away what is open. */
+/** Close the open popup. */
 export function closePopup() {
   open?.close();
 }
 
 /**
- * Show something beside a button, until Escape, a press elsewhere or `close`.
+ * Open a popup beside an element. Escape, a click elsewhere or the returned function closes it.
  *
  * @param {Element | {x: number, y: number}} anchor
  * @param {HTMLElement} node
@@ -20,10 +20,10 @@ export function openPopup(anchor, node, { focus, closed } = {}) {
   closePopup();
   const before = document.activeElement;
   node.classList.add("popup");
-  // A window in front of the page would be in front of this as well.
+  // Inside a modal dialog, the popup must be part of the dialog to be visible.
   const host = anchor instanceof Element ? anchor.closest("dialog") ?? document.querySelector(".client") : document.querySelector(".client");
   host.append(node);
-  place(anchor, node);
+  position(anchor, node);
   const close = () => {
     if (open?.node !== node) return;
     open = null;
@@ -50,7 +50,7 @@ export function openPopup(anchor, node, { focus, closed } = {}) {
   return close;
 }
 
-function place(anchor, node) {
+function position(anchor, node) {
   const box = anchor instanceof Element ? anchor.getBoundingClientRect() : new DOMRect(anchor.x, anchor.y, 0, 0);
   const own = node.getBoundingClientRect(), room = 8;
   const left = Math.max(room, Math.min(box.right - own.width, window.innerWidth - own.width - room));
@@ -61,7 +61,7 @@ function place(anchor, node) {
 }
 
 /**
- * A menu.
+ * Open a menu.
  *
  * @param {Element | {x: number, y: number}} anchor
  * @param {string} label

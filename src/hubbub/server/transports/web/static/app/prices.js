@@ -1,25 +1,25 @@
-/** What a SKU is called and costs, asked once. */
+/** Names and prices of SKUs, cached. */
 
-const KEPT = 100;
-const known = new Map();
+const PRICES_MAX = 100;
+const cache = new Map();
 
-/** "Crown for 4.99 USD", or null where it is not on sale. */
+/** Resolve to a label such as "Crown for 4.99 USD", or null if the SKU is not on sale. */
 export function priceOf({ api }, application, sku) {
   const key = `${application}/${sku}`;
-  if (!known.has(key)) {
-    if (known.size >= KEPT) known.clear();
+  if (!cache.has(key)) {
+    if (cache.size >= PRICES_MAX) cache.clear();
     const path = `/applications/${encodeURIComponent(application)}/store/${encodeURIComponent(sku)}`;
-    known.set(key, api.request("GET", path).then(words, () => null));
+    cache.set(key, api.request("GET", path).then(label, () => null));
   }
-  return known.get(key);
+  return cache.get(key);
 }
 
-function words({ name, price, currency }) {
+function label({ name, price, currency }) {
   const cost = price ? money(price, currency) : "";
   return cost ? `${name} for ${cost}` : name;
 }
 
-/** An amount in the smallest unit of a currency, as people here write it. */
+/** Format an amount given in the smallest unit of a currency. */
 export function money(amount, currency) {
   try {
     const format = new Intl.NumberFormat(navigator.language, { style: "currency", currency });

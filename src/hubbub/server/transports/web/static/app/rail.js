@@ -1,13 +1,13 @@
-/** The guilds, one below the other, with a mark where something is to read. */
+/** The list of guilds, with unread indicators. */
 
-import { ChannelFlags, isPrivate, isSpokenIn, isThread } from "./enums.js";
+import { ChannelFlags, isPrivate, isMessageable, isThread } from "./enums.js";
 import { h, icon, reconcile } from "./dom.js";
-import { faceOfGuild } from "./faces.js";
-import { openArrivals } from "./arrivals.js";
-import { Part } from "./parts.js";
+import { guildIcon } from "./avatars.js";
+import { openAddGuild } from "./join_dialogs.js";
+import { LayoutPart } from "./layout_parts.js";
 
-class Rail extends Part {
-  static kinds = ["guilds", "channels", "readStates", "members", "messages", "relationships", "place"];
+class Rail extends LayoutPart {
+  static kinds = ["guilds", "channels", "readStates", "members", "messages", "relationships", "route"];
 
   begin() {
     this.list = h("ul", { class: "rail-list" });
@@ -20,7 +20,7 @@ class Rail extends Part {
     const waiting = [...state.relationships.values()].filter(each => each.type === 3).length;
     const unread = state.privateChannels().reduce((sum, each) => sum + state.mentionsIn(each.id), waiting);
     const entries = [
-      { key: "@me", stamp: `${guildId === null} ${unread}`, build: () => this.#place("/app", "Direct messages", guildId === null, unread > 0, unread, h("span", { class: "face square home" }, icon("people"))) },
+      { key: "@me", stamp: `${guildId === null} ${unread}`, build: () => this.#item("/app", "Direct messages", guildId === null, unread > 0, unread, h("span", { class: "face square home" }, icon("people"))) },
       ...[...state.guilds.values()].map(guild => this.#entry(guild, guildId)),
       { key: "add", stamp: "", build: () => this.#add() },
     ];
@@ -38,28 +38,28 @@ class Rail extends Part {
     const here = guild.id === current;
     const stamp = `${here} ${unread} ${mentions} ${guild.name} ${guild.icon} ${guild.unavailable}`;
     const name = guild.unavailable ? `${guild.name ?? "A guild"}, out of order` : guild.name;
-    return { key: guild.id, stamp, build: () => this.#place(`/app/channels/${guild.id}`, name, here, unread, mentions, faceOfGuild(guild)) };
+    return { key: guild.id, stamp, build: () => this.#item(`/app/channels/${guild.id}`, name, here, unread, mentions, guildIcon(guild)) };
   }
 
-  #place(path, name, here, unread, mentions, face) {
-    const told = mentions ? `, ${mentions} for you` : unread ? ", unread" : "";
+  #item(path, name, here, unread, mentions, image) {
+    const suffix = mentions ? `, ${mentions} for you` : unread ? ", unread" : "";
     return h(
       "li",
       { class: unread ? "unread" : null },
-      h("a", { href: path, "aria-current": here ? "page" : null, "aria-label": name + told, title: name, dataset: { focus: path } }, face),
+      h("a", { href: path, "aria-current": here ? "page" : null, "aria-label": name + suffix, title: name, dataset: { focus: path } }, image),
       mentions ? h("span", { class: "count", "aria-hidden": "true" }, mentions > 99 ? "99+" : mentions) : null,
     );
   }
 
   #add() {
-    const press = () => openArrivals(this.context);
+    const press = () => openAddGuild(this.context);
     return h("li", null, h("button", { type: "button", class: "face square add", "aria-label": "Join or make a guild", title: "Join or make a guild", onclick: press }, icon("plus")));
   }
 }
 
-/** Whether a channel's messages count: those that can be read here, and of threads those one is in. */
+/** Return whether unread messages of a channel count: visible channels, and threads the user has joined. */
 export function countsAsUnread(channel, state) {
-  if ((channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED || !isSpokenIn(channel)) return false;
+  if ((channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED || !isMessageable(channel)) return false;
   if (isThread(channel)) return Boolean(channel.member);
   return isPrivate(channel) || (state.permissionsIn(channel.id) & 1024n) === 1024n;
 }

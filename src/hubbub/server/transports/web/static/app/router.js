@@ -1,52 +1,50 @@
-/** Where the person is: `/app`, `/app/channels/@me/1`, `/app/channels/2/3/4`. Every place has the address it had without script. */
+/** Client-side routing of `/app`, `/app/channels/@me/1` and `/app/channels/2/3/4`. Paths equal those of the pages. */
 
-const PLACE = /^\/app\/channels\/(@me|\d{1,19})(?:\/(\d{1,19})(?:\/(\d{1,19}))?)?\/?$/;
+const ROUTE_PATTERN = /^\/app\/channels\/(@me|\d{1,19})(?:\/(\d{1,19})(?:\/(\d{1,19}))?)?\/?$/;
 
-/**
- * @typedef {{guildId: string | null, channelId: string | null, messageId: string | null}} Place
- */
+/** @typedef {{guildId: string | null, channelId: string | null, messageId: string | null}} Route */
 
-/** Dispatches `CustomEvent("place", {detail: Place})` whenever the person goes somewhere. */
+/** Dispatches `CustomEvent("navigate", {detail: Route})` after each navigation. */
 export class Router extends EventTarget {
   constructor() {
     super();
-    window.addEventListener("popstate", () => this.#tell());
-    // Links to places of ours stay inside; all others, and those with a key held, are the browser's.
+    window.addEventListener("popstate", () => this.#emit());
+    // Handle clicks on links to the client; other links, and clicks with a modifier key, are left to the browser.
     document.addEventListener("click", event => {
       if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
       const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
       if (link === null || link.hasAttribute("download") || link.getAttribute("target")) return;
-      const address = new URL(link.getAttribute("href"), location.href);
-      if (address.origin !== location.origin || (address.pathname !== "/app" && !PLACE.test(address.pathname))) return;
+      const url = new URL(link.getAttribute("href"), location.href);
+      if (url.origin !== location.origin || (url.pathname !== "/app" && !ROUTE_PATTERN.test(url.pathname))) return;
       event.preventDefault();
-      this.go(address.pathname);
+      this.go(url.pathname);
     });
   }
 
-  /** @returns {Place} */
-  get place() {
-    const found = PLACE.exec(location.pathname);
+  /** @returns {Route} */
+  get route() {
+    const found = ROUTE_PATTERN.exec(location.pathname);
     const guild = found?.[1];
     return { guildId: guild && guild !== "@me" ? guild : null, channelId: found?.[2] ?? null, messageId: found?.[3] ?? null };
   }
 
-  /** See another place; the one we are at already is told again. */
+  /** Navigate to a path. Navigating to the current path dispatches the event again. */
   go(path, { instead = false } = {}) {
     if (path !== location.pathname) history[instead ? "replaceState" : "pushState"](null, "", path);
-    this.#tell();
+    this.#emit();
   }
 
-  /** Change the address only. */
+  /** Replace the URL without an event. */
   rename(path) {
     if (path !== location.pathname) history.replaceState(null, "", path);
   }
 
-  #tell() {
-    this.dispatchEvent(new CustomEvent("place", { detail: this.place }));
+  #emit() {
+    this.dispatchEvent(new CustomEvent("navigate", { detail: this.route }));
   }
 }
 
-/** The path of a channel. */
+/** Return the path of a channel or message. */
 export function pathOf(channel, messageId) {
   const path = `/app/channels/${channel.guild_id ?? "@me"}/${channel.id}`;
   return messageId ? `${path}/${messageId}` : path;

@@ -1,4 +1,4 @@
-/** Why a command of an activity is refused, and why its connection ends (rpc.md 4 and 10). */
+/** Error and close codes of the activity RPC (rpc.md 4 and 10). */
 
 export const CloseCode = Object.freeze({
   NORMAL: 1000, INVALID_CLIENT_ID: 4000, INVALID_ORIGIN: 4001, RATE_LIMITED: 4002, TOKEN_REVOKED: 4003, INVALID_VERSION: 4004, INVALID_ENCODING: 4005,
@@ -10,7 +10,7 @@ export const RpcErrorCode = Object.freeze({
   NO_ELIGIBLE_ACTIVITY: 5006, PURCHASE_CANCELLED: 5008, PURCHASE_ERROR: 5009, RATE_LIMITED: 5011,
 });
 
-/** A command that cannot be, in the words that the activity hears. */
+/** A rejected RPC command. */
 export class RpcError extends Error {
   constructor(code, message) {
     super(message);
@@ -19,7 +19,7 @@ export class RpcError extends Error {
   }
 }
 
-/** The words of a schema, as public clients use them (rpc.md 8). */
-export function misfit(name, problem) {
+/** Return a validation error in the format that public clients use (rpc.md 8). */
+export function invalidField(name, problem) {
   return new RpcError(RpcErrorCode.INVALID_PAYLOAD, `child "${name}" fails because ["${name}" ${problem}]`);
 }

@@ -1,28 +1,28 @@
-/** The frame: guilds, channels, the view, members; on a phone one of them at a time. */
+/** The layout of the client: guilds, channels, view and members; one at a time on narrow screens. */
 
 import "./rail.js";
-import "./side.js";
+import "./sidebar.js";
 import "./voice.js";
-import "./me.js";
+import "./account_panel.js";
 import "./friends.js";
 import "./members.js";
 import "./timeline.js";
 import "./composer.js";
 import "./channel_view.js";
 import "./forum.js";
-import { ChannelFlags, ChannelType, Permissions, isForum, isSpokenIn, isThread } from "./enums.js";
-import { at } from "./context.js";
+import { ChannelFlags, ChannelType, Permissions, isForum, isMessageable, isThread } from "./enums.js";
+import { inChannel } from "./context.js";
 import { h, icon, replace } from "./dom.js";
-import { liveRegion } from "./live.js";
-import { part } from "./parts.js";
+import { liveRegion } from "./live_region.js";
+import { createPart } from "./layout_parts.js";
 import { closePopup } from "./popup.js";
 import { pathOf } from "./router.js";
-import { titleOf } from "./faces.js";
+import { titleOf } from "./avatars.js";
 import { compareIds } from "./ids.js";
 import { countsAsUnread } from "./rail.js";
 
 export class Shell {
-  /** The channel last seen in each guild. */
+  /** The last viewed channel of each guild. */
   #last = new Map();
   #shown = null;
 
@@ -31,7 +31,7 @@ export class Shell {
     this.router = router;
   }
 
-  /** Take the page's place. */
+  /** Replace the page with the client. */
   mount() {
     const { context, router } = this;
     this.connection = h("p", { class: "connection", role: "status", hidden: true });
@@ -39,8 +39,8 @@ export class Shell {
     this.members = h("div", { class: "members-place" });
     this.side = h("div", { class: "side" });
     this.rail = h("div", { class: "rail-place" });
-    this.veil = h("button", { type: "button", class: "veil", "aria-label": "Back to the conversation", onclick: () => this.#uncover() });
-    this.root = h("div", { class: "client" }, h("h1", { class: "visually-hidden" }, "Hubbub"), h("a", { class: "skip", href: "#view", onclick: event => { event.preventDefault(); this.#focusView(); } }, "Skip to the conversation"), this.connection, this.rail, this.side, this.view, this.members, this.veil, liveRegion());
+    this.backdrop = h("button", { type: "button", class: "veil", "aria-label": "Back to the conversation", onclick: () => this.#uncover() });
+    this.root = h("div", { class: "client" }, h("h1", { class: "visually-hidden" }, "Hubbub"), h("a", { class: "skip", href: "#view", onclick: event => { event.preventDefault(); this.#focusView(); } }, "Skip to the conversation"), this.connection, this.rail, this.side, this.view, this.members, this.backdrop, liveRegion());
     document.body.className = "client-page";
     document.body.append(this.root);
     document.documentElement.classList.add("client-began");
@@ -48,8 +48,8 @@ export class Shell {
     this.root.addEventListener("show-side", () => this.#showSide(true));
     this.root.addEventListener("toggle-members", () => this.#toggleMembers());
     document.addEventListener("keydown", event => this.#pressed(event));
-    router.addEventListener("place", () => {
-      // Whoever goes to a message again wants to see it again.
+    router.addEventListener("navigate", () => {
+      // Navigating to the same message again scrolls to it again.
       this.sought = null;
       this.show();
     });
@@ -66,7 +66,7 @@ export class Shell {
     const { state } = this.context;
     if (kind === "ready") this.#begin();
     else if (kind === "channels" && (id === this.context.channelId || id === null)) this.show();
-    else if (kind === "guilds" && (guildId === this.context.guildId || id === this.router.place.guildId)) this.show();
+    else if (kind === "guilds" && (guildId === this.context.guildId || id === this.router.route.guildId)) this.show();
     if (kind === "readStates" || kind === "messages" || kind === "ready") this.#drawTitle();
     if (kind === "relationships" && state.ready) this.#drawTitle();
   }
@@ -74,51 +74,51 @@ export class Shell {
   #begin() {
     const { context } = this;
     if (!this.rail.firstChild) {
-      this.rail.append(part("hubbub-rail", context));
-      this.side.append(part("hubbub-side", context));
+      this.rail.append(createPart("hubbub-rail", context));
+      this.side.append(createPart("hubbub-sidebar", context));
     }
     this.show();
   }
 
-  /** Show where the address says we are. */
+  /** Show the current route. */
   show() {
     const { context, router } = this, { state } = context;
     if (!state.ready) return;
-    const place = router.place;
-    const channel = place.channelId ? state.channels.get(place.channelId) : undefined;
+    const route = router.route;
+    const channel = route.channelId ? state.channels.get(route.channelId) : undefined;
     closePopup();
-    if (place.channelId === null && place.guildId === null) this.#showFriends();
-    else if (place.channelId === null) this.#showGuild(place.guildId);
-    else if (channel === undefined) this.#lookFor(place);
-    else if ((channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED || (channel.guild_id && !state.can(channel.id, Permissions.VIEW_CHANNEL))) this.#showGone(place);
+    if (route.channelId === null && route.guildId === null) this.#showFriends();
+    else if (route.channelId === null) this.#showGuild(route.guildId);
+    else if (channel === undefined) this.#fetchChannel(route);
+    else if ((channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED || (channel.guild_id && !state.can(channel.id, Permissions.VIEW_CHANNEL))) this.#showUnavailable(route);
     else if (channel.type === ChannelType.GUILD_CATEGORY) router.go(`/app/channels/${channel.guild_id}`, { instead: true });
-    else this.#showChannel(channel, place.messageId);
+    else this.#showChannel(channel, route.messageId);
   }
 
-  #here(guildId, channelId) {
+  #setLocation(guildId, channelId) {
     const { context } = this;
     if (context.guildId === guildId && context.channelId === channelId) return;
     context.guildId = guildId;
     context.channelId = channelId;
     if (guildId && channelId) this.#last.set(guildId, channelId);
-    context.state.changed("place");
+    context.state.emitChange("route");
   }
 
-  #put(key, build) {
+  #showView(key, build) {
     if (this.#shown === key) return false;
     this.#shown = key;
-    const moved = this.root.contains(document.activeElement) && this.view.contains(document.activeElement);
+    const hadFocus = this.root.contains(document.activeElement) && this.view.contains(document.activeElement);
     replace(this.view, build());
-    if (moved) this.#focusView();
+    if (hadFocus) this.#focusView();
     this.#drawTitle();
     return true;
   }
 
   #showFriends() {
-    this.#here(null, null);
-    // On a phone the first thing to see is where one can go.
+    this.#setLocation(null, null);
+    // On narrow screens, start with the list of channels.
     this.#showSide(this.#shown === null);
-    this.#put("friends", () => part("hubbub-friends", this.context));
+    this.#showView("friends", () => createPart("hubbub-friends", this.context));
     this.#drawMembers();
   }
 
@@ -126,15 +126,15 @@ export class Shell {
     const { state } = this.context;
     const guild = state.guilds.get(guildId);
     if (guild === undefined) {
-      this.#showGone({ guildId });
+      this.#showUnavailable({ guildId });
       return;
     }
-    this.#here(guildId, null);
-    const readable = state.channelsOf(guildId).filter(each => !isThread(each) && isSpokenIn(each) && state.can(each.id, Permissions.VIEW_CHANNEL));
-    const first = readable.find(each => each.id === this.#last.get(guildId)) ?? readable.sort((a, b) => this.#order(a) - this.#order(b) || a.position - b.position || compareIds(a.id, b.id))[0];
+    this.#setLocation(guildId, null);
+    const visible = state.channelsOf(guildId).filter(each => !isThread(each) && isMessageable(each) && state.can(each.id, Permissions.VIEW_CHANNEL));
+    const first = visible.find(each => each.id === this.#last.get(guildId)) ?? visible.sort((a, b) => this.#order(a) - this.#order(b) || a.position - b.position || compareIds(a.id, b.id))[0];
     if (first !== undefined && !this.#isNarrow) this.router.go(pathOf(first), { instead: true });
-    else if (guild.unavailable !== true || !readable.length) {
-      this.#put(`guild-${guildId}-${guild.unavailable}`, () => this.#words(guild.unavailable ? "This guild is out of order for now." : "Choose a channel."));
+    else if (guild.unavailable !== true || !visible.length) {
+      this.#showView(`guild-${guildId}-${guild.unavailable}`, () => this.#message(guild.unavailable ? "This guild is out of order for now." : "Choose a channel."));
       this.#showSide(true);
       this.#drawMembers();
     }
@@ -150,8 +150,8 @@ export class Shell {
 
   #showChannel(channel, messageId) {
     this.router.rename(pathOf(channel, messageId));
-    this.#here(channel.guild_id ?? null, channel.id);
-    const fresh = this.#put(`channel-${channel.id}`, () => part(isForum(channel) ? "hubbub-forum" : "hubbub-channel", at(this.context, channel.id), { messageId }));
+    this.#setLocation(channel.guild_id ?? null, channel.id);
+    const fresh = this.#showView(`channel-${channel.id}`, () => createPart(isForum(channel) ? "hubbub-forum" : "hubbub-channel", inChannel(this.context, channel.id), { messageId }));
     if (fresh) {
       this.#showSide(false);
       this.#drawMembers();
@@ -160,37 +160,37 @@ export class Shell {
     this.sought = messageId;
   }
 
-  /** A channel that no event told of: an old thread, or one that is closed to us. */
-  async #lookFor(place) {
+  /** Fetch a channel that no event announced: an archived thread, or one without access. */
+  async #fetchChannel(route) {
     const { context } = this, { state, api } = context;
-    const guild = state.guilds.get(place.guildId);
-    // Its guild may still be on its way.
-    if (place.guildId && guild && guild.name === undefined && !guild.unavailable) return;
-    if (this.#shown === `channel-${place.channelId}`) {
-      this.#showGone(place);
+    const guild = state.guilds.get(route.guildId);
+    // The guild may not have arrived yet.
+    if (route.guildId && guild && guild.name === undefined && !guild.unavailable) return;
+    if (this.#shown === `channel-${route.channelId}`) {
+      this.#showUnavailable(route);
       return;
     }
-    const key = `looking-${place.channelId}`;
-    if (this.#shown === key || this.#shown === `gone-${place.channelId}`) return;
-    this.#put(key, () => this.#words("One moment…"));
+    const key = `looking-${route.channelId}`;
+    if (this.#shown === key || this.#shown === `gone-${route.channelId}`) return;
+    this.#showView(key, () => this.#message("One moment…"));
     try {
-      const channel = await api.request("GET", `/channels/${place.channelId}`);
+      const channel = await api.request("GET", `/channels/${route.channelId}`);
       state.apply("CHANNEL_UPDATE", channel);
-      if (this.router.place.channelId === channel.id) this.show();
+      if (this.router.route.channelId === channel.id) this.show();
     } catch (error) {
-      if (this.#shown === key) this.#showGone(place, error.status === 0 || error.status >= 500 ? error.sentence : null);
+      if (this.#shown === key) this.#showUnavailable(route, error.status === 0 || error.status >= 500 ? error.sentence : null);
     }
   }
 
-  #showGone(place, why = null) {
-    const key = `gone-${place.channelId ?? place.guildId}`;
-    this.#here(this.context.state.guilds.has(place.guildId) ? place.guildId : null, null);
-    this.#put(key, () => this.#words(why ?? "There is no such conversation, or it is not open to you (any more)."));
+  #showUnavailable(route, reason = null) {
+    const key = `gone-${route.channelId ?? route.guildId}`;
+    this.#setLocation(this.context.state.guilds.has(route.guildId) ? route.guildId : null, null);
+    this.#showView(key, () => this.#message(reason ?? "There is no such conversation, or it is not open to you (any more)."));
     this.#drawMembers();
   }
 
-  #words(words) {
-    return h("div", { class: "gone" }, h("header", { class: "view-head" }, h("button", { type: "button", class: "icon-button to-side", "aria-label": "Channels and conversations", onclick: () => this.#showSide(true) }, icon("menu"))), h("div", { class: "empty" }, h("p", { role: "status" }, words), h("p", null, h("a", { href: "/app" }, "Friends and conversations"))));
+  #message(text) {
+    return h("div", { class: "gone" }, h("header", { class: "view-head" }, h("button", { type: "button", class: "icon-button to-side", "aria-label": "Channels and conversations", onclick: () => this.#showSide(true) }, icon("menu"))), h("div", { class: "empty" }, h("p", { role: "status" }, text), h("p", null, h("a", { href: "/app" }, "Friends and conversations"))));
   }
 
   #showSide(open) {
@@ -199,7 +199,7 @@ export class Shell {
     if (open && this.#isNarrow) (this.side.querySelector("a.entry[aria-current]") ?? this.side.querySelector("a, button"))?.focus();
   }
 
-  /** Put away what covers the view on a phone. */
+  /** Close the panels that cover the view on narrow screens. */
   #uncover() {
     this.#showSide(false);
     this.root.classList.remove("show-members");
@@ -225,7 +225,7 @@ export class Shell {
     this.root.classList.toggle("has-members", wanted && this.#wide.matches);
     if (this.members.dataset.of === key) return;
     this.members.dataset.of = key;
-    replace(this.members, wanted ? part("hubbub-members", at(context, channel.id)) : null);
+    replace(this.members, wanted ? createPart("hubbub-members", inChannel(context, channel.id)) : null);
   }
 
   #drawTitle() {
@@ -238,16 +238,16 @@ export class Shell {
   }
 
   #drawConnection({ state, code }) {
-    const words = { lost: "The connection is lost. Trying to get it back…", ended: `The platform closed the connection (${code}). Reload the page to try again.` }[state];
-    // A socket that comes back at once needs no words.
-    clearTimeout(this.saying);
-    if (words === undefined) this.connection.hidden = true;
-    else if (state === "ended" && code !== 1000) this.#say(words);
-    else if (state === "lost") this.saying = setTimeout(() => this.#say(words), 300);
+    const text = { lost: "The connection is lost. Trying to get it back…", ended: `The platform closed the connection (${code}). Reload the page to try again.` }[state];
+    // A socket that reconnects at once needs no message.
+    clearTimeout(this.connectionTimer);
+    if (text === undefined) this.connection.hidden = true;
+    else if (state === "ended" && code !== 1000) this.#showConnection(text);
+    else if (state === "lost") this.connectionTimer = setTimeout(() => this.#showConnection(text), 300);
   }
 
-  #say(words) {
-    this.connection.textContent = words;
+  #showConnection(text) {
+    this.connection.textContent = text;
     this.connection.hidden = false;
   }
 
@@ -260,7 +260,7 @@ export class Shell {
       this.#uncover();
       this.#focusView();
     }
-    // Alt with the arrows goes through the channels, as in other clients.
+    // Alt with the arrow keys moves through the channels.
     if (event.altKey && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       const links = [...this.side.querySelectorAll("a.entry")], now = links.findIndex(each => each.getAttribute("aria-current"));
       const next = links[(now + (event.key === "ArrowDown" ? 1 : -1) + links.length) % links.length];

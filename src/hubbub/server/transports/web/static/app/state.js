@@ -1,4 +1,4 @@
-/** What the client knows: what READY told, and every event since. Messages are kept for open channels only. */
+/** The client's state: the READY payload and all events since. Messages are stored for open channels only. */
 
 import { ChannelFlags, isPrivate, isThread } from "./enums.js";
 import { HANDLERS } from "./state_events.js";
@@ -6,29 +6,29 @@ import { idAt, isNewer } from "./ids.js";
 import { MessageLog } from "./messages.js";
 import { channelPermissions, guildPermissions } from "./permissions.js";
 
-/** People remembered besides members and friends: authors, those mentioned. */
-const USERS_MOST = 5_000;
-const LOGS_MOST = 5;
+/** Maximum number of cached users, besides members and friends. */
+const USERS_MAX = 5_000;
+const LOGS_MAX = 5;
 
 /**
  * Dispatches `CustomEvent("change", {detail: {kind, id, guildId}})` after each change; `kind` is the name of the map, or
- * `messages`, `typing`, `me`, `ready`.
+ * `messages`, `typing`, `me`, `ready`, `route`.
  */
 export class State extends EventTarget {
   constructor() {
     super();
     this.clear();
-    /** Open channels, the last one opened at the end. @type {Map<string, MessageLog>} */
+    /** Open channels, the most recently opened last. @type {Map<string, MessageLog>} */
     this.logs = new Map();
   }
 
-  /** Know nothing; a new READY tells everything again. */
+  /** Reset the state. READY fills it again. */
   clear() {
     /** @type {any} */
     this.me = this.me ?? null;
     /** @type {Map<string, any>} */
     this.users = new Map();
-    /** With `roles`, `emojis`, `stickers`; one that is out of order has `unavailable`. @type {Map<string, any>} */
+    /** With `roles`, `emojis` and `stickers`; `unavailable` during an outage. @type {Map<string, any>} */
     this.guilds = new Map();
     /** Guild channels, threads and private channels. @type {Map<string, any>} */
     this.channels = new Map();
@@ -38,36 +38,36 @@ export class State extends EventTarget {
     this.relationships = new Map();
     /** `{status, activities}` by user. @type {Map<string, any>} */
     this.presences = new Map();
-    /** `{last_message_id, mention_count, kept}` by channel. @type {Map<string, any>} */
+    /** `{last_message_id, mention_count, acknowledged}` by channel. @type {Map<string, any>} */
     this.readStates = new Map();
     /** By guild (`@me` for private calls), then by user. @type {Map<string, Map<string, any>>} */
     this.voiceStates = new Map();
-    /** Who writes: by channel, user to the moment when they are taken to have stopped. @type {Map<string, Map<string, number>>} */
+    /** Typing users: by channel, user id to expiry time in ms. @type {Map<string, Map<string, number>>} */
     this.typing = new Map();
     this.ready = false;
   }
 
-  /** Hear the gateway. */
-  follow(gateway) {
+  /** Apply all events of a gateway. */
+  listenTo(gateway) {
     gateway.addEventListener("event", ({ detail }) => this.apply(detail.name, detail.data));
   }
 
-  /** Take one event in. */
+  /** Apply an event. */
   apply(name, data) {
     HANDLERS[name]?.(this, data);
   }
 
-  changed(kind, id, guildId) {
+  emitChange(kind, id, guildId) {
     this.dispatchEvent(new CustomEvent("change", { detail: { kind, id, guildId } }));
   }
 
-  // People
+  // Users
 
-  /** Remember a user; the newest word counts. */
-  keepUser(user) {
+  /** Store a user; newer data overwrites older data. */
+  storeUser(user) {
     if (!user?.id) return;
     const known = this.users.get(user.id);
-    if (known === undefined && this.users.size >= USERS_MOST) this.users.delete(this.users.keys().next().value);
+    if (known === undefined && this.users.size >= USERS_MAX) this.users.delete(this.users.keys().next().value);
     this.users.set(user.id, { ...known, ...user });
   }
 
@@ -79,7 +79,7 @@ export class State extends EventTarget {
     return this.members.get(guildId)?.get(userId);
   }
 
-  /** What somebody is called where we are. */
+  /** Return the display name of a user in a guild, or outside of guilds. */
   nameOf(user, guildId) {
     const nick = guildId ? this.member(guildId, user.id)?.nick : this.relationships.get(user.id)?.nickname;
     return nick || user.global_name || user.username || "Somebody";
@@ -89,13 +89,13 @@ export class State extends EventTarget {
     return this.presences.get(userId)?.status ?? "offline";
   }
 
-  // Places
+  // Channels
 
   channelsOf(guildId) {
     return [...this.channels.values()].filter(each => each.guild_id === guildId);
   }
 
-  /** Private channels, the latest first. */
+  /** Return the private channels, most recent first. */
   privateChannels() {
     const last = channel => channel.last_message_id ?? channel.id;
     return [...this.channels.values()].filter(isPrivate).sort((a, b) => (isNewer(last(a), last(b)) ? -1 : 1));
@@ -105,7 +105,7 @@ export class State extends EventTarget {
     return [...this.channels.values()].filter(each => isThread(each) && each.parent_id === channelId);
   }
 
-  /** What I may do in a channel; nothing where it is unknown. */
+  /** Return the user's permissions in a channel; 0n if it is unknown. */
   permissionsIn(channelId) {
     const channel = this.channels.get(channelId);
     if (channel === undefined) return 0n;
@@ -124,9 +124,9 @@ export class State extends EventTarget {
     return guild !== undefined && member !== undefined && (guildPermissions(guild, member) & bits) === bits;
   }
 
-  // Reading
+  // Read state
 
-  /** The last message that was read; before somebody came, everything counts as read. */
+  /** Return the id of the last read message. Everything before the user joined counts as read. */
   lastRead(channelId) {
     const known = this.readStates.get(channelId)?.last_message_id;
     if (known) return known;
@@ -144,8 +144,8 @@ export class State extends EventTarget {
     return this.isUnread(channelId) ? this.readStates.get(channelId)?.mention_count ?? 0 : 0;
   }
 
-  /** Whether a message speaks to me. */
-  isForMe(message) {
+  /** Return whether a message mentions the user. */
+  mentionsMe(message) {
     if (message.mention_everyone || message.mentions?.some(each => each.id === this.me.id)) return true;
     const guildId = this.channels.get(message.channel_id)?.guild_id;
     const roles = guildId ? this.member(guildId, this.me.id)?.roles ?? [] : [];
@@ -154,19 +154,19 @@ export class State extends EventTarget {
 
   // Messages
 
-  /** The window on a channel's messages; the channels opened long ago are forgotten. */
+  /** Return the message log of a channel and mark it as most recent; the oldest logs are dropped. */
   open(channelId) {
     const log = this.logs.get(channelId) ?? new MessageLog(channelId);
     this.logs.delete(channelId);
     this.logs.set(channelId, log);
     for (const id of this.logs.keys()) {
-      if (this.logs.size <= LOGS_MOST) break;
+      if (this.logs.size <= LOGS_MAX) break;
       this.logs.delete(id);
     }
     return log;
   }
 
-  /** Who writes in a channel now, besides me. */
+  /** Return the ids of other users typing in a channel. */
   typingIn(channelId, now = Date.now()) {
     const found = [...(this.typing.get(channelId) ?? [])].filter(([, until]) => until > now);
     return found.map(([id]) => id).filter(id => id !== this.me?.id && this.relationships.get(id)?.type !== 2);
@@ -174,14 +174,14 @@ export class State extends EventTarget {
 
   // Voice
 
-  /** Who is in a voice channel. */
-  voiceIn(channelId) {
+  /** Return the voice states in a channel. */
+  voiceStatesIn(channelId) {
     const channel = this.channels.get(channelId);
     const states = this.voiceStates.get(channel?.guild_id ?? "@me");
     return [...(states?.values() ?? [])].filter(each => each.channel_id === channelId);
   }
 
-  /** Where I am in voice, if anywhere. */
+  /** Return the user's voice state, or null. */
   myVoiceState() {
     for (const states of this.voiceStates.values()) {
       const mine = states.get(this.me?.id);

@@ -1,4 +1,4 @@
-/** A field that offers what could be meant while one types: asked with patience, and only the newest answer counts. */
+/** A text field with suggestions, fetched with a debounce. Outdated results are ignored. */
 
 import { h, replace } from "./dom.js";
 
@@ -6,10 +6,11 @@ const DEBOUNCE_MS = 200;
 let count = 0;
 
 /**
- * @param {{label: string, id: string, ask: (typed: string) => Promise<{name: string, value: any}[]>, maxlength?: number}} options
- * @returns {{node: HTMLElement, input: HTMLInputElement, value: () => any}} `value` is what was chosen, or else the text itself
+ * @param {{label: string, id: string, fetchSuggestions: (typed: string) => Promise<{name: string, value: any}[]>,
+ *   maxlength?: number}} options
+ * @returns {{node: HTMLElement, input: HTMLInputElement, value: () => any}} `value` returns the selected value, or the text
  */
-export function suggestField({ label, id, ask, maxlength, inputmode }) {
+export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode }) {
   const list = h("ul", { class: "picker-list", role: "listbox", id: `suggest-${(count += 1)}`, "aria-label": label });
   const status = h("p", { class: "picker-hint", role: "status", hidden: true });
   const popup = h("div", { class: "picker-popup", popover: "manual" }, list, status);
@@ -19,7 +20,7 @@ export function suggestField({ label, id, ask, maxlength, inputmode }) {
   });
   let shown = [];
   let active = -1;
-  let asked = 0;
+  let requestId = 0;
   let chosen = null;
   let timer;
   return { node: h("div", { class: "suggest" }, input, popup), input, value: () => (chosen && chosen.text === input.value ? chosen.value : input.value) };
@@ -28,19 +29,19 @@ export function suggestField({ label, id, ask, maxlength, inputmode }) {
     clearTimeout(timer);
     if (chosen && chosen.text === input.value) return;
     chosen = null;
-    timer = setTimeout(look, DEBOUNCE_MS);
+    timer = setTimeout(update, DEBOUNCE_MS);
   }
 
-  async function look() {
-    asked += 1;
-    const mine = asked;
+  async function update() {
+    requestId += 1;
+    const mine = requestId;
     let found = null;
     try {
-      found = await ask(input.value);
+      found = await fetchSuggestions(input.value);
     } catch {
-      // The app may be slow or gone; what is typed can be sent all the same.
+      // The app may be slow or unavailable; the typed text can still be sent.
     }
-    if (mine !== asked || document.activeElement !== input) return;
+    if (mine !== requestId || document.activeElement !== input) return;
     shown = found ?? [];
     active = -1;
     replace(
@@ -76,7 +77,7 @@ export function suggestField({ label, id, ask, maxlength, inputmode }) {
 
   function close() {
     clearTimeout(timer);
-    asked += 1;
+    requestId += 1;
     if (popup.matches(":popover-open")) popup.hidePopover();
     input.setAttribute("aria-expanded", "false");
     input.removeAttribute("aria-activedescendant");

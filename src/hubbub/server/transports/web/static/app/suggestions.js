@@ -1,14 +1,14 @@
-/** Names while one writes: `@` people and roles, `#` channels, `:` emoji. They read as names and are sent as mentions. */
+/** Autocomplete in the composer: `@` users and roles, `#` channels, `:` emoji. Names are replaced by mentions on send. */
 
 import { h } from "./dom.js";
-import { Permissions, isSpokenIn } from "./enums.js";
+import { Permissions, isMessageable } from "./enums.js";
 import { customEmoji } from "./markdown.js";
 import { EMOJI } from "./emoji_names.js";
-import { faceOf } from "./faces.js";
+import { userAvatar } from "./avatars.js";
 import { insert } from "./textarea.js";
 
-const TYPED = /(?:^|\s)([@#:])([\p{L}\p{N}_.-]{0,32})$/u;
-const SHOWN = 8;
+const TRIGGER = /(?:^|\s)([@#:])([\p{L}\p{N}_.-]{0,32})$/u;
+const RESULTS_MAX = 8;
 let count = 0;
 
 export class Suggestions {
@@ -17,8 +17,8 @@ export class Suggestions {
   #list;
   #found = [];
   #active = 0;
-  /** What names stand for, once they were chosen. @type {Map<string, string>} */
-  #meant = new Map();
+  /** The mention of each selected name. @type {Map<string, string>} */
+  #mentions = new Map();
 
   constructor(composer, context) {
     this.#composer = composer;
@@ -26,26 +26,26 @@ export class Suggestions {
     this.#list = h("ul", { class: "suggestions", role: "listbox", id: `suggestions-${(count += 1)}`, "aria-label": "Suggestions", hidden: true });
     composer.node.append(this.#list);
     const { field } = composer;
-    field.addEventListener("input", () => this.#look());
+    field.addEventListener("input", () => this.#update());
     field.addEventListener("blur", () => this.#close());
     composer.node.addEventListener("keydown", event => this.#pressed(event), { capture: true });
   }
 
-  /** The text as it is sent. */
+  /** Return the text with names replaced by mentions. */
   resolve(text) {
     let sent = text;
-    for (const [name, mention] of [...this.#meant].sort((a, b) => b[0].length - a[0].length)) sent = sent.replaceAll(name, mention);
+    for (const [name, mention] of [...this.#mentions].sort((a, b) => b[0].length - a[0].length)) sent = sent.replaceAll(name, mention);
     return sent;
   }
 
-  #look() {
+  #update() {
     const { field } = this.#composer;
-    const typed = field.selectionStart === field.selectionEnd ? TYPED.exec(field.value.slice(0, field.selectionStart)) : null;
+    const typed = field.selectionStart === field.selectionEnd ? TRIGGER.exec(field.value.slice(0, field.selectionStart)) : null;
     if (typed === null || (typed[1] === ":" && typed[2].length < 2)) {
       this.#close();
       return;
     }
-    this.#found = FIND[typed[1]](this.#context, typed[2].toLowerCase()).slice(0, SHOWN);
+    this.#found = FIND[typed[1]](this.#context, typed[2].toLowerCase()).slice(0, RESULTS_MAX);
     this.#active = 0;
     this.#draw();
   }
@@ -96,41 +96,41 @@ export class Suggestions {
   #choose(at) {
     const { field } = this.#composer;
     const chosen = this.#found[at];
-    const end = field.selectionStart, start = end - TYPED.exec(field.value.slice(0, end))[0].trimStart().length;
+    const end = field.selectionStart, start = end - TRIGGER.exec(field.value.slice(0, end))[0].trimStart().length;
     field.setSelectionRange(start, end);
-    if (chosen.mention !== undefined) this.#meant.set(chosen.text, chosen.mention);
+    if (chosen.mention !== undefined) this.#mentions.set(chosen.text, chosen.mention);
     this.#found = [];
     insert(field, `${chosen.text} `);
   }
 }
 
-const fits = (query, ...names) => names.some(name => name?.toLowerCase().includes(query));
+const matches = (query, ...names) => names.some(name => name?.toLowerCase().includes(query));
 
 const FIND = {
   "@"({ state, guildId, channelId }, query) {
     const channel = state.channels.get(channelId);
     const people = guildId ? [...(state.members.get(guildId)?.values() ?? [])].map(each => each.user) : channel?.recipients ?? [];
     const found = people
-      .filter(user => fits(query, user.username, user.global_name, state.nameOf(user, guildId)))
-      .map(user => ({ text: `@${user.username}`, mention: `<@${user.id}>`, shown: state.nameOf(user, guildId), more: user.username, mark: faceOf(user, state.nameOf(user, guildId)) }));
+      .filter(user => matches(query, user.username, user.global_name, state.nameOf(user, guildId)))
+      .map(user => ({ text: `@${user.username}`, mention: `<@${user.id}>`, shown: state.nameOf(user, guildId), more: user.username, mark: userAvatar(user, state.nameOf(user, guildId)) }));
     const roles = (state.guilds.get(guildId)?.roles ?? [])
-      .filter(role => role.id !== guildId && (role.mentionable || state.can(channelId, Permissions.MENTION_EVERYONE)) && fits(query, role.name))
+      .filter(role => role.id !== guildId && (role.mentionable || state.can(channelId, Permissions.MENTION_EVERYONE)) && matches(query, role.name))
       .map(role => ({ text: `@${role.name}`, mention: `<@&${role.id}>`, shown: `@${role.name}`, more: "role" }));
-    const all = guildId && state.can(channelId, Permissions.MENTION_EVERYONE) ? ["everyone", "here"].filter(name => fits(query, name)).map(name => ({ text: `@${name}`, shown: `@${name}` })) : [];
-    return [...found.slice(0, SHOWN - 2), ...roles, ...all];
+    const all = guildId && state.can(channelId, Permissions.MENTION_EVERYONE) ? ["everyone", "here"].filter(name => matches(query, name)).map(name => ({ text: `@${name}`, shown: `@${name}` })) : [];
+    return [...found.slice(0, RESULTS_MAX - 2), ...roles, ...all];
   },
   "#"({ state, guildId }, query) {
     if (!guildId) return [];
     return state
       .channelsOf(guildId)
-      .filter(each => isSpokenIn(each) && state.can(each.id, Permissions.VIEW_CHANNEL) && fits(query, each.name))
+      .filter(each => isMessageable(each) && state.can(each.id, Permissions.VIEW_CHANNEL) && matches(query, each.name))
       .map(each => ({ text: `#${each.name}`, mention: `<#${each.id}>`, shown: `#${each.name}` }));
   },
   ":"({ state }, query) {
-    const custom = [...state.guilds.values()].flatMap(guild => guild.emojis ?? []).filter(each => each.available !== false && fits(query, each.name));
+    const custom = [...state.guilds.values()].flatMap(guild => guild.emojis ?? []).filter(each => each.available !== false && matches(query, each.name));
     return [
       ...custom.map(each => ({ text: `:${each.name}:`, mention: `<${each.animated ? "a" : ""}:${each.name}:${each.id}>`, shown: `:${each.name}:`, mark: customEmoji(each) })),
-      ...EMOJI.filter(([, names]) => fits(query, names)).map(([emoji, names]) => ({ text: emoji, shown: names.split(" ")[0], mark: h("span", { class: "emoji-text" }, emoji) })),
+      ...EMOJI.filter(([, names]) => matches(query, names)).map(([emoji, names]) => ({ text: emoji, shown: names.split(" ")[0], mark: h("span", { class: "emoji-text" }, emoji) })),
     ];
   },
 };

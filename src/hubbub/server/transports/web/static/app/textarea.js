@@ -1,16 +1,16 @@
-/** Fields that are as high as what is in them. */
+/** Helpers for text areas. */
 
-const MOST = 240;
+const HEIGHT_MAX_PX = 240;
 
 export function grow(field) {
   field.style.setProperty("height", "auto");
-  field.style.setProperty("height", `${Math.min(field.scrollHeight + 2, MOST)}px`);
+  field.style.setProperty("height", `${Math.min(field.scrollHeight + 2, HEIGHT_MAX_PX)}px`);
 }
 
-/** Put words where the cursor is. */
-export function insert(field, words) {
+/** Insert text at the cursor. */
+export function insert(field, text) {
   const { selectionStart: from, selectionEnd: to } = field;
-  field.setRangeText(words, from, to, "end");
+  field.setRangeText(text, from, to, "end");
   field.dispatchEvent(new Event("input", { bubbles: true }));
   field.focus();
 }

@@ -1,22 +1,22 @@
-/** Threads: those that run, those that are over, and new ones. */
+/** Threads: lists of active and archived ones, and the form for a new one. */
 
 import { ChannelType, Permissions, isForum } from "./enums.js";
 import { h, icon, replace } from "./dom.js";
-import { attempt, field, openDialog } from "./parts.js";
+import { attempt, field, openDialog } from "./layout_parts.js";
 import { pathOf } from "./router.js";
-import { sentenceOf } from "./sending.js";
+import { errorText } from "./outbox.js";
 import { relative } from "./times.js";
 import { compareIds, timeOf } from "./ids.js";
 
-/** Threads of a channel that are over, the latest first; private ones where one may. */
+/** Fetch the archived public threads of a channel, most recent first. */
 export async function archivedThreads({ api, state, channelId }) {
   const found = await api.request("GET", `/channels/${channelId}/threads/archived/public`, { query: { limit: 50 } });
   for (const each of found.threads) if (!state.channels.has(each.id)) state.channels.set(each.id, each);
   return found.threads;
 }
 
-/** A line for a thread or a post. */
-export function threadLine(thread, state, press = null) {
+/** Return a link to a thread or post. */
+export function threadLink(thread, state, press = null) {
   const unread = state.isUnread(thread.id) && thread.member;
   return h(
     "a",
@@ -27,68 +27,68 @@ export function threadLine(thread, state, press = null) {
   );
 }
 
-/** A window with a channel's threads. */
+/** Open the list of a channel's threads. */
 export function openThreads(context) {
   const { state, channelId } = context;
   openDialog("Threads", close => {
-    const running = state.threadsOf(channelId).filter(each => !each.thread_metadata?.archived).sort((a, b) => compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
-    const over = h("div", { class: "thread-entries" }, h("p", { class: "soft small" }, "Reading…"));
+    const active = state.threadsOf(channelId).filter(each => !each.thread_metadata?.archived).sort((a, b) => compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
+    const archived = h("div", { class: "thread-entries" }, h("p", { class: "soft small" }, "Reading…"));
     archivedThreads(context).then(
-      found => replace(over, found.length ? found.map(each => threadLine(each, state, close)) : h("p", { class: "soft small" }, "None.")),
-      error => replace(over, h("p", { class: "soft small" }, sentenceOf(error))),
+      found => replace(archived, found.length ? found.map(each => threadLink(each, state, close)) : h("p", { class: "soft small" }, "None.")),
+      error => replace(archived, h("p", { class: "soft small" }, errorText(error))),
     );
     return [
       state.can(channelId, Permissions.CREATE_PUBLIC_THREADS) ? h("p", null, h("button", { type: "button", class: "button small", onclick: () => { close(); openNewThread(context, null); } }, "Begin a thread")) : null,
       h("h3", null, "Running"),
-      h("div", { class: "thread-entries" }, running.length ? running.map(each => threadLine(each, state, close)) : h("p", { class: "soft small" }, "None.")),
+      h("div", { class: "thread-entries" }, active.length ? active.map(each => threadLink(each, state, close)) : h("p", { class: "soft small" }, "None.")),
       h("h3", null, "Over"),
-      over,
+      archived,
     ];
   });
 }
 
-/** A new thread, at a message or by itself; in a forum, a post. */
+/** Open the form for a new thread, optionally from a message; in a forum, for a post. */
 export function openNewThread(context, message) {
   const { api, state, channelId } = context;
   const channel = state.channels.get(channelId);
   const post = isForum(channel);
   openDialog(post ? "A new post" : "A new thread", close => {
     const name = field(post ? "Title" : "Name", h("input", { type: "text", maxlength: "100", required: true, dir: "auto", autofocus: true }));
-    const words = post ? field("What it says", h("textarea", { rows: "5", maxlength: "2000", dir: "auto" })) : null;
+    const content = post ? field("What it says", h("textarea", { rows: "5", maxlength: "2000", dir: "auto" })) : null;
     const tags = (post && channel.available_tags) || [];
     const boxes = tags.map(tag => [tag.id, h("input", { type: "checkbox" })]);
-    const mayHide = !post && message === null && state.can(channelId, Permissions.CREATE_PRIVATE_THREADS);
-    const hidden = mayHide ? h("input", { type: "checkbox" }) : null;
-    const make = async event => {
+    const canBePrivate = !post && message === null && state.can(channelId, Permissions.CREATE_PRIVATE_THREADS);
+    const isPrivate = canBePrivate ? h("input", { type: "checkbox" }) : null;
+    const create = async event => {
       event.preventDefault();
-      name.refuse(null);
-      words?.refuse(null);
+      name.setError(null);
+      content?.setError(null);
       const json = { name: name.input.value.trim() };
-      if (post) Object.assign(json, { message: { content: words.input.value }, applied_tags: boxes.filter(([, box]) => box.checked).map(([id]) => id) });
-      else if (message === null) json.type = hidden?.checked ? ChannelType.PRIVATE_THREAD : ChannelType.PUBLIC_THREAD;
+      if (post) Object.assign(json, { message: { content: content.input.value }, applied_tags: boxes.filter(([, box]) => box.checked).map(([id]) => id) });
+      else if (message === null) json.type = isPrivate?.checked ? ChannelType.PRIVATE_THREAD : ChannelType.PUBLIC_THREAD;
       const path = message === null ? `/channels/${channelId}/threads` : `/channels/${channelId}/messages/${message.id}/threads`;
       try {
-        const made = await api.request("POST", path, { json });
-        state.apply("THREAD_CREATE", made);
+        const thread = await api.request("POST", path, { json });
+        state.apply("THREAD_CREATE", thread);
         close();
-        context.go(pathOf(made));
+        context.go(pathOf(thread));
       } catch (error) {
-        (post && !error.errors?.name ? words : name).refuse(sentenceOf(error));
+        (post && !error.errors?.name ? content : name).setError(errorText(error));
       }
     };
     return h(
       "form",
-      { class: "stack", onsubmit: make },
+      { class: "stack", onsubmit: create },
       name.node,
-      words?.node,
+      content?.node,
       tags.length ? h("fieldset", null, h("legend", null, "Tags"), tags.map((tag, at) => h("label", { class: "choice" }, boxes[at][1], tag.name))) : null,
-      hidden ? h("label", { class: "choice" }, hidden, "Only for those who are asked in") : null,
+      isPrivate ? h("label", { class: "choice" }, isPrivate, "Only for those who are asked in") : null,
       h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, post ? "Post it" : "Begin")),
     );
   });
 }
 
-/** Leave or join a thread. */
+/** Leave or join the thread. */
 export function joinOrLeave({ api, state, channelId }) {
   const joined = Boolean(state.channels.get(channelId)?.member);
   return attempt(() => api.request(joined ? "DELETE" : "PUT", `/channels/${channelId}/thread-members/@me`));

@@ -1,4 +1,4 @@
-/** Times as people where the browser is read them. */
+/** Localized dates and times. */
 
 import { h } from "./dom.js";
 
@@ -15,10 +15,10 @@ const STYLES = {
 };
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
 const UNITS = [["year", 31_536_000], ["month", 2_592_000], ["day", 86_400], ["hour", 3_600], ["minute", 60]];
-/** What a date can be at all (ECMA-262, time values). */
-const FAR_MS = 8.64e15;
+/** Largest time value of a Date (ECMA-262). */
+const DATE_MAX_MS = 8.64e15;
 
-/** How long ago, or how long still. */
+/** Format a time relative to now. */
 export function relative(milliseconds, now = Date.now()) {
   const seconds = Math.round((milliseconds - now) / 1000);
   for (const [unit, size] of UNITS) {
@@ -27,23 +27,23 @@ export function relative(milliseconds, now = Date.now()) {
   return RELATIVE.format(seconds, "second");
 }
 
-/** A moment in one of the styles of timestamps in messages. */
+/** Return a time element in one of the styles of message timestamps. */
 export function timeElement(milliseconds, style) {
-  if (!(Math.abs(milliseconds) <= FAR_MS)) return h("span", { class: "timestamp" }, "some time");
+  if (!(Math.abs(milliseconds) <= DATE_MAX_MS)) return h("span", { class: "timestamp" }, "some time");
   const date = new Date(milliseconds);
   const text = style === "R" ? relative(milliseconds) : (STYLES[style] ?? STYLES.f).format(date);
   return h("time", { class: "timestamp", datetime: date.toISOString(), title: STYLES.F.format(date) }, text);
 }
 
-/** When a message was sent: the hour, and the day where it was not today. */
+/** Return the time of a message, with the date if it is not today. */
 export function sentAt(timestamp) {
   const date = new Date(timestamp);
   const text = date.toDateString() === new Date().toDateString() ? STYLES.t.format(date) : STYLES.s.format(date);
   return h("time", { datetime: timestamp, title: STYLES.F.format(date) }, text);
 }
 
-/** Only the hour. */
+/** Return the time of day. */
 export const hourOf = timestamp => STYLES.t.format(new Date(timestamp));
 
-/** The day that a message belongs to. */
+/** Return the day, for separators. */
 export const dayOf = timestamp => STYLES.D.format(new Date(timestamp));

@@ -1,12 +1,12 @@
-/** Files that wait to be sent: chosen, dropped or pasted. */
+/** Files to send with the next message. */
 
 import { h, icon } from "./dom.js";
 import { bytes } from "./media.js";
 import { notice } from "./notices.js";
-import { iconButton } from "./parts.js";
+import { iconButton } from "./layout_parts.js";
 
-const MOST = 10;
-const LARGEST = 100 * 1024 * 1024;
+const FILES_MAX = 10;
+const FILE_BYTES_MAX = 100 * 1024 * 1024;
 
 export class Uploads {
   #files = [];
@@ -18,17 +18,17 @@ export class Uploads {
   /** @param {Iterable<File>} files */
   add(files) {
     for (const file of files) {
-      if (this.#files.length >= MOST) {
-        notice(`A message takes ${MOST} files.`, "problem");
+      if (this.#files.length >= FILES_MAX) {
+        notice(`A message takes ${FILES_MAX} files.`, "problem");
         break;
       }
-      if (file.size > LARGEST) notice(`${file.name} is too large.`, "problem");
+      if (file.size > FILE_BYTES_MAX) notice(`${file.name} is too large.`, "problem");
       else this.#files.push({ file, preview: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : null });
     }
     this.#draw();
   }
 
-  /** What there is, for a message; none is left. @returns {File[]} */
+  /** Remove and return all files. @returns {File[]} */
   take() {
     const files = this.#files.map(each => each.file);
     this.clear();

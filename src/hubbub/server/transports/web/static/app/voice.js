@@ -1,15 +1,15 @@
-/** Voice: who is where, and my own place there. The sound itself is not the browser's (voice.md 11): a client with media takes it over. */
+/** Voice state: members of voice channels, and joining or leaving. The browser client plays no audio (voice.md 11). */
 
 import { Opcode, Permissions } from "./enums.js";
 import { h, icon, reconcile, replace } from "./dom.js";
-import { faceOf } from "./faces.js";
-import { Part, iconButton } from "./parts.js";
+import { userAvatar } from "./avatars.js";
+import { LayoutPart, iconButton } from "./layout_parts.js";
 import { pathOf } from "./router.js";
 
-/** What I chose; it stays when I go from one channel to another. */
+/** The user's mute and deafen settings, kept when switching channels. */
 const own = { self_mute: false, self_deaf: false };
 
-/** Go into a voice channel, or change what is heard of me; null leaves. */
+/** Join a voice channel or change mute and deafen; a null channel leaves. */
 export function setVoice({ gateway, state }, channel, changes = {}) {
   Object.assign(own, changes);
   const mine = state.myVoiceState();
@@ -17,8 +17,8 @@ export function setVoice({ gateway, state }, channel, changes = {}) {
   gateway.send(Opcode.VOICE_STATE_UPDATE, { guild_id: guildId, channel_id: channel?.id ?? null, ...own });
 }
 
-/** Where I am in voice, above my name. */
-class VoicePanel extends Part {
+/** The panel with the user's voice channel, above the account panel. */
+class VoicePanel extends LayoutPart {
   static kinds = ["voiceStates", "channels", "guilds"];
 
   draw() {
@@ -43,41 +43,41 @@ class VoicePanel extends Part {
   }
 }
 
-/** Who is in the voice channel in view, above its messages. */
-class VoiceStage extends Part {
+/** The members of the voice channel in view, above its messages. */
+class VoiceStage extends LayoutPart {
   static kinds = ["voiceStates", "channels", "members", "guilds"];
 
   begin() {
     this.people = h("ul", { class: "stage-people" });
-    this.words = h("p", { class: "soft small" });
-    this.act = h("div", { class: "row" });
-    this.replaceChildren(h("section", { class: "stage", "aria-label": "Voice" }, this.people, this.words, this.act));
+    this.hint = h("p", { class: "soft small" });
+    this.actions = h("div", { class: "row" });
+    this.replaceChildren(h("section", { class: "stage", "aria-label": "Voice" }, this.people, this.hint, this.actions));
   }
 
   draw() {
     const { state, channelId, guildId } = this.context;
     const channel = state.channels.get(channelId);
     if (channel === undefined) return;
-    const there = state.voiceIn(channelId);
+    const voiceStates = state.voiceStatesIn(channelId);
     const mine = state.myVoiceState()?.channel_id === channelId;
     reconcile(
       this.people,
-      there.map(each => {
+      voiceStates.map(each => {
         const user = state.user(each.user_id) ?? { id: each.user_id, username: "Somebody" };
         const name = state.nameOf(user, guildId), muted = each.self_mute || each.mute || each.suppress;
         return {
           key: each.user_id,
           stamp: `${name} ${muted} ${user.avatar}`,
-          build: () => h("li", null, faceOf(user, name), h("span", { dir: "auto" }, name), muted ? h("span", { role: "img", "aria-label": "muted" }, icon("microphone_off")) : null),
+          build: () => h("li", null, userAvatar(user, name), h("span", { dir: "auto" }, name), muted ? h("span", { role: "img", "aria-label": "muted" }, icon("microphone_off")) : null),
         };
       }),
     );
-    this.words.textContent = there.length ? "Here in the browser you see who is in the call; to hear and speak, join with a client that has sound." : "Nobody is in this call.";
+    this.hint.textContent = voiceStates.length ? "Here in the browser you see who is in the call; to hear and speak, join with a client that has sound." : "Nobody is in this call.";
     const stamp = `${mine} ${state.can(channelId, Permissions.CONNECT)}`;
-    if (this.act.dataset.stamp === stamp) return;
-    this.act.dataset.stamp = stamp;
+    if (this.actions.dataset.stamp === stamp) return;
+    this.actions.dataset.stamp = stamp;
     replace(
-      this.act,
+      this.actions,
       mine
         ? h("button", { type: "button", class: "button small danger", onclick: () => setVoice(this.context, null) }, "Leave")
         : h("button", { type: "button", class: "button small", disabled: !state.can(channelId, Permissions.CONNECT), onclick: () => setVoice(this.context, channel) }, "Join"),
@@ -85,5 +85,5 @@ class VoiceStage extends Part {
   }
 }
 
-customElements.define("hubbub-voice", VoicePanel);
-customElements.define("hubbub-stage", VoiceStage);
+customElements.define("hubbub-voice-panel", VoicePanel);
+customElements.define("hubbub-voice-members", VoiceStage);

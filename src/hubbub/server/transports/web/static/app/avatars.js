@@ -1,20 +1,20 @@
-/** Pictures of people, guilds and conversations, and what stands in their place. */
+/** Avatars and icons of users, guilds and conversations, and their placeholders. */
 
 import { ChannelType } from "./enums.js";
 import { h } from "./dom.js";
 import { avatarPath, channelIconPath, iconPath } from "./media.js";
 
-/** At most two letters for somebody without a picture. */
+/** Return the one or two letters shown in place of a missing image. */
 export function initials(name) {
   const words = name.split(/\s+/u).filter(word => /^[\p{L}\p{N}]/u.test(word));
   const letters = words.slice(0, 2).map(word => [...word][0]).join("");
   return (letters || [...name.trim()][0] || "?").toUpperCase();
 }
 
-/** One of six colours, always the same for the same id. */
+/** Return the color index (0 to 5) of an id. */
 export const hue = id => Number(((BigInt(id) >> 22n) + BigInt(id)) % 6n);
 
-function face(id, name, path, kind) {
+function avatar(id, name, path, kind) {
   return h(
     "span",
     { class: `face hue-${hue(id)} ${kind}`, "aria-hidden": "true" },
@@ -22,31 +22,31 @@ function face(id, name, path, kind) {
   );
 }
 
-/** Somebody; `status` adds the mark of their presence. */
-export function faceOf(user, name, status) {
-  const made = face(user.id ?? "0", name, avatarPath(user), "");
+/** Return the avatar of a user; `status` adds a presence indicator. */
+export function userAvatar(user, name, status) {
+  const made = avatar(user.id ?? "0", name, avatarPath(user), "");
   if (status === undefined) return made;
   return h("span", { class: "face-with-status" }, made, statusMark(status));
 }
 
-export const faceOfGuild = guild => face(guild.id, guild.name ?? "?", iconPath(guild), "square");
+export const guildIcon = guild => avatar(guild.id, guild.name ?? "?", iconPath(guild), "square");
 
-/** A conversation: the other one's picture, or the group's. */
-export function faceOfConversation(channel, title, status) {
-  if (channel.type === ChannelType.GROUP_DM) return face(channel.id, title, channelIconPath(channel), "square");
+/** Return the icon of a group, or the avatar of the other user. */
+export function conversationIcon(channel, title, status) {
+  if (channel.type === ChannelType.GROUP_DM) return avatar(channel.id, title, channelIconPath(channel), "square");
   const other = channel.recipients?.[0];
-  return other === undefined ? face(channel.id, title, null, "") : faceOf(other, title, status);
+  return other === undefined ? avatar(channel.id, title, null, "") : userAvatar(other, title, status);
 }
 
-const WORDS = { online: "online", idle: "away", dnd: "do not disturb", offline: "offline" };
+const STATUS_LABELS = { online: "online", idle: "away", dnd: "do not disturb", offline: "offline" };
 
-/** The mark of a presence, told by its shape too. */
+/** Return a presence indicator. Its shape differs too, not only its color. */
 export function statusMark(status) {
-  const kind = WORDS[status] === undefined ? "offline" : status;
-  return h("span", { class: `status ${kind}`, role: "img", "aria-label": WORDS[kind], title: WORDS[kind] });
+  const kind = STATUS_LABELS[status] === undefined ? "offline" : status;
+  return h("span", { class: `status ${kind}`, role: "img", "aria-label": STATUS_LABELS[kind], title: STATUS_LABELS[kind] });
 }
 
-/** What a channel is called. */
+/** Return the title of a channel. */
 export function titleOf(channel, state) {
   if (channel.name) return channel.name;
   const names = (channel.recipients ?? []).map(each => state.nameOf(each, null));
@@ -59,5 +59,5 @@ const ICONS = new Map([
   [ChannelType.PRIVATE_THREAD, "thread"], [ChannelType.ANNOUNCEMENT_THREAD, "thread"], [ChannelType.GROUP_DM, "people"],
 ]);
 
-/** The name of a channel's icon. */
-export const iconOf = channel => ICONS.get(channel.type) ?? "hash";
+/** Return the icon name of a channel. */
+export const channelIconName = channel => ICONS.get(channel.type) ?? "hash";

@@ -1,33 +1,33 @@
-/** Messages found elsewhere: pins and what a search brings. */
+/** Dialogs with messages: pins and search results. */
 
 import { h, replace } from "./dom.js";
-import { faceOf } from "./faces.js";
+import { userAvatar } from "./avatars.js";
 import { markdown } from "./markdown.js";
-import { openDialog } from "./parts.js";
+import { openDialog } from "./layout_parts.js";
 import { pathOf } from "./router.js";
-import { sentenceOf } from "./sending.js";
-import { isSpoken, systemWords, wordsOf } from "./system_words.js";
+import { errorText } from "./outbox.js";
+import { isUserMessage, systemText, summaryOf } from "./message_text.js";
 import { sentAt } from "./times.js";
 
-function line(message, context, close, more = null) {
+function resultItem(message, context, close, more = null) {
   const { state, guildId } = context;
   const channel = state.channels.get(message.channel_id) ?? { id: message.channel_id, guild_id: guildId };
   const name = state.nameOf(message.author, guildId);
   return h(
     "li",
     { class: "found-message" },
-    faceOf(message.author, name),
+    userAvatar(message.author, name),
     h(
       "div",
       { class: "message-body" },
       h("p", { class: "message-head" }, h("strong", { dir: "auto" }, name), h("span", { class: "when" }, sentAt(message.timestamp)), channel.name ? h("span", { class: "when" }, `#${channel.name}`) : null),
-      h("div", { class: "content" }, isSpoken(message) && message.content ? markdown(message.content, { context, message }) : isSpoken(message) ? wordsOf(message, context) : systemWords(message, context)),
+      h("div", { class: "content" }, isUserMessage(message) && message.content ? markdown(message.content, { context, message }) : isUserMessage(message) ? summaryOf(message, context) : systemText(message, context)),
       h("p", { class: "row" }, h("a", { href: pathOf(channel, message.id), onclick: close }, "Go there"), more),
     ),
   );
 }
 
-/** The pinned messages of a channel. */
+/** Open the pinned messages of a channel. */
 export function openPins(context, mayUnpin) {
   const { api, channelId } = context;
   openDialog("Pinned messages", close => {
@@ -36,9 +36,9 @@ export function openPins(context, mayUnpin) {
       try {
         const { items } = await api.request("GET", `/channels/${channelId}/messages/pins`);
         const unpin = message => h("button", { type: "button", class: "link", onclick: async () => { await api.request("DELETE", `/channels/${channelId}/messages/pins/${message.id}`).catch(() => {}); read(); } }, "Unpin");
-        replace(list, items.length ? items.map(({ message }) => line(message, context, close, mayUnpin ? unpin(message) : null)) : h("li", { class: "soft" }, "Nothing is pinned here."));
+        replace(list, items.length ? items.map(({ message }) => resultItem(message, context, close, mayUnpin ? unpin(message) : null)) : h("li", { class: "soft" }, "Nothing is pinned here."));
       } catch (error) {
-        replace(list, h("li", { class: "soft" }, sentenceOf(error)));
+        replace(list, h("li", { class: "soft" }, errorText(error)));
       }
     };
     read();
@@ -46,7 +46,7 @@ export function openPins(context, mayUnpin) {
   }, { wide: true });
 }
 
-/** A search through a guild's messages. */
+/** Open the message search of a guild. */
 export function openSearch(context) {
   const { api, guildId, state } = context;
   const PAGE = 25;
@@ -56,9 +56,9 @@ export function openSearch(context) {
     const list = h("ol", { class: "found-list" });
     const more = h("div", { class: "row" });
     const status = h("p", { class: "soft small", role: "status" });
-    let asked = 0;
-    const look = async (offset = 0) => {
-      const content = words.value.trim(), mine = (asked += 1);
+    let requestId = 0;
+    const search = async (offset = 0) => {
+      const content = words.value.trim(), mine = (requestId += 1);
       if (!content) return;
       if (!offset) replace(list);
       replace(more);
@@ -66,27 +66,27 @@ export function openSearch(context) {
       try {
         const query = { content, offset, limit: PAGE, channel_id: here.checked ? context.channelId : undefined };
         let found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
-        // A guild that nobody searched for long is read first; how long that takes, the answer guesses.
-        for (let tried = 0; found.messages === undefined && tried < 8 && list.isConnected && mine === asked; tried += 1) {
+        // The server indexes a guild on its first search; `retry_after` estimates how long that takes.
+        for (let tried = 0; found.messages === undefined && tried < 8 && list.isConnected && mine === requestId; tried += 1) {
           status.textContent = "The search is being prepared…";
           await new Promise(resolve => setTimeout(resolve, Math.min(Number(found.retry_after ?? 1), 2) * 1000));
           found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
         }
-        if (mine !== asked) return;
+        if (mine !== requestId) return;
         const messages = (found.messages ?? []).flat();
-        for (const each of messages) if (!each.webhook_id) state.keepUser(each.author);
+        for (const each of messages) if (!each.webhook_id) state.storeUser(each.author);
         for (const each of found.threads ?? []) if (!state.channels.has(each.id)) state.channels.set(each.id, { ...each, guild_id: guildId });
-        list.append(...messages.map(each => line(each, context, close)));
+        list.append(...messages.map(each => resultItem(each, context, close)));
         const total = found.total_results ?? messages.length;
         status.textContent = found.messages === undefined ? "The search is being prepared. Try again in a moment." : `${total} ${total === 1 ? "message" : "messages"}`;
-        if (offset + PAGE < total) replace(more, h("button", { type: "button", class: "button quiet small", onclick: () => look(offset + PAGE) }, "More"));
+        if (offset + PAGE < total) replace(more, h("button", { type: "button", class: "button quiet small", onclick: () => search(offset + PAGE) }, "More"));
       } catch (error) {
-        if (mine === asked) status.textContent = sentenceOf(error);
+        if (mine === requestId) status.textContent = errorText(error);
       }
     };
     const submit = event => {
       event.preventDefault();
-      look();
+      search();
     };
     return [
       h("form", { class: "search-form", role: "search", onsubmit: submit }, words, h("button", { type: "submit", class: "button" }, "Search"), context.channelId ? h("label", { class: "choice" }, here, "Only in this channel") : null),

@@ -1,9 +1,9 @@
-/** Spoilers: something that is not shown until somebody wants to see it. */
+/** Spoilers in components: content that is hidden until the user reveals it. */
 
 import { h } from "./dom.js";
 
-/** @param {HTMLElement} node */
-export function veil(node) {
+/** Return the node behind a cover. @param {HTMLElement} node */
+export function coverSpoiler(node) {
   node.inert = true;
   const cover = h("button", { type: "button", class: "component-veil", onclick: lift }, "Spoiler");
   const wrapped = h("div", { class: "component-veiled" }, node, cover);

@@ -1,28 +1,28 @@
-/** What stands above a channel: its name, its topic, and the ways to more of it. */
+/** The header of a channel: title, topic, tools and menu. */
 
 import { ChannelType, Permissions, isForum, isThread } from "./enums.js";
 import { h, icon } from "./dom.js";
-import { faceOfConversation, iconOf, titleOf } from "./faces.js";
-import { openPins, openSearch } from "./found.js";
-import { attempt, confirmed, field, iconButton, openDialog } from "./parts.js";
+import { conversationIcon, channelIconName, titleOf } from "./avatars.js";
+import { openPins, openSearch } from "./search_results.js";
+import { attempt, confirmAction, field, iconButton, openDialog } from "./layout_parts.js";
 import { openMenu } from "./popup.js";
 import { pathOf } from "./router.js";
 import { joinOrLeave, openThreads } from "./threads.js";
-import { openAddPeople } from "./arrivals.js";
+import { openAddPeople } from "./join_dialogs.js";
 import { openInvite } from "./guild_menu.js";
 
-/** The head of a channel's view. */
-export function viewHead(context, channel) {
+/** Return the header of a channel. */
+export function channelHeader(context, channel) {
   const { state } = context;
   const title = titleOf(channel, state), parent = isThread(channel) ? state.channels.get(channel.parent_id) : null;
-  const say = name => event => event.currentTarget.dispatchEvent(new CustomEvent(name, { bubbles: true }));
+  const emit = name => event => event.currentTarget.dispatchEvent(new CustomEvent(name, { bubbles: true }));
   const other = channel.type === ChannelType.DM ? channel.recipients?.[0] : null;
-  const threaded = channel.guild_id && channel.type <= 5 && channel.type !== ChannelType.GUILD_VOICE;
+  const hasThreads = channel.guild_id && channel.type <= 5 && channel.type !== ChannelType.GUILD_VOICE;
   return h(
     "header",
     { class: "view-head" },
-    iconButton("menu", "Channels and conversations", say("show-side"), { class: "icon-button to-side" }),
-    channel.guild_id ? icon(iconOf(channel)) : faceOfConversation(channel, title, other ? state.statusOf(other.id) : undefined),
+    iconButton("menu", "Channels and conversations", emit("show-side"), { class: "icon-button to-side" }),
+    channel.guild_id ? icon(channelIconName(channel)) : conversationIcon(channel, title, other ? state.statusOf(other.id) : undefined),
     h(
       "div",
       { class: "view-title" },
@@ -32,10 +32,10 @@ export function viewHead(context, channel) {
     h(
       "div",
       { class: "view-tools" },
-      threaded ? iconButton("thread", "Threads", () => openThreads(context)) : null,
+      hasThreads ? iconButton("thread", "Threads", () => openThreads(context)) : null,
       isForum(channel) ? null : iconButton("pin", "Pinned messages", () => openPins(context, state.can(channel.id, Permissions.PIN_MESSAGES))),
       channel.guild_id ? iconButton("search", "Search", () => openSearch(context)) : null,
-      other === null || channel.guild_id ? iconButton("people", "Members", say("toggle-members"), { class: "icon-button members-toggle" }) : null,
+      other === null || channel.guild_id ? iconButton("people", "Members", emit("toggle-members"), { class: "icon-button members-toggle" }) : null,
       iconButton("more", "More about this channel", event => channelMenu(event.currentTarget, context, channel), { "aria-haspopup": "menu" }),
     ),
   );
@@ -54,12 +54,12 @@ function channelMenu(anchor, context, channel) {
     (manages || group || (thread && channel.owner_id === me.id)) && channel.type !== ChannelType.DM && { label: channel.guild_id && !thread ? "Name and topic" : "Rename", icon: "edit", press: rename },
     group && { label: "Add people", icon: "invite", press: () => openAddPeople(context, channel) },
     group && { label: "Leave the group", icon: "leave", danger: true, press: () => remove(context, channel, "Leave the group?", "Leave") },
-    channel.type === ChannelType.DM && { label: "Close the conversation", icon: "close", press: () => leaveQuietly(context, channel) },
+    channel.type === ChannelType.DM && { label: "Close the conversation", icon: "close", press: () => closeConversation(context, channel) },
     manages && channel.guild_id && { label: "Delete", icon: "bin", danger: true, press: () => remove(context, channel, `Delete #${channel.name}?`, "Delete") },
   ]);
 }
 
-async function leaveQuietly(context, channel) {
+async function closeConversation(context, channel) {
   if (await attempt(() => context.api.request("DELETE", `/channels/${channel.id}`))) {
     context.state.apply("CHANNEL_DELETE", channel);
     context.go("/app");
@@ -67,15 +67,15 @@ async function leaveQuietly(context, channel) {
 }
 
 async function remove(context, channel, title, label) {
-  if (!(await confirmed(title, "This cannot be undone.", label))) return;
+  if (!(await confirmAction(title, "This cannot be undone.", label))) return;
   if (await attempt(() => context.api.request("DELETE", `/channels/${channel.id}`))) context.go(channel.guild_id ? `/app/channels/${channel.guild_id}` : "/app");
 }
 
 function openRename(context, channel) {
   openDialog("Name", close => {
-    const topical = channel.guild_id && !isThread(channel) && channel.type !== ChannelType.GUILD_VOICE;
+    const hasTopic = channel.guild_id && !isThread(channel) && channel.type !== ChannelType.GUILD_VOICE;
     const name = field("Name", h("input", { type: "text", maxlength: "100", value: channel.name ?? "", dir: "auto" }));
-    const topic = topical ? field("Topic", h("textarea", { rows: "3", maxlength: "1024", value: channel.topic ?? "", dir: "auto" })) : null;
+    const topic = hasTopic ? field("Topic", h("textarea", { rows: "3", maxlength: "1024", value: channel.topic ?? "", dir: "auto" })) : null;
     const save = async event => {
       event.preventDefault();
       const json = { name: name.input.value.trim() };
@@ -84,7 +84,7 @@ function openRename(context, channel) {
         await context.api.request("PATCH", `/channels/${channel.id}`, { json });
         close();
       } catch (error) {
-        name.refuse(error.sentence);
+        name.setError(error.sentence);
       }
     };
     return h("form", { class: "stack", onsubmit: save }, name.node, topic?.node, h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Save")));

@@ -1,25 +1,25 @@
-/** Beside the guilds: the channels of one, or the people one talks with; and below, who I am and where I am in voice. */
+/** The sidebar: channels of a guild or private conversations, with the voice and account panels below. */
 
-import { ChannelFlags, ChannelType, Permissions, isSpokenIn, isThread, isVoice } from "./enums.js";
+import { ChannelFlags, ChannelType, Permissions, isMessageable, isThread, isVoice } from "./enums.js";
 import { h, icon, reconcile } from "./dom.js";
-import { faceOf, faceOfConversation, iconOf, titleOf } from "./faces.js";
+import { userAvatar, conversationIcon, channelIconName, titleOf } from "./avatars.js";
 import { guildMenu } from "./guild_menu.js";
-import { openNewConversation } from "./arrivals.js";
-import { Part, iconButton, part } from "./parts.js";
+import { openNewConversation } from "./join_dialogs.js";
+import { LayoutPart, iconButton, createPart } from "./layout_parts.js";
 import { pathOf } from "./router.js";
 import { compareIds } from "./ids.js";
 
-/** Categories that are folded together, as long as the page is open. */
-const folded = new Set();
+/** Collapsed categories, kept while the page is open. */
+const collapsed = new Set();
 
-class Side extends Part {
-  static kinds = ["guilds", "channels", "readStates", "members", "messages", "relationships", "presences", "voiceStates", "place"];
+class Sidebar extends LayoutPart {
+  static kinds = ["guilds", "channels", "readStates", "members", "messages", "relationships", "presences", "voiceStates", "route"];
 
   begin() {
     this.head = h("header", { class: "side-head" });
     this.list = h("ul", { class: "side-list" });
     this.nav = h("nav", { class: "side-nav", "aria-label": "Channels" }, this.list);
-    this.replaceChildren(this.head, this.nav, part("hubbub-voice", this.context), part("hubbub-me", this.context));
+    this.replaceChildren(this.head, this.nav, createPart("hubbub-voice-panel", this.context), createPart("hubbub-account-panel", this.context));
   }
 
   draw() {
@@ -61,7 +61,7 @@ class Side extends Part {
         return {
           key: channel.id,
           stamp: `${title} ${status} ${unread} ${mentions} ${channel.id === channelId} ${other?.avatar} ${channel.icon}`,
-          build: () => this.#entry(channel, faceOfConversation(channel, title, status), title, unread, mentions),
+          build: () => this.#entry(channel, conversationIcon(channel, title, status), title, unread, mentions),
         };
       }),
     ];
@@ -81,7 +81,7 @@ class Side extends Part {
     const entries = loose.flatMap(each => this.#channel(each));
     for (const category of categories) {
       const inside = under(category.id);
-      const open = !folded.has(category.id);
+      const open = !collapsed.has(category.id);
       entries.push({ key: category.id, stamp: `${category.name} ${open}`, build: () => this.#category(category, open) });
       for (const each of inside) if (open || state.isUnread(each.id) || each.id === this.context.channelId) entries.push(...this.#channel(each));
     }
@@ -97,8 +97,8 @@ class Side extends Part {
 
   #category(category, open) {
     const press = () => {
-      if (open) folded.add(category.id);
-      else folded.delete(category.id);
+      if (open) collapsed.add(category.id);
+      else collapsed.delete(category.id);
       this.draw();
     };
     return h("li", null, h("button", { type: "button", class: "category", "aria-expanded": String(open), dataset: { focus: "fold" }, onclick: press }, icon("down"), h("span", { dir: "auto" }, category.name)));
@@ -106,21 +106,21 @@ class Side extends Part {
 
   #channel(channel) {
     const { state, channelId } = this.context;
-    const unread = isSpokenIn(channel) && state.isUnread(channel.id), mentions = state.mentionsIn(channel.id);
+    const unread = isMessageable(channel) && state.isUnread(channel.id), mentions = state.mentionsIn(channel.id);
     const entries = [
       {
         key: channel.id,
         stamp: `${channel.name} ${channel.type} ${unread} ${mentions} ${channel.id === channelId} ${channel.status}`,
-        build: () => this.#entry(channel, icon(iconOf(channel)), channel.name, unread, mentions),
+        build: () => this.#entry(channel, icon(channelIconName(channel)), channel.name, unread, mentions),
       },
     ];
     for (const thread of state.threadsOf(channel.id)) {
       const here = thread.id === channelId;
       if (!here && (!thread.member || thread.thread_metadata?.archived)) continue;
-      const news = state.isUnread(thread.id) && Boolean(thread.member), count = state.mentionsIn(thread.id);
-      entries.push({ key: thread.id, stamp: `${thread.name} ${news} ${count} ${here}`, build: () => this.#entry(thread, icon("thread"), thread.name, news, count, "inner") });
+      const unreadThread = state.isUnread(thread.id) && Boolean(thread.member), count = state.mentionsIn(thread.id);
+      entries.push({ key: thread.id, stamp: `${thread.name} ${unreadThread} ${count} ${here}`, build: () => this.#entry(thread, icon("thread"), thread.name, unreadThread, count, "inner") });
     }
-    if (isVoice(channel)) entries.push(...state.voiceIn(channel.id).map(each => this.#voice(channel, each)));
+    if (isVoice(channel)) entries.push(...state.voiceStatesIn(channel.id).map(each => this.#voice(channel, each)));
     return entries;
   }
 
@@ -133,7 +133,7 @@ class Side extends Part {
       key: `voice-${channel.id}-${voice.user_id}`,
       stamp: `${name} ${muted} ${deaf} ${user.avatar}`,
       build: () =>
-        h("li", { class: "in-voice" }, faceOf(user, name), h("span", { class: "entry-name", dir: "auto" }, name), muted ? h("span", { role: "img", "aria-label": "muted", title: "muted" }, icon("microphone_off")) : null, deaf ? h("span", { role: "img", "aria-label": "deafened", title: "deafened" }, icon("ears_off")) : null),
+        h("li", { class: "in-voice" }, userAvatar(user, name), h("span", { class: "entry-name", dir: "auto" }, name), muted ? h("span", { role: "img", "aria-label": "muted", title: "muted" }, icon("microphone_off")) : null, deaf ? h("span", { role: "img", "aria-label": "deafened", title: "deafened" }, icon("ears_off")) : null),
     };
   }
 
@@ -154,4 +154,4 @@ class Side extends Part {
   }
 }
 
-customElements.define("hubbub-side", Side);
+customElements.define("hubbub-sidebar", Sidebar);

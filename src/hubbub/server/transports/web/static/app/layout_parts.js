@@ -1,12 +1,16 @@
-/** What the parts of the client have in common: they draw when something they show has changed. */
+/** Building blocks of the client: the base class of its custom elements, dialogs, buttons and form fields. */
 
 import { h, icon } from "./dom.js";
-import { noticeOf } from "./notices.js";
+import { showError } from "./notices.js";
 import { watch } from "./context.js";
 
-/** A custom element that shows something of the state: `context` is set before it is put into the page. */
-export class Part extends HTMLElement {
-  /** The kinds of changes after which it is drawn anew. @type {string[]} */
+/**
+ * A custom element that renders part of the state. Set `context` before adding it to the page.
+ *
+ * Subclasses override `begin` (build the static nodes), `draw` (update after a change) and `end` (clean up).
+ */
+export class LayoutPart extends HTMLElement {
+  /** The kinds of state changes after which `draw` is called. @type {string[]} */
   static kinds = [];
   /** @type {import("./context.js").Context} */
   context;
@@ -28,25 +32,25 @@ export class Part extends HTMLElement {
   draw() {}
 }
 
-/** A part, with its context. */
-export function part(tag, context, attributes = {}) {
+/** Create a custom element with its context. */
+export function createPart(tag, context, attributes = {}) {
   const made = document.createElement(tag);
   Object.assign(made, { context }, attributes);
   return /** @type {any} */ (made);
 }
 
-/** A small button that is a picture, with its name for everybody else. */
+/** Return a button with an icon and an accessible label. */
 export function iconButton(name, label, press, more = {}) {
   return h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: press, ...more }, icon(name));
 }
 
-/** Do something, and say so near the user where it is refused; answers whether it was done. */
-export async function attempt(work, before = "") {
+/** Run an action and show a notice if it fails. Return whether it succeeded. */
+export async function attempt(action, before = "") {
   try {
-    await work();
+    await action();
     return true;
   } catch (error) {
-    noticeOf(error, before);
+    showError(error, before);
     return false;
   }
 }
@@ -54,10 +58,10 @@ export async function attempt(work, before = "") {
 let dialogs = 0;
 
 /**
- * A window over the client. `build(close)` makes its inside; Escape and the cross close it, and focus goes back.
+ * Open a modal dialog. Escape and the close button close it and restore the focus.
  *
  * @param {string} title
- * @param {(close: () => void) => any} build
+ * @param {(close: () => void) => any} build returns the content
  * @param {{wide?: boolean, closed?: () => void}} [options]
  */
 export function openDialog(title, build, { wide = false, closed } = {}) {
@@ -75,7 +79,7 @@ export function openDialog(title, build, { wide = false, closed } = {}) {
     closed?.();
     if (before instanceof HTMLElement && before.isConnected) before.focus();
   });
-  // A press beside the window closes it; one that began inside does not.
+  // A click on the backdrop closes the dialog.
   box.addEventListener("pointerdown", event => event.target === box && box.close());
   document.body.append(box);
   box.showModal();
@@ -83,14 +87,14 @@ export function openDialog(title, build, { wide = false, closed } = {}) {
   return box;
 }
 
-/** Ask before something that cannot be undone. */
-export function confirmed(title, words, label) {
+/** Ask for confirmation. Resolve to whether the user confirmed. */
+export function confirmAction(title, text, label) {
   return new Promise(resolve => {
     let answer = false;
     openDialog(
       title,
       close => [
-        typeof words === "string" ? h("p", null, words) : words,
+        typeof text === "string" ? h("p", null, text) : text,
         h(
           "div",
           { class: "row end" },
@@ -103,18 +107,18 @@ export function confirmed(title, words, label) {
   });
 }
 
-/** A field with its label, and a place for what was wrong with it. */
+/** Return a labeled form field that can show an error. */
 export function field(label, input, hint) {
   const id = `field-${(dialogs += 1)}`;
   input.id = id;
-  const wrong = h("p", { class: "error", hidden: true, role: "alert" });
-  const node = h("div", { class: "field" }, h("label", { for: id }, label), hint ? h("p", { class: "hint" }, hint) : null, input, wrong);
+  const error = h("p", { class: "error", hidden: true, role: "alert" });
+  const node = h("div", { class: "field" }, h("label", { for: id }, label), hint ? h("p", { class: "hint" }, hint) : null, input, error);
   return {
     node,
     input,
-    refuse(text) {
-      wrong.hidden = !text;
-      wrong.textContent = text ?? "";
+    setError(text) {
+      error.hidden = !text;
+      error.textContent = text ?? "";
       input.toggleAttribute("aria-invalid", Boolean(text));
       if (text) input.setAttribute("aria-invalid", "true");
       if (text) input.focus();

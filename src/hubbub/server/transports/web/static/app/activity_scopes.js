@@ -1,4 +1,4 @@
-/** Whether scopes are enough. `rpc.authenticated` is had by whoever brought a token (rpc.md 6). */
+/** Scopes of activity tokens. Every authenticated app has `rpc.authenticated` (rpc.md 6). */
 
 const PRESENCE = [
   "activities.invites.write", "activities.read", "activities.write", "application_identities.write", "gateway.connect", "identify", "relationships.read",
@@ -7,15 +7,15 @@ const PRESENCE = [
 const COMMUNICATION = [
   ...PRESENCE, "dm_channels.read", "dm_channels.messages.read", "dm_channels.messages.write", "guilds", "guilds.channels.read", "lobbies.write",
 ];
-/** What umbrellas stand for (webhooks-and-interactions.md 8.5). */
+/** Scopes that include others (webhooks-and-interactions.md 8.5). */
 const UMBRELLAS = { "sdk.social_layer_presence": PRESENCE, "sdk.social_layer": COMMUNICATION };
 
-/** Everything that a token's scopes allow. */
-export function expand(scopes) {
+/** Return all scopes that a token grants, including implied ones. */
+export function expandScopes(scopes) {
   return new Set(["rpc.authenticated", ...scopes.flatMap(each => [each, ...(UMBRELLAS[each] ?? [])])]);
 }
 
-/** @param {string[]|undefined} needs all of them; none: everybody */
-export function allowed(needs, held) {
-  return (needs ?? []).every(each => held.has(each));
+/** Return whether all required scopes are granted. @param {string[]|undefined} required */
+export function hasScopes(required, held) {
+  return (required ?? []).every(each => held.has(each));
 }

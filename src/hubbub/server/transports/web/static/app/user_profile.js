@@ -1,33 +1,33 @@
-/** One person: who they are, and what can be done. */
+/** The profile dialog of a user, and relationship actions. */
 
 import { RelationshipType } from "./enums.js";
 import { h } from "./dom.js";
-import { faceOf, statusMark } from "./faces.js";
-import { apps } from "./lazy.js";
+import { userAvatar, statusMark } from "./avatars.js";
+import { loadModule } from "./lazy_modules.js";
 import { notice } from "./notices.js";
-import { attempt, confirmed, openDialog } from "./parts.js";
+import { attempt, confirmAction, openDialog } from "./layout_parts.js";
 import { pathOf } from "./router.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
 
-/** Ask to be friends, or accept. */
-export function befriend({ api }, userId) {
+/** Send or accept a friend request. */
+export function addFriend({ api }, userId) {
   return attempt(() => api.request("PUT", `/users/@me/relationships/${userId}`, { json: { type: 1 } }));
 }
 
-/** End what there is: a friendship, a request, a block. */
-export function unrelate({ api }, userId) {
+/** Remove a relationship: a friend, a request or a block. */
+export function removeRelationship({ api }, userId) {
   return attempt(() => api.request("DELETE", `/users/@me/relationships/${userId}`));
 }
 
-/** Hear no more of somebody. */
-export async function block({ api }, user, name) {
-  if (!(await confirmed(`Block ${name}?`, "They cannot write to you, and what they say in guilds is hidden from you.", "Block"))) return false;
+/** Block a user after confirmation. */
+export async function blockUser({ api }, user, name) {
+  if (!(await confirmAction(`Block ${name}?`, "They cannot write to you, and what they say in guilds is hidden from you.", "Block"))) return false;
   return attempt(() => api.request("PUT", `/users/@me/relationships/${user.id}`, { json: { type: 2 } }));
 }
 
-/** Open the conversation with somebody. */
-export function writeTo(context, userId) {
+/** Open the conversation with a user. */
+export function openDirectMessage(context, userId) {
   return attempt(async () => {
     const channel = await context.api.request("POST", "/users/@me/channels", { json: { recipient_id: userId } });
     if (!context.state.channels.has(channel.id)) context.state.apply("CHANNEL_CREATE", channel);
@@ -35,31 +35,31 @@ export function writeTo(context, userId) {
   });
 }
 
-/** The buttons for what somebody is to me. */
+/** Return the buttons for the current relationship with a user. */
 export function relationshipButtons(context, user, done = () => {}) {
   const { state } = context;
   const type = state.relationships.get(user.id)?.type;
   const name = state.nameOf(user, null);
   const button = (label, press, kind = "quiet") => h("button", { type: "button", class: `button small ${kind}`, onclick: async () => { await press(); done(); } }, label);
   if (type === FRIEND) {
-    const end = async () => (await confirmed(`End the friendship with ${name}?`, "You can ask each other again.", "End it")) && unrelate(context, user.id);
-    return [button("Remove friend", end), button("Block", () => block(context, user, name), "danger")];
+    const end = async () => (await confirmAction(`End the friendship with ${name}?`, "You can ask each other again.", "End it")) && removeRelationship(context, user.id);
+    return [button("Remove friend", end), button("Block", () => blockUser(context, user, name), "danger")];
   }
-  if (type === BLOCKED) return [button("Unblock", () => unrelate(context, user.id))];
-  if (type === PENDING_INCOMING) return [button("Accept", () => befriend(context, user.id), ""), button("Decline", () => unrelate(context, user.id)), button("Block", () => block(context, user, name), "danger")];
-  if (type === PENDING_OUTGOING) return [button("Take the request back", () => unrelate(context, user.id))];
-  const ask = async () => (await befriend(context, user.id)) && notice(`${name} was asked.`, "done");
-  return [user.bot ? null : button("Add friend", ask), button("Block", () => block(context, user, name), "danger")].filter(Boolean);
+  if (type === BLOCKED) return [button("Unblock", () => removeRelationship(context, user.id))];
+  if (type === PENDING_INCOMING) return [button("Accept", () => addFriend(context, user.id), ""), button("Decline", () => removeRelationship(context, user.id)), button("Block", () => blockUser(context, user, name), "danger")];
+  if (type === PENDING_OUTGOING) return [button("Take the request back", () => removeRelationship(context, user.id))];
+  const ask = async () => (await addFriend(context, user.id)) && notice(`${name} was asked.`, "done");
+  return [user.bot ? null : button("Add friend", ask), button("Block", () => blockUser(context, user, name), "danger")].filter(Boolean);
 }
 
-/** A window about somebody. */
-export async function openPerson(context, userId) {
+/** Open the profile of a user. */
+export async function openProfile(context, userId) {
   const { state, api, guildId, me } = context;
   let user = state.user(userId);
   if (user === undefined) {
     const found = await attempt(async () => {
       user = await api.request("GET", `/users/${userId}`);
-      state.keepUser(user);
+      state.storeUser(user);
     });
     if (!found) return;
   }
@@ -70,7 +70,7 @@ export async function openPerson(context, userId) {
     h(
       "div",
       { class: "person" },
-      faceOf(user, state.nameOf(user, guildId)),
+      userAvatar(user, state.nameOf(user, guildId)),
       h(
         "div",
         { class: "tight" },
@@ -82,19 +82,19 @@ export async function openPerson(context, userId) {
     roles.length ? h("ul", { class: "tags", "aria-label": "Roles" }, roles.map(role => h("li", null, role.name))) : null,
     userId === me.id
       ? null
-      : h("div", { class: "row" }, h("button", { type: "button", class: "button small", onclick: () => { close(); writeTo(context, userId); } }, "Write to them"), relationshipButtons(context, user, close)),
+      : h("div", { class: "row" }, h("button", { type: "button", class: "button small", onclick: () => { close(); openDirectMessage(context, userId); } }, "Write to them"), relationshipButtons(context, user, close)),
     userCommands(context, user, close),
   ]);
 }
 
-/** What apps offer to do with somebody. */
+/** Return buttons for the user commands of apps. */
 function userCommands(context, user, close) {
   const place = h("div", { class: "row" });
   if (context.channelId === null) return place;
-  apps("commands")
+  loadModule("commands")
     .then(async module => {
       const entries = (await module?.userCommands?.(context, user)) ?? [];
-      place.append(...entries.map(entry => h("button", { type: "button", class: "button small quiet", onclick: () => { close(); entry.press ? entry.press() : module.runOn(entry, context, user); } }, entry.name ?? entry.label)));
+      place.append(...entries.map(entry => h("button", { type: "button", class: "button small quiet", onclick: () => { close(); entry.press ? entry.press() : module.runCommand(entry, context, user); } }, entry.name ?? entry.label)));
     })
     .catch(() => {});
   return place;

@@ -1,14 +1,14 @@
-/** Messages in words: those that the platform says, and short forms of all others. */
+/** Messages as plain text: system messages, and one-line summaries of all others. */
 
 import { MessageType } from "./enums.js";
 import { parse, plain } from "./markdown_parse.js";
 
-const SPOKEN = new Set([MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND]);
+const USER_MESSAGE_TYPES = new Set([MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND]);
 
-/** Whether somebody speaks; every other type is the platform's. */
-export const isSpoken = message => SPOKEN.has(message.type);
+/** Return whether a user or app wrote the message; all other types are system messages. */
+export const isUserMessage = message => USER_MESSAGE_TYPES.has(message.type);
 
-const WORDS = {
+const SYSTEM_TEXTS = {
   [MessageType.RECIPIENT_ADD]: (name, message, names) => `${name} added ${names}.`,
   [MessageType.RECIPIENT_REMOVE]: (name, message, names) => (message.mentions?.[0]?.id === message.author.id ? `${name} left.` : `${name} removed ${names}.`),
   [MessageType.CALL]: (name, message) => (message.call?.ended_timestamp ? `${name} called; the call is over.` : `${name} calls.`),
@@ -29,17 +29,17 @@ const WORDS = {
   49: () => "This channel is linked to a lobby.",
 };
 
-/** What the platform says by a message. */
-export function systemWords(message, { state, guildId }) {
+/** Return the text of a system message. */
+export function systemText(message, { state, guildId }) {
   const name = state.nameOf(message.author, guildId);
   const names = (message.mentions ?? []).map(each => state.nameOf(each, guildId)).join(", ") || "somebody";
-  const words = WORDS[message.type];
-  return words === undefined ? `${name}: ${message.content || "something happened."}` : words(name, message, names);
+  const text = SYSTEM_TEXTS[message.type];
+  return text === undefined ? `${name}: ${message.content || "something happened."}` : text(name, message, names);
 }
 
-/** A message in one short line. */
-export function wordsOf(message, context) {
-  if (!isSpoken(message)) return systemWords(message, context);
+/** Return a one-line summary of a message. */
+export function summaryOf(message, context) {
+  if (!isUserMessage(message)) return systemText(message, context);
   const mention = (whole, id) => {
     const user = message.mentions?.find(each => each.id === id) ?? context.state.user(id);
     return user ? `@${context.state.nameOf(user, context.guildId)}` : whole;

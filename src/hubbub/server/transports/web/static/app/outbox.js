@@ -1,8 +1,8 @@
-/** Saying something: an optimistic row first, then the real one, or the reason why not and a way to try again. */
+/** Sending messages: a pending row is shown at once and becomes the message, or an error with a retry button. */
 
 import { newNonce } from "./ids.js";
 
-const SENTENCES = new Map([
+const ERROR_TEXTS = new Map([
   [50006, "Write something first."],
   [50001, "You may read here, but not write."],
   [50013, "You may read here, but not write."],
@@ -16,25 +16,25 @@ const SENTENCES = new Map([
   [10003, "This conversation is gone."],
 ]);
 
-/** A refusal of a message in a sentence for people. */
-export function sentenceOf(error) {
+/** Return the error of a message request as text for the user. */
+export function errorText(error) {
   if (error.status === 0) return "The platform cannot be reached.";
-  return SENTENCES.get(error.code) ?? error.sentence ?? "Something broke on the platform's side.";
+  return ERROR_TEXTS.get(error.code) ?? error.sentence ?? "Something broke on the platform's side.";
 }
 
 /**
- * Say something. The nonce is enforced, so a message that is tried again is never there twice.
+ * Send a message. The nonce is enforced, so a retry never creates a duplicate.
  *
  * @param {import("./context.js").Context} context
  * @param {{content: string, files?: File[], reply?: any, mention?: boolean, stickerIds?: string[]}} draft
  */
-export function say(context, { content, files = [], reply, mention = true, stickerIds }) {
+export function sendMessage(context, { content, files = [], reply, mention = true, stickerIds }) {
   const pending = { nonce: newNonce(), content, files, reply, mention, stickerIds, state: "sending", error: null, share: 0 };
   logOf(context).pending.push(pending);
   return retry(pending, context);
 }
 
-/** Send what waits, for the first time or again. */
+/** Send a pending message, for the first time or again. */
 export async function retry(pending, context) {
   const { api, channelId } = context;
   Object.assign(pending, { state: "sending", error: null, share: 0 });
@@ -52,18 +52,18 @@ export async function retry(pending, context) {
     changed(context);
   });
   try {
-    const said = await api.request("POST", `/channels/${channelId}/messages`, { json, files, progress });
+    const message = await api.request("POST", `/channels/${channelId}/messages`, { json, files, progress });
     settle(pending, context);
-    logOf(context).add(said);
+    logOf(context).add(message);
   } catch (error) {
     if (error.name !== "ApiError") throw error;
-    // The event may have come although the answer was lost.
-    if (logOf(context).pending.includes(pending)) Object.assign(pending, { state: "failed", error: sentenceOf(error) });
+    // The event may have arrived even though the response was lost.
+    if (logOf(context).pending.includes(pending)) Object.assign(pending, { state: "failed", error: errorText(error) });
   }
   changed(context);
 }
 
-/** Do without it. */
+/** Discard a pending message. */
 export function discard(pending, context) {
   settle(pending, context);
   changed(context);
@@ -79,5 +79,5 @@ function logOf({ state, channelId }) {
 }
 
 function changed({ state, channelId, guildId }) {
-  state.changed("messages", channelId, guildId);
+  state.emitChange("messages", channelId, guildId);
 }

@@ -1,19 +1,19 @@
-/** Who I am, and how others see me. */
+/** The panel of the current user: name, status menu and settings menu. */
 
 import { h, replace } from "./dom.js";
-import { faceOf } from "./faces.js";
-import { keepPresence, showPresence } from "./own_presence.js";
-import { Part, iconButton } from "./parts.js";
+import { userAvatar } from "./avatars.js";
+import { restorePresence, updatePresence } from "./own_presence.js";
+import { LayoutPart, iconButton } from "./layout_parts.js";
 import { openMenu } from "./popup.js";
 
-const WORDS = { online: "Online", idle: "Away", dnd: "Do not disturb", invisible: "Invisible" };
+const STATUS_LABELS = { online: "Online", idle: "Away", dnd: "Do not disturb", invisible: "Invisible" };
 
-class Me extends Part {
+class AccountPanel extends LayoutPart {
   static kinds = ["me"];
   status = "online";
 
   begin() {
-    keepPresence(this.context.gateway);
+    restorePresence(this.context.gateway);
   }
 
   draw() {
@@ -25,9 +25,9 @@ class Me extends Part {
       h(
         "div",
         { class: "me" },
-        h("button", { type: "button", class: "me-button", "aria-haspopup": "menu", "aria-label": `${name}, ${WORDS[this.status]}: change how others see you`, onclick: event => this.#menu(event.currentTarget) },
-          faceOf(me, name, this.status === "invisible" ? "offline" : this.status),
-          h("span", { class: "me-name" }, h("strong", { dir: "auto" }, name), h("span", { class: "soft small" }, WORDS[this.status]))),
+        h("button", { type: "button", class: "me-button", "aria-haspopup": "menu", "aria-label": `${name}, ${STATUS_LABELS[this.status]}: change how others see you`, onclick: event => this.#menu(event.currentTarget) },
+          userAvatar(me, name, this.status === "invisible" ? "offline" : this.status),
+          h("span", { class: "me-name" }, h("strong", { dir: "auto" }, name), h("span", { class: "soft small" }, STATUS_LABELS[this.status]))),
         iconButton("more", "Settings and more", event => this.#more(event.currentTarget), { "aria-haspopup": "menu" }),
       ),
     );
@@ -36,10 +36,10 @@ class Me extends Part {
   #menu(anchor) {
     const choose = status => {
       this.status = status;
-      showPresence(this.context.gateway, { status });
+      updatePresence(this.context.gateway, { status });
       this.draw();
     };
-    openMenu(anchor, "How others see you", Object.entries(WORDS).map(([status, label]) => ({ label, press: () => choose(status) })));
+    openMenu(anchor, "How others see you", Object.entries(STATUS_LABELS).map(([status, label]) => ({ label, press: () => choose(status) })));
   }
 
   #more(anchor) {
@@ -54,7 +54,7 @@ class Me extends Part {
   }
 }
 
-/** The same as the button on every page: a form with this page's token. */
+/** Submit the same logout form as the button on every page. */
 function logOut() {
   const token = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=hubbub-client]")).dataset.formToken;
   const form = h("form", { method: "post", action: "/logout", hidden: true }, h("input", { type: "hidden", name: "form_token", value: token }));
@@ -62,4 +62,4 @@ function logOut() {
   form.submit();
 }
 
-customElements.define("hubbub-me", Me);
+customElements.define("hubbub-account-panel", AccountPanel);

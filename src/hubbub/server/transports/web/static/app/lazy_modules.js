@@ -1,19 +1,19 @@
-/** Parts that are loaded when they are first needed, so that a page begins without them. */
+/** Modules that are loaded on first use, to keep the start fast. */
 
 import { notice } from "./notices.js";
 
 const loaded = new Map();
 
 /**
- * A module of this folder by its name: `(await apps("modal")).openModal(...)`; null where it does not load.
+ * Load a module of this folder: `(await loadModule("modal")).openModal(...)`. Resolve to null if it fails.
  *
  * @param {"components" | "modal" | "commands" | "activity"} name
  */
-export function apps(name) {
+export function loadModule(name) {
   if (!loaded.has(name)) {
     const module = import(`./${name}.js`).catch(error => {
       console.error(error);
-      // Most likely the platform was renewed under a page that is still the old one.
+      // The server was probably updated while this page was open.
       notice("A part of this page did not load. Reload it when you can.", "problem");
       loaded.delete(name);
       return null;

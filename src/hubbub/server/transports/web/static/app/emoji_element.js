@@ -1,9 +1,9 @@
-/** An emoji on a button or in a list: a picture of ours, or a character. */
+/** An emoji on a button or in a list: a custom image or a Unicode character. */
 
 import { h } from "./dom.js";
 import { customEmoji } from "./markdown.js";
 
 /** @param {{id?: string|null, name?: string|null, animated?: boolean}} shown */
-export function emoji(shown) {
+export function emojiElement(shown) {
   return shown.id ? customEmoji({ ...shown, name: shown.name ?? "emoji" }) : h("span", { class: "emoji" }, shown.name ?? "");
 }

@@ -1,12 +1,12 @@
-/** A message that is being changed, where it stands. */
+/** The form that edits a message in place. */
 
 import { h } from "./dom.js";
-import { sentenceOf } from "./sending.js";
+import { errorText } from "./outbox.js";
 import { grow } from "./textarea.js";
 
-/** The form in the place of a message's words. */
+/** Return the form that replaces the content of a message. */
 export function editForm(message, context, timeline) {
-  const wrong = h("p", { class: "error", role: "alert", hidden: true });
+  const errorLine = h("p", { class: "error", role: "alert", hidden: true });
   const done = () => timeline.toolbar.stopEditing(message.id);
   const save = async () => {
     const content = input.value.trim();
@@ -20,8 +20,8 @@ export function editForm(message, context, timeline) {
       context.state.apply("MESSAGE_UPDATE", changed);
       done();
     } catch (error) {
-      wrong.hidden = false;
-      wrong.textContent = sentenceOf(error);
+      errorLine.hidden = false;
+      errorLine.textContent = errorText(error);
       input.disabled = false;
       input.focus();
     }
@@ -46,7 +46,7 @@ export function editForm(message, context, timeline) {
     "div",
     { class: "edit-form" },
     input,
-    wrong,
+    errorLine,
     h("p", { class: "small" }, h("button", { type: "button", class: "link", onclick: save }, "Save"), " (Enter) · ", h("button", { type: "button", class: "link", onclick: done }, "Cancel"), " (Escape)"),
   );
 }

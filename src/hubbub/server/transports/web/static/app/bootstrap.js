@@ -1,6 +1,6 @@
-// Runs before anything is drawn: where the chat client can run, the page for those without script is not shown first.
-// Not a module, so that it does not wait for the document. Browsers without modules keep the page, and so do those for which a
-// module does not load or is too new.
+// Hides the page for browsers without script before it is drawn, if the chat client can run.
+// This is a classic script, because modules are deferred until the document is parsed. Browsers without modules keep
+// the page. It is shown again if a module fails to load or to parse.
 (() => {
   const root = document.documentElement;
   if (!("noModule" in HTMLScriptElement.prototype) || !("customElements" in window) || window.self !== window.top) return;
