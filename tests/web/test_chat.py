@@ -38,7 +38,7 @@ async def test_two_people_talk_and_each_sees_at_once_what_the_other_does(town: T
     guild = await town.world.guild(nora, tom)
     async with town.window(nora, general(guild)) as hers, town.window(tom, general(guild)) as his:
         await his.field.press_sequentially("Good")
-        await hers.page.get_by_text("tom is writing…").wait_for()
+        await hers.page.get_by_text("tom is typing…").wait_for()
         await his.say("Good morning **Nora**")
         row = await hers.sees("Good morning")
         assert await row.locator("strong", has_text="Nora").count() == 1
@@ -55,14 +55,14 @@ async def test_two_people_talk_and_each_sees_at_once_what_the_other_does(town: T
         assert "for-me" in await answer.get_attribute("class")
 
         await his.field.press("ArrowUp")
-        edit = his.page.get_by_role("textbox", name="Edit the message")
+        edit = his.page.get_by_role("textbox", name="Edit message")
         await edit.fill("Good evening")
         await edit.press("Enter")
         await (await hers.sees("Good evening")).get_by_text("(edited)").wait_for()
 
         await answer.hover()
         await answer.get_by_role("button", name="React").click()
-        await his.page.get_by_role("searchbox", name="Find an emoji").fill("tada")
+        await his.page.get_by_role("searchbox", name="Search emoji").fill("tada")
         await his.page.get_by_role("option", name="tada").click()
         mine = (await hers.sees("And to you")).locator(".reaction", has_text="🎉")
         await mine.click()
@@ -73,7 +73,7 @@ async def test_two_people_talk_and_each_sees_at_once_what_the_other_does(town: T
         await his.page.keyboard.press("Delete")
         await his.page.get_by_role("dialog").get_by_role("button", name="Delete").click()
         await hers.row("Good evening").wait_for(state="detached")
-        await (await hers.sees("And to you")).locator(".reply-line", has_text="that is gone").wait_for()
+        await (await hers.sees("And to you")).locator(".reply-line", has_text="deleted message").wait_for()
 
 
 async def test_files_are_chosen_dropped_and_pasted_and_arrive(town: Town) -> None:
@@ -96,7 +96,7 @@ async def test_files_are_chosen_dropped_and_pasted_and_arrive(town: Town) -> Non
                 new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true})); }"""
         )
         await hers.page.get_by_role("list", name="Files to send").get_by_text("pasted.txt").wait_for()
-        await hers.page.get_by_role("button", name="Leave dropped.txt out").click()
+        await hers.page.get_by_role("button", name="Remove dropped.txt").click()
         await hers.say("Look")
 
         row = await his.sees("Look")
@@ -156,10 +156,10 @@ async def test_a_lost_connection_is_said_resumed_and_nothing_is_missed(town: Tow
         # Cut, and not let in again for some tries; what is said meanwhile comes with the resume.
         await town.fault(door="gateway", effect="close", code=4000, moment="identify", times=2)
         await town.fault(door="gateway", effect="drop", user_id=str(nora.id))
-        await hers.page.get_by_text("The connection is lost.").wait_for()
+        await hers.page.get_by_text("Connection lost.").wait_for()
         await guild.say(tom, "meanwhile")
         await hers.sees("meanwhile")
-        await hers.page.get_by_text("The connection is lost.").wait_for(state="hidden")
+        await hers.page.get_by_text("Connection lost.").wait_for(state="hidden")
 
         # A session that is over begins anew, and reads what it missed.
         await town.fault(door="gateway", effect="invalid_session", user_id=str(nora.id))
@@ -236,14 +236,14 @@ async def test_a_channel_that_goes_while_it_is_open_says_so(town: Town) -> None:
         his.expected = ("Failed to load resource",)
         await his.page.get_by_role("textbox", name="Message #first").wait_for()
         (await nora.delete(f"/channels/{first}")).ok()
-        await his.page.get_by_text("it is not open to you").wait_for()
+        await his.page.get_by_text("you do not have access to it").wait_for()
 
         await his.page.get_by_role("link", name="second").click()
         await his.page.get_by_role("textbox", name="Message #second").wait_for()
         await guild.overwrite(second, guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
-        await his.page.get_by_text("You may read here, but not write.").wait_for()
+        await his.page.get_by_text("You do not have permission to send messages in this channel.").wait_for()
         await guild.overwrite(second, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
-        await his.page.get_by_text("it is not open to you").wait_for()
+        await his.page.get_by_text("you do not have access to it").wait_for()
         assert await his.page.get_by_role("link", name="second").count() == 0
 
         (await nora.delete(f"/guilds/{guild.id}/members/{tom.id}")).ok()
@@ -327,14 +327,14 @@ async def test_everything_can_be_done_with_the_keyboard(town: Town) -> None:
         await keys.press("ArrowUp")
         assert "number 1" in await page.evaluate(focused)
         await keys.press("r")
-        await page.get_by_text("In answer to").wait_for()
+        await page.get_by_text("Replying to").wait_for()
         await keys.type("an answer")
         await keys.press("Enter")
         await (await hers.sees("an answer")).locator(".reply-line", has_text="number 1").wait_for()
 
         await page.locator(".message", has_text="number 0").first.focus()
         await keys.press("+")
-        await page.get_by_role("searchbox", name="Find an emoji").wait_for()
+        await page.get_by_role("searchbox", name="Search emoji").wait_for()
         await keys.type("rocket")
         await keys.press("Enter")
         await page.locator(".message", has_text="number 0").first.locator(".reaction", has_text="🚀").wait_for()

@@ -67,9 +67,9 @@ async def test_the_public_sdk_plays(stage: Stage) -> None:
         page = window.page
         frame = await launch(window)
         # The person is asked, in a window of ours.
-        consent = page.get_by_role("dialog", name="Chess would like to come in")
+        consent = page.get_by_role("dialog", name="Chess wants to access your account")
         await consent.get_by_text("See your username, avatar and banner").wait_for()
-        await consent.get_by_role("button", name="Let it in").click()
+        await consent.get_by_role("button", name="Authorize").click()
         await wait_until(frame, "told.done || told.failed")
         told = await frame.evaluate("told")
         assert "failed" not in told, told["failed"]
@@ -91,11 +91,11 @@ async def test_the_public_sdk_plays(stage: Stage) -> None:
         body = {"session_id": eyes.ready["session_id"]}
         (await square.alice.post(f"/activities/{guild.general}/{stage.client.id}", json=body)).ok()
         await wait_until(frame, "'participants:alice+bob' in told")
-        await page.get_by_role("button", name="Make it small").click()
+        await page.get_by_role("button", name="Minimize").click()
         await wait_until(frame, "'layout:1' in told")
 
         # He leaves, and the activity goes on without him; what he showed is gone.
-        await page.get_by_role("button", name="Leave the activity").click()
+        await page.get_by_role("button", name="Leave activity").click()
         await page.locator("iframe").wait_for(state="detached")
         await eyes.next("PRESENCE_UPDATE", lambda data: not data["activities"])
         await ears.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda data: stays(data, square.alice))
@@ -143,7 +143,7 @@ async def test_the_host_holds_to_the_protocol(stage: Stage) -> None:
 
         # A refusal of the person is one of OAuth's.
         asked = ask("AUTHORIZE", {"client_id": str(stage.client.id), "scope": ["identify"]})
-        pressed = window.page.get_by_role("button", name="No, thanks").click()
+        pressed = window.page.get_by_role("button", name="Cancel").click()
         assert (await asyncio.gather(asked, pressed))[0] == 5000
 
         # Whoever asks without end is not heard.
@@ -211,7 +211,7 @@ async def test_an_app_answers_with_its_activity(stage: Stage) -> None:
 
         # Only who asked is shown it; others see that it runs, and join the same.
         await other.page.get_by_role("button", name="Activities").click()
-        await other.page.get_by_text("1 play now").wait_for()
+        await other.page.get_by_text("1 playing now").wait_for()
         assert await other.page.locator("iframe").count() == 0
         await other.page.get_by_role("button", name="Join", exact=True).click()
         joined = await inside(other)
@@ -257,7 +257,7 @@ async def test_an_activity_in_a_voice_channel(stage: Stage) -> None:
         invite = (await square.bob.get(f"/invites/{address.rpartition('/')[2]}")).ok()
         assert invite["target_application"]["id"] == str(stage.client.id)
         # It stays while the person looks elsewhere, small in a corner.
-        await page.get_by_role("button", name="Make it small").click()
+        await page.get_by_role("button", name="Minimize").click()
         await page.get_by_role("link", name="general", exact=True).first.click()
         await page.get_by_label("Message #general", exact=True).wait_for()
         assert await ask("GET_PLATFORM_BEHAVIORS") == {}
@@ -297,27 +297,27 @@ async def test_an_activity_sells_and_takes_pictures(stage: Stage) -> None:
         assert await ask("START_PURCHASE", {"sku_id": "1"}) == 5009
 
         buying = asyncio.create_task(ask("START_PURCHASE", {"sku_id": sku["id"]}))
-        await page.get_by_role("button", name="Stay").click()
+        await page.get_by_role("button", name="Cancel").click()
         assert await buying == 5008
         buying = asyncio.create_task(ask("START_PURCHASE", {"sku_id": sku["id"]}))
         async with page.context.expect_page() as opened:
-            await page.get_by_role("button", name="Open it").click()
+            await page.get_by_role("button", name="Open link").click()
         shop = await opened.value
         await shop.get_by_role("heading", name="Crown").wait_for()
         (await square.bob.post("/users/@me/purchases", json={"sku_id": sku["id"]})).ok()
         assert [each["sku_id"] for each in await buying] == [sku["id"]]
 
         asking = asyncio.create_task(ask("INITIATE_IMAGE_UPLOAD"))
-        dialog = page.get_by_role("dialog", name="Chess asks for a picture")
+        dialog = page.get_by_role("dialog", name="Chess requests an image")
         file = {"name": "board.png", "mimeType": "image/png", "buffer": PICTURE}
-        await dialog.get_by_label("Picture").set_input_files(file)
-        await dialog.get_by_role("button", name="Give it this picture").click()
+        await dialog.get_by_label("Image").set_input_files(file)
+        await dialog.get_by_role("button", name="Upload image").click()
         address = (await asking)["image_url"]
         assert (await square.world.request("GET", address)).body == PICTURE
 
         # And shows it to the others, if bob wants that.
         sharing = asyncio.create_task(ask("OPEN_SHARE_MOMENT_DIALOG", {"mediaUrl": address}))
-        await page.get_by_role("button", name="Share it here").click()
+        await page.get_by_role("button", name="Share in this channel").click()
         assert await sharing is None
         said = (await square.bob.get(f"/channels/{square.guild.general}/messages")).ok()[0]
         assert said["content"] == address
@@ -356,12 +356,12 @@ async def test_what_is_said_in_a_persons_name_is_theirs(stage: Stage) -> None:
         elsewhere = square.world.url.replace("127.0.0.1", "localhost")
         leaving = asyncio.create_task(ask("OPEN_EXTERNAL_LINK", {"url": f"{elsewhere}/login"}))
         async with page.context.expect_page() as opened:
-            await page.get_by_role("button", name="Open it").click()
+            await page.get_by_role("button", name="Open link").click()
         assert (await leaving)["opened"] is True
         assert (await opened.value).url.startswith(elsewhere)
 
         # Sent away by the person, it is over.
         [granted] = (await square.bob.get("/oauth2/tokens")).ok()
         (await square.bob.delete(f"/oauth2/tokens/{granted['id']}")).ok()
-        await page.get_by_text("You sent Chess away.").wait_for()
+        await page.get_by_text("You revoked the access of Chess.").wait_for()
         await page.locator("iframe").wait_for(state="detached")

@@ -122,10 +122,10 @@ async def test_buttons_and_selects(square: Square) -> None:
         await panel.get_by_role("button", name="Some words").click()
         await page.get_by_role("option", name="gamma").click()
         await page.get_by_role("option", name="alpha").click()
-        await page.get_by_text("2 of 2 chosen").wait_for()
+        await page.get_by_text("2 of 2 selected").wait_for()
         await keyboard.press("Escape")
         answer = await window.sees("chose alpha and gamma")
-        await answer.get_by_text("Only you see this").wait_for()
+        await answer.get_by_text("Only you can see this").wait_for()
 
         # Somebody, by the keyboard.
         await panel.get_by_role("button", name="Somebody").focus()
@@ -154,13 +154,13 @@ async def test_an_app_that_does_not_answer(square: Square) -> None:
         await panel.get_by_role("button", name="Silent").click()
         await app.told("interaction", lambda interaction: interaction.data.get("custom_id") == "silent")
         square.world.clock.advance(3_500)
-        await panel.get_by_text("The app did not answer in time.").wait_for()
+        await panel.get_by_text("The app did not respond in time.").wait_for()
         assert await window.page.evaluate("waited[0]") == "true"
         assert await panel.locator(".waiting").count() == 0
         # Something else works, and takes the sentence away.
         await panel.get_by_role("button", name="Count").click()
         panel = await window.sees("pressed once")
-        assert await panel.get_by_text("did not answer").count() == 0
+        assert await panel.get_by_text("did not respond").count() == 0
 
 
 async def test_a_modal_is_filled_in(square: Square) -> None:
@@ -206,7 +206,7 @@ async def test_a_modal_with_files_on_a_phone(square: Square) -> None:
         await dialog.get_by_text("two.txt").wait_for()
         # No more than two are taken, and one is thought better of.
         assert await dialog.get_by_text("three.txt").count() == 0
-        await dialog.get_by_role("button", name="Take one.txt out of Proof").click()
+        await dialog.get_by_role("button", name="Remove one.txt from Proof").click()
         await dialog.get_by_label("S", exact=True).check()
         await dialog.get_by_label("L", exact=True).check()
         assert await dialog.get_by_label("M", exact=True).is_disabled()
@@ -230,7 +230,7 @@ async def test_an_answer_that_comes_later(square: Square) -> None:
         await thinking.get_by_text("Thinking").wait_for()
         go.set()
         answer = await window.sees("thought it over")
-        await answer.get_by_text("Only you see this").wait_for()
+        await answer.get_by_text("Only you can see this").wait_for()
         # Nobody else sees any of it.
         await square.guild.say(square.alice, "anything new?")
         await other.sees("anything new?")
@@ -265,7 +265,7 @@ async def test_an_app_that_has_only_a_web_server(square: Square) -> None:
         await window.sees("hello alice in berlin")
         await window.run("think")
         answer = await window.sees("and more")
-        await answer.get_by_text("Only you see this").wait_for()
+        await answer.get_by_text("Only you can see this").wait_for()
         assert await page.locator("li.message.ephemeral").count() == 2
     assert app.problems == []
     await runner.cleanup()
@@ -353,7 +353,7 @@ async def test_a_command_that_has_changed_meanwhile(still: Square) -> None:
         await form.get_by_role("button", name="yes").wait_for()
         # What is needed is asked for before anything is sent.
         await form.get_by_role("button", name="Run").click()
-        await form.get_by_text("This is needed.").wait_for()
+        await form.get_by_text("This option is required.").wait_for()
 
 
 def layout(channel_id: int) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ async def test_somebody_finds_their_way_through_the_reference(
 
         # And by words: the form is a plain one.
         await page.get_by_label("Search the reference").fill("missing permissions")
-        await page.get_by_role("button", name="Find").click()
+        await page.get_by_role("button", name="Search").click()
         await at("/docs?q=missing+permissions")
         await page.get_by_role("link", name="MISSING_PERMISSIONS").first.click()
         await at("/docs/errors#MISSING_PERMISSIONS")

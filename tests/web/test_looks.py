@@ -103,7 +103,7 @@ async def test_every_page_can_be_read_and_used_by_everybody(
     async with chromium(width) as page:
         await page.emulate_media(color_scheme=scheme)
         # The conversations as they are without script: the chat client has a test of its own.
-        await page.route("**/begin.js", lambda route: route.abort())
+        await page.route("**/bootstrap.js", lambda route: route.abort())
 
         async def visit(path: str) -> None:
             await page.goto(town.url + path)
@@ -142,11 +142,11 @@ async def test_every_page_can_be_read_and_used_by_everybody(
         await visit(client.address("wings"))
         await visit("/oauth2/authorized")
         await visit("/activate?user_code=NOPE")
-        await page.get_by_role("button", name="Go on").click()
+        await page.get_by_role("button", name="Continue").click()
         await look(page, problems, "activate refused")
         device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
         await page.fill("#field-user_code", device["user_code"])
-        await page.get_by_role("button", name="Go on").click()
+        await page.get_by_role("button", name="Continue").click()
         await look(page, problems, "device")
         await page.get_by_role("button", name="Authorize").click()
         await look(page, problems, "device done")

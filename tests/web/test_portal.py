@@ -63,7 +63,7 @@ async def make(page: Any, world: World, name: str) -> str:
     await page.goto(f"{world.url}/developers")
     await page.get_by_label("Name").fill(name)
     await press(page, "Create application")
-    await page.get_by_text(f"{name} is there.").wait_for()
+    await page.get_by_text(f"{name} was created.").wait_for()
     identifier: str = page.url.rpartition("/")[2]
     return identifier
 
@@ -117,14 +117,14 @@ async def test_a_developer_walks_from_nothing_to_a_bot_and_back(
         receiver.of((await alice.get(f"/applications/{identifier}")).ok())
         receiver.trusting = True
         await page.goto(f"{home}/webhooks")
-        await page.get_by_label("Address").fill(receiver.url)
+        await page.get_by_label("URL (optional)").fill(receiver.url)
         await page.get_by_label("Application deauthorized").check()
         await press(page, "Verify and save")
         await page.locator("#error-event_webhooks_url").wait_for()
         receiver.trusting = False
         await press(page, "Verify and save")
         await page.get_by_text("Endpoint verified and saved.").wait_for()
-        assert await page.get_by_label("Address").input_value() == receiver.url
+        assert await page.get_by_label("URL (optional)").input_value() == receiver.url
 
         # Whom the game believes.
         await page.goto(f"{home}/identity")

@@ -6,7 +6,7 @@ import { restorePresence, updatePresence } from "./own_presence.js";
 import { LayoutPart, iconButton } from "./layout_parts.js";
 import { openMenu } from "./popup.js";
 
-const STATUS_LABELS = { online: "Online", idle: "Away", dnd: "Do not disturb", invisible: "Invisible" };
+const STATUS_LABELS = { online: "Online", idle: "Idle", dnd: "Do not disturb", invisible: "Invisible" };
 
 class AccountPanel extends LayoutPart {
   static kinds = ["me"];
@@ -25,10 +25,10 @@ class AccountPanel extends LayoutPart {
       h(
         "div",
         { class: "me" },
-        h("button", { type: "button", class: "me-button", "aria-haspopup": "menu", "aria-label": `${name}, ${STATUS_LABELS[this.status]}: change how others see you`, onclick: event => this.#menu(event.currentTarget) },
+        h("button", { type: "button", class: "me-button", "aria-haspopup": "menu", "aria-label": `${name}, ${STATUS_LABELS[this.status]}: change status`, onclick: event => this.#menu(event.currentTarget) },
           userAvatar(me, name, this.status === "invisible" ? "offline" : this.status),
           h("span", { class: "me-name" }, h("strong", { dir: "auto" }, name), h("span", { class: "soft small" }, STATUS_LABELS[this.status]))),
-        iconButton("more", "Settings and more", event => this.#more(event.currentTarget), { "aria-haspopup": "menu" }),
+        iconButton("more", "Settings", event => this.#more(event.currentTarget), { "aria-haspopup": "menu" }),
       ),
     );
   }
@@ -39,7 +39,7 @@ class AccountPanel extends LayoutPart {
       updatePresence(this.context.gateway, { status });
       this.draw();
     };
-    openMenu(anchor, "How others see you", Object.entries(STATUS_LABELS).map(([status, label]) => ({ label, press: () => choose(status) })));
+    openMenu(anchor, "Status", Object.entries(STATUS_LABELS).map(([status, label]) => ({ label, press: () => choose(status) })));
   }
 
   #more(anchor) {

@@ -40,7 +40,7 @@ export function startActivities(context) {
     const mine = detail.participants.some(each => each.user_id === context.me?.id);
     const { application_id: applicationId, location } = detail;
     if (current?.isShowing(applicationId, location.channel_id)) {
-      if (!mine && !current.rejoining) current.end("The activity is over, or you left it on another device.");
+      if (!mine && !current.rejoining) current.end("The activity ended, or you left it on another device.");
     } else if (mine && interactionsOf(context).isAwaiting(applicationId, location.channel_id)) {
       // The app responded to an interaction of this user by launching its activity.
       openActivity(inChannel(context, location.channel_id), { applicationId });
@@ -67,7 +67,7 @@ export async function openActivity(context, { applicationId, customId, referrerI
     return true;
   }
   if (!activitiesEnabled()) {
-    notice("This platform serves no activities.", "problem");
+    notice("Activities are not enabled on this server.", "problem");
     return false;
   }
   current?.end();
@@ -111,8 +111,8 @@ class ActivityFrame {
     this.frame = h("iframe", {
       class: "activity-frame", title: application.name, allow: ALLOW, sandbox: SANDBOX, src: `${origin}${FRAME_PAGE}?${new URLSearchParams(given)}`,
     });
-    this.participantList = h("ul", { class: "activity-people", "aria-label": "Who takes part" });
-    this.resizeButton = iconButton("down", "Make it small", () => this.show(this.#mode === PIP ? FOCUSED : PIP));
+    this.participantList = h("ul", { class: "activity-people", "aria-label": "Participants" });
+    this.resizeButton = iconButton("down", "Minimize", () => this.show(this.#mode === PIP ? FOCUSED : PIP));
     const where = context.state.channels.get(context.channelId);
     this.node = h(
       "dialog",
@@ -124,7 +124,7 @@ class ActivityFrame {
         h("div", { class: "activity-name" }, h("strong", null, application.name), where ? h("small", null, titleOf(where, context.state)) : null),
         this.participantList,
         this.resizeButton,
-        iconButton("leave", "Leave the activity", () => this.leave()),
+        iconButton("leave", "Leave activity", () => this.leave()),
       ),
       this.frame,
     );
@@ -138,7 +138,7 @@ class ActivityFrame {
     this.revoked = ({ detail }) => {
       if (detail.application_id !== application.id) return;
       this.host.end(CloseCode.TOKEN_REVOKED, "Token Revoked");
-      this.end(`You sent ${application.name} away.`);
+      this.end(`You revoked the access of ${application.name}.`);
     };
     context.gateway.addEventListener("OAUTH2_TOKEN_REVOKE", this.revoked);
     this.changed = () => this.#draw();
@@ -151,7 +151,7 @@ class ActivityFrame {
   }
 
   /** Return whether this frame shows the given activity. */
-  plays(applicationId, channelId) {
+  isShowing(applicationId, channelId) {
     return this.application.id === applicationId && this.context.channelId === channelId;
   }
 
@@ -160,7 +160,7 @@ class ActivityFrame {
     if (this.#mode === mode) return;
     this.#mode = mode;
     this.node.classList.toggle("small", mode === PIP);
-    const words = mode === PIP ? "Make it large" : "Make it small";
+    const words = mode === PIP ? "Maximize" : "Minimize";
     this.resizeButton.setAttribute("aria-label", words);
     this.resizeButton.title = words;
     this.host.subscriptions.layoutChanged();
@@ -180,7 +180,7 @@ class ActivityFrame {
       this.rejoining = false;
     }
     this.leave();
-    notice("The connection was lost for too long, and the activity ended.");
+    notice("The activity ended because the connection was lost.");
   }
 
   /** Leave the activity. */
@@ -244,9 +244,9 @@ async function openLauncher(context) {
   const running = instancesOf(context).in(here.channelId);
   const known = new Map(found.map(each => [each.application.id, each.application]));
   for (const { application_id: id } of running) {
-    if (!known.has(id)) known.set(id, await context.api.request("GET", `/applications/${id}/rpc`).catch(() => ({ id, name: "An activity" })));
+    if (!known.has(id)) known.set(id, await context.api.request("GET", `/applications/${id}/rpc`).catch(() => ({ id, name: "Activity" })));
   }
-  openDialog("Play together", close => {
+  openDialog("Activities", close => {
     const row = (application, words, label, press) =>
       h(
         "li",
@@ -257,14 +257,14 @@ async function openLauncher(context) {
       );
     const joins = running.map(each => {
       const applicationId = each.application_id;
-      return row(known.get(applicationId), `${participantCount(each)} play now`, "Join", () => openActivity(here, { applicationId }));
+      return row(known.get(applicationId), `${participantCount(each)} playing now`, "Join", () => openActivity(here, { applicationId }));
     });
     const idle = found.filter(({ application }) => !running.some(each => each.application_id === application.id));
     const starts = idle.map(entry => {
-      const words = entry.description || entry.application.description || "An activity";
+      const words = entry.description || entry.application.description || "Activity";
       return row(entry.application, words, "Start", () => runCommand(entry, here));
     });
-    if (!joins.length && !starts.length) return h("p", { class: "launcher-empty" }, icon("play"), "No app here has an activity.");
+    if (!joins.length && !starts.length) return h("p", { class: "launcher-empty" }, icon("play"), "No activities are available in this channel.");
     return h("ul", { class: "launcher" }, joins, starts);
   });
 }

@@ -164,9 +164,9 @@ async function openExternalLink(session, given) {
 
 async function openInviteDialog(session) {
   const { context } = session;
-  if (!context.guildId) throw new RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "Nobody is invited into a private channel");
+  if (!context.guildId) throw new RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "Invites are not available in private channels");
   if (!context.state.can(context.channelId, Permissions.CREATE_INSTANT_INVITE)) {
-    throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "The person may not invite here");
+    throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "The user cannot create invites in this channel");
   }
   await inviteDialog(session);
   return null;
@@ -196,11 +196,11 @@ async function shareLink(session, given) {
 
 async function initiateImageUpload(session) {
   const file = await chooseImage(session);
-  if (!file) throw new RpcError(RpcErrorCode.UNKNOWN, "No picture was chosen");
+  if (!file) throw new RpcError(RpcErrorCode.UNKNOWN, "No image was chosen");
   const body = new FormData();
   body.append("file", file, file.name);
   const response = await asApp(session.token, `/applications/${session.application.id}/attachment`, { method: "POST", body });
-  if (!response) throw new RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The picture could not be uploaded");
+  if (!response) throw new RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The image could not be uploaded");
   return { image_url: response.attachment.url };
 }
 
@@ -223,12 +223,12 @@ async function entitlementsOf({ context, application }) {
 async function startPurchase(session, given) {
   const { sku_id: sku } = args(given, { sku_id: snowflake }, "sku_id");
   const { gateway } = session.context;
-  if (!(await skusOf(session)).some(each => each.id === sku)) throw new RpcError(RpcErrorCode.PURCHASE_ERROR, "This application sells nothing of that id");
+  if (!(await skusOf(session)).some(each => each.id === sku)) throw new RpcError(RpcErrorCode.PURCHASE_ERROR, "Unknown SKU");
   let done;
   const bought = new Promise((resolve, reject) => {
     const onEntitlement = ({ detail }) => detail.sku_id === sku && detail.user_id === session.context.me.id && resolve([views.entitlement(detail)]);
     gateway.addEventListener("ENTITLEMENT_CREATE", onEntitlement);
-    const timer = setTimeout(() => reject(new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "Nothing was bought")), PURCHASE_TIMEOUT_MS);
+    const timer = setTimeout(() => reject(new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled")), PURCHASE_TIMEOUT_MS);
     done = () => {
       gateway.removeEventListener("ENTITLEMENT_CREATE", onEntitlement);
       clearTimeout(timer);
@@ -237,7 +237,7 @@ async function startPurchase(session, given) {
   bought.catch(() => {});
   try {
     const opened = await openExternal(session, new URL(`/application-directory/${session.application.id}/store/${sku}`, location.origin).href);
-    if (!opened) throw new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "Nothing was bought");
+    if (!opened) throw new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled");
     return await bought;
   } finally {
     done();

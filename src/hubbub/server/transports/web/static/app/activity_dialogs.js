@@ -27,7 +27,7 @@ let busy = false;
  * @returns {Promise<T>}
  */
 function askUser(title, build, otherwise) {
-  if (busy) throw new RpcError(RpcErrorCode.RATE_LIMITED, "The person is being asked something already");
+  if (busy) throw new RpcError(RpcErrorCode.RATE_LIMITED, "Another dialog is already open");
   busy = true;
   return new Promise(resolve => {
     let answer = otherwise;
@@ -49,12 +49,12 @@ const button = (label, press, kind = "button") => h("button", { type: "button", 
 export function askConsent({ application, context }, preview) {
   const { state } = context;
   return askUser(
-    `${application.name} would like to come in`,
+    `${application.name} wants to access your account`,
     decide => [
-      h("div", { class: "dialog-who" }, appIcon(application), h("p", null, "As ", h("strong", null, state.nameOf(preview.user)), ", it wants to")),
+      h("div", { class: "dialog-who" }, appIcon(application), h("p", null, "This allows it, as ", h("strong", null, state.nameOf(preview.user)), ", to")),
       h("ul", { class: "scopes" }, preview.scopes.map(each => h("li", null, h("span", null, each.description)))),
-      h("p", { class: "modal-app" }, "It never learns your password, and you can send it away at any time under Connected apps."),
-      buttons(button("No, thanks", () => decide(false), "button quiet"), button("Let it in", () => decide(true))),
+      h("p", { class: "modal-app" }, "The app does not see your password. You can revoke its access at any time under Connected apps."),
+      buttons(button("Cancel", () => decide(false), "button quiet"), button("Authorize", () => decide(true))),
     ],
     false,
   );
@@ -71,14 +71,14 @@ export async function openExternal({ application }, url) {
   if (trusted.has(host) && navigator.userActivation?.isActive) return open();
   const remember = h("input", { type: "checkbox", id: "trust-host" });
   return await askUser(
-    "Leave for another page?",
+    "Open external link?",
     decide => [
       h("p", null, `${application.name} wants to open`),
       h("p", { class: "dialog-address" }, url),
       origin === location.origin ? null : h("label", { class: "field-option", for: "trust-host" }, remember, h("span", null, `Do not ask again for ${host}`)),
       buttons(
-        button("Stay", () => decide(false), "button quiet"),
-        button("Open it", () => {
+        button("Cancel", () => decide(false), "button quiet"),
+        button("Open link", () => {
           if (remember.checked) trusted.add(host);
           decide(open());
         }),
@@ -117,16 +117,16 @@ export async function shareDialog(session, { message, customId, linkId, to }) {
   const text = h("textarea", { rows: 3, maxlength: 1500, "aria-label": "Message" });
   text.value = message;
   const offered = sendTargets(session);
-  const where = to ? null : picker({ label: "Send it to", choices: offered, values: offered.slice(0, 1) });
+  const where = to ? null : picker({ label: "Send to", choices: offered, values: offered.slice(0, 1) });
   return await askUser(
     to ? `Invite ${context.state.nameOf(to)}` : `Share ${application.name}`,
     decide => [
-      h("div", { class: "dialog-who" }, appIcon(application), h("p", null, to ? "They get a message from you:" : "Your message:")),
+      h("div", { class: "dialog-who" }, appIcon(application), h("p", null, to ? "Message to send:" : "Message to send:")),
       text,
       h("p", { class: "dialog-address" }, url),
       where?.node,
       buttons(
-        to ? null : button("Copy the link", () => copy(url).then(copied => copied && decide({ sent: false, copied })), "button quiet"),
+        to ? null : button("Copy link", () => copy(url).then(copied => copied && decide({ sent: false, copied })), "button quiet"),
         button("Send", async event => {
           event.currentTarget.disabled = true;
           const sent = await sendAsUser(session, to, where?.values[0]?.value, `${text.value}\n${url}`.trim());
@@ -152,7 +152,7 @@ export async function inviteDialog(session) {
     `Invite people to ${application.name}`,
     decide => [
       h("p", { class: "dialog-address" }, url),
-      button("Copy the link", () => copy(url).then(copied => copied && decide(true)), "button quiet"),
+      button("Copy link", () => copy(url).then(copied => copied && decide(true)), "button quiet"),
       h(
         "ul",
         { class: "dialog-people" },
@@ -177,14 +177,14 @@ export async function inviteDialog(session) {
 export async function shareMoment(session, url) {
   const { context, application } = session;
   const path = ownPath(url, context.web);
-  if (!path) throw invalidField("mediaUrl", "must be a picture that the platform serves");
+  if (!path) throw invalidField("mediaUrl", "must be an image on this server");
   return await askUser(
-    `Share a moment of ${application.name}`,
+    `Share an image from ${application.name}`,
     decide => [
-      h("img", { class: "dialog-moment", src: path, alt: "The picture to share" }),
+      h("img", { class: "dialog-moment", src: path, alt: "Image to share" }),
       buttons(
-        button("Keep it", () => decide(false), "button quiet"),
-        button("Share it here", async () => decide(await sendAsUser(session, null, context.channelId, url))),
+        button("Cancel", () => decide(false), "button quiet"),
+        button("Share in this channel", async () => decide(await sendAsUser(session, null, context.channelId, url))),
       ),
     ],
     false,
@@ -193,13 +193,13 @@ export async function shareMoment(session, url) {
 
 /** Let the user choose an image. */
 export function chooseImage({ application }) {
-  const input = h("input", { type: "file", accept: "image/*", "aria-label": "Picture" });
+  const input = h("input", { type: "file", accept: "image/*", "aria-label": "Image" });
   return askUser(
-    `${application.name} asks for a picture`,
+    `${application.name} requests an image`,
     decide => [
-      h("p", null, "Whoever has its address can see it for a day."),
+      h("p", null, "Anyone with the link can view the image for one day."),
       input,
-      buttons(button("No, thanks", () => decide(null), "button quiet"), button("Give it this picture", () => input.files.length && decide(input.files[0]))),
+      buttons(button("Cancel", () => decide(null), "button quiet"), button("Upload image", () => input.files.length && decide(input.files[0]))),
     ],
     null,
   );

@@ -80,7 +80,7 @@ export class Api {
         result = await (progress === undefined ? sendFetch : sendUpload)(method, url, headers, body, signal, progress ?? keepalive);
       } catch (error) {
         if (signal?.aborted) throw error;
-        throw new ApiError(0, 0, "The platform cannot be reached.");
+        throw new ApiError(0, 0, "Cannot reach the server. Check your connection.");
       }
       const { status, decoded } = result;
       if (status >= 200 && status < 300) return decoded;
@@ -106,9 +106,9 @@ function waitFor(method, status, decoded, attempt) {
 function apiError(status, decoded) {
   if (status === 429) {
     const seconds = Math.ceil(Number(decoded?.retry_after ?? 1));
-    return new ApiError(429, decoded?.code ?? 0, `Too fast. Try again in ${seconds} seconds.`);
+    return new ApiError(429, decoded?.code ?? 0, `Too many requests. Try again in ${seconds} seconds.`);
   }
-  const message = typeof decoded?.message === "string" ? decoded.message : "Something broke on the platform's side.";
+  const message = typeof decoded?.message === "string" ? decoded.message : "Something went wrong on the server. Try again in a moment.";
   return new ApiError(status, Number(decoded?.code ?? 0), message, decoded?.errors);
 }
 

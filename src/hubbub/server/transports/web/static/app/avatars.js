@@ -38,7 +38,7 @@ export function conversationIcon(channel, title, status) {
   return other === undefined ? avatar(channel.id, title, null, "") : userAvatar(other, title, status);
 }
 
-const STATUS_LABELS = { online: "online", idle: "away", dnd: "do not disturb", offline: "offline" };
+const STATUS_LABELS = { online: "online", idle: "idle", dnd: "do not disturb", offline: "offline" };
 
 /** Return a presence indicator. Its shape differs too, not only its color. */
 export function statusMark(status) {
@@ -50,7 +50,7 @@ export function statusMark(status) {
 export function titleOf(channel, state) {
   if (channel.name) return channel.name;
   const names = (channel.recipients ?? []).map(each => state.nameOf(each, null));
-  return names.join(", ") || "Nobody else";
+  return names.join(", ") || "Empty group";
 }
 
 const ICONS = new Map([

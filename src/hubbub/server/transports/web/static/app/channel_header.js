@@ -36,7 +36,7 @@ export function channelHeader(context, channel) {
       isForum(channel) ? null : iconButton("pin", "Pinned messages", () => openPins(context, state.can(channel.id, Permissions.PIN_MESSAGES))),
       channel.guild_id ? iconButton("search", "Search", () => openSearch(context)) : null,
       other === null || channel.guild_id ? iconButton("people", "Members", emit("toggle-members"), { class: "icon-button members-toggle" }) : null,
-      iconButton("more", "More about this channel", event => channelMenu(event.currentTarget, context, channel), { "aria-haspopup": "menu" }),
+      iconButton("more", "Channel options", event => channelMenu(event.currentTarget, context, channel), { "aria-haspopup": "menu" }),
     ),
   );
 }
@@ -49,12 +49,12 @@ function channelMenu(anchor, context, channel) {
   const rename = () => openRename(context, channel);
   openMenu(anchor, titleOf(channel, state), [
     channel.guild_id && !thread && state.can(channel.id, Permissions.CREATE_INSTANT_INVITE) && { label: "Invite people", icon: "invite", press: () => openInvite(context, channel) },
-    thread && { label: channel.member ? "Leave the thread" : "Join the thread", icon: "thread", press: () => joinOrLeave(context) },
-    thread && (manages || channel.owner_id === me.id) && { label: channel.thread_metadata?.archived ? "Open it again" : "Close the thread", icon: "lock", press: archive },
-    (manages || group || (thread && channel.owner_id === me.id)) && channel.type !== ChannelType.DM && { label: channel.guild_id && !thread ? "Name and topic" : "Rename", icon: "edit", press: rename },
+    thread && { label: channel.member ? "Leave thread" : "Join thread", icon: "thread", press: () => joinOrLeave(context) },
+    thread && (manages || channel.owner_id === me.id) && { label: channel.thread_metadata?.archived ? "Reopen thread" : "Archive thread", icon: "lock", press: archive },
+    (manages || group || (thread && channel.owner_id === me.id)) && channel.type !== ChannelType.DM && { label: channel.guild_id && !thread ? "Edit channel" : "Rename", icon: "edit", press: rename },
     group && { label: "Add people", icon: "invite", press: () => openAddPeople(context, channel) },
-    group && { label: "Leave the group", icon: "leave", danger: true, press: () => remove(context, channel, "Leave the group?", "Leave") },
-    channel.type === ChannelType.DM && { label: "Close the conversation", icon: "close", press: () => closeConversation(context, channel) },
+    group && { label: "Leave group", icon: "leave", danger: true, press: () => remove(context, channel, "Leave the group?", "Leave") },
+    channel.type === ChannelType.DM && { label: "Close conversation", icon: "close", press: () => closeConversation(context, channel) },
     manages && channel.guild_id && { label: "Delete", icon: "bin", danger: true, press: () => remove(context, channel, `Delete #${channel.name}?`, "Delete") },
   ]);
 }
@@ -72,7 +72,7 @@ async function remove(context, channel, title, label) {
 }
 
 function openRename(context, channel) {
-  openDialog("Name", close => {
+  openDialog(channel.guild_id && !isThread(channel) ? "Edit channel" : "Rename", close => {
     const hasTopic = channel.guild_id && !isThread(channel) && channel.type !== ChannelType.GUILD_VOICE;
     const name = field("Name", h("input", { type: "text", maxlength: "100", value: channel.name ?? "", dir: "auto" }));
     const topic = hasTopic ? field("Topic", h("textarea", { rows: "3", maxlength: "1024", value: channel.topic ?? "", dir: "auto" })) : null;

@@ -14,7 +14,7 @@ class ChannelView extends LayoutPart {
     this.head = h("div", { class: "view-top" });
     this.timeline = createPart("hubbub-timeline", context, { messageId: this.messageId });
     this.composer = createPart("hubbub-composer", context);
-    this.drop = h("p", { class: "drop", hidden: true, "aria-hidden": "true" }, "Let go to add the files");
+    this.drop = h("p", { class: "drop", hidden: true, "aria-hidden": "true" }, "Drop files to upload");
     replace(this, this.head, channel && isVoice(channel) ? createPart("hubbub-voice-members", context) : null, this.timeline, this.composer, this.drop);
     this.addEventListener("reply", event => this.composer.replyTo(/** @type {CustomEvent} */ (event).detail));
     this.addEventListener("focus-composer", () => this.composer.focus());

@@ -90,7 +90,7 @@ export function commandForm(entry, context, done) {
     setStatus("");
     const missing = [...fields.values()].find(field => field.isMissing());
     if (missing) {
-      missing.showError("This is needed.");
+      missing.showError("This option is required.");
       missing.focus();
       return;
     }
@@ -122,7 +122,7 @@ export function commandForm(entry, context, done) {
     if (first) return;
     const outdated = error.errors?.data?._errors?.some(each => each.code === OUTDATED);
     if (outdated) commandsIn(context, true).catch(() => {});
-    setStatus(outdated ? "This command has changed. Cancel, and choose it again." : error.sentence ?? error.message);
+    setStatus(outdated ? "This command has changed. Cancel and select it again." : error.sentence ?? error.message);
   }
 
   function setBusy(on) {

@@ -42,7 +42,7 @@ export function commandsIn({ api, channelId }, refresh = false) {
 
 function flatten({ applications, application_commands: commands }) {
   const makers = new Map(applications.map(each => [each.id, each]));
-  return commands.flatMap(command => entries(command, makers.get(command.application_id) ?? { id: command.application_id, name: "An app" }));
+  return commands.flatMap(command => entries(command, makers.get(command.application_id) ?? { id: command.application_id, name: "Unknown app" }));
 }
 
 function entries(command, application) {

@@ -63,7 +63,7 @@ function applicationOf(message) {
 
 function premiumButton(sku, disabled, message, context) {
   const application = applicationOf(message);
-  const name = h("span", {}, "Get it in the store");
+  const name = h("span", {}, "View in store");
   const href = `/application-directory/${encodeURIComponent(application)}/store/${encodeURIComponent(sku)}`;
   const node = disabled
     ? h("span", { class: "component-button premium", "aria-disabled": "true", role: "link" })

@@ -54,7 +54,7 @@ function image(media = {}, description, style, context) {
   const url = localUrl(media, context);
   if (!url) return linkTo(media, description);
   const drawn = h("img", { class: style, src: url, alt: description ?? "", loading: "lazy", width: media.width, height: media.height });
-  return h("a", { class: `${style}-link`, href: url, target: "_blank", rel: "noopener", "aria-label": description || "Open the picture" }, drawn);
+  return h("a", { class: `${style}-link`, href: url, target: "_blank", rel: "noopener", "aria-label": description || "Open image" }, drawn);
 }
 
 /** Link to external media instead of loading it, so that the other site does not see the reader. */

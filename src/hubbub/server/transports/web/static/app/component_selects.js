@@ -6,7 +6,7 @@ import { choicesOf, defaultsOf } from "./entities.js";
 import { picker } from "./picker.js";
 
 const STRING_SELECT = 3;
-const NAMES = new Map([[3, "Choose"], [5, "Choose people"], [6, "Choose roles"], [7, "Choose people or roles"], [8, "Choose channels"]]);
+const NAMES = new Map([[3, "Choose"], [5, "Choose users"], [6, "Choose roles"], [7, "Choose users or roles"], [8, "Choose channels"]]);
 
 /** Return a select menu of a message. */
 export function select(component, { message, context }) {

@@ -49,7 +49,7 @@ export function renderComponents(message, context) {
 function draw(component, scope) {
   const part = RENDERERS.get(component?.type);
   // Show a placeholder for unknown types: without it the message may be misleading.
-  if (!part || scope.depth > NESTED_MAX) return h("p", { class: "component-unknown" }, "This part cannot be shown here.");
+  if (!part || scope.depth > NESTED_MAX) return h("p", { class: "component-unknown" }, "This content cannot be displayed.");
   return part(component, { ...scope, depth: scope.depth + 1, draw });
 }
 

@@ -83,9 +83,9 @@ class Composer extends LayoutPart {
     };
     replace(
       this.replying,
-      h("p", null, icon("reply"), "In answer to ", h("strong", { dir: "auto" }, state.nameOf(message.author, guildId)), h("span", { class: "soft", dir: "auto" }, ` ${summaryOf(message, this.context)}`)),
-      h("button", { type: "button", class: "link", "aria-pressed": "true", title: "Whether they are mentioned", onclick: toggle }, "@ on"),
-      iconButton("close", "Do not answer", () => this.#noReply()),
+      h("p", null, icon("reply"), "Replying to ", h("strong", { dir: "auto" }, state.nameOf(message.author, guildId)), h("span", { class: "soft", dir: "auto" }, ` ${summaryOf(message, this.context)}`)),
+      h("button", { type: "button", class: "link", "aria-pressed": "true", title: "Mention the author", onclick: toggle }, "@ on"),
+      iconButton("close", "Cancel reply", () => this.#noReply()),
     );
     this.replying.hidden = false;
     this.focus();
@@ -116,10 +116,10 @@ class Composer extends LayoutPart {
   #closedReason() {
     const { state, channelId } = this.context;
     const channel = state.channels.get(channelId);
-    if (channel === undefined) return "This conversation is gone.";
-    if (!state.can(channelId, Permissions.SEND_MESSAGES)) return "You may read here, but not write.";
+    if (channel === undefined) return "This conversation was deleted.";
+    if (!state.can(channelId, Permissions.SEND_MESSAGES)) return "You do not have permission to send messages in this channel.";
     if (channel.thread_metadata?.locked && !state.can(channelId, Permissions.MANAGE_THREADS)) return "This thread is locked.";
-    if (channel.type === ChannelType.DM && state.relationships.get(channel.recipients?.[0]?.id)?.type === 2) return "You blocked them. Unblock them to write.";
+    if (channel.type === ChannelType.DM && state.relationships.get(channel.recipients?.[0]?.id)?.type === 2) return "You blocked this user. Unblock them to send messages.";
     return null;
   }
 
@@ -179,7 +179,7 @@ class Composer extends LayoutPart {
   #drawTyping() {
     const { state, channelId, guildId } = this.context;
     const names = state.typingIn(channelId).map(id => state.user(id)).filter(Boolean).map(user => state.nameOf(user, guildId));
-    const text = names.length === 0 ? "" : names.length === 1 ? `${names[0]} is writing…` : names.length <= 3 ? `${names.join(", ")} are writing…` : "Several people are writing…";
+    const text = names.length === 0 ? "" : names.length === 1 ? `${names[0]} is typing…` : names.length <= 3 ? `${names.join(", ")} are typing…` : "Several people are typing…";
     if (this.typing.textContent !== text) this.typing.textContent = text;
   }
 }

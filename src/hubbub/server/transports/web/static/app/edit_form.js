@@ -27,7 +27,7 @@ export function editForm(message, context, timeline) {
     }
   };
   const input = h("textarea", {
-    class: "edit", rows: "1", value: message.content, "aria-label": "Edit the message", maxlength: "4000", dir: "auto", dataset: { focus: "edit" },
+    class: "edit", rows: "1", value: message.content, "aria-label": "Edit message", maxlength: "4000", dir: "auto", dataset: { focus: "edit" },
     oninput: () => grow(input),
     onkeydown: event => {
       if (event.key === "Escape") done();

@@ -14,7 +14,7 @@ const COLUMNS = 8;
  */
 export function openEmojiPicker(anchor, context, choose) {
   const grid = h("div", { class: "emoji-grid", role: "listbox", "aria-label": "Emoji" });
-  const search = h("input", { type: "search", placeholder: "Find an emoji", "aria-label": "Find an emoji", autocomplete: "off", oninput: () => draw() });
+  const search = h("input", { type: "search", placeholder: "Search emoji", "aria-label": "Search emoji", autocomplete: "off", oninput: () => draw() });
   const node = h("div", { class: "emoji-window", role: "dialog", "aria-label": "Emoji" }, search, grid);
   const pick = emoji => {
     close();
@@ -31,7 +31,7 @@ export function openEmojiPicker(anchor, context, choose) {
       ...custom.map(each => button(`:${each.name}:`, customEmoji(each), { id: each.id, name: each.name, animated: each.animated })),
       ...common.map(([emoji, names]) => button(names.split(" ")[0], emoji, { id: null, name: emoji })),
     );
-    if (!grid.children.length) grid.append(h("p", { class: "soft small" }, "None by that name."));
+    if (!grid.children.length) grid.append(h("p", { class: "soft small" }, "No emoji found."));
   };
   node.addEventListener("keydown", event => {
     const buttons = [...grid.querySelectorAll("button")], at = buttons.indexOf(/** @type {any} */ (document.activeElement));

@@ -18,10 +18,10 @@ class Forum extends LayoutPart {
     this.actions = h("div", { class: "row apart" });
     const show = () =>
       archivedThreads(this.context).then(
-        found => replace(this.archived, found.length ? found.map(each => threadLink(each, this.context.state)) : h("p", { class: "soft small" }, "None.")),
+        found => replace(this.archived, found.length ? found.map(each => threadLink(each, this.context.state)) : h("p", { class: "soft small" }, "No archived posts.")),
         error => replace(this.archived, h("p", { class: "soft small" }, errorText(error))),
       );
-    replace(this.archived, h("button", { type: "button", class: "button quiet small", onclick: show }, "Posts that are over"));
+    replace(this.archived, h("button", { type: "button", class: "button quiet small", onclick: show }, "Show archived posts"));
     this.replaceChildren(this.head, h("div", { class: "forum" }, this.actions, this.list, this.archived));
   }
 
@@ -35,7 +35,7 @@ class Forum extends LayoutPart {
     const tags = new Map((channel.available_tags ?? []).map(tag => [tag.id, tag.name]));
     replace(
       this.actions,
-      h("p", { class: "soft" }, posts.length === 1 ? "One post" : `${posts.length} posts`),
+      h("p", { class: "soft" }, posts.length === 1 ? "1 post" : `${posts.length} posts`),
       state.can(channelId, Permissions.SEND_MESSAGES) ? h("button", { type: "button", class: "button small", onclick: () => openNewThread(context, null) }, "New post") : null,
     );
     reconcile(

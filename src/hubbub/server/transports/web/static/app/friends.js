@@ -9,10 +9,10 @@ import { openProfile, relationshipButtons, openDirectMessage } from "./user_prof
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
 const SECTIONS = [
-  ["Requests to you", each => each.type === PENDING_INCOMING],
+  ["Incoming requests", each => each.type === PENDING_INCOMING],
   ["Online", (each, state) => each.type === FRIEND && state.statusOf(each.id) !== "offline"],
   ["Offline", (each, state) => each.type === FRIEND && state.statusOf(each.id) === "offline"],
-  ["You asked", each => each.type === PENDING_OUTGOING],
+  ["Outgoing requests", each => each.type === PENDING_OUTGOING],
   ["Blocked", each => each.type === BLOCKED],
 ];
 
@@ -20,7 +20,7 @@ class Friends extends LayoutPart {
   static kinds = ["relationships", "presences", "guilds"];
 
   begin() {
-    const name = field("Add a friend by their name", h("input", { type: "text", maxlength: "32", autocomplete: "off", autocapitalize: "off", spellcheck: "false" }));
+    const name = field("Add a friend by username", h("input", { type: "text", maxlength: "32", autocomplete: "off", autocapitalize: "off", spellcheck: "false" }));
     const ask = async event => {
       event.preventDefault();
       name.setError(null);
@@ -28,16 +28,16 @@ class Friends extends LayoutPart {
       if (!username) return;
       try {
         await this.context.api.request("POST", "/users/@me/relationships", { json: { username, discriminator: null } });
-        notice(`${username} was asked.`, "done");
+        notice(`Friend request sent to ${username}.`, "done");
         name.input.value = "";
       } catch (error) {
-        name.setError(error.sentence ?? "That did not work.");
+        name.setError(error.sentence ?? "Something went wrong. Try again.");
       }
     };
     this.list = h("div", { class: "friends-list" });
     this.replaceChildren(
       h("header", { class: "view-head" }, h("button", { type: "button", class: "icon-button to-side", "aria-label": "Channels and conversations", onclick: () => this.dispatchEvent(new CustomEvent("show-side", { bubbles: true })) }, icon("menu")), h("h2", { class: "view-title" }, "Friends")),
-      h("div", { class: "friends" }, h("form", { class: "ask", onsubmit: ask }, name.node, h("button", { type: "submit", class: "button" }, "Ask")), this.list),
+      h("div", { class: "friends" }, h("form", { class: "ask", onsubmit: ask }, name.node, h("button", { type: "submit", class: "button" }, "Send request")), this.list),
     );
   }
 
@@ -52,14 +52,14 @@ class Friends extends LayoutPart {
       build: () => h("section", { "aria-label": title }, h("h3", null, `${title} · ${found.length}`), h("ul", { class: "people" }, found.map(each => this.#person(each)))),
     }));
     if (!entries.length) {
-      entries.push({ key: "none", stamp: "", build: () => h("div", { class: "empty" }, h("p", null, "Nobody yet."), h("p", { class: "small" }, "Ask somebody above, or follow an invite into a guild with the plus on the left.")) });
+      entries.push({ key: "none", stamp: "", build: () => h("div", { class: "empty" }, h("p", null, "No friends yet."), h("p", { class: "small" }, "Send a friend request above, or join a guild with the plus button on the left.")) });
     }
     reconcile(this.list, entries);
   }
 
   #person(relationship) {
     const { context } = this;
-    const user = relationship.user ?? context.state.user(relationship.id) ?? { id: relationship.id, username: "Somebody" };
+    const user = relationship.user ?? context.state.user(relationship.id) ?? { id: relationship.id, username: "Unknown user" };
     const name = context.state.nameOf(user, null);
     return h(
       "li",
@@ -67,7 +67,7 @@ class Friends extends LayoutPart {
       h("button", { type: "button", class: "person-button", onclick: () => openProfile(context, user.id) },
         userAvatar(user, name, relationship.type === FRIEND ? context.state.statusOf(user.id) : undefined),
         h("span", { class: "tight" }, h("strong", { dir: "auto" }, name), h("span", { class: "soft small", dir: "auto" }, `@${user.username}`))),
-      relationship.type === FRIEND ? iconButton("forum", `Write to ${name}`, () => openDirectMessage(context, user.id)) : relationshipButtons(context, user).slice(0, 2),
+      relationship.type === FRIEND ? iconButton("forum", `Message ${name}`, () => openDirectMessage(context, user.id)) : relationshipButtons(context, user).slice(0, 2),
     );
   }
 }

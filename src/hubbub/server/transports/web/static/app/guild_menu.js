@@ -15,9 +15,9 @@ export function guildMenu(anchor, context, guildId) {
   const to = inView && !isThread(inView) && state.can(inView.id, Permissions.CREATE_INSTANT_INVITE) ? inView : channel;
   openMenu(anchor, guild.name, [
     to && { label: "Invite people", icon: "invite", press: () => openInvite(context, to) },
-    state.canInGuild(guildId, Permissions.MANAGE_CHANNELS) && { label: "Make a channel", icon: "plus", press: () => openNewChannel(context, guildId) },
+    state.canInGuild(guildId, Permissions.MANAGE_CHANNELS) && { label: "Create channel", icon: "plus", press: () => openNewChannel(context, guildId) },
     { label: "Mark all as read", icon: "dot", press: () => markAllRead(context, guildId) },
-    guild.owner_id !== context.me.id && { label: "Leave the guild", icon: "leave", danger: true, press: () => leave(context, guild) },
+    guild.owner_id !== context.me.id && { label: "Leave guild", icon: "leave", danger: true, press: () => leave(context, guild) },
   ]);
 }
 
@@ -26,8 +26,8 @@ export function openInvite(context, channel) {
   const { api, web } = context;
   openDialog(`Invite people to #${channel.name}`, () => {
     const link = h("input", { type: "text", readonly: true, value: "…" });
-    const shown = field("The link", link, "Whoever has it may come in.");
-    const age = h("select", null, [["604800", "7 days"], ["86400", "a day"], ["1800", "half an hour"], ["0", "for ever"]].map(([value, label]) => h("option", { value }, label)));
+    const shown = field("Invite link", link, "Anyone with this link can join.");
+    const age = h("select", null, [["604800", "7 days"], ["86400", "1 day"], ["1800", "30 minutes"], ["0", "Never"]].map(([value, label]) => h("option", { value }, label)));
     const create = () =>
       attempt(async () => {
         const invite = await api.request("POST", `/channels/${channel.id}/invites`, { json: { max_age: Number(age.value), unique: false } });
@@ -36,18 +36,18 @@ export function openInvite(context, channel) {
     const copy = () => attempt(async () => { await navigator.clipboard.writeText(link.value); notice("Link copied.", "done"); });
     age.addEventListener("change", create);
     create();
-    return h("div", { class: "stack" }, shown.node, field("It holds", age).node, h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: copy }, "Copy the link")));
+    return h("div", { class: "stack" }, shown.node, field("Expires after", age).node, h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: copy }, "Copy link")));
   });
 }
 
 function openNewChannel(context, guildId) {
   const { api, state } = context;
-  openDialog("A new channel", close => {
+  openDialog("Create channel", close => {
     const name = field("Name", h("input", { type: "text", maxlength: "100", required: true, dir: "auto" }));
     const kinds = [[ChannelType.GUILD_TEXT, "Text"], [ChannelType.GUILD_VOICE, "Voice"], [ChannelType.GUILD_FORUM, "Forum"], [ChannelType.GUILD_CATEGORY, "Category"]];
-    const kind = field("Kind", h("select", null, kinds.map(([value, label]) => h("option", { value }, label))));
+    const kind = field("Type", h("select", null, kinds.map(([value, label]) => h("option", { value }, label))));
     const parents = state.channelsOf(guildId).filter(each => each.type === ChannelType.GUILD_CATEGORY);
-    const parent = field("Under", h("select", null, h("option", { value: "" }, "nothing"), parents.map(each => h("option", { value: each.id }, each.name))));
+    const parent = field("Category", h("select", null, h("option", { value: "" }, "No category"), parents.map(each => h("option", { value: each.id }, each.name))));
     const create = async event => {
       event.preventDefault();
       const type = Number(kind.input.value);
@@ -60,10 +60,10 @@ function openNewChannel(context, guildId) {
         state.apply("CHANNEL_CREATE", created);
         context.go(pathOf(created));
       } catch (error) {
-        name.setError(error.sentence ?? "That did not work.");
+        name.setError(error.sentence ?? "Something went wrong. Try again.");
       }
     };
-    return h("form", { class: "stack", onsubmit: create }, name.node, kind.node, parent.node, h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Make it")));
+    return h("form", { class: "stack", onsubmit: create }, name.node, kind.node, parent.node, h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Create")));
   });
 }
 
@@ -76,6 +76,6 @@ function markAllRead(context, guildId) {
 }
 
 async function leave(context, guild) {
-  if (!(await confirmAction(`Leave ${guild.name}?`, "You need an invite to come back.", "Leave"))) return;
+  if (!(await confirmAction(`Leave ${guild.name}?`, "You need an invite to join again.", "Leave"))) return;
   if (await attempt(() => context.api.request("DELETE", `/users/@me/guilds/${guild.id}`))) context.go("/app");
 }

@@ -13,17 +13,17 @@ const STATES_MAX = 200;
 const RECENT_MS = 2_000;
 
 const FAILURE_TEXTS = new Map([
-  [1, "The app’s answer could not be used."],
-  [2, "The app did not answer in time."],
-  [3, "This app is gone."],
-  [4, "This channel is gone."],
-  [5, "This guild is gone."],
-  [8, "Activities are not played in channels of this kind."],
-  [9, "Activities are not played in the channel for people who are away."],
-  [13, "You may not launch activities here."],
+  [1, "The app sent an invalid response."],
+  [2, "The app did not respond in time."],
+  [3, "This app no longer exists."],
+  [4, "This channel no longer exists."],
+  [5, "This guild no longer exists."],
+  [8, "Activities are not available in this type of channel."],
+  [9, "Activities are not available in the AFK channel."],
+  [13, "You do not have permission to launch activities in this channel."],
   [14, "This app has no activity."],
   [17, "The activity could not be launched. It may be full."],
-  [18, "You have no access to this channel."],
+  [18, "You do not have access to this channel."],
 ]);
 
 /** The app failed to handle an interaction. */

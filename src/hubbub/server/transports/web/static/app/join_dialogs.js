@@ -11,8 +11,8 @@ const CODE = /(?:^|\/invite\/)([A-Za-z0-9-]{2,64})\/?$/;
 /** Open the dialog that joins a guild by invite or creates one. */
 export function openAddGuild(context) {
   const { api } = context;
-  openDialog("Join or make a guild", close => {
-    const invite = field("An invite", h("input", { type: "text", placeholder: `${context.web}/invite/…`, autocomplete: "off", autofocus: true }), "The link that you were given, or its last part.");
+  openDialog("Join or create a guild", close => {
+    const invite = field("Invite link", h("input", { type: "text", placeholder: `${context.web}/invite/…`, autocomplete: "off", autofocus: true }), "Paste an invite link or code.");
     const preview = h("div", { class: "found" });
     const lookUp = async event => {
       event.preventDefault();
@@ -20,7 +20,7 @@ export function openAddGuild(context) {
       replace(preview);
       const code = CODE.exec(invite.input.value.trim())?.[1];
       if (code === undefined) {
-        invite.setError("That is no invite.");
+        invite.setError("This is not a valid invite.");
         return;
       }
       try {
@@ -28,10 +28,10 @@ export function openAddGuild(context) {
         replace(preview, invitePreview(context, code, found, close, invite));
         preview.querySelector("button").focus();
       } catch (error) {
-        invite.setError(error.status === 404 ? "That invite is gone, or never was." : error.sentence);
+        invite.setError(error.status === 404 ? "This invite is invalid or has expired." : error.sentence);
       }
     };
-    const name = field("Name of a new guild", h("input", { type: "text", maxlength: "100", dir: "auto" }));
+    const name = field("New guild name", h("input", { type: "text", maxlength: "100", dir: "auto" }));
     const createGuild = async event => {
       event.preventDefault();
       try {
@@ -43,10 +43,10 @@ export function openAddGuild(context) {
       }
     };
     return [
-      h("form", { class: "stack", onsubmit: lookUp }, invite.node, h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Look"))),
+      h("form", { class: "stack", onsubmit: lookUp }, invite.node, h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Look up"))),
       preview,
       h("hr"),
-      h("form", { class: "stack", onsubmit: createGuild }, name.node, h("div", { class: "row end" }, h("button", { type: "submit", class: "button quiet" }, "Make it"))),
+      h("form", { class: "stack", onsubmit: createGuild }, name.node, h("div", { class: "row end" }, h("button", { type: "submit", class: "button quiet" }, "Create guild"))),
     ];
   });
 }
@@ -69,8 +69,8 @@ function invitePreview(context, code, invite, close, inviteField) {
     "div",
     { class: "invitation" },
     guild ? guildIcon(guild) : null,
-    h("div", { class: "tight" }, h("p", null, h("strong", { dir: "auto" }, guild?.name ?? invite.channel?.name ?? "A conversation")), count ? h("p", { class: "soft small" }, `${count} ${count === 1 ? "member" : "members"}`) : null),
-    h("button", { type: "button", class: "button", onclick: accept }, "Come in"),
+    h("div", { class: "tight" }, h("p", null, h("strong", { dir: "auto" }, guild?.name ?? invite.channel?.name ?? "Conversation")), count ? h("p", { class: "soft small" }, `${count} ${count === 1 ? "member" : "members"}`) : null),
+    h("button", { type: "button", class: "button", onclick: accept }, "Accept invite"),
   );
 }
 
@@ -83,8 +83,8 @@ export function openNewConversation(context) {
     if (!state.channels.has(channel.id)) state.apply("CHANNEL_CREATE", channel);
     context.go(pathOf(channel));
   };
-  const emptyText = "You have no friends here yet. People of your guilds can be written to from the list of members.";
-  chooseFriends(context, "Write to somebody", friendsOf(state), { legend: "One, or several for a group", label: "Begin", emptyText }, begin);
+  const emptyText = "You have no friends yet. You can message guild members from the member list.";
+  chooseFriends(context, "New message", friendsOf(state), { legend: "Select one friend, or several for a group", label: "Start conversation", emptyText }, begin);
 }
 
 /** Open the dialog that adds friends to a group. */
@@ -95,7 +95,7 @@ export function openAddPeople(context, channel) {
     for (const id of chosen) await api.request("PUT", `/channels/${channel.id}/recipients/${id}`, { json: {} });
   };
   const others = friendsOf(state).filter(each => !recipients.has(each.id));
-  chooseFriends(context, "Add people", others, { legend: "Whom to add", label: "Add", emptyText: "All of your friends are here." }, add);
+  chooseFriends(context, "Add people", others, { legend: "Friends to add", label: "Add", emptyText: "All your friends are already in this group." }, add);
 }
 
 const friendsOf = state => [...state.relationships.values()].filter(each => each.type === RelationshipType.FRIEND);

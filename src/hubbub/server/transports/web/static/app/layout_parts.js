@@ -98,7 +98,7 @@ export function confirmAction(title, text, label) {
         h(
           "div",
           { class: "row end" },
-          h("button", { type: "button", class: "button quiet", onclick: close }, "Leave it"),
+          h("button", { type: "button", class: "button quiet", onclick: close }, "Cancel"),
           h("button", { type: "button", class: "button danger", onclick: () => { answer = true; close(); } }, label),
         ),
       ],

@@ -14,7 +14,7 @@ export function loadModule(name) {
     const module = import(`./${name}.js`).catch(error => {
       console.error(error);
       // The server was probably updated while this page was open.
-      notice("A part of this page did not load. Reload it when you can.", "problem");
+      notice("Part of this page failed to load. Reload the page.", "problem");
       loaded.delete(name);
       return null;
     });

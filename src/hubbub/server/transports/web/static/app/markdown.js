@@ -116,7 +116,7 @@ export function spoiler(node) {
   const wrapped = h(
     "span",
     {
-      class: "spoiler", role: "button", tabindex: "0", "aria-label": "Spoiler: press to show", onclick: open,
+      class: "spoiler", role: "button", tabindex: "0", "aria-label": "Spoiler: press to reveal", onclick: open,
       onkeydown: event => (event.key === "Enter" || event.key === " ") && open(event),
     },
     node,

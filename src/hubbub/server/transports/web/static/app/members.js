@@ -27,7 +27,7 @@ class Members extends LayoutPart {
   draw() {
     const { guildId, channelId, state } = this.context;
     const guild = state.guilds.get(guildId);
-    const groups = guild ? byRole(guild, state) : [["People", peopleOf(state.channels.get(channelId), state)]];
+    const groups = guild ? byRole(guild, state) : [["Members", peopleOf(state.channels.get(channelId), state)]];
     const entries = [];
     let left = MEMBERS_MAX;
     for (const [title, people] of groups) {

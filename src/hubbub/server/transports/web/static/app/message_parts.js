@@ -32,7 +32,7 @@ export function attachments(message, context) {
 function mediaOf(file, path) {
   const kind = file.content_type ?? "", alt = file.description ?? file.filename;
   if (/^image\/(png|jpeg|gif|webp|avif)/.test(kind)) {
-    return h("a", { href: path, target: "_blank", rel: "noopener", "aria-label": `Picture: ${alt}` }, h("img", { src: path, alt, loading: "lazy", ...fitSize(file.width, file.height) }));
+    return h("a", { href: path, target: "_blank", rel: "noopener", "aria-label": `Image: ${alt}` }, h("img", { src: path, alt, loading: "lazy", ...fitSize(file.width, file.height) }));
   }
   if (/^video\/(mp4|webm|ogg)/.test(kind)) return h("video", { src: path, controls: true, preload: "metadata", "aria-label": alt, ...fitSize(file.width, file.height) });
   if (/^audio\//.test(kind)) return h("audio", { src: path, controls: true, preload: "metadata", "aria-label": alt });
@@ -120,7 +120,7 @@ export function reactions(message, context) {
         h("span", { class: "number" }, each.count),
       ),
     ),
-    context.state.can(message.channel_id, Permissions.ADD_REACTIONS) ? h("button", { type: "button", class: "reaction add", "aria-label": "Add a reaction", onclick: add }, icon("smile")) : null,
+    context.state.can(message.channel_id, Permissions.ADD_REACTIONS) ? h("button", { type: "button", class: "reaction add", "aria-label": "Add reaction", onclick: add }, icon("smile")) : null,
   );
 }
 
@@ -142,7 +142,7 @@ export function pollOf(message, context) {
     "div",
     { class: "poll", role: "group", "aria-label": `Poll: ${poll.question?.text ?? ""}` },
     h("p", { class: "poll-question", dir: "auto" }, poll.question?.text ?? ""),
-    h("p", { class: "soft small" }, over ? "This poll is over." : poll.allow_multiselect ? "Choose one or more." : "Choose one."),
+    h("p", { class: "soft small" }, over ? "This poll has ended." : poll.allow_multiselect ? "Select one or more answers." : "Select one answer."),
     poll.answers.map(answer => {
       const count = counts.get(answer.answer_id)?.count ?? 0, chosen = mine.includes(answer.answer_id);
       const share = total ? count / total : 0, media = answer.poll_media;

@@ -103,7 +103,7 @@ function replyLine(message, context) {
   if (command !== null) return command;
   if (message.type !== MessageType.REPLY) return null;
   const answered = message.referenced_message;
-  if (!answered) return h("p", { class: "reply-line" }, icon("reply"), "In answer to a message that is gone");
+  if (!answered) return h("p", { class: "reply-line" }, icon("reply"), "Reply to a deleted message");
   const channel = context.state.channels.get(message.channel_id) ?? { id: message.channel_id, guild_id: context.guildId };
   const name = context.state.nameOf(answered.author, context.guildId);
   return h("p", { class: "reply-line" }, icon("reply"), h("a", { href: pathOf(channel, answered.id), dir: "auto" }, h("strong", null, name), ` ${summaryOf(answered, context)}`));
@@ -120,8 +120,8 @@ function commandLine(message, { state, guildId }) {
 
 /** Return a placeholder for a message of a blocked user. */
 function blockedNotice(message, context, timeline) {
-  const node = h("p", { class: "soft small" }, "From somebody you blocked. ");
-  node.append(h("button", { type: "button", class: "link", onclick: () => node.replaceWith(...[bodyOf(message, context, false, timeline)].flat(9).filter(Boolean)) }, "Show it"));
+  const node = h("p", { class: "soft small" }, "Message from a blocked user. ");
+  node.append(h("button", { type: "button", class: "link", onclick: () => node.replaceWith(...[bodyOf(message, context, false, timeline)].flat(9).filter(Boolean)) }, "Show message"));
   return node;
 }
 
@@ -160,7 +160,7 @@ function ephemeralLine(message, context) {
     context.state.logs.get(message.channel_id)?.remove(message.id);
     context.state.emitChange("messages", message.channel_id);
   };
-  return h("p", { class: "ephemeral-line" }, "Only you see this · ", h("button", { type: "button", class: "link", onclick: dismiss }, "Dismiss"));
+  return h("p", { class: "ephemeral-line" }, "Only you can see this · ", h("button", { type: "button", class: "link", onclick: dismiss }, "Dismiss"));
 }
 
 /** Return a row for a message that is being sent or failed. */
@@ -174,14 +174,14 @@ export function buildPending(pending, context) {
     h(
       "div",
       { class: "message-body" },
-      h("p", { class: "message-head" }, h("span", { class: "speaker" }, state.nameOf(me, guildId)), h("span", { class: "when" }, failed ? "not sent" : "sending…")),
+      h("p", { class: "message-head" }, h("span", { class: "speaker" }, state.nameOf(me, guildId)), h("span", { class: "when" }, failed ? "Not sent" : "Sending…")),
       pending.content ? h("div", { class: "content" }, markdown(pending.content, { context, message: { channel_id: context.channelId, mentions: [] } })) : null,
       (pending.files ?? []).map(file => h("p", { class: "file" }, icon("file"), file.name, h("span", { class: "soft small" }, bytes(file.size)))),
-      pending.files?.length && !failed ? h("progress", { max: "1", value: pending.share ?? 0, "aria-label": "Upload" }) : null,
+      pending.files?.length && !failed ? h("progress", { max: "1", value: pending.share ?? 0, "aria-label": "Upload progress" }) : null,
       failed
         ? h("p", { class: "error", role: "alert" }, h("span", null, pending.error), " ",
             h("button", { type: "button", class: "link", onclick: () => retry(pending, context) }, "Try again"), " ",
-            h("button", { type: "button", class: "link", onclick: () => discard(pending, context) }, "Throw it away"))
+            h("button", { type: "button", class: "link", onclick: () => discard(pending, context) }, "Discard"))
         : null,
     ),
   );

@@ -134,9 +134,9 @@ export class MessageToolbar {
       real && isUserMessage(message) && this.#can(Permissions.SEND_MESSAGES) && { label: "Reply", icon: "reply", press: () => this.#reply() },
       real && this.#isMine && isUserMessage(message) && { label: "Edit", icon: "edit", press: () => this.#edit() },
       real && isUserMessage(message) && (this.#can(Permissions.PIN_MESSAGES)) && { label: message.pinned ? "Unpin" : "Pin", icon: "pin", press: pin },
-      real && channel?.guild_id && !message.thread && channel.type <= 5 && this.#can(Permissions.CREATE_PUBLIC_THREADS) && { label: "Begin a thread", icon: "thread", press: () => openNewThread(context, message) },
-      message.content && { label: "Copy the words", icon: "file", press: () => copy(message.content, "Copied.") },
-      real && { label: "Copy a link", icon: "link", press: () => copy(web + pathOf(channel ?? { id: message.channel_id }, message.id), "Link copied.") },
+      real && channel?.guild_id && !message.thread && channel.type <= 5 && this.#can(Permissions.CREATE_PUBLIC_THREADS) && { label: "Create thread", icon: "thread", press: () => openNewThread(context, message) },
+      message.content && { label: "Copy text", icon: "file", press: () => copy(message.content, "Text copied.") },
+      real && { label: "Copy link", icon: "link", press: () => copy(web + pathOf(channel ?? { id: message.channel_id }, message.id), "Link copied.") },
       ...commands,
       real && (this.#isMine || this.#can(Permissions.MANAGE_MESSAGES)) && { label: "Delete", icon: "bin", danger: true, press: () => this.#delete() },
     ]);

@@ -30,7 +30,7 @@ export function openModal(modal, context) {
   const form = h(
     "form",
     { class: "modal-form", novalidate: true, onsubmit: submit },
-    h("p", { class: "modal-app" }, `This form is ${modal.application?.name ?? "an app"}’s. Never tell it a password.`),
+    h("p", { class: "modal-app" }, `This form is submitted to ${modal.application?.name ?? "an app"}. Never enter passwords.`),
     h("div", { class: "modal-parts" }, sections.map(({ node }) => node)),
     problem,
     h("div", { class: "modal-foot" }, h("button", { type: "button", class: "button quiet", onclick: () => dialog.close() }, "Cancel"), send),

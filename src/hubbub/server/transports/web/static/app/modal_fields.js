@@ -32,7 +32,7 @@ export function fieldOf(component, label, description, context) {
     : kind === CHECKBOX_GROUP ? group(component, id, "checkbox")
     : kind === CHECKBOX ? checkbox(component, id)
     : SELECTS.includes(kind) ? select(component, label, context)
-    : { node: h("p", null, "This field cannot be shown here."), read: () => ({}), focus() {} };
+    : { node: h("p", null, "This field cannot be displayed."), read: () => ({}), focus() {} };
   const optional = component.required === false;
   const error = h("p", { class: "field-error", id: `${id}-error`, hidden: true });
   const hint = description ? h("p", { class: "field-hint", id: `${id}-hint` }, description) : null;
@@ -162,7 +162,7 @@ function upload(component, id, label) {
           icon("file"),
           h("span", { class: "field-file" }, file.name),
           h("small", null, bytes(file.size)),
-          iconButton("close", `Take ${file.name} out of ${label}`, () => drop(at)),
+          iconButton("close", `Remove ${file.name} from ${label}`, () => drop(at)),
         ),
       ),
     );

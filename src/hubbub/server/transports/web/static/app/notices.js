@@ -28,7 +28,7 @@ export function notice(text, kind = "plain") {
     "div",
     { class: `notice-box ${kind}`, role: kind === "problem" ? "alert" : "status" },
     h("p", null, text),
-    h("button", { type: "button", class: "icon-button", "aria-label": "Close this notice", onclick: () => box.remove() }, icon("close")),
+    h("button", { type: "button", class: "icon-button", "aria-label": "Dismiss", onclick: () => box.remove() }, icon("close")),
   );
   on.append(box);
   while (on.children.length > NOTICES_MAX) on.firstElementChild.remove();
@@ -40,6 +40,6 @@ export function notice(text, kind = "plain") {
 export function showError(error, before = "") {
   if (error?.name === "AbortError") return;
   if (error?.name !== "ApiError") console.error(error);
-  const sentence = error?.name === "ApiError" ? error.sentence : "Something went wrong on this page.";
+  const sentence = error?.name === "ApiError" ? error.sentence : "Something went wrong. Reload the page and try again.";
   notice(before ? `${before} ${sentence}` : sentence, "problem");
 }

@@ -3,23 +3,23 @@
 import { newNonce } from "./ids.js";
 
 const ERROR_TEXTS = new Map([
-  [50006, "Write something first."],
-  [50001, "You may read here, but not write."],
-  [50013, "You may read here, but not write."],
-  [50007, "They do not take messages from you."],
-  [50008, "Nothing is said in channels of this kind."],
-  [50083, "This thread is over."],
+  [50006, "Enter a message first."],
+  [50001, "You do not have permission to send messages in this channel."],
+  [50013, "You do not have permission to send messages in this channel."],
+  [50007, "This user does not accept messages from you."],
+  [50008, "You cannot send messages in this type of channel."],
+  [50083, "This thread is archived."],
   [160005, "This thread is locked."],
-  [200000, "The guild does not allow words like these."],
-  [20016, "Slow mode is on here: wait a moment."],
-  [40005, "That is too large to be sent."],
-  [10003, "This conversation is gone."],
+  [200000, "Your message was blocked by this guild's moderation rules."],
+  [20016, "Slow mode is on. Wait a moment and try again."],
+  [40005, "The message or its files are too large."],
+  [10003, "This conversation was deleted."],
 ]);
 
 /** Return the error of a message request as text for the user. */
 export function errorText(error) {
-  if (error.status === 0) return "The platform cannot be reached.";
-  return ERROR_TEXTS.get(error.code) ?? error.sentence ?? "Something broke on the platform's side.";
+  if (error.status === 0) return "Cannot reach the server. Check your connection.";
+  return ERROR_TEXTS.get(error.code) ?? error.sentence ?? "Something went wrong on the server. Try again in a moment.";
 }
 
 /**

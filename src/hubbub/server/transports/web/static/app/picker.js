@@ -167,7 +167,7 @@ export function picker(options) {
       ),
     );
     const full = max > 1 && made.values.length >= max;
-    hint.textContent = !shown.length ? "Nothing found." : max > 1 ? `${made.values.length} of ${max} chosen${full ? ", that is all" : ""}` : "";
+    hint.textContent = !shown.length ? "No results." : max > 1 ? `${made.values.length} of ${max} selected${full ? " (maximum)" : ""}` : "";
     hint.hidden = !hint.textContent;
     point(active);
     position();

@@ -37,12 +37,12 @@ class Rail extends LayoutPart {
     }
     const here = guild.id === current;
     const stamp = `${here} ${unread} ${mentions} ${guild.name} ${guild.icon} ${guild.unavailable}`;
-    const name = guild.unavailable ? `${guild.name ?? "A guild"}, out of order` : guild.name;
+    const name = guild.unavailable ? `${guild.name ?? "Unknown guild"}, unavailable` : guild.name;
     return { key: guild.id, stamp, build: () => this.#item(`/app/channels/${guild.id}`, name, here, unread, mentions, guildIcon(guild)) };
   }
 
   #item(path, name, here, unread, mentions, image) {
-    const suffix = mentions ? `, ${mentions} for you` : unread ? ", unread" : "";
+    const suffix = mentions ? `, ${mentions} ${mentions === 1 ? "mention" : "mentions"}` : unread ? ", unread" : "";
     return h(
       "li",
       { class: unread ? "unread" : null },
@@ -53,7 +53,7 @@ class Rail extends LayoutPart {
 
   #add() {
     const press = () => openAddGuild(this.context);
-    return h("li", null, h("button", { type: "button", class: "face square add", "aria-label": "Join or make a guild", title: "Join or make a guild", onclick: press }, icon("plus")));
+    return h("li", null, h("button", { type: "button", class: "face square add", "aria-label": "Join or create a guild", title: "Join or create a guild", onclick: press }, icon("plus")));
   }
 }
 

@@ -22,7 +22,7 @@ function resultItem(message, context, close, more = null) {
       { class: "message-body" },
       h("p", { class: "message-head" }, h("strong", { dir: "auto" }, name), h("span", { class: "when" }, sentAt(message.timestamp)), channel.name ? h("span", { class: "when" }, `#${channel.name}`) : null),
       h("div", { class: "content" }, isUserMessage(message) && message.content ? markdown(message.content, { context, message }) : isUserMessage(message) ? summaryOf(message, context) : systemText(message, context)),
-      h("p", { class: "row" }, h("a", { href: pathOf(channel, message.id), onclick: close }, "Go there"), more),
+      h("p", { class: "row" }, h("a", { href: pathOf(channel, message.id), onclick: close }, "Jump to message"), more),
     ),
   );
 }
@@ -31,12 +31,12 @@ function resultItem(message, context, close, more = null) {
 export function openPins(context, mayUnpin) {
   const { api, channelId } = context;
   openDialog("Pinned messages", close => {
-    const list = h("ol", { class: "found-list" }, h("li", { class: "soft" }, "Reading…"));
+    const list = h("ol", { class: "found-list" }, h("li", { class: "soft" }, "Loading…"));
     const read = async () => {
       try {
         const { items } = await api.request("GET", `/channels/${channelId}/messages/pins`);
         const unpin = message => h("button", { type: "button", class: "link", onclick: async () => { await api.request("DELETE", `/channels/${channelId}/messages/pins/${message.id}`).catch(() => {}); read(); } }, "Unpin");
-        replace(list, items.length ? items.map(({ message }) => resultItem(message, context, close, mayUnpin ? unpin(message) : null)) : h("li", { class: "soft" }, "Nothing is pinned here."));
+        replace(list, items.length ? items.map(({ message }) => resultItem(message, context, close, mayUnpin ? unpin(message) : null)) : h("li", { class: "soft" }, "No pinned messages."));
       } catch (error) {
         replace(list, h("li", { class: "soft" }, errorText(error)));
       }
@@ -51,7 +51,7 @@ export function openSearch(context) {
   const { api, guildId, state } = context;
   const PAGE = 25;
   openDialog("Search", close => {
-    const words = h("input", { type: "search", "aria-label": "Words to look for", placeholder: "Words to look for", autofocus: true, dir: "auto" });
+    const words = h("input", { type: "search", "aria-label": "Search messages", placeholder: "Search messages", autofocus: true, dir: "auto" });
     const here = h("input", { type: "checkbox" });
     const list = h("ol", { class: "found-list" });
     const more = h("div", { class: "row" });
@@ -62,13 +62,13 @@ export function openSearch(context) {
       if (!content) return;
       if (!offset) replace(list);
       replace(more);
-      status.textContent = "Looking…";
+      status.textContent = "Searching…";
       try {
         const query = { content, offset, limit: PAGE, channel_id: here.checked ? context.channelId : undefined };
         let found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
         // The server indexes a guild on its first search; `retry_after` estimates how long that takes.
         for (let tried = 0; found.messages === undefined && tried < 8 && list.isConnected && mine === requestId; tried += 1) {
-          status.textContent = "The search is being prepared…";
+          status.textContent = "Indexing messages…";
           await new Promise(resolve => setTimeout(resolve, Math.min(Number(found.retry_after ?? 1), 2) * 1000));
           found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
         }
@@ -78,8 +78,8 @@ export function openSearch(context) {
         for (const each of found.threads ?? []) if (!state.channels.has(each.id)) state.channels.set(each.id, { ...each, guild_id: guildId });
         list.append(...messages.map(each => resultItem(each, context, close)));
         const total = found.total_results ?? messages.length;
-        status.textContent = found.messages === undefined ? "The search is being prepared. Try again in a moment." : `${total} ${total === 1 ? "message" : "messages"}`;
-        if (offset + PAGE < total) replace(more, h("button", { type: "button", class: "button quiet small", onclick: () => search(offset + PAGE) }, "More"));
+        status.textContent = found.messages === undefined ? "Messages are still being indexed. Try again in a moment." : `${total} ${total === 1 ? "message" : "messages"}`;
+        if (offset + PAGE < total) replace(more, h("button", { type: "button", class: "button quiet small", onclick: () => search(offset + PAGE) }, "Show more"));
       } catch (error) {
         if (mine === requestId) status.textContent = errorText(error);
       }

@@ -35,7 +35,7 @@ export class Shell {
   mount() {
     const { context, router } = this;
     this.connection = h("p", { class: "connection", role: "status", hidden: true });
-    this.view = h("main", { class: "view", id: "view", tabindex: "-1" }, h("p", { class: "waiting soft", role: "status" }, "One moment…"));
+    this.view = h("main", { class: "view", id: "view", tabindex: "-1" }, h("p", { class: "waiting soft", role: "status" }, "Loading…"));
     this.members = h("div", { class: "members-place" });
     this.side = h("div", { class: "side" });
     this.rail = h("div", { class: "rail-place" });
@@ -134,7 +134,7 @@ export class Shell {
     const first = visible.find(each => each.id === this.#last.get(guildId)) ?? visible.sort((a, b) => this.#order(a) - this.#order(b) || a.position - b.position || compareIds(a.id, b.id))[0];
     if (first !== undefined && !this.#isNarrow) this.router.go(pathOf(first), { instead: true });
     else if (guild.unavailable !== true || !visible.length) {
-      this.#showView(`guild-${guildId}-${guild.unavailable}`, () => this.#message(guild.unavailable ? "This guild is out of order for now." : "Choose a channel."));
+      this.#showView(`guild-${guildId}-${guild.unavailable}`, () => this.#message(guild.unavailable ? "This guild is temporarily unavailable." : "Choose a channel."));
       this.#showSide(true);
       this.#drawMembers();
     }
@@ -172,7 +172,7 @@ export class Shell {
     }
     const key = `looking-${route.channelId}`;
     if (this.#shown === key || this.#shown === `gone-${route.channelId}`) return;
-    this.#showView(key, () => this.#message("One moment…"));
+    this.#showView(key, () => this.#message("Loading…"));
     try {
       const channel = await api.request("GET", `/channels/${route.channelId}`);
       state.apply("CHANNEL_UPDATE", channel);
@@ -185,7 +185,7 @@ export class Shell {
   #showUnavailable(route, reason = null) {
     const key = `gone-${route.channelId ?? route.guildId}`;
     this.#setLocation(this.context.state.guilds.has(route.guildId) ? route.guildId : null, null);
-    this.#showView(key, () => this.#message(reason ?? "There is no such conversation, or it is not open to you (any more)."));
+    this.#showView(key, () => this.#message(reason ?? "This conversation does not exist, or you do not have access to it."));
     this.#drawMembers();
   }
 
@@ -238,7 +238,7 @@ export class Shell {
   }
 
   #drawConnection({ state, code }) {
-    const text = { lost: "The connection is lost. Trying to get it back…", ended: `The platform closed the connection (${code}). Reload the page to try again.` }[state];
+    const text = { lost: "Connection lost. Reconnecting…", ended: `The server closed the connection (${code}). Reload the page to try again.` }[state];
     // A socket that reconnects at once needs no message.
     clearTimeout(this.connectionTimer);
     if (text === undefined) this.connection.hidden = true;

@@ -36,10 +36,10 @@ class Sidebar extends LayoutPart {
     this.head.dataset.stamp = stamp;
     if (guild) {
       this.head.replaceChildren(
-        h("h2", { dir: "auto" }, guild.name ?? "A guild"),
-        iconButton("down", `What can be done in ${guild.name}`, event => guildMenu(event.currentTarget, this.context, guild.id), { "aria-haspopup": "menu" }),
+        h("h2", { dir: "auto" }, guild.name ?? "Unknown guild"),
+        iconButton("down", `Menu of ${guild.name}`, event => guildMenu(event.currentTarget, this.context, guild.id), { "aria-haspopup": "menu" }),
       );
-    } else this.head.replaceChildren(h("h2", null, "Direct messages"), iconButton("plus", "Write to somebody", () => openNewConversation(this.context)));
+    } else this.head.replaceChildren(h("h2", null, "Direct messages"), iconButton("plus", "New message", () => openNewConversation(this.context)));
   }
 
   // Private channels
@@ -71,7 +71,7 @@ class Sidebar extends LayoutPart {
 
   #channels(guild) {
     const { state } = this.context;
-    if (guild.unavailable) return [{ key: "out", stamp: "", build: () => h("li", { class: "soft side-words" }, "This guild is out of order for now.") }];
+    if (guild.unavailable) return [{ key: "out", stamp: "", build: () => h("li", { class: "soft side-words" }, "This guild is temporarily unavailable.") }];
     const visible = state.channelsOf(guild.id).filter(each => !((each.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) && !isThread(each) && this.#isVisible(each));
     const sorted = list => list.sort((a, b) => isVoice(a) - isVoice(b) || a.position - b.position || compareIds(a.id, b.id));
     const under = id => sorted(visible.filter(each => each.type !== ChannelType.GUILD_CATEGORY && (each.parent_id ?? null) === id));
@@ -85,7 +85,7 @@ class Sidebar extends LayoutPart {
       entries.push({ key: category.id, stamp: `${category.name} ${open}`, build: () => this.#category(category, open) });
       for (const each of inside) if (open || state.isUnread(each.id) || each.id === this.context.channelId) entries.push(...this.#channel(each));
     }
-    if (!entries.length) entries.push({ key: "none", stamp: "", build: () => h("li", { class: "soft side-words" }, "No channel is open to you here.") });
+    if (!entries.length) entries.push({ key: "none", stamp: "", build: () => h("li", { class: "soft side-words" }, "You do not have access to any channels in this guild.") });
     return entries;
   }
 
@@ -126,7 +126,7 @@ class Sidebar extends LayoutPart {
 
   #voice(channel, voice) {
     const { state } = this.context;
-    const user = state.user(voice.user_id) ?? { id: voice.user_id, username: "Somebody" };
+    const user = state.user(voice.user_id) ?? { id: voice.user_id, username: "Unknown user" };
     const name = state.nameOf(user, channel.guild_id);
     const muted = voice.self_mute || voice.mute || voice.suppress, deaf = voice.self_deaf || voice.deaf;
     return {
@@ -148,7 +148,7 @@ class Sidebar extends LayoutPart {
         mark,
         h("span", { class: "entry-name", dir: "auto" }, name),
         channel.status ? h("span", { class: "soft small entry-status", dir: "auto" }, channel.status) : null,
-        mentions ? h("span", { class: "count" }, mentions, h("span", { class: "visually-hidden" }, " for you")) : unread ? h("span", { class: "visually-hidden" }, " unread") : null,
+        mentions ? h("span", { class: "count" }, mentions, h("span", { class: "visually-hidden" }, mentions === 1 ? " mention" : " mentions")) : unread ? h("span", { class: "visually-hidden" }, " unread") : null,
       ),
     );
   }

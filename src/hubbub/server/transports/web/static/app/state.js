@@ -82,7 +82,7 @@ export class State extends EventTarget {
   /** Return the display name of a user in a guild, or outside of guilds. */
   nameOf(user, guildId) {
     const nick = guildId ? this.member(guildId, user.id)?.nick : this.relationships.get(user.id)?.nickname;
-    return nick || user.global_name || user.username || "Somebody";
+    return nick || user.global_name || user.username || "Unknown user";
   }
 
   statusOf(userId) {

@@ -57,7 +57,7 @@ export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode
         ),
       ),
     );
-    status.textContent = found === null ? "The app offers nothing at the moment." : shown.length ? "" : "Nothing found.";
+    status.textContent = found === null ? "The app did not return suggestions." : shown.length ? "" : "No results.";
     status.hidden = !status.textContent;
     open();
   }

@@ -32,16 +32,16 @@ export function openThreads(context) {
   const { state, channelId } = context;
   openDialog("Threads", close => {
     const active = state.threadsOf(channelId).filter(each => !each.thread_metadata?.archived).sort((a, b) => compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
-    const archived = h("div", { class: "thread-entries" }, h("p", { class: "soft small" }, "Reading…"));
+    const archived = h("div", { class: "thread-entries" }, h("p", { class: "soft small" }, "Loading…"));
     archivedThreads(context).then(
-      found => replace(archived, found.length ? found.map(each => threadLink(each, state, close)) : h("p", { class: "soft small" }, "None.")),
+      found => replace(archived, found.length ? found.map(each => threadLink(each, state, close)) : h("p", { class: "soft small" }, "No threads.")),
       error => replace(archived, h("p", { class: "soft small" }, errorText(error))),
     );
     return [
-      state.can(channelId, Permissions.CREATE_PUBLIC_THREADS) ? h("p", null, h("button", { type: "button", class: "button small", onclick: () => { close(); openNewThread(context, null); } }, "Begin a thread")) : null,
-      h("h3", null, "Running"),
-      h("div", { class: "thread-entries" }, active.length ? active.map(each => threadLink(each, state, close)) : h("p", { class: "soft small" }, "None.")),
-      h("h3", null, "Over"),
+      state.can(channelId, Permissions.CREATE_PUBLIC_THREADS) ? h("p", null, h("button", { type: "button", class: "button small", onclick: () => { close(); openNewThread(context, null); } }, "Create thread")) : null,
+      h("h3", null, "Active"),
+      h("div", { class: "thread-entries" }, active.length ? active.map(each => threadLink(each, state, close)) : h("p", { class: "soft small" }, "No threads.")),
+      h("h3", null, "Archived"),
       archived,
     ];
   });
@@ -52,9 +52,9 @@ export function openNewThread(context, message) {
   const { api, state, channelId } = context;
   const channel = state.channels.get(channelId);
   const post = isForum(channel);
-  openDialog(post ? "A new post" : "A new thread", close => {
+  openDialog(post ? "New post" : "New thread", close => {
     const name = field(post ? "Title" : "Name", h("input", { type: "text", maxlength: "100", required: true, dir: "auto", autofocus: true }));
-    const content = post ? field("What it says", h("textarea", { rows: "5", maxlength: "2000", dir: "auto" })) : null;
+    const content = post ? field("Message", h("textarea", { rows: "5", maxlength: "2000", dir: "auto" })) : null;
     const tags = (post && channel.available_tags) || [];
     const boxes = tags.map(tag => [tag.id, h("input", { type: "checkbox" })]);
     const canBePrivate = !post && message === null && state.can(channelId, Permissions.CREATE_PRIVATE_THREADS);
@@ -82,8 +82,8 @@ export function openNewThread(context, message) {
       name.node,
       content?.node,
       tags.length ? h("fieldset", null, h("legend", null, "Tags"), tags.map((tag, at) => h("label", { class: "choice" }, boxes[at][1], tag.name))) : null,
-      isPrivate ? h("label", { class: "choice" }, isPrivate, "Only for those who are asked in") : null,
-      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, post ? "Post it" : "Begin")),
+      isPrivate ? h("label", { class: "choice" }, isPrivate, "Private: only invited members can see it") : null,
+      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, post ? "Create post" : "Create thread")),
     );
   });
 }

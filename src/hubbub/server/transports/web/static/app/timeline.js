@@ -58,10 +58,10 @@ class Timeline extends LayoutPart {
     if (!this.log.loaded) {
       // A new session started: reload, because missed messages are in no event.
       if (!this.busy && !this.failed) this.#load("newest");
-      if (!this.log.items.length) this.#setEdge(this.top, this.failed ?? "Reading…");
+      if (!this.log.items.length) this.#setEdge(this.top, this.failed ?? "Loading…");
       return;
     }
-    this.#setEdge(this.top, this.log.atOldest ? null : "Reading…");
+    this.#setEdge(this.top, this.log.atOldest ? null : "Loading…");
     const before = this.#anchor();
     const entries = [];
     if (this.log.atOldest) entries.push({ key: "beginning", stamp: "", build: () => this.#beginning() });
@@ -146,10 +146,10 @@ class Timeline extends LayoutPart {
       else if (side === "around") {
         const older = found.filter(each => isNewer(around, each.id)).length;
         log.reset(found, { atNewest: !isNewer(last, found.at(-1)?.id), atOldest: older < Math.floor(PAGE_SIZE / 2) });
-        if (!found.some(each => each.id === around)) announce("That message is gone, or you may not read it.", true);
+        if (!found.some(each => each.id === around)) announce("This message was deleted, or you cannot read it.", true);
       } else log.reset(found, { atNewest: true, atOldest: !full });
     } catch (error) {
-      this.failed = error.status === 403 || error.status === 404 ? "You may not read what was said here." : error.sentence ?? "This could not be read.";
+      this.failed = error.status === 403 || error.status === 404 ? "You do not have permission to read messages in this channel." : error.sentence ?? "Messages could not be loaded.";
       if (!log.loaded && error.status === 403) log.reset([], { atNewest: true, atOldest: true });
     } finally {
       this.busy = false;
@@ -169,7 +169,7 @@ class Timeline extends LayoutPart {
     const { state, channelId } = this.context;
     const channel = state.channels.get(channelId);
     const readable = state.can(channelId, Permissions.READ_MESSAGE_HISTORY);
-    const text = readable ? "This is where it begins." : "You may not read what was said before you came.";
+    const text = readable ? "This is the beginning of the conversation." : "You do not have permission to read older messages.";
     return h("li", { class: "beginning" }, h("p", { class: "soft" }, text), channel?.topic ? h("p", { class: "soft words", dir: "auto" }, channel.topic) : null);
   }
 
@@ -224,7 +224,7 @@ class Timeline extends LayoutPart {
   #announceMessage(message) {
     const { state, channelId, me } = this.context;
     if (message.channel_id !== channelId || message.author.id === me.id) return;
-    const before = message.flags & MessageFlags.EPHEMERAL ? "Only for you, " : "";
+    const before = message.flags & MessageFlags.EPHEMERAL ? "Only visible to you: " : "";
     announce(`${before}${state.nameOf(message.author, this.context.guildId)}: ${summaryOf(message, this.context)}`);
   }
 

@@ -29,7 +29,7 @@ export function relative(milliseconds, now = Date.now()) {
 
 /** Return a time element in one of the styles of message timestamps. */
 export function timeElement(milliseconds, style) {
-  if (!(Math.abs(milliseconds) <= DATE_MAX_MS)) return h("span", { class: "timestamp" }, "some time");
+  if (!(Math.abs(milliseconds) <= DATE_MAX_MS)) return h("span", { class: "timestamp" }, "invalid date");
   const date = new Date(milliseconds);
   const text = style === "R" ? relative(milliseconds) : (STYLES[style] ?? STYLES.f).format(date);
   return h("time", { class: "timestamp", datetime: date.toISOString(), title: STYLES.F.format(date) }, text);

@@ -19,7 +19,7 @@ export class Uploads {
   add(files) {
     for (const file of files) {
       if (this.#files.length >= FILES_MAX) {
-        notice(`A message takes ${FILES_MAX} files.`, "problem");
+        notice(`You can attach up to ${FILES_MAX} files.`, "problem");
         break;
       }
       if (file.size > FILE_BYTES_MAX) notice(`${file.name} is too large.`, "problem");
@@ -50,7 +50,7 @@ export class Uploads {
           null,
           each.preview ? h("img", { src: each.preview, alt: "" }) : icon("file"),
           h("span", { class: "upload-name" }, each.file.name, h("span", { class: "soft small" }, ` ${bytes(each.file.size)}`)),
-          iconButton("close", `Leave ${each.file.name} out`, () => {
+          iconButton("close", `Remove ${each.file.name}`, () => {
             if (each.preview) URL.revokeObjectURL(each.preview);
             this.#files.splice(at, 1);
             this.#draw();

@@ -22,7 +22,7 @@ export function removeRelationship({ api }, userId) {
 
 /** Block a user after confirmation. */
 export async function blockUser({ api }, user, name) {
-  if (!(await confirmAction(`Block ${name}?`, "They cannot write to you, and what they say in guilds is hidden from you.", "Block"))) return false;
+  if (!(await confirmAction(`Block ${name}?`, "They cannot message you, and their messages in guilds are hidden.", "Block"))) return false;
   return attempt(() => api.request("PUT", `/users/@me/relationships/${user.id}`, { json: { type: 2 } }));
 }
 
@@ -42,13 +42,13 @@ export function relationshipButtons(context, user, done = () => {}) {
   const name = state.nameOf(user, null);
   const button = (label, press, kind = "quiet") => h("button", { type: "button", class: `button small ${kind}`, onclick: async () => { await press(); done(); } }, label);
   if (type === FRIEND) {
-    const end = async () => (await confirmAction(`End the friendship with ${name}?`, "You can ask each other again.", "End it")) && removeRelationship(context, user.id);
+    const end = async () => (await confirmAction(`Remove ${name} as a friend?`, "You can send a new friend request at any time.", "Remove friend")) && removeRelationship(context, user.id);
     return [button("Remove friend", end), button("Block", () => blockUser(context, user, name), "danger")];
   }
   if (type === BLOCKED) return [button("Unblock", () => removeRelationship(context, user.id))];
   if (type === PENDING_INCOMING) return [button("Accept", () => addFriend(context, user.id), ""), button("Decline", () => removeRelationship(context, user.id)), button("Block", () => blockUser(context, user, name), "danger")];
-  if (type === PENDING_OUTGOING) return [button("Take the request back", () => removeRelationship(context, user.id))];
-  const ask = async () => (await addFriend(context, user.id)) && notice(`${name} was asked.`, "done");
+  if (type === PENDING_OUTGOING) return [button("Cancel request", () => removeRelationship(context, user.id))];
+  const ask = async () => (await addFriend(context, user.id)) && notice(`Friend request sent to ${name}.`, "done");
   return [user.bot ? null : button("Add friend", ask), button("Block", () => blockUser(context, user, name), "danger")].filter(Boolean);
 }
 
@@ -75,14 +75,14 @@ export async function openProfile(context, userId) {
         "div",
         { class: "tight" },
         h("p", { class: "soft", dir: "auto" }, `@${user.username}`, user.bot ? h("span", { class: "tag" }, "App") : null),
-        h("p", { class: "small" }, statusMark(userId === me.id ? "online" : status), " ", userId === me.id ? "That is you" : status === "offline" ? "Offline" : "Here now"),
+        h("p", { class: "small" }, statusMark(userId === me.id ? "online" : status), " ", userId === me.id ? "You" : status === "offline" ? "Offline" : "Online"),
         activity ? h("p", { class: "small", dir: "auto" }, activity.type === 4 ? activity.state ?? "" : activity.name) : null,
       ),
     ),
     roles.length ? h("ul", { class: "tags", "aria-label": "Roles" }, roles.map(role => h("li", null, role.name))) : null,
     userId === me.id
       ? null
-      : h("div", { class: "row" }, h("button", { type: "button", class: "button small", onclick: () => { close(); openDirectMessage(context, userId); } }, "Write to them"), relationshipButtons(context, user, close)),
+      : h("div", { class: "row" }, h("button", { type: "button", class: "button small", onclick: () => { close(); openDirectMessage(context, userId); } }, "Send message"), relationshipButtons(context, user, close)),
     userCommands(context, user, close),
   ]);
 }

@@ -34,7 +34,7 @@ class VoicePanel extends LayoutPart {
     replace(
       this,
       h("div", { class: "voice-panel", role: "group", "aria-label": "Voice" },
-        h("a", { href: pathOf(channel), class: "voice-where" }, icon("voice"), h("span", null, h("strong", null, "In voice"), h("span", { class: "soft small", dir: "auto" }, channel.name ?? "A call"))),
+        h("a", { href: pathOf(channel), class: "voice-where" }, icon("voice"), h("span", null, h("strong", null, "Voice connected"), h("span", { class: "soft small", dir: "auto" }, channel.name ?? "Call"))),
         iconButton(muted ? "microphone_off" : "microphone", muted ? "Unmute" : "Mute", () => setVoice(this.context, channel, { self_mute: !muted }), { "aria-pressed": String(muted) }),
         iconButton(deaf ? "ears_off" : "ears", deaf ? "Undeafen" : "Deafen", () => setVoice(this.context, channel, { self_deaf: !deaf }), { "aria-pressed": String(deaf) }),
         iconButton("leave", "Leave voice", () => setVoice(this.context, null)),
@@ -63,7 +63,7 @@ class VoiceStage extends LayoutPart {
     reconcile(
       this.people,
       voiceStates.map(each => {
-        const user = state.user(each.user_id) ?? { id: each.user_id, username: "Somebody" };
+        const user = state.user(each.user_id) ?? { id: each.user_id, username: "Unknown user" };
         const name = state.nameOf(user, guildId), muted = each.self_mute || each.mute || each.suppress;
         return {
           key: each.user_id,
@@ -72,7 +72,7 @@ class VoiceStage extends LayoutPart {
         };
       }),
     );
-    this.hint.textContent = voiceStates.length ? "Here in the browser you see who is in the call; to hear and speak, join with a client that has sound." : "Nobody is in this call.";
+    this.hint.textContent = voiceStates.length ? "This browser client has no audio. To listen and speak, join with a desktop client." : "No one is in this voice channel.";
     const stamp = `${mine} ${state.can(channelId, Permissions.CONNECT)}`;
     if (this.actions.dataset.stamp === stamp) return;
     this.actions.dataset.stamp = stamp;
