@@ -203,7 +203,7 @@ def test_clients_are_moved_and_not_copied() -> None:
     with pytest.raises(TypeError, match="moved, not copied"):
         copy.copy(moved)
     for face in (sdk, compat):
-        with pytest.raises(TypeError, match="a Client can be moved, not copied"):
+        with pytest.raises(TypeError, match="Client can be moved, not copied"):
             face.Client(moved)
     with pytest.raises(TypeError, match="moved, not copied"):
         compat.VADThresholdSettings(sdk.VADThresholdSettings())

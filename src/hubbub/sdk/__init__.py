@@ -1,7 +1,7 @@
-"""The client library that games, bots and apps hold in their hands.
+"""Client library for games, bots and apps.
 
-`Client` is the social layer for games; `Api` is any operation of the platform through one typed `call`, for bots and backends.
-`hubbub.sdk.compat` has the same under the specification's names.
+`Client` is the social layer for games. `Api` sends any operation of the HTTP API through one typed `call`, for bots and backends.
+`hubbub.sdk.compat` offers the same classes under the specification's names.
 """
 
 from hubbub.protocol.errors import ApiError
@@ -83,7 +83,7 @@ from hubbub.sdk.tokens import ChildToken, CurrentUser, TokenExchange
 from hubbub.sdk.version import is_supported
 
 UserApplicationProfile = UserApplicationProfileHandle
-"""The specification names the record, the public SDK its handle."""
+"""Alias of `UserApplicationProfileHandle`, under the name that the specification uses."""
 
 __all__ = [
     "Activity",

@@ -1,4 +1,4 @@
-"""Rich presence as a value: `Activity` and its parts, their limits, and their form on the wire (sdk.md 10.1)."""
+"""Rich presence records: `Activity` and its parts, their limits, and their wire format (sdk.md 10.1)."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
@@ -21,88 +21,115 @@ SETTABLE: Final = frozenset(
 NOWHERE: Final = ActivityGamePlatforms(0)
 BUTTONS_MAX: Final = 2
 SECONDS_BELOW: Final = 10**11
-"""Open in the spec: a time below this is taken as seconds (decisions/0041)."""
+"""A timestamp below this value is read as seconds, not milliseconds; the specification leaves this open (decisions/0041)."""
 
 
 class ActivityAssets(Record):
-    """Pictures and their texts; a picture is an asset's key or a URL."""
+    """Images of an activity with their texts; an image is the key of an uploaded asset or a URL."""
 
     large_image: str | None = None
+    """Large image, 1 to 300 characters."""
     large_text: str | None = None
+    """Tooltip of the large image, 2 to 128 characters."""
     large_url: str | None = None
+    """URL opened by clicking the large image, at most 256 characters."""
     small_image: str | None = None
+    """Small image, 1 to 300 characters."""
     small_text: str | None = None
+    """Tooltip of the small image, 2 to 128 characters."""
     small_url: str | None = None
+    """URL opened by clicking the small image, at most 256 characters."""
     invite_cover_image: str | None = None
+    """Cover image of activity invites, 1 to 300 characters."""
 
 
 class ActivityTimestamps(Record):
-    """Since when and until when, in Unix milliseconds; 0 is unset."""
+    """Start and end of an activity, in Unix milliseconds."""
 
     start: int = 0
+    """Start time; 0 if unset."""
     end: int = 0
+    """End time; 0 if unset."""
 
 
 class ActivityParty(Record):
-    """Who plays together."""
+    """The party of an activity: the players in one game session."""
 
     id: str = ""
+    """ID of the party, 2 to 128 characters; an empty ID means no party."""
     current_size: int = 0
+    """Number of players, at least 1."""
     max_size: int = 0
-    """0 shows no maximum."""
+    """Maximum number of players; 0 if there is no maximum."""
     privacy: ActivityPartyPrivacy = ActivityPartyPrivacy.PRIVATE
+    """Whether friends may join without an invite."""
 
 
 class ActivitySecrets(Record):
-    """What lets others join; nobody else sees it."""
+    """Secrets of an activity, visible only to users who join."""
 
     join: str = ""
+    """Secret with which the game admits a joining user, 2 to 128 characters."""
 
 
 class ActivityButton(Record):
-    """A link that others see."""
+    """A link shown with an activity."""
 
     label: str = ""
+    """Text of the button, 1 to 32 characters."""
     url: str = ""
+    """URL of the button, 1 to 512 characters; empty in the activities of other users."""
 
 
 class Activity(Record):
-    """What somebody plays."""
+    """Rich presence of a user: the game and its state."""
 
     name: str = ""
-    """Overrides the application's name."""
+    """Name of the game, at most 128 characters; empty uses the application's name."""
     type: ActivityTypes = ActivityTypes.PLAYING
+    """Kind of activity; a game can set `PLAYING`, `LISTENING`, `WATCHING` and `COMPETING`."""
     status_display_type: StatusDisplayTypes | None = None
+    """Field shown in the user's status line; None uses the name."""
     state: str | None = None
+    """State of the player or party, 2 to 128 characters."""
     state_url: str | None = None
+    """URL opened by clicking the state, 2 to 256 characters."""
     details: str | None = None
+    """What the player is doing in the game, 2 to 128 characters."""
     details_url: str | None = None
+    """URL opened by clicking the details, 2 to 256 characters."""
     application_id: int | None = None
-    """Read only in effect: the platform knows which game this is."""
+    """ID of the game's application; ignored when set, because the platform determines it from the session."""
     parent_application_id: int | None = None
+    """ID of the publisher's application; ignored when set."""
     assets: ActivityAssets | None = None
+    """Images of the activity."""
     timestamps: ActivityTimestamps | None = None
+    """Start and end of the activity."""
     party: ActivityParty | None = None
+    """Party of the player; required for invites."""
     secrets: ActivitySecrets | None = None
+    """Join secret; required for invites."""
     supported_platforms: ActivityGamePlatforms = NOWHERE
-    """Where the join button appears; needed for invites."""
+    """Platforms on which the join button is shown; required for invites."""
     buttons: list[ActivityButton] = field(default_factory=list, compat=False)
+    """Links shown with the activity, at most 2."""
 
     def add_button(self, button: ActivityButton) -> None:
-        """Add a link; there may be two."""
+        """Add a copy of a button; an activity may have 2."""
         self.buttons.append(button.copy())
 
     def get_buttons(self) -> list[ActivityButton]:
-        """The links."""
+        """Return copies of the buttons."""
         return [button.copy() for button in self.buttons]
 
     def equals(self, other: "Activity") -> bool:
-        """Whether both say the same."""
+        """Return whether all fields are equal."""
         return self == other
 
     @property
     def joinable(self) -> bool:
-        """Whether others could join (sdk.md 10.3); a party without a maximum has room."""
+        """Whether other users can join (sdk.md 10.3): party, join secret and platforms are set, and the party is not full."""
         party, secrets = self.party, self.secrets
         if not party or not party.id or not secrets or not secrets.join or not self.supported_platforms:
             return False
@@ -127,16 +154,16 @@ _LENGTHS: Final = {
 
 
 def problems(activity: Activity) -> Iterator[str]:
-    """What the platform would refuse in an activity."""
+    """Yield an error message for each value of an activity that the platform would reject."""
     if len(activity.name) > 128:
-        yield "name must be at most 128 characters"
+        yield "name must have at most 128 characters"
     if activity.type not in SETTABLE:
         yield "type must be Playing, Listening, Watching or Competing"
     for path, (least, most) in _LENGTHS.items():
         value = _value(activity, path)
-        # An empty text is one that was left out, as null keys are since 1.4.
+        # Empty texts are omitted, like null keys since 1.4.
         if value and not least <= len(value) <= most:
-            yield f"{path} must be between {least} and {most} characters"
+            yield f"{path} must have between {least} and {most} characters"
     party = activity.party
     if party and party.id:
         if party.current_size < 1:
@@ -146,12 +173,12 @@ def problems(activity: Activity) -> Iterator[str]:
         if 0 < party.max_size < party.current_size:
             yield "party.current_size must not exceed party.max_size"
     if len(activity.buttons) > BUTTONS_MAX:
-        yield f"there may be at most {BUTTONS_MAX} buttons"
+        yield f"buttons must have at most {BUTTONS_MAX} items"
     for button in activity.buttons:
         if not 1 <= len(button.label) <= 32:
-            yield "a button's label must be between 1 and 32 characters"
+            yield "button.label must have between 1 and 32 characters"
         if not 1 <= len(button.url) <= 512:
-            yield "a button's url must be between 1 and 512 characters"
+            yield "button.url must have between 1 and 512 characters"
 
 
 def _value(activity: Activity, path: str) -> str | None:
@@ -162,7 +189,7 @@ def _value(activity: Activity, path: str) -> str | None:
 
 
 def to_wire(activity: Activity, application_id: int, *, local: bool = False) -> dict[str, Any]:
-    """The activity as it is sent: over the gateway, or to the local client, where buttons keep their addresses."""
+    """Encode an activity for the gateway or, with `local`, for the chat client, which takes buttons with their URLs."""
     sent: dict[str, Any] = {
         "name": activity.name or None,
         "type": int(activity.type),
@@ -182,7 +209,7 @@ def to_wire(activity: Activity, application_id: int, *, local: bool = False) -> 
     party = activity.party
     if party and party.id:
         sent["party"] = {"id": party.id, "privacy": int(party.privacy)}
-        # A maximum of 0 shows none; the local client takes no such size.
+        # A maximum of 0 means none; the chat client rejects a size with it.
         if party.max_size or not local:
             sent["party"]["size"] = [party.current_size, party.max_size]
     if activity.supported_platforms:
@@ -212,7 +239,7 @@ def _plain(kind: type[T], **fields: Any) -> T:
 
 
 def from_wire(sent: ActivityPayload, make: Callable[..., Any] = _plain) -> Activity:
-    """An activity that somebody shows; secrets and addresses never come along."""
+    """Decode the activity of a user; secrets and button URLs are never sent to other users."""
     platforms = ActivityGamePlatforms(0)
     for word in sent.supported_platforms or ():
         platforms |= ActivityGamePlatforms.__members__.get(word.upper(), ActivityGamePlatforms(0))

@@ -1,9 +1,9 @@
-"""The lowest layer: every operation of the protocol through one typed `call`.
+"""Low-level API client: every operation of the HTTP API through one typed `call`.
 
     async with Api("https://social.example", token, "bot") as api:
         message = await api.call(CREATE_MESSAGE, channel_id=channel, body=CreateMessage(content="hello"))
 
-A refusal is raised as `errors.ApiError`, of the very kind that the platform raised: `if error.kind is errors.UNKNOWN_CHANNEL`.
+An error response raises `errors.ApiError`, whose `kind` can be compared: `if error.kind is errors.UNKNOWN_CHANNEL`.
 """
 
 import asyncio
@@ -26,21 +26,28 @@ TokenKind = Literal["bot", "user", "bearer"]
 
 PREFIXES: Final[Mapping[TokenKind, str]] = {"bot": "Bot ", "user": "", "bearer": "Bearer "}
 MAJOR: Final = ("channel_id", "guild_id", "webhook_id")
-"""Path parameters that the platform counts separately for (http.md 1.14)."""
+"""Path parameters that have separate rate limits (http.md 1.14)."""
 USER_AGENT: Final = f"DiscordBot (hubbub, {__version__})"
 API: Final = "/api/v10"
 
 
 class File(NamedTuple):
-    """A file to send along."""
+    """A file to upload."""
 
     name: str
+    """Filename."""
     data: bytes
+    """Content of the file."""
     content_type: str = "application/octet-stream"
+    """MIME type of the content."""
 
 
 class Api:
-    """Speaks to one platform with one token."""
+    """HTTP API client of one platform with one token.
+
+    `base_url` is the URL of the platform or of its API. `timeout_ms` limits each request, `tries` the attempts after a transient
+    error, and `wait_most_ms` the time to wait for a rate limit. Pass `session` to share an aiohttp session, which `close` then
+    leaves open. Close the client with `close`, or use it as an asynchronous context manager."""
 
     def __init__(
         self,
@@ -59,7 +66,7 @@ class Api:
         self.api: Final = str(url if "api" in url.parts else url / API[1:]).rstrip("/")
         """The base URL of the API."""
         self.authorization: str | None = None if token is None else PREFIXES[kind] + token
-        """What `call` says of who asks; may be set at any time."""
+        """Authorization header of the requests sent by `call`, or None; may be changed at any time."""
         self._http = Http(
             timeout_ms=timeout_ms, wait_most_ms=wait_most_ms, tries=tries, session=session, sleep=sleep, clock=clock
         )
@@ -74,7 +81,7 @@ class Api:
         await self.close()
 
     async def close(self) -> None:
-        """Let the connections go."""
+        """Close the connections."""
         await self._http.close()
 
     async def call(
@@ -87,12 +94,12 @@ class Api:
         reason: str | None = None,
         **path: int | str,
     ) -> ResultT:
-        """Ask the platform, and return what it answers; this always goes over the network.
+        """Send an operation to the platform and return the decoded response, or None if it has no content.
 
-        `path` are the parameters in the operation's path, `reason` is what the guild's audit log will say. Where the platform
-        may answer without content, that is None. Raises ApiError for a refusal."""
+        `path` are the parameters of the operation's URL; `reason` is recorded in the guild's audit log. Raises `ApiError` for an
+        error response."""
         if files and operation.uploads is None:
-            raise TypeError(f"{operation.method} {operation.path} takes no files")
+            raise TypeError(f"{operation.method} {operation.path} does not accept files")
         headers = {"User-Agent": USER_AGENT}
         if self.authorization is not None:
             headers["Authorization"] = self.authorization
@@ -130,7 +137,10 @@ class Api:
         tries: int | None = None,
         **parameters: int | str,
     ) -> bytes:
-        """The same without a model: a path with its parameters, and the bytes that came back."""
+        """Send a request without a model and return the response body.
+
+        `parameters` fill the placeholders of `path`. The body is `json` or `form`; `authorization` is the whole header value.
+        Raises `ApiError` for an error response."""
         headers = {"User-Agent": USER_AGENT}
         if authorization is not None:
             headers["Authorization"] = authorization
@@ -159,7 +169,7 @@ class Api:
 
     @property
     def timeout_ms(self) -> int:
-        """How long an answer may take."""
+        """Timeout of a request in milliseconds."""
         return self._http.timeout_ms
 
     @timeout_ms.setter
@@ -168,8 +178,8 @@ class Api:
 
     def _url(self, operation: Operation[Any, Any], path: Mapping[str, int | str], query: msgspec.Struct | None) -> URL:
         if set(path) != set(operation.parameters):
-            raise TypeError(f"{operation.path} takes {operation.parameters}, not {tuple(path)}")
-        # An emoji or an invite code may hold anything; an id shows as its number.
+            raise TypeError(f"{operation.path} requires the parameters {operation.parameters}, not {tuple(path)}")
+        # An emoji or an invite code may contain any character, so it is quoted; IDs are formatted as numbers.
         filled = operation.url(
             **{name: quote(f"{value:d}" if isinstance(value, int) else value, safe="") for name, value in path.items()}
         )
@@ -181,10 +191,12 @@ class Api:
 
 
 class Content(NamedTuple):
-    """A body: its type (empty where aiohttp says it, with the boundary of the form), and how to make it anew."""
+    """A request body that can be created again for each retry."""
 
     content_type: str
+    """MIME type; empty if aiohttp sets it, together with the boundary of a form."""
     make: Callable[[], Any]
+    """Function that creates the body."""
 
 
 def _content(operation: Operation[Any, Any], body: Any, files: Sequence[File]) -> Content | None:
@@ -211,7 +223,7 @@ def _form(operation: Operation[Any, Any], payload: str | None, files: Sequence[F
 
 
 def _pairs(model: msgspec.Struct | None) -> list[tuple[str, str]]:
-    """A flat model as names and values; what is absent or null is left out (http.md 1.6)."""
+    """Convert a flat model to name-value pairs, without absent and null fields (http.md 1.6)."""
     if model is None:
         return []
     fields: dict[str, Any] = msgspec.to_builtins(model, enc_hook=wire.encode_hook)
@@ -230,7 +242,7 @@ def _text(value: object) -> str:
 
 
 def _comma_lists(kind: type[msgspec.Struct]) -> set[str]:
-    """The fields that are one text with commas: the wire has a few (http.md 1.6)."""
+    """Return the names of the list fields that are sent as one comma-separated value (http.md 1.6)."""
     info = msgspec.inspect.type_info(kind)
     if not isinstance(info, msgspec.inspect.StructType):
         return set()

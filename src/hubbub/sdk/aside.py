@@ -1,7 +1,7 @@
-"""Calls that block, on daemon threads of their own: whoever waits for one can give it up, and the call ends when it ends.
+"""Runs blocking calls on daemon threads, so that awaiting code can be canceled without waiting for the call to end.
 
-The loop's own executor is of no use for these: its threads are waited for when the loop or the program ends, and there is no way to
-interrupt a browser that starts or a name that is looked up.
+The loop's own executor does not work here: the loop and the program wait for its threads when they end, and starting a browser or
+resolving a host name cannot be interrupted.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ THREAD: Final = "hubbub-aside"
 
 
 async def aside(function: Callable[..., T], *args: Any) -> T:
-    """What a blocking call answers; cancelled, this returns at once and the call's answer is for nobody."""
+    """Run a blocking call on a daemon thread and return its value; on cancellation its outcome is discarded."""
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
 
@@ -34,7 +34,7 @@ async def aside(function: Callable[..., T], *args: Any) -> T:
     def tell(value: T | None, error: BaseException | None) -> None:
         loop.call_soon_threadsafe(take, value, error)
 
-    # The thread's one way back. It is taken away from a thread that nobody waits for, which then holds nothing of the client.
+    # The thread reports through this list. Clearing it drops the thread's only reference to the client.
     door = [tell]
     threading.Thread(target=_call, args=(door, function, args), name=THREAD, daemon=True).start()
     try:
@@ -52,21 +52,21 @@ def _call(door: list[Callable[[Any, BaseException | None], None]], function: Cal
     try:
         door.pop()(value, failed)
     except (IndexError, RuntimeError):
-        # Nobody waits any more, or their loop is closed.
+        # The awaiting task was canceled, or its loop is closed.
         return
 
 
 class Resolver(AbstractResolver):
-    """Looks names up aside: a lookup may take as long as the system likes, closing does not wait for it."""
+    """DNS resolver that runs lookups on daemon threads, so that closing a client does not wait for a slow lookup."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
     ) -> list[ResolveResult]:
-        """The addresses of a name; OSError where there are none."""
+        """Return the addresses of a host name; raise OSError if there are none."""
         return await aside(_look_up, host, port, family)
 
     async def close(self) -> None:
-        """There is nothing to let go."""
+        """Do nothing: the resolver has no resources."""
 
 
 def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
@@ -75,11 +75,11 @@ def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[Resolve
     except socket.gaierror:
         if host.rstrip(".").lower() != "localhost":
             raise
-        # A machine without any network has itself all the same.
+        # AI_ADDRCONFIG finds no address on a machine without a network, but localhost still works there.
         found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
     results: list[ResolveResult] = []
     for kind, _, proto, _, address in found:
-        # As numbers, with the zone of a link-local address.
+        # Format the address numerically, including the zone of a link-local address.
         name, _ = socket.getnameinfo(address, socket.NI_NUMERICHOST | socket.NI_NUMERICSERV)
         results.append(
             ResolveResult(
@@ -95,5 +95,5 @@ def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[Resolve
 
 
 def new_session() -> aiohttp.ClientSession:
-    """Connections of our own."""
+    """Create an HTTP session that resolves host names on daemon threads."""
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(resolver=Resolver()))

@@ -1,7 +1,7 @@
-"""Where a call's sound comes from and goes to, and the form that it has: 16 bit, 48 kHz, two channels, 20 ms at a time.
+"""Audio input and output of calls, in frames of 20 ms: 16-bit samples, 48 kHz, two channels.
 
-The SDK brings no audio engine. `AudioBackend` is the seam for one, and is itself the virtual device that stands in where there is
-none: nobody is captured by it, and what is played to it is heard by nobody. A game subclasses it, or uses the audio callbacks.
+The SDK has no audio engine. A game subclasses `AudioBackend` to connect one, or uses the audio callbacks of a call. `AudioBackend`
+itself is a virtual device: it captures silence and discards what is played.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,57 +16,64 @@ FRAME_BYTES: Final = FRAME_SAMPLES * 2
 DEFAULT_DEVICE: Final = "default"
 
 ReceivedAudio = Callable[[int, Any, int, int, int], Any]
-"""User, samples (an `array` of i16 that may be changed in place), samples per channel, sample rate, channels; what it answers is
-the specification's `outShouldMute`: true silences local playback."""
+"""Callback for the decoded audio of a participant: `(user_id, samples, samples_per_channel, sample_rate, channels)`.
+
+`samples` is an `array` of 16-bit integers, which may be changed in place. A true return value is the specification's
+`outShouldMute`: it mutes the local playback of the frame."""
 CapturedAudio = Callable[[Any, int, int, int], Any]
-"""The same of what we say, before it is looked at and sent; without the user."""
+"""Callback for microphone audio before it is processed and sent: `(samples, samples_per_channel, sample_rate, channels)`.
+
+`samples` is an `array` of 16-bit integers, which may be changed in place."""
 
 EXTRA: Final = "hubbub[voice]"
 NEEDED: Final = ("av", "cryptography", "davey")
 
 
 class MissingExtraError(ImportError):
-    """What calls need is not installed."""
+    """Raised when a call is started but the libraries of the `hubbub[voice]` extra are not installed."""
 
 
 class AudioBackend:
-    """The virtual default device, and what an audio engine overrides.
+    """Audio input and output of a client's calls; subclass it to connect an audio engine.
 
-    `capture` and `play` are called every 20 ms on the voice thread, between `start` and `stop`, and must not wait."""
+    The base class is a silent virtual device. `capture` and `play` are called every 20 ms on the voice thread, between `start` and
+    `stop`, and must not block."""
 
     def __init__(self) -> None:
         self.changed: Callable[[], object] = lambda: None
-        """To be called, from any thread, when a device came or went; a client sets it."""
+        """Function to call, from any thread, when devices are added or removed; set by the client."""
         self.options: Mapping[str, Any] = {}
-        """What the game asked for, as it is now: `echo_cancellation`, `noise_suppression`, `automatic_gain_control`,
-        `noise_cancellation` (while on, suppression is off), `engine_managed_audio_session`; a client sets it."""
+        """Current processing options; set by the client.
+
+        The keys are `echo_cancellation`, `noise_suppression` (off while `noise_cancellation` is on), `automatic_gain_control`,
+        `noise_cancellation` and `engine_managed_audio_session`."""
 
     def inputs(self) -> Sequence[tuple[str, str]]:
-        """The microphones as (id, name), the default one first."""
+        """Return the microphones as (id, name) pairs, the default one first."""
         return [(DEFAULT_DEVICE, "Default (virtual, silent)")]
 
     def outputs(self) -> Sequence[tuple[str, str]]:
-        """The loudspeakers as (id, name), the default one first."""
+        """Return the speakers as (id, name) pairs, the default one first."""
         return [(DEFAULT_DEVICE, "Default (virtual, silent)")]
 
     def start(self, input_id: str, output_id: str) -> None:
-        """Sound begins, or moves to other devices; "default" is the first of each."""
+        """Start audio, or switch to other devices; the ID "default" means the first device."""
 
     def stop(self) -> None:
-        """Nobody is in a call any more."""
+        """Stop audio: the last call ended."""
 
     def capture(self) -> bytes | None:
-        """The next 20 ms of the microphone, 3840 bytes of interleaved i16; None where there is no sound."""
+        """Return the next 20 ms of the microphone as 3840 bytes of interleaved 16-bit samples; None for silence."""
         return None
 
     def play(self, samples: bytes) -> None:
-        """The next 20 ms of everybody, in the same form."""
+        """Play the next 20 ms of all participants mixed, as 3840 bytes of interleaved 16-bit samples."""
 
 
 def require_extra() -> None:
-    """Refuse in words, before anything begins, where the libraries of calls are not installed."""
+    """Raise `MissingExtraError` if the libraries for calls are not installed."""
     from importlib.util import find_spec
 
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        raise MissingExtraError(f"calls need {', '.join(missing)}: install the extra {EXTRA} (pip install '{EXTRA}')")
+        raise MissingExtraError(f"Calls require {', '.join(missing)}. Install the voice extra: pip install '{EXTRA}'")

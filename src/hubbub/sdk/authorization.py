@@ -1,4 +1,4 @@
-"""Authorize: through the chat client where one runs, else through a browser and back (sdk.md 6.3, 6.4)."""
+"""OAuth2 authorization through the local chat client or, if none is running, a browser (sdk.md 6.3, 6.4)."""
 
 import asyncio
 import base64
@@ -30,14 +30,16 @@ Opener = Callable[[str], object]
 
 
 class Authorized(NamedTuple):
-    """What an authorization brings: both must be taken to the token endpoint, unchanged."""
+    """Outputs of `Client.authorize`; pass both unchanged to `get_token` or to the game's backend."""
 
     code: str
+    """Authorization code."""
     redirect_uri: str
+    """Redirect URI that the code belongs to."""
 
 
 class Authorization:
-    """Asks a person for permission."""
+    """Client part that asks the player to authorize the game."""
 
     def __init__(self, core: Core, rpc: Callable[[], Rpc], opener: Opener | None = None) -> None:
         self._core = core
@@ -46,24 +48,24 @@ class Authorization:
         self._running: asyncio.Task[Authorized] | None = None
         self._redirected: asyncio.Future[dict[str, str]] | None = None
         self.pid = os.getpid()
-        """The process that owns the game's window."""
+        """ID of the process that owns the game's window."""
 
     @staticmethod
     def get_default_communication_scopes() -> str:
-        """What a game asks for that uses everything."""
+        """Return the scopes for a game that uses all features, separated by spaces."""
         return COMMUNICATION_SCOPES
 
     @staticmethod
     def get_default_presence_scopes() -> str:
-        """What a game asks for that shows presence and friends only."""
+        """Return the scopes for a game that uses presence and friends only, separated by spaces."""
         return PRESENCE_SCOPES
 
     def set_game_window_pid(self, pid: int) -> None:
-        """Name the process that owns the game's window; by default our own."""
+        """Set the ID of the process that owns the game's window; the default is the current process."""
         self.pid = pid
 
     def create_authorization_code_verifier(self) -> AuthorizationCodeVerifier:
-        """A fresh PKCE pair."""
+        """Create a random PKCE verifier and its challenge."""
         verifier = secrets.token_urlsafe(32)
         digest = hashlib.sha256(verifier.encode()).digest()
         self._core.logs.hide(verifier)
@@ -80,34 +82,41 @@ class Authorization:
     def authorize(
         self, args: AuthorizationArgs, callback: Callable[[ClientResult, str, str], object] | None = None
     ) -> Completion[Authorized]:
-        """Ask a person, over the network; answers a code for `get_token` and the redirect URI it belongs to."""
+        """Ask the player to authorize the game, in the chat client on this machine or in a browser.
+
+        The operation completes with an `Authorized`, whose code and redirect URI the callback receives as separate arguments. It
+        fails with `ErrorType.ABORTED` if the player declines."""
         return self._core.run("Authorize", callback, ("", ""), self._authorize, args.copy())
 
     def abort_authorize(self) -> None:
-        """Stop asking; whoever waits hears Aborted."""
+        """Cancel the running authorization, which completes with `ErrorType.ABORTED`."""
         self._core.driver.post(self._abort)
 
     def handle_authorize_redirect(self, url: str) -> None:
-        """Hand in the address of a custom scheme that the system opened the game with."""
+        """Complete the running authorization with the redirect URL that the operating system opened the game with.
+
+        Required for custom schemes only; see `AuthorizationArgs.custom_scheme_param`."""
         self._core.driver.post(self._returned, dict(parse_qsl(urlsplit(url).query)))
 
-    # Requests that begin in the chat client
+    # Requests from the chat client
 
     def register_authorize_request_callback(self, callback: Callable[[], object]) -> None:
-        """Let the chat client offer to link accounts; the callback should then call `authorize`."""
+        """Let the chat client offer account linking; when the player accepts, the callback should call `authorize`.
+
+        Call `set_application_id` first."""
         if not self._core.application_id:
-            self._core.logs.warning("set_application_id must come before register_authorize_request_callback")
+            self._core.logs.warning("Call set_application_id() before register_authorize_request_callback()")
         self._core.listen("authorize_request", callback)
         self._core.background(
             lambda: self._rpc().subscribe("AUTHORIZE_REQUEST", lambda _: self._core.emit("authorize_request"))
         )
 
     def remove_authorize_request_callback(self) -> None:
-        """Withdraw that offer."""
+        """Remove the callback set by `register_authorize_request_callback`."""
         self._core.listen("authorize_request", None)
         self._core.background(lambda: self._rpc().unsubscribe("AUTHORIZE_REQUEST"))
 
-    # Inside
+    # Implementation
 
     def _abort(self) -> None:
         if self._running is not None:
@@ -120,11 +129,11 @@ class Authorization:
     async def _authorize(self, args: AuthorizationArgs) -> Authorized:
         client_id = args.client_id or self._core.application_id
         if not args.scopes.strip():
-            raise invalid("scopes are required")
+            raise invalid("Scopes are required")
         if not client_id:
-            raise invalid("client_id is required, or set_application_id before")
+            raise invalid("client_id is required; set it or call set_application_id() first")
         if self._running is not None:
-            raise invalid("an authorization is under way already")
+            raise invalid("An authorization is already in progress")
         self._running = asyncio.create_task(self._ask(args, client_id))
         try:
             return await self._running
@@ -134,7 +143,7 @@ class Authorization:
             if not self._running.cancelled():
                 self._running.cancel()
                 raise
-            raise failure(ErrorType.ABORTED, "the authorization was aborted") from None
+            raise failure(ErrorType.ABORTED, "The authorization was aborted") from None
         finally:
             self._running = None
 
@@ -156,7 +165,7 @@ class Authorization:
             return self._check(await loopback.answer, state, loopback.redirect_uri)
 
     async def _ask_chat_client(self, args: AuthorizationArgs, client_id: int, state: str) -> Authorized | None:
-        """Through the local RPC; None where no chat client runs."""
+        """Authorize through the local chat client; return None if none is running."""
         try:
             line = await self._rpc().connect(client_id)
         except SdkError:
@@ -180,7 +189,7 @@ class Authorization:
             raise
         code = str(told.get("code", "")) if isinstance(told, dict) else ""
         if not code:
-            raise failure(ErrorType.AUTHORIZATION_FAILED, "the chat client gave no code")
+            raise failure(ErrorType.AUTHORIZATION_FAILED, "The chat client returned no code")
         self._core.logs.hide(code)
         return Authorized(code, str(told.get("redirect_uri") or f"http://{HOST}{PATH}"))
 
@@ -200,26 +209,26 @@ class Authorization:
         return f"{self._core.web_base}/oauth2/authorize?{urlencode(present)}"
 
     async def _open(self, url: str) -> None:
-        # A browser may take its time to start, and the way in which one is found is not asynchronous.
+        # Finding and starting a browser blocks.
         try:
             await aside(self._opener, url)
         except OSError as error:
-            # Nobody would ever answer.
+            # Without a browser the authorization would never complete.
             raise failure(ErrorType.AUTHORIZATION_FAILED, str(error)) from None
 
     def _check(self, fields: dict[str, str], state: str, redirect_uri: str) -> Authorized:
         if not secrets.compare_digest(fields.get("state", "").encode(), state.encode()):
-            raise failure(ErrorType.AUTHORIZATION_FAILED, "the state does not match")
+            raise failure(ErrorType.AUTHORIZATION_FAILED, "The OAuth2 state does not match")
         if "error" in fields:
             raise refused(fields["error"])
         if not (code := fields.get("code")):
-            raise failure(ErrorType.AUTHORIZATION_FAILED, "neither a code nor an error came back")
+            raise failure(ErrorType.AUTHORIZATION_FAILED, "The redirect has neither a code nor an error")
         self._core.logs.hide(code)
         return Authorized(code, redirect_uri)
 
 
 def refused(word: str) -> SdkError:
-    """A person's no is Aborted, the platform's is AuthorizationFailed (since 1.5)."""
+    """Convert an OAuth2 error code: a declined request is Aborted, any other error AuthorizationFailed (since 1.5)."""
     kind = ErrorType.ABORTED if word == "access_denied" else ErrorType.AUTHORIZATION_FAILED
     return failure(kind, word)
 
@@ -228,4 +237,4 @@ def _open_browser(url: str) -> None:
     import webbrowser
 
     if not webbrowser.open(url):
-        raise OSError("no browser could be started")
+        raise OSError("No browser could be started")

@@ -1,6 +1,6 @@
-"""What the client knows without asking: people, relationships, conversations, lobbies and recent messages.
+"""In-memory cache of users, relationships, channels, lobbies and recent messages.
 
-Only data lives here. The owner holds the lock; `events.py` decides what a change means to the game.
+The cache holds data only. The caller holds the client's lock, and `events.py` decides which callbacks a change triggers.
 """
 
 import weakref
@@ -26,16 +26,16 @@ from hubbub.sdk.payloads import (
 )
 
 CHANNEL_MESSAGES: Final = 25
-"""So many of the newest messages of a channel are kept (sdk.md 11.2)."""
+"""Maximum number of recent messages cached per channel (sdk.md 11.2)."""
 HISTORY_MESSAGES: Final = 200
 FRIEND: Final = 1
 GUILD_TEXT: Final = 0
 BETWEEN_TWO: Final = frozenset((1, 18))
-"""Types of channels that are conversations of two: direct messages, and those that are kept nowhere."""
+"""Channel types with two participants: direct messages and ephemeral direct messages."""
 
 
 class Relation(Struct):
-    """Both relations to one person."""
+    """The platform and game relationships of the current user to another user."""
 
     platform: int = 0
     game: int = 0
@@ -44,7 +44,7 @@ class Relation(Struct):
 
 
 class Lobby(Struct):
-    """A lobby as it is now."""
+    """The current state of a lobby."""
 
     id: int
     application_id: int = 0
@@ -56,30 +56,30 @@ class Lobby(Struct):
 
 
 class Message:
-    """A message as it is now; handles hold on to it, so that they see what becomes of it."""
+    """The current state of a message, shared by its handles so that they see later changes."""
 
     __slots__ = ("__weakref__", "disclosure", "other", "payload")
 
     def __init__(self, payload: MessagePayload, other: int = 0, disclosure: int | None = None) -> None:
         self.payload = payload
         self.other = other
-        """The other side of a conversation of two; 0 elsewhere."""
+        """User ID of the other participant of a direct message conversation; 0 elsewhere."""
         self.disclosure = disclosure
 
 
 class History:
-    """The newest messages with one person, without a gap."""
+    """The newest direct messages with one user, without gaps."""
 
     __slots__ = ("complete", "messages")
 
     def __init__(self) -> None:
         self.messages: deque[Message] = deque(maxlen=HISTORY_MESSAGES)
-        """The newest first."""
+        """The messages, newest first."""
         self.complete = False
-        """Whether there is nothing older that the platform would give."""
+        """Whether the platform has no older messages."""
 
     def add(self, message: Message) -> None:
-        """Take in a message that was just written, at its place; the platform's answer may have told of it already."""
+        """Insert a new message in order of its ID, unless a history response already contained it."""
         new = message.payload.id
         place = next((n for n, each in enumerate(self.messages) if each.payload.id <= new), len(self.messages))
         if place == HISTORY_MESSAGES or (place < len(self.messages) and self.messages[place].payload.id == new):
@@ -89,12 +89,12 @@ class History:
         self.messages.insert(place, message)
 
     def enough(self, limit: int) -> bool:
-        """Whether so many can be told without asking."""
+        """Return whether the history can serve `limit` messages without a request."""
         return len(self.messages) >= limit or self.complete
 
 
 class Cache:
-    """All of it."""
+    """The cache of one client."""
 
     def __init__(self) -> None:
         self.me: int = 0
@@ -109,7 +109,7 @@ class Cache:
         self._messages: weakref.WeakValueDictionary[int, Message] = weakref.WeakValueDictionary()
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove everything."""
         self.me = 0
         for known in (
             self.users,
@@ -124,17 +124,17 @@ class Cache:
             known.clear()
 
     def begin(self) -> None:
-        """A new session: READY tells everything anew, and messages between the two sessions may be missing."""
+        """Reset the cache for a new session, whose READY repeats everything."""
         users, recent = dict(self.users), dict(self._recent)
         self.clear()
-        # People we knew may be named by id alone; messages stay readable, histories may have a gap.
+        # READY may name known users by ID only, and messages stay readable. Histories may have a gap and are dropped.
         self.users.update(users)
         self._recent.update(recent)
 
-    # People
+    # Users
 
     def note_user(self, told: UserPayload | None) -> bool:
-        """Remember what is told of somebody; whether that is news."""
+        """Merge a user payload into the cache; return whether anything changed."""
         if told is None:
             return False
         known = self.users.get(told.id)
@@ -156,14 +156,14 @@ class Cache:
         return merged != known
 
     def note_profiles(self, user_id: int, told: list[ProfilePayload] | None) -> bool:
-        """Remember who somebody is in the game, where that is told; whether it is news."""
+        """Replace the application profiles of a user, unless the payload is None; return whether they changed."""
         if told is None or told == self.profiles.get(user_id, []):
             return False
         self.profiles[user_id] = told
         return True
 
     def note_presence(self, told: PresencePayload) -> tuple[int, bool]:
-        """Remember whether somebody is there; who it was and whether that is news."""
+        """Store a presence; return the user's ID and whether anything changed."""
         who = told.user.id if told.user is not None else told.user_id or 0
         news = self.note_user(told.user)
         known = self.presences.get(who)
@@ -176,7 +176,7 @@ class Cache:
         return who, True
 
     def activity_of(self, user_id: int, applications: frozenset[int], parent: int = 0) -> ActivityPayload | None:
-        """What somebody plays of this game or a sibling."""
+        """Return a user's activity in one of the applications or in a child application of `parent`, or None."""
         presence = self.presences.get(user_id)
         for activity in presence.activities if presence is not None else ():
             if activity.application_id in applications or (parent and activity.parent_application_id == parent):
@@ -184,7 +184,7 @@ class Cache:
         return None
 
     def session_of(self, user_id: int, party_id: str) -> str:
-        """The session that shows somebody in a party; empty if we do not see it."""
+        """Return the ID of the session in which a user is in a party; empty if it is not visible."""
         presence = self.presences.get(user_id)
         for activity in presence.activities if presence is not None else ():
             if activity.session_id and activity.party is not None and activity.party.id == party_id:
@@ -194,12 +194,12 @@ class Cache:
     # Relationships
 
     def note_relationship(self, told: RelationshipPayload) -> Relation:
-        """Remember how somebody stands to us on the platform."""
+        """Store a platform relationship."""
         self.note_user(told.user)
         self.note_profiles(told.id, told.user_application_profiles)
         relation = self.relations.setdefault(told.id, Relation())
         if told.type is not None:
-            # Said with each new type, and only where it holds: a request that became something else is no spam.
+            # The spam flag is sent with each new type, and only if it is set.
             relation.platform, relation.spam = told.type, bool(told.is_spam_request)
         elif told.is_spam_request is not None:
             relation.spam = told.is_spam_request
@@ -208,7 +208,7 @@ class Cache:
         return relation
 
     def note_game_relationship(self, told: GameRelationshipPayload) -> Relation:
-        """Remember how somebody stands to us in the game."""
+        """Store a game relationship."""
         self.note_user(told.user)
         self.note_profiles(told.id, told.user_application_profiles)
         relation = self.relations.setdefault(told.id, Relation())
@@ -216,7 +216,7 @@ class Cache:
         return relation
 
     def end_relationship(self, user_id: int, *, game: bool) -> None:
-        """One of the two relations is over."""
+        """Remove the game relationship or the platform relationship to a user."""
         relation = self.relations.get(user_id)
         if relation is None:
             return
@@ -228,14 +228,14 @@ class Cache:
             del self.relations[user_id]
 
     def is_friend(self, user_id: int) -> bool:
-        """Whether somebody is a friend, either way."""
+        """Return whether a user is a friend on the platform or in the game."""
         relation = self.relations.get(user_id)
         return relation is not None and FRIEND in (relation.platform, relation.game)
 
     # Lobbies
 
     def note_lobby(self, told: LobbyPayload) -> tuple[Lobby, bool]:
-        """Remember a lobby; whether it is a new one."""
+        """Merge a lobby payload into the cache; return the lobby and whether it is new."""
         lobby = self.lobbies.get(told.id)
         new = lobby is None
         if lobby is None:
@@ -244,13 +244,13 @@ class Cache:
         lobby.flags = told.flags
         if told.metadata is not UNSET:
             lobby.metadata = dict(told.metadata or {})
-        # Here a missing key says something: a lobby that is linked names its channel, always.
+        # A linked lobby always names its channel, so a missing key means that it is not linked.
         before, linked = lobby.linked_channel, told.linked_channel
         lobby.linked_channel = linked
         if before is not None and (linked is None or linked.id != before.id):
             self._forget_linked(before.id)
         if linked is not None:
-            # Messages are written there, so a handle of it is asked for; only text channels are linked (sdk.md 12.6).
+            # Lobby messages name the linked channel, so its handle must exist; only text channels are linked (sdk.md 12.6).
             self.channels[linked.id] = ChannelPayload(id=linked.id, type=GUILD_TEXT, name=linked.name)
         if told.members is not UNSET:
             known = lobby.members
@@ -259,7 +259,7 @@ class Cache:
                 self.note_user(member.user)
                 self.note_profiles(member.who, member.user_application_profiles)
                 if member.connected is None and member.who in known:
-                    # HTTP does not say who is connected.
+                    # HTTP responses do not have the connection state.
                     member.connected = known[member.who].connected
                 lobby.members[member.who] = member
         if told.voice_states is not UNSET:
@@ -267,7 +267,7 @@ class Cache:
         return lobby, new
 
     def forget_places(self, lobby_id: int) -> None:
-        """A lobby is about to be forgotten: neither it nor the channel that it is linked to is a place any more."""
+        """Remove the channels of a lobby that is about to be removed: the lobby itself and its linked channel."""
         self.channels.pop(lobby_id, None)
         lobby = self.lobbies.get(lobby_id)
         if lobby is not None and lobby.linked_channel is not None:
@@ -275,18 +275,18 @@ class Cache:
             self._forget_linked(linked.id)
 
     def _forget_linked(self, channel_id: int) -> None:
-        # Another lobby may have been linked to it meanwhile, and told first.
+        # The event of another lobby that was linked to this channel may have arrived first.
         if not any(lobby.linked_channel and lobby.linked_channel.id == channel_id for lobby in self.lobbies.values()):
             self.channels.pop(channel_id, None)
 
     # Messages
 
     def message(self, message_id: int) -> Message | None:
-        """A message that somebody still holds."""
+        """Return a message that the cache or a handle still holds, or None."""
         return self._messages.get(message_id)
 
     def recent(self, message_id: int) -> Message | None:
-        """A message among the newest of its channel."""
+        """Return a message that is among the recent messages of its channel, or None."""
         message = self._messages.get(message_id)
         if message is None or message not in self._recent.get(self.place(message.payload), ()):
             return None
@@ -294,11 +294,11 @@ class Cache:
 
     @staticmethod
     def place(payload: MessagePayload) -> int:
-        """Where a message belongs: its lobby, or its channel."""
+        """Return the lobby ID of a message, or its channel ID if it is not in a lobby."""
         return payload.lobby_id or payload.channel_id
 
     def other_side(self, payload: MessagePayload) -> int:
-        """The other person of a conversation of two; 0 for a lobby or a group."""
+        """Return the ID of the other user in a direct message conversation; 0 for a lobby or a group."""
         if payload.lobby_id or payload.guild_id:
             return 0
         channel = payload.channel or self.channels.get(payload.channel_id)
@@ -312,11 +312,11 @@ class Cache:
             return payload.recipient_id
         if len(others) == 1:
             return others[0]
-        # An ephemeral conversation has no channel: its id is the other person's (sdk.md 11.3).
+        # An ephemeral conversation has no channel: its ID is the other user's (sdk.md 11.3).
         return payload.channel_id if payload.channel_id in self.users and channel is None else 0
 
     def keep(self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None) -> Message:
-        """Remember a message that was just written."""
+        """Add a new message to the recent messages of its channel and to the history with its other participant."""
         message = self.hold(payload, other=other, disclosure=disclosure)
         recent = self._recent.setdefault(self.place(payload), deque(maxlen=CHANNEL_MESSAGES))
         if message not in recent:
@@ -326,7 +326,7 @@ class Cache:
         return message
 
     def hold(self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None) -> Message:
-        """A message that a handle may hold on to; the same one for the same id."""
+        """Return the shared object of a message, created or updated from the payload."""
         self.note_user(payload.author)
         for mentioned in payload.mentions or ():
             self.note_user(mentioned)
@@ -340,20 +340,20 @@ class Cache:
 
     @staticmethod
     def change(message: Message, told: MessagePayload) -> None:
-        """A message was edited, or given other metadata; what is not told stays."""
+        """Merge an update into a message; fields that are missing in the update stay unchanged."""
         known = message.payload
         merged = msgspec.structs.replace(told)
         for name in MessagePayload.__struct_fields__:
             value = getattr(merged, name)
             if name != "moderation_metadata" and (value is None or (value == 0 and name != "flags")):
                 setattr(merged, name, getattr(known, name))
-        # Here a null says something: that a verdict was taken back.
+        # Unlike for other fields a null has a meaning: the moderation metadata was removed.
         if merged.moderation_metadata is UNSET:
             merged.moderation_metadata = known.moderation_metadata
         message.payload = merged
 
     def drop(self, message_id: int, place: int) -> Message | None:
-        """A message is gone; what was known of it."""
+        """Remove a deleted message; return it if it was cached, or None."""
         message = self._messages.pop(message_id, None)
         recent = self._recent.get(place)
         if message is None:
@@ -367,5 +367,5 @@ class Cache:
 
 
 def recipients(channel: ChannelPayload) -> list[int]:
-    """Who a conversation is with."""
+    """Return the user IDs of a channel's recipients."""
     return channel.recipient_ids or [user.id for user in channel.recipients or ()]

@@ -1,4 +1,4 @@
-"""A call as the game holds it (sdk.md 13.2), and what all its copies share."""
+"""The `Call` object of a game (sdk.md 13.2) and the state shared by its copies."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,16 +13,18 @@ from hubbub.sdk.records import VADThresholdSettings
 
 
 class Ticket(NamedTuple):
-    """What LOBBY_VOICE_SERVER_UPDATE lets us in with."""
+    """Voice server address and credentials from LOBBY_VOICE_SERVER_UPDATE."""
 
     endpoint: str
+    """Host and port of the voice server."""
     token: str
+    """Voice token."""
     session_id: str
-    """As our voice state shows it."""
+    """Session ID in the current user's voice state."""
 
 
 class AllCalls:
-    """What holds in every call, whatever each says."""
+    """Mute and deaf settings that apply to all calls of a client."""
 
     def __init__(self) -> None:
         self.mute = False
@@ -30,7 +32,9 @@ class AllCalls:
 
 
 class CallState:
-    """What all copies of a call share. The game writes settings, the voice thread reads them; both one at a time."""
+    """State shared by all copies of a call.
+
+    The game's thread writes the settings and the voice thread reads them; each access is a single atomic operation."""
 
     def __init__(self, core: Core, lobby_id: int, everywhere: AllCalls) -> None:
         self._core = core
@@ -50,44 +54,45 @@ class CallState:
         self.captured_audio: CapturedAudio | None = None
         self.callbacks: dict[str, Callable[..., object]] = {}
         self.changed: Callable[[], None] = lambda: None
-        """Told when mute or deaf changed."""
+        """Called when `self_mute` or `self_deaf` changes."""
         self.wanted = False
-        """Whether we want to be in it, as far as the platform is concerned."""
+        """Whether the platform has been asked to join the call."""
         self.ticket: Ticket | None = None
+        """Credentials for the voice server; None until they arrive."""
         self.expelled = False
-        """Whether the platform put us out."""
+        """Whether the platform removed the current user from the call."""
         self.news = asyncio.Event()
-        """Set when one of the two changed."""
+        """Set when `ticket` or `expelled` changes."""
         self._speaking: dict[int, bool] = {}
         self._told_speaking: dict[int, bool] = {}
         self._speaking_waits = False
 
     @property
     def muted(self) -> bool:
-        """Whether nobody hears us; who is deaf is not heard either."""
+        """Whether the microphone is muted, here or for all calls; a deafened user is muted as well."""
         return self.self_mute or self._everywhere.mute or self.deaf
 
     @property
     def deaf(self) -> bool:
-        """Whether we hear nobody."""
+        """Whether playback is off, here or for all calls."""
         return self.self_deaf or self._everywhere.deaf
 
     def reachable(self) -> bool:
-        """Whether the platform can tell us anything."""
+        """Return whether the gateway session is ready, so that voice events can arrive."""
         return self._core.status is ClientStatus.READY
 
     def fire(self, event: str, *args: Any) -> None:
-        """Tell the game, at its next pump."""
+        """Queue an event for its callback."""
         self._core.pump.put(self._call, event, args)
 
     def _call(self, event: str, args: tuple[Any, ...]) -> None:
-        # Looked up now: what was replaced or reset in between is not called any more.
+        # Looked up on delivery, so that a callback that was replaced or reset meanwhile is not called.
         callback = self.callbacks.get(event)
         if callback is not None:
             callback(*args)
 
     def become(self, status: CallStatus, error: CallError = CallError.NONE, detail: int = 0) -> None:
-        """Change the status and say so, once."""
+        """Set the status and queue the status callback, unless the status is unchanged or the call ended."""
         with self._core.lock:
             if self.ended or self.status is status:
                 return
@@ -95,7 +100,7 @@ class CallState:
         self.fire("status", status, error, detail)
 
     def note_speaking(self, user_id: int, speaks: bool) -> None:
-        """Somebody begins or ends to speak; however often before the game looks, it hears of each person once."""
+        """Record that a user starts or stops speaking; changes between two `run_callbacks` are merged per user."""
         with self._core.lock:
             self._speaking[user_id] = speaks
             waits, self._speaking_waits = self._speaking_waits, True
@@ -113,132 +118,134 @@ class CallState:
             self._call("speaking", (who, speaks))
 
     def reset(self) -> None:
-        """Drop every callback."""
+        """Drop all callbacks."""
         self.callbacks.clear()
         self.received_audio = self.captured_audio = None
         self._speaking_waits = False
 
 
 class Call(Copyable):
-    """A call of a lobby."""
+    """The current user's call in a lobby; copies share its state.
+
+    A call is true until it ends. `Client.start_call` returns it."""
 
     def __init__(self, core: Core, lobby_id: int, state: CallState) -> None:
         super().__init__()
         self._core, self._lobby_id, self._state = core, lobby_id, state
 
     def __bool__(self) -> bool:
-        """Whether the call is still one."""
+        """Return whether the object is valid and the call has not ended."""
         return self._valid and not self._state.ended
 
     def get_channel_id(self) -> int:
-        """The lobby."""
+        """Return the ID of the lobby."""
         return self._lobby_id
 
     def get_guild_id(self) -> int:
-        """The lobby again."""
+        """Return the ID of the lobby, the same as `get_channel_id`."""
         return self._lobby_id
 
     def get_status(self) -> CallStatus:
-        """Where the call stands; it is usable when Connected."""
+        """Return the status of the call; audio is transmitted while it is `CONNECTED`."""
         return self._state.status
 
     def get_participants(self) -> list[int]:
-        """Who is in it."""
+        """Return the user IDs of the call's participants."""
         return participants(self._core, self._lobby_id)
 
     def get_voice_state_handle(self, user_id: int) -> VoiceStateHandle | None:
-        """How one of them is."""
+        """Return the voice state of a participant, or None if the user is not in the call."""
         return voice_state(self._core, self._lobby_id, user_id)
 
     def set_self_mute(self, mute: bool) -> None:
-        """Be heard by nobody."""
+        """Mute or unmute the current user's microphone in this call."""
         self._state.self_mute = mute
         self._state.changed()
 
     def get_self_mute(self) -> bool:
-        """Whether nobody hears us."""
+        """Return whether the current user's microphone is muted in this call."""
         return self._state.self_mute
 
     def set_self_deaf(self, deaf: bool) -> None:
-        """Hear nobody, and be heard by nobody."""
+        """Turn the playback of this call off or on; while it is off, the microphone is muted as well."""
         self._state.self_deaf = deaf
         self._state.changed()
 
     def get_self_deaf(self) -> bool:
-        """Whether we hear nobody."""
+        """Return whether the playback of this call is off."""
         return self._state.self_deaf
 
     def set_local_mute(self, user_id: int, mute: bool) -> None:
-        """Do not hear somebody."""
+        """Mute or unmute a participant on this machine only."""
         (self._state.local_mutes.add if mute else self._state.local_mutes.discard)(user_id)
 
     def get_local_mute(self, user_id: int) -> bool:
-        """Whether we do not hear somebody."""
+        """Return whether a participant is muted on this machine."""
         return user_id in self._state.local_mutes
 
     def set_participant_volume(self, user_id: int, volume: float) -> None:
-        """How loud somebody is to us: 0 to 200, 100 is normal."""
+        """Set the playback volume of a participant in percent, from 0 to 200; 100 is unchanged."""
         self._state.volumes[user_id] = min(200.0, max(0.0, volume))
 
     def get_participant_volume(self, user_id: int) -> float:
-        """How loud somebody is to us."""
+        """Return the playback volume of a participant in percent, from 0 to 200."""
         return self._state.volumes.get(user_id, 100.0)
 
     def set_audio_mode(self, audio_mode: AudioModeType) -> None:
-        """Speak when a voice is heard, or while a key is pressed."""
+        """Set when the microphone is transmitted: on voice activity (`MODE_VAD`) or by push-to-talk (`MODE_PTT`)."""
         self._state.audio_mode = audio_mode
 
     def get_audio_mode(self) -> AudioModeType:
-        """When the microphone is heard."""
+        """Return when the microphone is transmitted: on voice activity or by push-to-talk."""
         return self._state.audio_mode
 
     def set_ptt_active(self, active: bool) -> None:
-        """The key is pressed, or not."""
+        """Set whether the push-to-talk key is pressed; it has an effect in `MODE_PTT` only."""
         self._state.ptt_active = active
 
     def get_ptt_active(self) -> bool:
-        """Whether the key is pressed."""
+        """Return whether the push-to-talk key is pressed."""
         return self._state.ptt_active
 
     def set_ptt_release_delay(self, release_delay_ms: int) -> None:
-        """How long one is heard after the key is let go."""
+        """Set how long the microphone is transmitted after the push-to-talk key is released, in milliseconds."""
         self._state.ptt_release_delay_ms = max(0, release_delay_ms)
 
     def get_ptt_release_delay(self) -> int:
-        """How long one is heard after the key is let go, in milliseconds."""
+        """Return how long the microphone is transmitted after the push-to-talk key is released, in milliseconds."""
         return self._state.ptt_release_delay_ms
 
     def set_vad_threshold(self, automatic: bool, threshold: float) -> None:
-        """From how loud on a sound is a voice, -100 to 0 dBFS."""
+        """Set the voice activity threshold: automatic, or a level from -100 to 0 dBFS."""
         self._state.vad = (automatic, min(0.0, max(-100.0, threshold)))
 
     def get_vad_threshold(self) -> VADThresholdSettings:
-        """From how loud on a sound is a voice."""
+        """Return the voice activity threshold."""
         automatic, threshold = self._state.vad
         return self._core.make(VADThresholdSettings, vad_threshold=threshold, automatic=automatic)
 
     def set_status_changed_callback(self, callback: Callable[[CallStatus, CallError, int], object]) -> None:
-        """Hear of each change of status."""
+        """Set the callback for status changes; it receives the status, the error and a detail code."""
         self._state.callbacks["status"] = callback
 
     def set_participant_changed_callback(self, callback: Callable[[int, bool], object]) -> None:
-        """Hear who comes and goes."""
+        """Set the callback for participants; it receives the user ID and whether the user joined (or left)."""
         self._state.callbacks["participant"] = callback
 
     def set_on_voice_state_changed_callback(self, callback: Callable[[int], object]) -> None:
-        """Hear who mutes and deafens."""
+        """Set the callback for changes of mute and deaf; it receives the user ID."""
         self._state.callbacks["voice_state"] = callback
 
     def set_speaking_status_changed_callback(self, callback: Callable[[int, bool], object]) -> None:
-        """Hear who speaks."""
+        """Set the callback for speaking; it receives the user ID and whether the user speaks."""
         self._state.callbacks["speaking"] = callback
 
     @staticmethod
     def status_to_string(type: CallStatus) -> str:
-        """The name of a status."""
+        """Return the specification's name of a call status."""
         return to_string(CallStatus, type)
 
     @staticmethod
     def error_to_string(type: CallError) -> str:
-        """The name of an error."""
+        """Return the specification's name of a call error."""
         return to_string(CallError, type)

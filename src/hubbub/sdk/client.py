@@ -1,17 +1,18 @@
-"""The client that a game holds: every operation of the specification, in PEP 8 names.
+"""The `Client` of a game: every operation of the specification under its PEP 8 name.
 
     async with Client(ClientCreateOptions(web_base="https://social.example")) as client:    # inside asyncio
         await client.update_token(AuthorizationTokenType.BEARER, token)
         await client.connect()
         lobby_id = await client.create_or_join_lobby("secret")
 
-    client = Client(...)                                                                     # beside a game loop
+    client = Client(...)                                                                     # in a game loop
     client.create_or_join_lobby("secret", lambda result, lobby_id: ...)
     while playing:
         client.run_callbacks()
 
-The work is done by parts, one per subject, and each line below names the part's method. An operation is started when it is called.
-Await it: its value, or SdkError. Or give it a callback: that hears `(result, outputs...)` once, inside `run_callbacks`.
+`Client` delegates to one part class per subject; each assignment in its body names the method of a part. Calling an operation
+starts it. Await the returned `Completion` to get its value or an `SdkError`, or pass a callback, which is called once with
+`(result, outputs...)` inside `run_callbacks`.
 """
 
 import sys
@@ -53,7 +54,7 @@ _cores: "weakref.WeakSet[Core]" = weakref.WeakSet()
 
 
 def _of(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate["Client", P], R]:
-    """A method of the client that is a method of one of its parts."""
+    """Return a client method that delegates to `method` of a part, with the same signature and docstring."""
     part = getattr(sys.modules[method.__module__], method.__qualname__.partition(".")[0])
 
     def delegate(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -64,11 +65,13 @@ def _of(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate["Clien
 
 
 class Client(MoveOnly):
-    """Speaks to one platform for one player.
+    """Connection of one player to one platform.
 
-    Made inside a running event loop it lives there and delivers callbacks by itself; elsewhere the network gets a thread of its
-    own, and callbacks come when `run_callbacks` is called. `threaded` decides otherwise. `audio` is where the sound of calls comes
-    from and goes to; one backend belongs to one client."""
+    A client created inside a running asyncio loop uses that loop and delivers callbacks automatically. A client created elsewhere
+    runs the network on its own thread and delivers callbacks only inside `run_callbacks`. `threaded` overrides this choice.
+
+    `audio` records and plays the sound of calls; a backend serves one client only. `open_browser` opens the authorization pages.
+    `debug` also logs messages below the severity Warning. Close the client with `close`, or use it as a context manager."""
 
     _family: Mapping[type, type] = MappingProxyType({})
 
@@ -84,7 +87,7 @@ class Client(MoveOnly):
         audio: AudioBackend | None = None,
     ) -> None:
         if isinstance(options, Client):
-            raise TypeError("a Client can be moved, not copied: use move()")
+            raise TypeError("Client can be moved, not copied; use move()")
         super().__init__()
         if isinstance(options, str):
             options = ClientCreateOptions(api_base=options, web_base=web_base)
@@ -94,7 +97,7 @@ class Client(MoveOnly):
         agents: list[Rpc] = []
 
         def rpc() -> Rpc:
-            # Made where it is first needed: most games never ask for it.
+            # Created on first use: most games never need it.
             if not agents:
                 agents.append(Rpc(core))
             return agents[0]
@@ -117,25 +120,29 @@ class Client(MoveOnly):
             Voice(core, connection.events, connection.gateway, audio or AudioBackend()),
         ]
         self._parts: dict[type, Any] = {type(part): part for part in parts}
-        # Whoever drops the client without closing it leaves no thread behind.
+        # A client that is garbage-collected without `close` must not leave its network thread running.
         self._finalizer = weakref.finalize(self, core.close)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._core.api.api}>" if self._valid else "<Client nullobj>"
 
-    # Driving
+    # Lifecycle
 
     def run_callbacks(self) -> int:
-        """Deliver everything that happened since the last call; once per frame. Returns how much that was."""
+        """Deliver the completions and events queued since the last call, and return how many there were.
+
+        Call this once per frame. An exception raised by a callback propagates; the remaining callbacks stay queued."""
         return self._core.pump.run()
 
     def close(self) -> Completion[None]:
-        """Destroy the client: what is under way completes with ClientDestroyed, no connection and no thread is left."""
+        """Destroy the client, and close its connections and its network thread.
+
+        Pending operations complete with `ErrorType.CLIENT_DESTROYED`."""
         self._finalizer.detach()
         return self._core.close()
 
     def move(self) -> Self:
-        """The client as another object; this one is invalid from here on."""
+        """Return a new object that owns this client; this object becomes invalid."""
         self._finalizer.detach()
         moved = super().move()
         moved._finalizer = weakref.finalize(moved, moved._core.close)
@@ -164,7 +171,10 @@ class Client(MoveOnly):
         callback: Callable[..., object] | None = None,
         **path: int | str,
     ) -> Completion[ResultT]:
-        """Any operation of the protocol with the session's token; the lowest layer."""
+        """Send any operation of the HTTP API with the token set by `update_token`.
+
+        `path` are the parameters of the operation's URL; `reason` is recorded in the audit log. The operation completes with the
+        decoded response."""
 
         async def run() -> ResultT:
             self._core.api.authorization = f"Bearer {self._core.token}" if self._core.token else None
@@ -172,7 +182,7 @@ class Client(MoveOnly):
 
         return self._core.run(f"{operation.method} {operation.path}", callback, (None,), run)
 
-    # Connection and people
+    # Connection and users
     connect = _of(Connection.connect)
     disconnect = _of(Connection.disconnect)
     get_status = _of(Connection.get_status)
@@ -350,11 +360,11 @@ class Client(MoveOnly):
 
 
 def reset_callbacks() -> None:
-    """Drop every callback that any client still holds, also of what is under way; for the end of a program."""
+    """Drop every callback of every client, including those of pending operations. Call this when the program ends."""
     for core in list(_cores):
         core.reset()
     for pump in all_pumps():
-        # Of clients that are gone.
+        # Queues of clients that no longer exist.
         pump.clear()
 
 

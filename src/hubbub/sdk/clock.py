@@ -1,7 +1,7 @@
-"""The time: the machine's for log lines, and the platform's for everything that the platform's rules decide.
+"""Clocks: the machine's clock for log lines, and an estimate of the platform's clock for everything else.
 
-A player's machine may be days off, and a rehearsal's clock is where its owner put it. When a token ends, whether an invite is still
-fresh and which messages are too old to be shown is counted by the platform's own clock, which its answers tell.
+A player's machine may be days off, and a rehearsal's clock can be set freely. Token expiry, the age of invites and the age of
+messages therefore follow the platform's clock, which is derived from its responses.
 """
 
 import time
@@ -11,39 +11,39 @@ from typing import Final
 from hubbub.protocol.ids import EPOCH_MS
 
 Clock = Callable[[], int]
-"""Gives Unix milliseconds."""
+"""Function that returns the current time in Unix milliseconds."""
 
 COARSE_MS: Final = 3000
-"""A Date says whole seconds, and comes a moment later: what is known better is kept while it is not further off than this."""
+"""Tolerance of the Date header, which has whole seconds and arrives late: within it a more exact estimate is kept."""
 JUMP_MS: Final = 1000
-"""A change of the clock that is no correction any more: somebody set it, or the machine slept."""
+"""Smallest change of the estimate that watchers are notified of: the clock was set, or the machine slept."""
 
 
 def machine_ms() -> int:
-    """The machine's time."""
+    """Return the machine's time in Unix milliseconds."""
     return time.time_ns() // 1_000_000
 
 
 class PlatformClock:
-    """The platform's time; until it told of it once, the machine's."""
+    """Estimate of the platform's clock; the machine's clock until the first response."""
 
     def __init__(self, machine: Clock = machine_ms) -> None:
         self._machine = machine
         self._ahead_ms: float | None = None
-        """How far the platform's time is ahead of what `passed` counts."""
+        """Offset of the platform's time to `passed`, in milliseconds; None until it is known."""
         self.passed: Callable[[], float] = time.monotonic
-        """Seconds that go by here, whatever the machine's clock is set to."""
+        """Monotonic clock in seconds, independent of changes to the machine's clock."""
         self.watchers: Final[list[Callable[[], None]]] = []
-        """Told when the time is suddenly another."""
+        """Functions called after the estimate jumps by `JUMP_MS` or more."""
 
     def __call__(self) -> int:
-        """Unix milliseconds."""
+        """Return the estimated time in Unix milliseconds."""
         if self._ahead_ms is None:
             return self._machine()
         return int(self._ahead_ms + self.passed() * 1000)
 
     def note(self, headers: Mapping[str, str]) -> None:
-        """An answer of the platform came with these."""
+        """Update the estimate from the headers of a response."""
         told = _of_rate_limit(headers)
         if told is None:
             told = _of_date(headers)
@@ -52,7 +52,7 @@ class PlatformClock:
         self._set(told)
 
     def heard(self, id: int) -> None:
-        """The platform made this id, so it is not earlier there than that."""
+        """Update the estimate from an ID just created by the platform, whose time cannot be earlier than the ID's."""
         made = (id >> 22) + EPOCH_MS
         if id and (self._ahead_ms is None or made > self()):
             self._set(made)
@@ -66,7 +66,7 @@ class PlatformClock:
 
 
 def _of_rate_limit(headers: Mapping[str, str]) -> int | None:
-    """When a bucket is full again, less how long that takes: to the millisecond (http.md 1.14)."""
+    """Return the time of a response as the bucket's reset time minus its reset delay, exact to 1 ms (http.md 1.14)."""
     try:
         return round((float(headers["X-RateLimit-Reset"]) - float(headers["X-RateLimit-Reset-After"])) * 1000)
     except (KeyError, ValueError, OverflowError):
@@ -76,7 +76,7 @@ def _of_rate_limit(headers: Mapping[str, str]) -> int | None:
 def _of_date(headers: Mapping[str, str]) -> int | None:
     date = headers.get("Date")
     if date is None or "Age" in headers:
-        # What has an age comes from a cache, and tells of the past.
+        # A response with an Age header comes from a cache, so its Date is in the past.
         return None
     from email.utils import parsedate_to_datetime
 

@@ -7,9 +7,9 @@
     args.SetScopes(sdk.Client.GetDefaultCommunicationScopes())
     client.Authorize(args, lambda result, code, redirect_uri: ...)
 
-Nothing is written twice: every class here is made from its PEP 8 original when this module is imported. A method keeps its
-arguments and has its name in Pascal case; a field `x_y` becomes `XY()` and, on value records, `SetXY(value)`; an enumerator has
-the specification's name, `None_` where that is Python's own word. What a client of this module hands out is of these classes, too.
+Every class is derived from its PEP 8 original when this module is imported. A method keeps its arguments and gets a Pascal-case
+name. A field `x_y` becomes `XY()` and, on value records, `SetXY(value)`. An enumerator has the specification's name, except
+`None_`, because `None` is a Python keyword. A client of this module returns objects of these classes.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ WITHOUT_COPY: Final = frozenset({"Client", "VADThresholdSettings"})
 def _getter(name: str) -> Callable[[Any], Any]:
     def get(self: Any) -> Any:
         value = getattr(_valid(self), name)
-        # And taken by value, as it is given: only setters change a record.
+        # Return a copy, because only setters change a record.
         return value.copy() if isinstance(value, Record) else value
 
     return get
@@ -38,7 +38,7 @@ def _getter(name: str) -> Callable[[Any], Any]:
 
 def _setter(name: str) -> Callable[[Any, Any], None]:
     def set(self: Any, value: Any) -> None:
-        # A record is given by value: what the caller does with theirs afterwards does not matter.
+        # Store a copy, so that later changes by the caller have no effect.
         setattr(_valid(self), name, value.copy() if isinstance(value, Record) else value)
 
     return set
@@ -62,7 +62,7 @@ def _initializer(original: type[Any]) -> Callable[..., None]:
     def initialize(self: Any, *args: Any, **kwargs: Any) -> None:
         if len(args) == 1 and isinstance(args[0], original):
             if original.__name__ in WITHOUT_COPY:
-                raise TypeError(f"a {original.__name__} can be moved, not copied: use move()")
+                raise TypeError(f"{original.__name__} can be moved, not copied; use move()")
             # The specification's copy constructor.
             self.__dict__.update(args[0].copy().__dict__)
         else:
@@ -72,7 +72,7 @@ def _initializer(original: type[Any]) -> Callable[..., None]:
 
 
 def _renamed(original: type[Any]) -> type[Any]:
-    """A subclass with the specification's names."""
+    """Create a subclass with the specification's names."""
     members: dict[str, Any] = {"__doc__": original.__doc__, "__module__": __name__}
     for kind in reversed(original.__mro__):
         for name, member in vars(kind).items():
@@ -99,10 +99,10 @@ def _renamed(original: type[Any]) -> type[Any]:
 
 
 def _enumeration(original: Any) -> Any:
-    """The members of an enumeration under the specification's names."""
+    """Create a namespace with the members of an enumeration under the specification's names."""
     named = SimpleNamespace(**{pascal(name): member for name, member in original.__members__.items()})
     if hasattr(named, "None"):
-        # Python keeps this word for itself: `ErrorType.None` cannot be written.
+        # None is a keyword: `ErrorType.None` is a syntax error.
         named.None_ = getattr(named, "None")
     named.ToString = lambda value: sdk.to_string(original, value)
     return named
@@ -116,7 +116,7 @@ def _module() -> dict[str, Any]:
         if isinstance(original, type) and issubclass(original, Enumeration | sdk.ActivityGamePlatforms):
             made[name] = _enumeration(original)
         elif isinstance(original, type) and issubclass(original, Object):
-            # A class may have two names, and is one all the same.
+            # Two names of the same class must give the same subclass.
             made[name] = family[original] = family.get(original) or _renamed(original)
     made["Client"]._family = MappingProxyType(family)
     for owner, nested in (
@@ -136,5 +136,5 @@ globals().update(_module())
 
 
 def __getattr__(name: str) -> Any:
-    # For type checkers: the names above are made when the module is imported.
+    # Tells type checkers that the module has names that are created at import.
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Connecting, and what the game can ask of the connection (sdk.md 4, 5)."""
+"""Connection, status and users of the client (sdk.md 4, 5)."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -23,7 +23,7 @@ FORBIDDEN_CODES = frozenset((4004, 4013, 4014))
 
 
 class Connection:
-    """The session, and whoever it belongs to."""
+    """Client part that connects to the gateway and returns users."""
 
     def __init__(self, core: Core, tokens: Tokens, rpc: Callable[[], Rpc]) -> None:
         self._core = core
@@ -36,108 +36,116 @@ class Connection:
         self._priorities: dict[ClientThread, int] = {}
 
     def connect(self) -> Completion[None]:
-        """Connect with the token of `update_token`; ends once the client is Ready, which `get_status` says as well."""
+        """Connect with the token set by `update_token`; completes once the client status is `READY`."""
         return self._core.run("Connect", None, (), self._connect)
 
     def disconnect(self) -> Completion[None]:
-        """Leave; ends once the client is Disconnected."""
+        """Disconnect; completes once the client status is `DISCONNECTED`."""
         return self._core.run("Disconnect", None, (), self.gateway.disconnect)
 
     async def _connect(self) -> None:
         if not self._core.token:
             self._core.become(ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED)
-            raise invalid("there is no token: call update_token first")
+            raise invalid("No token is set; call update_token() first")
         try:
             await self.gateway.connect()
         except Lost as lost:
             if lost.detail in FORBIDDEN_CODES:
-                raise failure(ErrorType.AUTHORIZATION_FAILED, f"the platform closed with {lost.detail}") from None
+                raise failure(
+                    ErrorType.AUTHORIZATION_FAILED, f"The platform closed the connection with code {lost.detail}"
+                ) from None
             if lost.error is ClientError.CONNECTION_CANCELED:
-                raise failure(ErrorType.ABORTED, "the client was disconnected") from None
+                raise failure(ErrorType.ABORTED, "The client was disconnected") from None
             raise failure(ErrorType.NETWORK_ERROR, str(lost)) from None
 
     def get_status(self) -> ClientStatus:
-        """Where the connection stands."""
+        """Return the status of the connection."""
         with self._core.lock:
             return self._core.status
 
     def set_status_changed_callback(self, callback: Callable[[ClientStatus, ClientError, int], object]) -> None:
-        """Hear of each change: the status, why, and mostly the gateway's close code."""
+        """Set the callback for status changes.
+
+        It receives the status, the error, and a detail: usually the close code of the gateway connection, or 0."""
         self._core.listen("status_changed", callback)
 
     def set_application_id(self, application_id: int) -> None:
-        """Say which game this is, before or without a session; the token's application overrides it."""
+        """Set the application ID of the game, for operations without a session; the token's application overrides it."""
         with self._core.lock:
             self._core.application_id = application_id
 
     def get_application_id(self) -> int:
-        """Which game this is."""
+        """Return the application ID of the game; 0 if it is unknown."""
         with self._core.lock:
             return self._core.application_id
 
     def set_http_request_timeout(self, http_timeout_in_milliseconds: int) -> None:
-        """How long a request may take, tried again or not, without waits that a rate limit asks for; 30000 ms unless set."""
+        """Set the timeout of HTTP requests, including retries but not rate limit waits; the default is 30000 ms."""
         if http_timeout_in_milliseconds <= 0:
-            raise ValueError("a timeout is longer than nothing")
+            raise ValueError("The timeout must be greater than 0")
         self._core.api.timeout_ms = http_timeout_in_milliseconds
 
     def set_thread_priority(self, thread: ClientThread, priority: int) -> None:
-        """Remembered, and without effect: Python gives threads no priorities."""
+        """Do nothing: Python threads have no priorities. The method exists for compatibility."""
         self._priorities[thread] = priority
 
     @staticmethod
     def status_to_string(type: ClientStatus) -> str:
-        """The name of a status."""
+        """Return the specification's name of a client status."""
         return to_string(ClientStatus, type)
 
     @staticmethod
     def error_to_string(type: ClientError) -> str:
-        """The name of an error."""
+        """Return the specification's name of a client error."""
         return to_string(ClientError, type)
 
     @staticmethod
     def thread_to_string(type: ClientThread) -> str:
-        """The name of a thread."""
+        """Return the specification's name of a client thread."""
         return to_string(ClientThread, type)
 
-    # People
+    # Users
 
     def get_current_user(self) -> UserHandle:
-        """Who we are; before the client is Ready a dummy. Deprecated since 1.6, use `get_current_user_v2`."""
+        """Return the current user, or a placeholder with ID 0 before the client status is `READY`.
+
+        Deprecated since 1.6; use `get_current_user_v2`."""
         ready = self.get_status() is ClientStatus.READY
         return self._core.make(UserHandle, self._core, self._core.cache.me if ready else 0)
 
     def get_current_user_v2(self) -> UserHandle | None:
-        """Who we are, once the client is Ready."""
+        """Return the current user, or None before the client status is `READY`."""
         if self.get_status() is not ClientStatus.READY:
             return None
         return find_user(self._core, self._core.cache.me)
 
     def get_user(self, user_id: int) -> UserHandle | None:
-        """Somebody the client knows; nothing goes over the network."""
+        """Return a user from the cache, or None; this does not send a request."""
         return find_user(self._core, user_id)
 
     def get_user_application_profiles(self, user_id: int) -> list[UserApplicationProfileHandle]:
-        """Who somebody is in the game."""
+        """Return the profiles of a user in the game, at most one per application."""
         with self._core.lock:
             return profiles(self._core, user_id)
 
     def get_user_application_profiles_no_lock(self, user_id: int) -> list[UserApplicationProfileHandle]:
-        """The same for one who holds the client's lock already, inside `with client.locked()`."""
+        """Return the profiles of a user without taking the client's lock; call this inside `with client.locked()`."""
         return profiles(self._core, user_id)
 
     def locked(self) -> AbstractContextManager[Any]:
-        """Hold the client's lock: what is read meanwhile is of one moment, and the network waits, so be brief."""
+        """Return a context manager that holds the client's lock, for consistent reads of several handles.
+
+        Network processing waits for the lock, so hold it only briefly."""
         return self._core.lock
 
     def set_user_updated_callback(self, callback: Callable[[int], object]) -> None:
-        """Hear that somebody changed: name, picture, status, game."""
+        """Set the callback for changes of a user's name, avatar, status or activity; it receives the user ID."""
         self._core.listen("user_updated", callback)
 
     def get_platform_client_connected_user(
         self, application_id: int, callback: Callable[[ClientResult, UserHandle | None], object] | None = None
     ) -> Completion[UserHandle | None]:
-        """Who is signed in to the chat client on this machine."""
+        """Get the user who is signed in to the chat client on this machine; completes with None if there is none."""
         name = "GetPlatformClientConnectedUser"
         return self._core.run(name, callback, (None,), self._connected_user, application_id)
 
@@ -155,7 +163,7 @@ class Connection:
         return find_user(self._core, told.id)
 
     def is_platform_app_installed(self, callback: Callable[[bool], object] | None = None) -> Completion[bool]:
-        """Whether the chat client's app is installed; on desktops always False."""
+        """Get whether the mobile app of the chat client is installed; always False on desktop systems."""
         told = None if callback is None else lambda _, installed: callback(installed)
         return self._core.run("IsPlatformAppInstalled", told, (False,), self._installed)
 
@@ -165,7 +173,7 @@ class Connection:
     def open_connected_games_settings_in_platform(
         self, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
-        """Open the chat client's settings of connected games; nothing happens to a provisional account."""
+        """Open the connected games settings of the chat client; does nothing for a provisional account."""
         return self._core.run("OpenConnectedGamesSettingsInPlatform", callback, (), self._open_settings)
 
     async def _open_settings(self) -> None:
@@ -177,4 +185,4 @@ class Connection:
         except SdkError as error:
             if error.result.type is not ErrorType.NETWORK_ERROR:
                 raise
-            self._core.logs.info("there is no chat client to open settings in")
+            self._core.logs.info("The settings were not opened: no chat client is running")

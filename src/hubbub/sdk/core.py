@@ -1,7 +1,7 @@
-"""What the parts of a client share: its state and lock, its queue, and the one way in which an operation runs.
+"""State shared by the parts of a client: its lock, cache, callback queue, and the code that runs operations.
 
-Everything that touches the network is a coroutine on the driver's loop. The game's thread only starts those, reads the cache under
-the lock, and pumps.
+All network code runs as coroutines on the driver's loop. The game's thread only starts operations, reads the cache under the lock,
+and delivers callbacks.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 WEB_BASE: Final = "http://127.0.0.1:8080"
-"""Where `hubbub dev` and `hubbub serve` listen unless told otherwise."""
+"""Default address of `hubbub dev` and `hubbub serve`."""
 
 
 class Held:
-    """A callback that is called once, unless a reset takes it away before."""
+    """A callback that is called at most once; `Core.reset` clears it."""
 
     __slots__ = ("__weakref__", "callback")
 
@@ -41,7 +41,7 @@ class Held:
 
 
 class Core:
-    """The inside of one client."""
+    """The shared state of one client and its parts."""
 
     def __init__(
         self,
@@ -55,11 +55,11 @@ class Core:
         self.options = options
         self.web_base: Final = (options.web_base or _origin(options.api_base) or WEB_BASE).rstrip("/")
         self.clock: Final = PlatformClock(clock)
-        """The platform's time; the machine's is for log lines alone."""
+        """The platform's clock. The machine's clock is used for log lines only."""
         self.api: Final = Api(options.api_base or self.web_base, clock=self.clock)
         self._family = family or {}
         self.lock: Final = threading.RLock()
-        """Guards the cache and the fields below: the network writes, the game reads."""
+        """Guards the cache and the fields below, which the network thread writes and the game's thread reads."""
         self.cache: Final = Cache()
         self.pump: Final = Pump()
         self.logs: Final = Logs(self.pump, clock, debug=debug)
@@ -67,43 +67,43 @@ class Core:
             threaded = not _inside_a_loop()
         self.driver: Final[Driver] = ThreadDriver() if threaded else LoopDriver(self.pump)
         self.callbacks: Final[dict[str, Callable[..., object]]] = {}
-        """One of each kind: setting a second replaces the first."""
+        """The event callbacks by event name, one per event."""
         self._held: Final[weakref.WeakSet[Held]] = weakref.WeakSet()
-        """Those of what is under way."""
+        """The callbacks of pending operations."""
         self.resetters: Final[list[Callable[[], None]]] = []
-        """What the parts have to forget when callbacks are reset."""
+        """Functions with which the parts drop their own callbacks on `reset`."""
         self.status = ClientStatus.DISCONNECTED
         self.application_id = 0
         self.application_name = ""
         self.parent_id = 0
-        """The publisher's application, where the game belongs to a family."""
+        """ID of the publisher's application; 0 if the game does not belong to a family."""
         self.token = ""
         self.scheme = "Bearer "
-        """What stands before the token: a game has an access token, the local agent a person's own."""
+        """Prefix of the Authorization header: "Bearer " for a game's access token, empty for the user token of the local agent."""
         self.scopes: frozenset[str] = frozenset()
-        """What READY said that the token allows."""
+        """The scopes of the token, from READY."""
         self.disabled: frozenset[str] = frozenset()
-        """Functions that the platform switched off."""
+        """Specification names of the functions that the platform disabled."""
         self.tasks: Final[set[asyncio.Task[Any]]] = set()
         self.closers: Final[list[Callable[[], Awaitable[None]]]] = []
-        """What the parts have to let go at the end."""
+        """Coroutine functions with which the parts release their resources when the client closes."""
         self.watchers: Final[list[Callable[[ClientStatus], None]]] = []
-        """Parts that must know each change of status."""
+        """Functions called on every change of `status`."""
         self.destroyed = False
 
     # Objects
 
     def make(self, kind: type[T], *args: Any, **fields: Any) -> T:
-        """An object for the game, of the class that this client's face uses."""
+        """Create an object for the game, of this client's variant of the class `kind`."""
         made: T = self._family.get(kind, kind)(*args, **fields)
         return made
 
     def kind(self, kind: type[T]) -> type[T]:
-        """The class that this client's face uses."""
+        """Return this client's variant of the class `kind`; a client of `hubbub.sdk.compat` has its own."""
         return self._family.get(kind, kind)
 
     def _faced(self, result: ClientResult) -> ClientResult:
-        """A result of the class that this client's face uses."""
+        """Convert a result to this client's variant of `ClientResult`."""
         kind = self.kind(ClientResult)
         if isinstance(result, kind):
             return result
@@ -114,31 +114,31 @@ class Core:
     # Events
 
     def emit(self, event: str, *args: Any) -> None:
-        """Tell the game, at its next pump."""
+        """Queue an event for its callback."""
         self.pump.put(self._fire, event, args)
 
     def _fire(self, event: str, args: tuple[Any, ...]) -> None:
-        # Looked up now and not when it happened: what was replaced or reset in between is not called any more.
+        # Looked up on delivery, so that a callback that was replaced or reset meanwhile is not called.
         callback = self.callbacks.get(event)
         if callback is not None:
             callback(*args)
 
     def listen(self, event: str, callback: Callable[..., object] | None) -> None:
-        """Keep one callback of a kind; None forgets it."""
+        """Set the callback of an event, or remove it with None."""
         if callback is None:
             self.callbacks.pop(event, None)
         else:
             self.callbacks[event] = callback
 
     def hold(self, callback: Callable[..., object] | None) -> Held:
-        """Keep a callback for the end of an operation."""
+        """Wrap the callback of an operation so that `reset` can clear it."""
         held = Held(callback)
         with self.lock:
             self._held.add(held)
         return held
 
     def reset(self) -> None:
-        """Drop every callback: of events, of logs, of what waits and of what is under way (sdk.md 1.2)."""
+        """Drop every callback: of events, logs, queued completions and pending operations (sdk.md 1.2)."""
         with self.lock:
             self.callbacks.clear()
             for held in self._held:
@@ -149,14 +149,14 @@ class Core:
             self.pump.clear()
 
     def become(self, status: ClientStatus, error: ClientError = ClientError.NONE, detail: int = 0) -> None:
-        """Change the status and say so."""
+        """Set the status, call the status watchers and emit `status_changed`."""
         with self.lock:
             if self.status is status and error is ClientError.NONE:
                 return
             self.status = status
         for watcher in self.watchers:
             watcher(status)
-        self.logs.info(f"status: {status.label}" + (f", {error.label} {detail}" if error else ""))
+        self.logs.info(f"Status: {status.label}" + (f", {error.label} {detail}" if error else ""))
         self.emit("status_changed", status, error, detail)
 
     # Operations
@@ -170,9 +170,9 @@ class Core:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Completion[T]:
-        """Run an operation that needs a session: `callback(result, *outputs)` hears of it once, or whoever awaits.
+        """Run an operation that requires the status Ready, and deliver `callback(result, *outputs)` when it ends.
 
-        `name` is the specification's, since that is what the platform switches off; `empty` are the outputs of a failure."""
+        `name` is the specification's name, by which the platform disables functions. `empty` are the outputs of a failure."""
         return self._launch(callback, empty, self._gated, name, function, *args, **kwargs)
 
     def run(
@@ -184,17 +184,17 @@ class Core:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Completion[T]:
-        """The same for what needs no session (sdk.md 20)."""
+        """Run an operation that does not require a session (sdk.md 20); the parameters are those of `start`."""
         return self._launch(callback, empty, self._permitted, name, function, *args, **kwargs)
 
     async def _gated(self, name: str, function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
         if self.status is not ClientStatus.READY:
-            raise failure(ErrorType.CLIENT_NOT_READY, f"{name} needs a client that is Ready")
+            raise failure(ErrorType.CLIENT_NOT_READY, f"{name} requires the client status Ready; call connect() first")
         return await self._permitted(name, function, *args, **kwargs)
 
     async def _permitted(self, name: str, function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
         if name in self.disabled:
-            raise failure(ErrorType.DISABLED, f"{name} is switched off by the platform")
+            raise failure(ErrorType.DISABLED, f"{name} is disabled by the platform")
         return await function(*args, **kwargs)
 
     def _launch(
@@ -241,13 +241,13 @@ class Core:
             else:
                 completion.fail(SdkError(result))
             return
-        self.logs.error(f"an operation broke: {result!r}")
+        self.logs.error(f"An operation raised an unexpected exception: {result!r}")
         self.tell(held, self._faced(ClientResult(ErrorType.VALIDATION_ERROR, str(result))), *empty)
         completion.fail(result)
 
     def tell(self, held: Held, *args: Any) -> bool:
-        """Let a callback hear of it, at the next pump; whether there is one."""
-        # Under the lock, so that a reset comes before or after and not in between.
+        """Queue the callback with its arguments, and return False if it was already called or reset."""
+        # The lock keeps `reset` from running between taking the callback and queueing it.
         with self.lock:
             callback, held.callback = held.callback, None
             if callback is not None:
@@ -258,18 +258,18 @@ class Core:
         if task is None or (task.cancelled() and self.destroyed):
             return None, of_exception(destroyed())
         if task.cancelled():
-            return None, ClientResult(ErrorType.ABORTED, "nobody waited for it any more")
+            return None, ClientResult(ErrorType.ABORTED, "The operation was canceled")
         error = task.exception()
         if error is None:
             return task.result(), ClientResult()
         if isinstance(error, msgspec.MsgspecError):
-            return None, ClientResult(ErrorType.NETWORK_ERROR, f"the platform's answer could not be read: {error}")
+            return None, ClientResult(ErrorType.NETWORK_ERROR, f"Could not decode the platform's response: {error}")
         try:
             return None, of_exception(error)
         except BaseException as broken:
             return None, broken
 
-    # Asking the platform
+    # Requests
 
     async def ask(
         self,
@@ -283,7 +283,10 @@ class Core:
         tries: int | None = None,
         **parameters: int | str,
     ) -> bytes:
-        """One request with the session's token, or another; an empty one sends none."""
+        """Send a request and return the response body.
+
+        `token` defaults to the client's token; an empty string sends none. `tries` limits the attempts; `parameters` are the
+        placeholders of `path`."""
         token = self.token if token is None else token
         authorization = f"{self.scheme}{token}" if token else None
         try:
@@ -304,7 +307,7 @@ class Core:
         return body
 
     def background(self, work: Callable[[], Any]) -> None:
-        """Let something run beside the operations, for as long as the client lives."""
+        """Run a coroutine function as a background task, which `close` cancels; log its exception."""
 
         async def run() -> None:
             task = asyncio.current_task()
@@ -317,14 +320,14 @@ class Core:
                 return
             self.tasks.discard(task)
             if not task.cancelled() and (error := task.exception()) is not None:
-                self.logs.error(f"a part of the client broke: {error!r}")
+                self.logs.error(f"A background task raised an unexpected exception: {error!r}")
 
         self.driver.spawn(run, done)
 
-    # The end
+    # Shutdown
 
     def close(self) -> Completion[None]:
-        """Destroy the client: what is under way completes with ClientDestroyed, connections and the thread end."""
+        """Destroy the client; pending operations complete with `ErrorType.CLIENT_DESTROYED`."""
         completion: Completion[None] = Completion()
         with self.lock:
             self.destroyed = True
@@ -333,7 +336,7 @@ class Core:
         return completion
 
     async def _end(self) -> None:
-        # What was started a moment ago takes its first step, so that its end is an end like any other.
+        # A task that was just created must run its first step: only then is it in `tasks` and can be canceled.
         await asyncio.sleep(0)
         mine = asyncio.current_task()
         tasks = [task for task in self.tasks if task is not mine]
@@ -352,14 +355,14 @@ class Core:
 
 
 def outputs(value: Any, count: int) -> tuple[Any, ...]:
-    """What a success says: nothing, one thing, or as many as its tuple has."""
+    """Return the callback arguments for a successful value: none, the value itself, or the items of its tuple."""
     if count == 0:
         return ()
     return (value,) if count == 1 else tuple(value)
 
 
 def _origin(url: str) -> str:
-    """Where the pages are, if only the API was named: at the same host."""
+    """Return the origin of a URL, or an empty string for an empty URL."""
     return str(URL(url).origin()) if url else ""
 
 

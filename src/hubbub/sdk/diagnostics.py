@@ -1,4 +1,4 @@
-"""What a game can read of the SDK's work (sdk.md 14)."""
+"""Logging operations of the client (sdk.md 14)."""
 
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import LoggingSeverity
@@ -6,23 +6,29 @@ from hubbub.sdk.logs import LogCallback
 
 
 class Diagnostics:
-    """The logs."""
+    """Client part that controls the logs."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
     def add_log_callback(self, callback: LogCallback, min_severity: LoggingSeverity) -> None:
-        """Read the log, voice excepted; there may be several readers."""
+        """Add a callback for log records of at least `min_severity`, except those of voice.
+
+        `callback(message, severity)` runs inside `run_callbacks`. Several callbacks may be added."""
         self._core.logs.add_callback(callback, min_severity)
 
     def add_voice_log_callback(self, callback: LogCallback, min_severity: LoggingSeverity) -> None:
-        """Read the log of voice."""
+        """Add a callback for voice log records of at least `min_severity`.
+
+        `callback(message, severity)` runs inside `run_callbacks`. Several callbacks may be added."""
         self._core.logs.add_callback(callback, min_severity, voice=True)
 
     def set_log_dir(self, path: str, min_severity: LoggingSeverity) -> bool:
-        """Write the log to `hubbub.log` in a directory; empty is beside the library. False if that cannot be."""
+        """Write the log to `hubbub.log` in the directory `path`; an empty path is the directory of the library.
+
+        Returns False if the file cannot be opened."""
         return self._core.logs.set_directory(path, min_severity)
 
     def set_voice_log_dir(self, path: str, min_severity: LoggingSeverity) -> None:
-        """Write the log of voice to a directory; right after the client was made."""
+        """Write the voice log to a file in the directory `path`. Call this right after creating the client."""
         self._core.logs.set_voice_directory(path, min_severity)

@@ -1,6 +1,7 @@
-"""Where the network lives: on the event loop of an asyncio program, or on a thread of its own beside a game loop.
+"""Drivers that run the network code on the event loop of an asyncio program, or on a separate thread for a game loop.
 
-Both run the same coroutines. What they differ in is who delivers callbacks: the loop by itself, or the game by pumping.
+Both run the same coroutines. With `LoopDriver` the event loop delivers callbacks; with `ThreadDriver` the game does, by calling
+`run_callbacks`.
 """
 
 import asyncio
@@ -16,11 +17,13 @@ from hubbub.sdk.results import failure
 T = TypeVar("T")
 
 JOIN_SECONDS = 1.0
-"""How long closing waits for the thread, which takes milliseconds; it is a daemon, so a program ends in any case."""
+"""Maximum time that closing waits for the thread. It usually ends within milliseconds, and does not block program exit."""
 
 
 class Completion(Generic[T]):
-    """Something under way: it was started already, `await` gives its value or raises SdkError."""
+    """A running operation: `await` it to get its value, or an `SdkError` if it fails.
+
+    The operation is already running and does not have to be awaited. Cancelling the awaiting task cancels the operation."""
 
     def __init__(self) -> None:
         self._future: concurrent.futures.Future[T] = concurrent.futures.Future()
@@ -30,26 +33,29 @@ class Completion(Generic[T]):
         return asyncio.wrap_future(self._future).__await__()
 
     def result(self, timeout_s: float | None = None) -> T:
-        """Wait for the value; for scripts, since a game should never wait."""
+        """Block until the operation ends and return its value, or raise its `SdkError`.
+
+        Raises TimeoutError after `timeout_s` seconds. For scripts only: a game must not block, and on an event loop's own thread
+        this never returns."""
         return self._future.result(timeout_s)
 
     @property
     def done(self) -> bool:
-        """Whether it is over."""
+        """Whether the operation has ended."""
         return self._future.done()
 
     def succeed(self, value: T) -> None:
-        """It went well."""
+        """Complete the operation with a value; ignored if it has ended."""
         if not self._future.done():
             self._future.set_result(value)
 
     def fail(self, error: BaseException) -> None:
-        """It did not."""
+        """Complete the operation with an exception; ignored if it has ended."""
         if not self._future.done():
             self._future.set_exception(error)
 
     def follow(self, cancel: Callable[[], None]) -> None:
-        """Whoever gives up waiting ends the work."""
+        """Call `cancel` when the awaiting task is canceled."""
 
         def ended(future: "concurrent.futures.Future[T]") -> None:
             if future.cancelled():
@@ -59,22 +65,22 @@ class Completion(Generic[T]):
 
 
 class Driver(Protocol):
-    """Runs coroutines somewhere."""
+    """Interface for running coroutines on the network loop."""
 
     def spawn(
         self, work: Callable[[], Coroutine[Any, Any, T]], done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
-        """Run it, and tell `done` its task once it is over; or None where nothing can be run any more."""
+        """Run a coroutine and pass its finished task to `done`; pass None if the driver has stopped."""
 
     def post(self, function: Callable[..., object], *args: Any) -> None:
-        """Call a function where the network lives; nowhere if that is gone."""
+        """Call a function on the network loop; do nothing if the driver has stopped."""
 
     def stop(self, last: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
-        """Refuse new work, run `last`, and let everything go."""
+        """Reject new work, run `last`, stop, and complete `completion`."""
 
 
 class LoopDriver:
-    """Lives on an event loop that somebody else runs."""
+    """Driver that uses the running event loop of the program."""
 
     def __init__(self, pump: Pump) -> None:
         self._loop = asyncio.get_running_loop()
@@ -101,7 +107,7 @@ class LoopDriver:
     def spawn(
         self, work: Callable[[], Coroutine[Any, Any, T]], done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
-        """Run it as a task of the loop."""
+        """Run a coroutine as a task of the loop and pass the task to `done`."""
         if self._stopped or self._loop.is_closed():
             done(None)
             return
@@ -109,12 +115,12 @@ class LoopDriver:
         task.add_done_callback(done)
 
     def post(self, function: Callable[..., object], *args: Any) -> None:
-        """Call it soon."""
+        """Call a function on the loop; safe to call from any thread."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(function, *args)
 
     def stop(self, last: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
-        """Run `last` as a task; whoever awaits the completion sees the end."""
+        """Run `last` as a task, and complete `completion` when it ends."""
         if self._stopped or self._loop.is_closed():
             completion.succeed(None)
             return
@@ -124,7 +130,7 @@ class LoopDriver:
 
 
 class ThreadDriver:
-    """Lives on a thread of its own, which begins with the first work."""
+    """Driver with its own network thread, which starts with the first operation."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -145,14 +151,14 @@ class ThreadDriver:
             loop.run_forever()
         finally:
             loop.run_until_complete(loop.shutdown_asyncgens())
-            # The loop's executor is not waited for: what blocks is done aside.
+            # The loop's executor is not shut down: blocking calls run on daemon threads instead.
             asyncio.set_event_loop(None)
             loop.close()
 
     def spawn(
         self, work: Callable[[], Coroutine[Any, Any, T]], done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
-        """Run it on the thread."""
+        """Run a coroutine on the network thread and pass its task to `done`."""
         with self._guard:
             if not self._stopped:
                 loop = self._start()
@@ -161,18 +167,18 @@ class ThreadDriver:
         done(None)
 
     def post(self, function: Callable[..., object], *args: Any) -> None:
-        """Call it on the thread, if there is one."""
+        """Call a function on the network thread, if it is running."""
         with self._guard:
             if self._loop is not None and not self._stopped:
                 self._loop.call_soon_threadsafe(function, *args)
 
     def stop(self, last: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
-        """Run `last` on the thread and wait for the thread's end."""
+        """Run `last` on the network thread and wait for the thread to end."""
         with self._guard:
             stopped, self._stopped = self._stopped, True
             loop, thread = self._loop, self._thread
             if not stopped and loop is not None:
-                # Work that was handed over before has begun by then: what the loop is told, it does in order.
+                # The loop runs its callbacks in order, so operations that were spawned earlier have started by then.
                 loop.call_soon_threadsafe(_begin, loop, last, lambda _: loop.stop())
         if thread is not None and thread is not threading.current_thread():
             thread.join(JOIN_SECONDS)
@@ -188,5 +194,5 @@ def _begin(
 
 
 def destroyed() -> Exception:
-    """What becomes of work without a client."""
-    return failure(ErrorType.CLIENT_DESTROYED, "the client was destroyed")
+    """Build the error of an operation whose client was destroyed."""
+    return failure(ErrorType.CLIENT_DESTROYED, "The client was destroyed")

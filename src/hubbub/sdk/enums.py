@@ -1,7 +1,6 @@
-"""The enumerations of the specification, with its numbers (sdk.md 2).
+"""Enumerations of the specification, with its numbers (sdk.md 2).
 
-Names are PEP 8's here; `label` and the `*_to_string` functions give the specification's. A number that we do not know stays
-the number it is, since the platform may learn new words before the game does.
+Members have PEP 8 names; `label` and the `*_to_string` functions return the specification's names.
 """
 
 from enum import IntEnum, IntFlag
@@ -13,16 +12,16 @@ E = TypeVar("E", bound=IntEnum)
 
 
 class Enumeration(IntEnum):
-    """An enumeration whose members know the specification's name for them."""
+    """Base class of the enumerations; `label` is the specification's name of a member."""
 
     @property
     def label(self) -> str:
-        """The bare enumerator name of the specification."""
+        """The specification's name of the member, without the enumeration's name."""
         return pascal(self.name)
 
 
 def to_string(kind: type[Enumeration], value: int) -> str:
-    """The enumerator's name; `unknown` for a number that is not listed."""
+    """Return the specification's name of an enumeration value, or "unknown" for a value that is not listed."""
     try:
         return kind(value).label
     except ValueError:
@@ -30,7 +29,7 @@ def to_string(kind: type[Enumeration], value: int) -> str:
 
 
 def known(kind: type[E], value: int, otherwise: E) -> E:
-    """The member of a number, or a stand-in for one that is not listed."""
+    """Return the member with a value, or `otherwise` for a value that is not listed."""
     try:
         return kind(value)
     except ValueError:
@@ -38,22 +37,26 @@ def known(kind: type[E], value: int, otherwise: E) -> E:
 
 
 class ActivityActionTypes(Enumeration):
-    """What a message with an activity asks for."""
+    """Kind of an activity invite."""
 
     INVALID = 0
     JOIN = 1
+    """An invitation to join the sender."""
     JOIN_REQUEST = 5
+    """A request to join the recipient."""
 
 
 class ActivityPartyPrivacy(Enumeration):
-    """Whether others must ask before they join."""
+    """Who may join a party."""
 
     PRIVATE = 0
+    """Users must be invited or send a join request."""
     PUBLIC = 1
+    """Friends may join without asking."""
 
 
 class ActivityTypes(Enumeration):
-    """What somebody does."""
+    """Kind of an activity."""
 
     PLAYING = 0
     STREAMING = 1
@@ -65,7 +68,7 @@ class ActivityTypes(Enumeration):
 
 
 class StatusDisplayTypes(Enumeration):
-    """Which line the member list shows."""
+    """Field of an activity that member lists show."""
 
     NAME = 0
     STATE = 1
@@ -73,7 +76,7 @@ class StatusDisplayTypes(Enumeration):
 
 
 class ActivityGamePlatforms(IntFlag):
-    """Where an activity can be joined."""
+    """Platforms on which an activity can be joined; combine them with `|`."""
 
     DESKTOP = 1
     XBOX = 2
@@ -86,22 +89,32 @@ class ActivityGamePlatforms(IntFlag):
 
 
 class ErrorType(Enumeration):
-    """Why an operation failed."""
+    """Kind of error of an operation."""
 
     NONE = 0
+    """The operation succeeded."""
     NETWORK_ERROR = 1
+    """The platform could not be reached, or its response could not be read."""
     HTTP_ERROR = 2
+    """The platform returned an error response."""
     CLIENT_NOT_READY = 3
+    """The operation requires the client status `READY`."""
     DISABLED = 4
+    """The platform disabled the function."""
     CLIENT_DESTROYED = 5
+    """The client was closed before the operation ended."""
     VALIDATION_ERROR = 6
+    """An argument is invalid; no request was sent."""
     ABORTED = 7
+    """The operation was canceled, or the player declined."""
     AUTHORIZATION_FAILED = 8
+    """The platform rejected the authorization or the token."""
     RPC_ERROR = 9
+    """The local chat client returned an error."""
 
 
 class HttpStatusCode(Enumeration):
-    """The status of an HTTP answer; IM_USED is 209 here and not 226 (sdk.md 2)."""
+    """HTTP status of a response; the specification gives `IM_USED` the value 209, not 226 (sdk.md 2)."""
 
     NONE = 0
     CONTINUE = 100
@@ -166,20 +179,20 @@ class HttpStatusCode(Enumeration):
 
 
 class AuthenticationCodeChallengeMethod(Enumeration):
-    """How a challenge is made from its verifier."""
+    """How a PKCE challenge is derived from its verifier."""
 
     S256 = 0
 
 
 class IntegrationType(Enumeration):
-    """Where an application is installed."""
+    """Where an application is installed: in a guild or for a user."""
 
     GUILD_INSTALL = 0
     USER_INSTALL = 1
 
 
 class ChannelType(Enumeration):
-    """The kinds of channel."""
+    """Kind of a channel."""
 
     GUILD_TEXT = 0
     DM = 1
@@ -200,7 +213,7 @@ class ChannelType(Enumeration):
 
 
 class AdditionalContentType(Enumeration):
-    """What a message has besides its text."""
+    """Kind of message content that a game cannot render as text."""
 
     OTHER = 0
     ATTACHMENT = 1
@@ -212,22 +225,24 @@ class AdditionalContentType(Enumeration):
 
 
 class AudioSystem(Enumeration):
-    """How a phone treats our sound."""
+    """Audio mode on mobile devices; it has no effect on desktop systems."""
 
     STANDARD = 0
     GAME = 1
 
 
 class AudioModeType(Enumeration):
-    """When the microphone is heard."""
+    """When the microphone is transmitted in a call."""
 
     MODE_UNINIT = 0
     MODE_VAD = 1
+    """On voice activity."""
     MODE_PTT = 2
+    """By push-to-talk."""
 
 
 class RelationshipType(Enumeration):
-    """How two people stand to each other."""
+    """Kind of relationship between the current user and another user."""
 
     NONE = 0
     FRIEND = 1
@@ -239,15 +254,17 @@ class RelationshipType(Enumeration):
 
 
 class RelationshipGroupType(Enumeration):
-    """The parts of a friends list."""
+    """Section of a friends list."""
 
     ONLINE_PLAYING_GAME = 0
+    """Online and playing this game."""
     ONLINE_ELSEWHERE = 1
+    """Online and not playing this game."""
     OFFLINE = 2
 
 
 class ExternalIdentityProviderType(Enumeration):
-    """Who vouches for a player."""
+    """Kind of identity provider of an application profile."""
 
     OIDC = 0
     EPIC_ONLINE_SERVICES = 1
@@ -259,7 +276,7 @@ class ExternalIdentityProviderType(Enumeration):
 
 
 class StatusType(Enumeration):
-    """Whether somebody is there."""
+    """Online status of a user."""
 
     ONLINE = 0
     OFFLINE = 1
@@ -272,20 +289,21 @@ class StatusType(Enumeration):
 
 
 class DisclosureTypes(Enumeration):
-    """Notices that the SDK puts between messages."""
+    """Kind of disclosure that the SDK inserts into a conversation."""
 
     MESSAGE_DATA_VISIBLE_ON_PLATFORM = 3
+    """The messages are also visible in the chat client."""
 
 
 class AuthorizationTokenType(Enumeration):
-    """The kinds of token; only bearer tokens work here."""
+    """Kind of a token; only `BEARER` is supported."""
 
     USER = 0
     BEARER = 1
 
 
 class AuthenticationExternalAuthType(Enumeration):
-    """What a provisional account is proven with."""
+    """Kind of external credential that identifies a provisional account."""
 
     OIDC = 0
     EPIC_ONLINE_SERVICES_ACCESS_TOKEN = 1
@@ -298,12 +316,12 @@ class AuthenticationExternalAuthType(Enumeration):
 
     @property
     def wire(self) -> str:
-        """The word on the wire (sdk.md 8.2)."""
+        """The value in requests (sdk.md 8.2)."""
         return self.name.replace("PLAY_STATION", "PLAYSTATION")
 
 
 class LoggingSeverity(Enumeration):
-    """How much a line matters."""
+    """Severity of a log message; `NONE` as a minimum turns logging off."""
 
     VERBOSE = 1
     INFO = 2
@@ -313,28 +331,35 @@ class LoggingSeverity(Enumeration):
 
 
 class ClientError(Enumeration):
-    """Why the connection changed; the specification's Client::Error."""
+    """Reason for a change of the client status; the specification's Client::Error."""
 
     NONE = 0
     CONNECTION_FAILED = 1
+    """The platform could not be reached."""
     UNEXPECTED_CLOSE = 2
+    """The platform or the network closed the connection."""
     CONNECTION_CANCELED = 3
+    """`disconnect` was called while connecting."""
 
 
 class ClientStatus(Enumeration):
-    """Where the connection stands; the specification's Client::Status."""
+    """Status of the connection; the specification's Client::Status."""
 
     DISCONNECTED = 0
     CONNECTING = 1
     CONNECTED = 2
+    """The connection is open; the client waits for its initial data."""
     READY = 3
+    """The client has a session and its initial data; all operations can be used."""
     RECONNECTING = 4
+    """The connection was lost and is being restored."""
     DISCONNECTING = 5
     HTTP_WAIT = 6
+    """The platform could not be reached; the client waits before the next attempt."""
 
 
 class ClientThread(Enumeration):
-    """The SDK's threads; the specification's Client::Thread."""
+    """Thread of the SDK; the specification's Client::Thread."""
 
     CLIENT = 0
     VOICE = 1
@@ -342,30 +367,40 @@ class ClientThread(Enumeration):
 
 
 class CallError(Enumeration):
-    """Why a call ended; the specification's Call::Error."""
+    """Reason for a change of the call status; the specification's Call::Error."""
 
     NONE = 0
     SIGNALING_CONNECTION_FAILED = 1
+    """The voice server could not be reached."""
     SIGNALING_UNEXPECTED_CLOSE = 2
+    """The connection to the voice server was closed."""
     VOICE_CONNECTION_FAILED = 3
+    """The audio transport could not be established."""
     JOIN_TIMEOUT = 4
+    """The platform did not admit the user in time."""
     FORBIDDEN = 5
+    """The user may not join the call."""
 
 
 class CallStatus(Enumeration):
-    """Where a call stands; the specification's Call::Status."""
+    """Status of a call; the specification's Call::Status."""
 
     DISCONNECTED = 0
     JOINING = 1
+    """The client waits for the address of the voice server."""
     CONNECTING = 2
+    """The client connects to the voice server."""
     SIGNALING_CONNECTED = 3
+    """The voice server accepted the client; the audio transport is not open yet."""
     CONNECTED = 4
+    """Audio is transmitted."""
     RECONNECTING = 5
+    """The connection was lost and is being restored."""
     DISCONNECTING = 6
 
 
 class AvatarType(Enumeration):
-    """Formats of a picture; the specification's UserHandle::AvatarType."""
+    """Format of an avatar image; the specification's UserHandle::AvatarType."""
 
     GIF = 0
     WEBP = 1

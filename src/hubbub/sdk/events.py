@@ -1,6 +1,6 @@
-"""What an event of the gateway means: a change of the cache, and what the game is told of it.
+"""Handlers of gateway events, which update the cache and return the events to emit to the game.
 
-Each function runs where the network lives, under the lock, with the payload decoded; it returns what to emit.
+Each handler runs on the network loop, under the client's lock, with the decoded payload.
 """
 
 import asyncio
@@ -23,16 +23,16 @@ T = TypeVar("T")
 Emits = Iterable[tuple[Any, ...]]
 
 INVITE_MS: Final = 6 * 3600 * 1000
-"""An invite older than this is not valid any more (sdk.md 10.4)."""
+"""Lifetime of an invite (sdk.md 10.4)."""
 LATE_S: Final = 0.01
-"""So much after its end an invite is looked at: at the very end it is still valid."""
+"""Delay of the expiry check in seconds, because an invite is still valid at the exact end of its lifetime."""
 DISCLOSURE: Final = "Messages in this conversation can also be seen in the chat client."
 
 _handlers: Final[dict[str, tuple[type[Any], Callable[["Events", Any], Emits]]]] = {}
 
 
 def on(event: str, kind: type[T]) -> Callable[[Callable[["Events", T], Emits]], Callable[["Events", T], Emits]]:
-    """This is what an event means."""
+    """Register a method as the handler of a gateway event with payloads of type `kind`."""
 
     def register(function: Callable[["Events", T], Emits]) -> Callable[["Events", T], Emits]:
         _handlers[event] = (kind, function)
@@ -42,62 +42,60 @@ def on(event: str, kind: type[T]) -> Callable[[Callable[["Events", T], Emits]], 
 
 
 class Events:
-    """Takes events in."""
+    """Applies gateway events to the cache and emits events to the game."""
 
     def __init__(self, core: Core) -> None:
         self.core: Final = core
         self.cache: Final = core.cache
         self.invites: Final[dict[int, ActivityInvite]] = {}
-        """Those that came, by message."""
+        """Received invites by message ID."""
         self.accepted: Final[set[int]] = set()
-        """Those that this client accepted itself: only other devices need to be told."""
+        """Message IDs of the invites that this client accepted; only acceptances on other devices are emitted."""
         self.disclosed = False
-        """Whether the player knows that the chat client shows the same messages."""
+        """Whether the player has been told that the chat client shows the same messages."""
         self.acknowledge: Callable[[], None] = lambda: None
-        """Told when they were told."""
-        self.voice_state: Callable[[wire.VoiceStatePayload, wire.VoiceStatePayload | None], None] = lambda told, was: (
-            None
-        )
-        """Told how somebody is in a lobby's call now, and how they were."""
-        self.voice_server: Callable[[wire.VoiceServerPayload], None] = lambda told: None
-        """Told where a lobby's call is."""
+        """Called when the disclosure was shown to the player."""
+        self.voice_state: Callable[[wire.VoiceStatePayload, wire.VoiceStatePayload | None], None] = lambda new, old: None
+        """Called with the new and the previous voice state of a participant in a lobby's call."""
+        self.voice_server: Callable[[wire.VoiceServerPayload], None] = lambda payload: None
+        """Called with the voice server of a lobby's call."""
         self.lobby_gone: Callable[[int], None] = lambda lobby_id: None
-        """Told of a lobby that we are in no more."""
+        """Called with the ID of a lobby that the current user is no longer a member of."""
         self._aging: asyncio.TimerHandle | None = None
         self._before: Known | None = None
-        """What the game knew before a session that is just beginning."""
+        """State of the cache before the session that is being established; None otherwise."""
         core.closers.append(self.close)
         core.clock.watchers.append(self._grew_old)
         core.watchers.append(self._watch)
 
     async def close(self) -> None:
-        """Wait for no invite any more."""
+        """Cancel the invite expiry timer."""
         if self._aging is not None:
             self._aging.cancel()
 
     def dispatch(self, event: str, data: msgspec.Raw) -> None:
-        """Take one in; what nobody knows is passed over."""
+        """Handle a gateway event; ignore unknown ones."""
         found = _handlers.get(event)
         if found is None:
-            self.core.logs.verbose(f"event {event} passed over")
+            self.core.logs.verbose(f"Ignored event {event}")
             return
         kind, function = found
-        # Decoded before the lock is taken: the game may be waiting for it.
+        # Decode before taking the lock, which the game's thread may be waiting for.
         payload = read(data, kind)
         with self.core.lock:
             emits = list(function(self, payload))
         for name, *args in emits:
             self.core.emit(name, *args)
 
-    # The beginning
+    # Session start
 
     @on("READY", wire.ReadyPayload)
     def ready(self, told: wire.ReadyPayload) -> Emits:
-        """Everything anew."""
+        """Replace the cache with the state of a new session."""
         core, cache = self.core, self.cache
         before = {lobby.id: dict(lobby.voice_states) for lobby in cache.lobbies.values()}
         if cache.me not in (0, told.user.id):
-            # Somebody else plays now: nothing of what the one before knew is theirs.
+            # Another user signed in: drop everything of the previous user.
             cache.clear()
             self.invites.clear()
             self._await_age()
@@ -138,7 +136,7 @@ class Events:
 
     @on("READY_SUPPLEMENTAL", wire.ReadySupplementalPayload)
     def ready_supplemental(self, told: wire.ReadySupplementalPayload) -> Emits:
-        """The second part."""
+        """Add the second part of the initial state."""
         for presence in told.merged_presences.friends if told.merged_presences else ():
             self.cache.note_presence(presence)
         for channel in told.lazy_private_channels:
@@ -146,7 +144,7 @@ class Events:
         return self._waiting(told.game_invites)
 
     def _watch(self, status: ClientStatus) -> None:
-        """A session that began anew is complete: tell what is not as it was before."""
+        """Emit the differences to the previous session once a new session is ready."""
         if status is not ClientStatus.READY or self._before is None:
             return
         before, self._before = self._before, None
@@ -156,7 +154,7 @@ class Events:
             self.core.emit(name, *args)
 
     def _waiting(self, told: list[wire.ActivityInvitePayload]) -> Emits:
-        """Invites that came while we were away; what this client knows already it is not told anew."""
+        """Process invites that arrived while the client was disconnected, except those it already has."""
         for each in told:
             if each.message_id not in self.invites:
                 yield from self.activity_invite_create(each)
@@ -171,29 +169,29 @@ class Events:
         self.cache.channels[lobby.id] = wire.ChannelPayload(id=lobby.id, type=ChannelType.LOBBY)
         return new
 
-    # People
+    # Users
 
     def _note_user(self, told: wire.UserPayload | None) -> Emits:
-        """Remember somebody; the game hears of it where it knew them otherwise."""
+        """Cache a user, and emit an update if the user was known and changed."""
         known = told is not None and told.id in self.cache.users
         if self.cache.note_user(told) and known and told is not None:
             yield "user_updated", told.id
 
     @on("USER_UPDATE", wire.UserPayload)
     def user_update(self, told: wire.UserPayload) -> Emits:
-        """We changed."""
+        """Update the current user."""
         if self.cache.note_user(told):
             yield "user_updated", told.id
 
     @on("USER_APPLICATION_IDENTITY_UPDATE", wire.ProfilesPayload)
     def profiles_update(self, told: wire.ProfilesPayload) -> Emits:
-        """The game knows somebody otherwise."""
+        """Update the application profiles of a user."""
         if self.cache.note_profiles(told.user_id, told.user_application_profiles):
             yield "user_updated", told.user_id
 
     @on("PRESENCE_UPDATE", wire.PresencePayload)
     def presence_update(self, told: wire.PresencePayload) -> Emits:
-        """Somebody came, went, or does something else."""
+        """Update the status and activities of a user."""
         who, news = self.cache.note_presence(told)
         if not news:
             return
@@ -204,7 +202,7 @@ class Events:
 
     @on("RELATIONSHIP_ADD", wire.RelationshipPayload)
     def relationship_add(self, told: wire.RelationshipPayload) -> Emits:
-        """A relationship began, or is of another kind now."""
+        """Add a platform relationship or change its type."""
         self.cache.note_relationship(told)
         yield "relationship_created", told.id, True
         yield "relationship_groups_updated", told.id
@@ -212,7 +210,7 @@ class Events:
 
     @on("RELATIONSHIP_UPDATE", wire.RelationshipPayload)
     def relationship_update(self, told: wire.RelationshipPayload) -> Emits:
-        """A detail of one."""
+        """Update the details of a platform relationship, except its type."""
         told.type = None
         yield from self._note_user(told.user)
         if told.id in self.cache.relations:
@@ -221,7 +219,7 @@ class Events:
 
     @on("RELATIONSHIP_REMOVE", wire.RelationshipPayload)
     def relationship_remove(self, told: wire.RelationshipPayload) -> Emits:
-        """One is over."""
+        """Remove a platform relationship."""
         self.cache.end_relationship(told.id, game=False)
         yield "relationship_deleted", told.id, True
         yield "relationship_groups_updated", told.id
@@ -229,52 +227,52 @@ class Events:
 
     @on("GAME_RELATIONSHIP_ADD", wire.GameRelationshipPayload)
     def game_relationship_add(self, told: wire.GameRelationshipPayload) -> Emits:
-        """The same, in the game."""
+        """Add a game relationship or change its type."""
         self.cache.note_game_relationship(told)
         yield "relationship_created", told.id, False
         yield "relationship_groups_updated", told.id
 
     @on("GAME_RELATIONSHIP_REMOVE", wire.GameRelationshipPayload)
     def game_relationship_remove(self, told: wire.GameRelationshipPayload) -> Emits:
-        """The same, in the game."""
+        """Remove a game relationship."""
         self.cache.end_relationship(told.id, game=True)
         yield "relationship_deleted", told.id, False
         yield "relationship_groups_updated", told.id
         yield from self._look_away(told.id)
 
     def _look_away(self, who: int) -> Emits:
-        """Who is a friend no more does not show us any more whether they are there; only friends do (sdk.md 9.3)."""
+        """Remove the presence of a user who is no longer a friend, because only friends share it (sdk.md 9.3)."""
         if not self.cache.is_friend(who) and self.cache.presences.pop(who, None) is not None:
             yield "user_updated", who
 
-    # Conversations
+    # Channels and messages
 
     @on("CHANNEL_CREATE", wire.ChannelPayload)
     def channel_create(self, told: wire.ChannelPayload) -> Emits:
-        """A conversation began."""
+        """Add a private channel."""
         self._note_channel(told)
         return ()
 
     @on("CHANNEL_UPDATE", wire.ChannelPayload)
     def channel_update(self, told: wire.ChannelPayload) -> Emits:
-        """One changed."""
+        """Replace a private channel."""
         return self.channel_create(told)
 
     @on("CHANNEL_DELETE", wire.ChannelPayload)
     def channel_delete(self, told: wire.ChannelPayload) -> Emits:
-        """One is gone."""
+        """Remove a channel."""
         self.cache.channels.pop(told.id, None)
         return ()
 
     @on("CHANNEL_RECIPIENT_ADD", wire.RecipientPayload)
     def channel_recipient_add(self, told: wire.RecipientPayload) -> Emits:
-        """Somebody came to a group."""
+        """Add a recipient to a group."""
         yield from self._note_user(told.user)
         self._note_recipients(told, [told.user.id])
 
     @on("CHANNEL_RECIPIENT_REMOVE", wire.RecipientPayload)
     def channel_recipient_remove(self, told: wire.RecipientPayload) -> Emits:
-        """Somebody left one, or was asked to."""
+        """Remove a recipient from a group."""
         self._note_recipients(told, [])
         return ()
 
@@ -286,12 +284,12 @@ class Events:
 
     @on("MESSAGE_CREATE", wire.MessagePayload)
     def message_create(self, told: wire.MessagePayload) -> Emits:
-        """Somebody wrote."""
+        """Add a direct message; emit an activity invite or a new message."""
         self.core.clock.heard(told.id)
         activity = told.activity
         if told.channel is not None and told.channel.type != ChannelType.EPHEMERAL_DM:
             self._note_channel(told.channel)
-        # An invite as well: it is a message of the conversation, and a history without it would have a gap.
+        # Invites are cached as well: they are part of the conversation, and a history without them would have a gap.
         message = self.cache.keep(told)
         if activity is not None and activity.type in (ActivityActionTypes.JOIN, ActivityActionTypes.JOIN_REQUEST):
             yield from self._invited(told)
@@ -303,7 +301,7 @@ class Events:
 
     @on("MESSAGE_UPDATE", wire.MessagePayload)
     def message_update(self, told: wire.MessagePayload) -> Emits:
-        """Somebody edited, or a backend judged."""
+        """Update an edited message or its moderation metadata."""
         message = self.cache.message(told.id)
         if message is not None:
             self.cache.change(message, told)
@@ -311,11 +309,11 @@ class Events:
 
     @on("MESSAGE_DELETE", wire.MessageDeletedPayload)
     def message_delete(self, told: wire.MessageDeletedPayload) -> Emits:
-        """A message is gone."""
+        """Remove a message."""
         place = told.lobby_id or told.channel_id or 0
         known, lobby = self.cache.drop(told.id, place), self.cache.lobbies.get(place)
         if known is not None and known.payload.channel_id:
-            # A lobby's message may stand in the linked channel, and its handles say so.
+            # A lobby message may belong to the linked channel; report the same channel as its handles do.
             place = known.payload.channel_id
         elif told.channel_id is None and lobby is not None and lobby.linked_channel is not None:
             place = lobby.linked_channel.id
@@ -323,7 +321,7 @@ class Events:
 
     @on("LOBBY_MESSAGE_CREATE", wire.MessagePayload)
     def lobby_message_create(self, told: wire.MessagePayload) -> Emits:
-        """Somebody wrote in a lobby."""
+        """Add a lobby message."""
         self.core.clock.heard(told.id)
         told.channel_id = told.channel_id or told.lobby_id or 0
         self.cache.keep(told)
@@ -331,19 +329,19 @@ class Events:
 
     @on("LOBBY_MESSAGE_UPDATE", wire.MessagePayload)
     def lobby_message_update(self, told: wire.MessagePayload) -> Emits:
-        """The same for a lobby."""
+        """Update a lobby message."""
         return self.message_update(told)
 
     @on("LOBBY_MESSAGE_DELETE", wire.MessageDeletedPayload)
     def lobby_message_delete(self, told: wire.MessageDeletedPayload) -> Emits:
-        """The same for a lobby."""
+        """Remove a lobby message."""
         return self.message_delete(told)
 
     def _disclose(self, told: wire.MessagePayload, other: int) -> Emits:
-        """Say once that the chat client shows it, too; this message exists here alone."""
+        """Insert a local message, once, that tells the player that the chat client shows these messages as well."""
         self.disclosed = True
         self.acknowledge()
-        # One below: the notice stands right before the message that made it necessary.
+        # The preceding ID places the notice directly before the message.
         notice = wire.MessagePayload(
             id=told.id - 1, channel_id=told.channel_id, content=DISCLOSURE, timestamp=told.timestamp
         )
@@ -354,7 +352,7 @@ class Events:
 
     @on("ACTIVITY_INVITE_CREATE", wire.ActivityInvitePayload)
     def activity_invite_create(self, told: wire.ActivityInvitePayload) -> Emits:
-        """An invite for a session that may not read messages."""
+        """Add an invite; sent to sessions whose scopes do not allow reading messages."""
         if told.activity is None or told.author is None or told.message_id in self.accepted:
             return ()
         return self._invited(
@@ -372,7 +370,7 @@ class Events:
         author, activity = told.author, told.activity
         self.cache.note_user(author)
         if author is None or activity is None or author.id == self.cache.me:
-            # Nobody hears of their own invites.
+            # Own invites are not emitted.
             return
         application = told.application
         invite = self.core.make(
@@ -384,7 +382,7 @@ class Events:
             application_id=(application.id if application else told.application_id) or 0,
             parent_application_id=(application.parent_id if application else None) or 0,
             party_id=activity.party_id or "",
-            # A message does not name the session; the presence that it invites to does.
+            # A message does not have the session ID; the sender's presence does.
             session_id=activity.session_id or self.cache.session_of(author.id, activity.party_id or ""),
             is_valid=True,
         )
@@ -398,14 +396,14 @@ class Events:
             return False
         presence = self.cache.presences.get(invite.sender_id)
         if presence is None:
-            # Whoever is no friend's friend shows us nothing; the secret route knows better.
+            # The sender's presence is not visible. Accepting the invite will check it.
             return True
         if invite.type == ActivityActionTypes.JOIN_REQUEST or not invite.party_id:
             return presence.status != "offline"
         return any(each.party is not None and each.party.id == invite.party_id for each in presence.activities)
 
     def _review_invites(self, sender_id: int | None = None) -> Emits:
-        """Whether those of a sender, or all, are still valid."""
+        """Update the validity of the invites of a sender, or of all invites, and emit the changes."""
         for invite in self.invites.values():
             if sender_id in (None, invite.sender_id) and invite.is_valid != (valid := self._still_valid(invite)):
                 invite.is_valid = valid
@@ -413,7 +411,7 @@ class Events:
         self._await_age()
 
     def _await_age(self) -> None:
-        """One timer, for the valid invite that becomes too old first."""
+        """Set the timer for the invite that expires next."""
         if self._aging is not None:
             self._aging.cancel()
             self._aging = None
@@ -423,7 +421,7 @@ class Events:
             self._aging = asyncio.get_running_loop().call_later(left_s + LATE_S, self._grew_old)
 
     def _grew_old(self) -> None:
-        # The clock may say that it did not: then this waits again.
+        # If the platform's clock was corrected meanwhile, nothing has expired and the timer is set again.
         with self.core.lock:
             emits = list(self._review_invites())
         for name, *args in emits:
@@ -433,7 +431,7 @@ class Events:
 
     @on("LOBBY_CREATE", wire.LobbyPayload)
     def lobby_create(self, told: wire.LobbyPayload) -> Emits:
-        """A lobby is there."""
+        """Add or replace a lobby."""
         known = self.cache.lobbies.get(told.id)
         before = None if known is None else dict(known.voice_states)
         new = self._note_lobby(told)
@@ -443,12 +441,12 @@ class Events:
 
     @on("LOBBY_UPDATE", wire.LobbyPayload)
     def lobby_update(self, told: wire.LobbyPayload) -> Emits:
-        """A lobby changed."""
+        """Update a lobby."""
         return self.lobby_create(told)
 
     @on("LOBBY_DELETE", wire.LobbyDeletedPayload)
     def lobby_delete(self, told: wire.LobbyDeletedPayload) -> Emits:
-        """A lobby is over, or we are out of it."""
+        """Remove a lobby that was deleted or that the current user left."""
         self.cache.forget_places(told.id)
         if self.cache.lobbies.pop(told.id, None) is not None:
             self.lobby_gone(told.id)
@@ -456,23 +454,23 @@ class Events:
 
     @on("LOBBY_MEMBER_ADD", wire.LobbyMemberPayload)
     def lobby_member_add(self, told: wire.LobbyMemberPayload) -> Emits:
-        """Somebody joined."""
+        """Add a lobby member."""
         return self._member(told, "lobby_member_added")
 
     @on("LOBBY_MEMBER_UPDATE", wire.LobbyMemberPayload)
     def lobby_member_update(self, told: wire.LobbyMemberPayload) -> Emits:
-        """Somebody changed."""
+        """Update a lobby member."""
         return self._member(told, "lobby_member_updated")
 
     @on("LOBBY_MEMBER_CONNECT", wire.LobbyMemberPayload)
     def lobby_member_connect(self, told: wire.LobbyMemberPayload) -> Emits:
-        """Somebody is there."""
+        """Mark a lobby member as connected."""
         told.member.connected = True
         return self._member(told, "lobby_member_updated")
 
     @on("LOBBY_MEMBER_DISCONNECT", wire.LobbyMemberPayload)
     def lobby_member_disconnect(self, told: wire.LobbyMemberPayload) -> Emits:
-        """Somebody quit the game, and is still a member."""
+        """Mark a lobby member as disconnected; the membership remains."""
         told.member.connected = False
         return self._member(told, "lobby_member_updated")
 
@@ -492,7 +490,7 @@ class Events:
 
     @on("LOBBY_MEMBER_REMOVE", wire.LobbyMemberPayload)
     def lobby_member_remove(self, told: wire.LobbyMemberPayload) -> Emits:
-        """Somebody left."""
+        """Remove a lobby member."""
         lobby, who = self.cache.lobbies.get(told.lobby_id), told.member.who
         if lobby is None or lobby.members.pop(who, None) is None or who == self.cache.me:
             return
@@ -503,13 +501,13 @@ class Events:
 
     @on("LOBBY_VOICE_STATE_UPDATE", wire.VoiceStatePayload)
     def lobby_voice_state_update(self, told: wire.VoiceStatePayload) -> Emits:
-        """Somebody came into a call, left it, or muted."""
+        """Update the voice state of a participant, who joined, left or changed mute or deaf."""
         lobby = self.cache.lobbies.get(told.lobby_id or 0)
         return () if lobby is None else self._call_state(lobby, told)
 
     @on("LOBBY_VOICE_SERVER_UPDATE", wire.VoiceServerPayload)
     def lobby_voice_server_update(self, told: wire.VoiceServerPayload) -> Emits:
-        """Where our call is."""
+        """Pass on the voice server of the current user's call."""
         self.voice_server(told)
         return ()
 
@@ -523,7 +521,7 @@ class Events:
             yield "voice_participant_changed", lobby.id, told.user_id, here
 
     def _compare_calls(self, lobby_id: int, before: dict[int, wire.VoiceStatePayload]) -> Emits:
-        """Who is in a lobby's call was told anew; the game hears of what is different."""
+        """Emit the differences between the previous and the new participants of a lobby's call."""
         lobby = self.cache.lobbies[lobby_id]
         now, lobby.voice_states = lobby.voice_states, before
         for who in before.keys() - now.keys():
@@ -536,11 +534,11 @@ class Events:
 
     @on("USER_MERGE_OPERATION_COMPLETED", wire.MergePayload)
     def merge_completed(self, told: wire.MergePayload) -> Emits:
-        """A provisional account became part of this one."""
-        self.core.logs.info("a provisional account was merged into this one")
+        """Log that a provisional account was merged into this account."""
+        self.core.logs.info("A provisional account was merged into this account")
         return ()
 
 
 def _end_ms(invite: ActivityInvite) -> int:
-    """The last moment at which an invite is valid."""
+    """Return the last time at which an invite is valid, in Unix milliseconds."""
     return (invite.message_id >> 22) + EPOCH_MS + INVITE_MS

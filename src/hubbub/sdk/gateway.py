@@ -1,6 +1,6 @@
-"""The connection that events come through: identify, heartbeat, resume, and patience (sdk.md 5, gateway.md).
+"""Gateway connection of a client: identify, heartbeat, resume and reconnect (sdk.md 5, gateway.md).
 
-It knows frames and no event but READY and RESUMED; what events mean is `events.py`'s.
+Of the events only READY and RESUMED are interpreted here; `events.py` handles the rest.
 """
 
 import asyncio
@@ -37,41 +37,42 @@ INTENTS: Final = (
     | Intents.LOBBY_DELETE
 )
 TERMINAL: Final = frozenset((4004, 4010, 4011, 4012, 4013, 4014))
-"""After these there is no use in trying again (sdk.md 5.1)."""
+"""Close codes after which the client does not reconnect (sdk.md 5.1)."""
 FORGOTTEN: Final = frozenset((4003, 4007, 4009))
-"""After these the session is gone and a new one begins."""
+"""Close codes after which the session cannot be resumed and a new one is started."""
 BACKOFF_LEAST_S: Final = 1.0
 BACKOFF_MOST_S: Final = 60.0
 SUPPLEMENT_S: Final = 0.25
-"""How long READY waits for its second part, where the platform sends none."""
+"""Maximum time to wait for READY_SUPPLEMENTAL after READY, in seconds; the platform may not send it."""
 CLOSE_S: Final = 1.0
-"""How long the platform may take to say goodbye."""
+"""Timeout of the WebSocket closing handshake in seconds."""
 FAREWELL_S: Final = 0.25
-"""The same, while the game waits for its client to be gone."""
+"""Timeout of the WebSocket closing handshake in seconds while the client is being destroyed."""
 SUFFIX: Final = b"\x00\x00\xff\xff"
 INVALID_TOKEN: Final = 4004
 
 
 class Lost(Exception):
-    """The connection is over."""
+    """Raised when the gateway connection ends; `detail` is its close code or an HTTP status, or 0."""
 
     def __init__(self, error: ClientError, detail: int = 0, *, at_once: bool = False) -> None:
         self.error = error
         self.detail = detail
         self.at_once = at_once
-        """The platform asked us to come back, so there is nothing to wait for."""
+        """Whether to reconnect without a delay."""
         super().__init__(f"{error.label} {detail}")
 
 
 class Resumable(NamedTuple):
-    """A session that may still be there."""
+    """A session that can be resumed."""
 
     id: str
     url: str | None
+    """URL to resume at; None for the default gateway URL."""
 
 
 class Gateway:
-    """Keeps one session alive."""
+    """Maintains the gateway session of a client."""
 
     def __init__(self, core: Core, dispatch: Callable[[str, msgspec.Raw], None]) -> None:
         self._core = core
@@ -87,7 +88,7 @@ class Gateway:
         self._settled: asyncio.Event | None = None
         self._begins_anew = False
         self.presence: Callable[[], dict[str, Any] | None] = lambda: None
-        """What Identify says of us."""
+        """Returns the presence for Identify, or None to send none."""
         self.identity: dict[str, Any] = {
             "capabilities": CAPABILITIES,
             "intents": INTENTS,
@@ -99,23 +100,23 @@ class Gateway:
                 "client_build_number": 18687,
             },
         }
-        """What kind of client Identify says that we are."""
+        """Fields of Identify, except the token and the presence."""
         self.bootstrap: Callable[[], Any] | None = None
-        """Looks at the token before each new session."""
+        """Coroutine function that inspects the token before each new session."""
         self.refused: Callable[[], None] = lambda: None
-        """Told when the platform does not take the token any more."""
+        """Called when the platform rejects the token."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
         core.closers.append(self.close)
 
     @property
     def session_id(self) -> str:
-        """The session's id, empty without one."""
+        """ID of the session; empty if there is none."""
         return self._session.id if self._session is not None else ""
 
-    # From outside
+    # Public interface
 
     async def connect(self) -> None:
-        """Connect, and stay connected; returns once Ready, raises Lost where that cannot be."""
+        """Connect and stay connected; return once the status is Ready, or raise `Lost` on a terminal error."""
         if self._task is not None and self._core.status is ClientStatus.DISCONNECTING:
             await asyncio.wait([self._task])
         if self._task is None or self._task.done():
@@ -133,7 +134,7 @@ class Gateway:
     _why = Lost(ClientError.CONNECTION_CANCELED)
 
     async def disconnect(self) -> None:
-        """Leave; the session ends."""
+        """Disconnect and end the session."""
         task = self._task
         if task is None or task.done():
             return
@@ -147,33 +148,33 @@ class Gateway:
         self._core.become(ClientStatus.DISCONNECTED, error)
 
     async def send(self, op: int, data: Any) -> None:
-        """Say something; ConnectionError where nobody listens."""
+        """Send a frame; raise ConnectionError if there is no connection."""
         if self._socket is None or self._socket.closed:
-            raise ConnectionError("there is no connection")
+            raise ConnectionError("The client is not connected")
         await self._socket.send_str(msgspec.json.encode({"op": op, "d": data}).decode())
 
     async def begin_anew(self) -> None:
-        """End this session and begin another with the token there is now."""
+        """End the session and start a new one with the current token."""
         if self._socket is not None:
             self._session, self._begins_anew = None, True
             await self._socket.close(code=1000)
 
     async def close(self) -> None:
-        """Let everything go."""
+        """Cancel the connection task and close the HTTP session."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
         if self._http is not None:
             await self._http.close()
 
-    # Staying
+    # Connection loop
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._core.tasks.discard(task)
         if self._supplement is not None:
             self._supplement.cancel()
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._core.logs.error(f"the connection broke: {error!r}")
+            self._core.logs.error(f"The connection failed with an unexpected exception: {error!r}")
             self._why = Lost(ClientError.CONNECTION_FAILED)
             self._core.become(ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED)
         if self._settled is not None:
@@ -186,13 +187,13 @@ class Gateway:
                 await self._live(url)
             except Lost as lost:
                 if lost.detail in TERMINAL:
-                    # Since 1.10: a loop here would never end.
+                    # Since 1.10 the client does not reconnect: every attempt would fail.
                     self._why, self._session = lost, None
                     if lost.detail == INVALID_TOKEN:
                         self.refused()
                     self._core.become(ClientStatus.DISCONNECTED, lost.error, lost.detail)
                     return
-                self._core.logs.warning(f"the connection was lost: {lost}")
+                self._core.logs.warning(f"Connection lost: {lost}")
                 if lost.detail in FORGOTTEN:
                     self._session = None
                 self._core.become(ClientStatus.RECONNECTING, lost.error, lost.detail)
@@ -200,14 +201,13 @@ class Gateway:
                     await self._back_off()
 
     async def _back_off(self, told_s: float = 0.0) -> None:
-        """Exponential from 1 to 60 seconds, spread out so that clients that failed together do not return together; never
-        shorter than the platform told us to wait."""
+        """Wait 1 to 60 seconds, growing exponentially with jitter, but not less than the platform's `retry_after`."""
         most = min(BACKOFF_MOST_S, BACKOFF_LEAST_S * 2**self._attempts)
         self._attempts += 1
         await self.sleep(max(told_s, most * (0.5 + random.random() / 2)))
 
     async def _find(self) -> str:
-        """Where to connect; while the platform does not say, we wait (HttpWait)."""
+        """Return the gateway URL, and retry with the status HttpWait until the platform responds."""
         while True:
             if self._session is not None and self._session.url is not None:
                 return self._session.url
@@ -215,7 +215,7 @@ class Gateway:
             try:
                 if self._session is None and self.bootstrap is not None:
                     await self.bootstrap()
-                # Once only: that we wait to ask again is something the game can see.
+                # A single try, because the game sees each wait as the status HttpWait.
                 answer = await self._core.ask("GET", "/gateway", tries=1)
                 url: str = msgspec.json.decode(answer)["url"]
                 return url
@@ -231,7 +231,7 @@ class Gateway:
             self._core.become(before if before is ClientStatus.RECONNECTING else ClientStatus.CONNECTING)
 
     async def _live(self, url: str) -> None:
-        """One socket, from Hello to its end; always ends with Lost."""
+        """Run one WebSocket from Hello to its end; always raises `Lost`."""
         if self._http is None:
             self._http = new_session()
         joint = "&" if "?" in url else "?"
@@ -245,16 +245,16 @@ class Gateway:
                 )
         except (aiohttp.ClientError, OSError) as error:
             status = error.status if isinstance(error, aiohttp.WSServerHandshakeError) else 0
-            self._core.logs.warning(f"the gateway could not be reached: HTTP status {status or 'none'}")
+            self._core.logs.warning(f"Could not reach the gateway: HTTP status {status or 'none'}")
             if self._session is not None:
-                # Since 1.6: from the host that was named for us back to the generic one.
+                # Since 1.6 the client falls back from the session's resume URL to the default one.
                 self._session = self._session._replace(url=None)
             raise Lost(ClientError.CONNECTION_FAILED, status) from None
         beating: asyncio.Task[None] | None = None
         inflater, pending = zlib.decompressobj(), bytearray()
         try:
             while True:
-                # Whoever connects is greeted at once, and hears an answer to each heartbeat from then on.
+                # Hello must arrive in time; afterwards the heartbeat detects a dead connection.
                 message = await self._socket.receive(None if beating else patience_s)
                 if message.type is aiohttp.WSMsgType.BINARY:
                     pending += message.data
@@ -288,7 +288,7 @@ class Gateway:
         # 1000 ends the session; any other code keeps it for a resume (gateway.md 3).
         closing = asyncio.ensure_future(socket.close(code=1000 if leaving else 4000))
         try:
-            # Whoever destroys the client does not wait for a platform that is silent.
+            # Destroying the client must not wait for a platform that does not respond.
             await asyncio.wait([closing], timeout=FAREWELL_S if self._core.destroyed else None)
         except asyncio.CancelledError:
             await asyncio.wait([closing], timeout=FAREWELL_S if self._core.destroyed else CLOSE_S)
@@ -333,9 +333,9 @@ class Gateway:
         try:
             self._dispatch(event, data)
         except msgspec.MsgspecError as error:
-            self._core.logs.warning(f"an event could not be read: {event}: {error}")
+            self._core.logs.warning(f"Could not decode event {event}: {error}")
         if event == "READY":
-            # Its second part follows at once where the platform sends one: then everything is known when we say Ready.
+            # READY_SUPPLEMENTAL follows immediately if the platform sends it; waiting for it makes the cache complete.
             self._supplement = asyncio.get_running_loop().call_later(SUPPLEMENT_S, self._ready)
         elif event == "RESUMED" or self._supplement is not None:
             self._ready()
@@ -350,7 +350,7 @@ class Gateway:
             self._settled.set()
 
     async def _beat(self, interval_s: float) -> None:
-        """A heartbeat each interval, the first a random moment in; one that stays without answer ends the connection."""
+        """Send a heartbeat per interval, the first after a random delay; close the connection if one is not acknowledged."""
         self._acknowledged = True
         await asyncio.sleep(interval_s * random.random())
         while True:
@@ -358,7 +358,7 @@ class Gateway:
             if socket is None:
                 return
             if not self._acknowledged:
-                self._core.logs.warning("a heartbeat stayed without answer")
+                self._core.logs.warning("A heartbeat was not acknowledged")
                 await socket.close(code=4000)
                 return
             self._acknowledged = False

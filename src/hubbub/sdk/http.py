@@ -1,6 +1,6 @@
-"""The way to the platform over HTTP: one connection pool, rate limits obeyed, refusals raised as the errors of the protocol.
+"""HTTP transport of the SDK: a connection pool, rate limits, retries, and error responses as `ApiError`.
 
-It knows requests and answers, and no operation; `client.Client` turns one into the other.
+It sends requests without knowledge of operations; `api.Api` builds the requests.
 """
 
 import asyncio
@@ -23,35 +23,35 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_MS: Final = 30_000
 WAIT_MOST_MS: Final = 60_000
-"""A rate limit that lasts longer than this is raised instead of waited for."""
+"""Longest rate limit wait; a longer one raises the error instead."""
 TRIES: Final = 5
 BACKOFF_MS: Final = 250
 SAFE: Final = frozenset(("GET", "HEAD", "PUT", "DELETE"))
-"""Methods that may be sent again when nobody knows whether they arrived."""
+"""Idempotent methods, which are retried even if the first request may have been processed."""
 PASSING: Final = frozenset((500, 502, 503, 504, 524))
-"""Statuses of a platform in trouble, for a moment."""
+"""Statuses of transient server errors."""
 
 
 class Request(NamedTuple):
-    """One request, as often as it has to be sent."""
+    """A request, which may be sent several times."""
 
     method: str
     url: URL
     route: str
-    """The path as a template: what is said in logs, since a path may hold a token."""
+    """Path template for log messages; the path itself may contain a token."""
     bucket: str
-    """Requests with the same text are counted together, until the platform says which bucket that is."""
+    """Provisional rate limit bucket, until the platform names the real one."""
     major: str
-    """The channel, guild or webhook that the platform counts for."""
+    """Channel, guild or webhook with a separate rate limit, as `name=id`; empty if there is none."""
     headers: Mapping[str, str]
     body: Callable[[], Any] = lambda: None
-    """Makes the body; a form can be sent only once."""
+    """Function that creates the body for each attempt, because a form can be sent only once."""
     tries: int | None = None
-    """How often it is sent at most; None as often as everything."""
+    """Maximum number of attempts; None uses the default."""
 
 
 class Reply(NamedTuple):
-    """A success."""
+    """A successful response."""
 
     status: int
     headers: Mapping[str, str]
@@ -59,21 +59,23 @@ class Reply(NamedTuple):
 
 
 class Window:
-    """What is left of a bucket, and until when (http.md 1.14)."""
+    """The state of a rate limit bucket (http.md 1.14)."""
 
     __slots__ = ("length_s", "limit", "remaining", "resets_at", "under_way")
 
     def __init__(self) -> None:
         self.limit: int | None = None
-        """None until the platform names one."""
+        """Requests per window; None until the first response."""
         self.remaining = 0
         self.under_way = 0
-        """Requests that are sent and not yet answered: the platform may not have counted them."""
+        """Requests without a response so far, which the platform may not have counted."""
         self.length_s = 0.0
+        """Length of the window in seconds."""
         self.resets_at = 0.0
+        """Loop time at which the window ends."""
 
     def wait_s(self, now: float) -> float:
-        """How long a further request has to wait."""
+        """Return how long the next request has to wait, in seconds."""
         if self.limit is None:
             return 0.0
         if now >= self.resets_at:
@@ -82,7 +84,7 @@ class Window:
         return self.resets_at - now if self.remaining <= 0 else 0.0
 
     def note(self, limit: int, remaining: int, after_s: float, now: float) -> None:
-        """What the platform says."""
+        """Update the window from a response."""
         self.limit = limit
         self.remaining = remaining - self.under_way
         self.length_s = max(self.length_s, after_s)
@@ -90,7 +92,7 @@ class Window:
 
 
 class Http:
-    """Sends requests, waits where it is told to, and tries again where that is safe."""
+    """HTTP client that waits for rate limits and retries idempotent requests."""
 
     def __init__(
         self,
@@ -103,7 +105,7 @@ class Http:
         clock: PlatformClock | None = None,
     ) -> None:
         self.timeout_ms = timeout_ms
-        """How long an answer may take, with all that is tried for it; may be set at any time."""
+        """Timeout of a request including its retries; may be changed at any time."""
         self._wait_most_s = wait_most_ms / 1000
         self._tries = tries
         self._session = session
@@ -113,7 +115,7 @@ class Http:
         self._buckets: dict[str, str] = {}
         self._windows: dict[tuple[str, str], Window] = {}
         self._held_until = 0.0
-        """The global limit: nothing is sent before."""
+        """Loop time at which the global rate limit ends."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -122,14 +124,16 @@ class Http:
         await self.close()
 
     async def close(self) -> None:
-        """Let the connections go, unless they are the caller's."""
+        """Close the connections, unless the caller provided the session."""
         if self._session is not None and self._owns_session:
             await self._session.close()
 
     async def send(self, request: Request) -> Reply:
-        """The platform's success; raises ApiError for a refusal, TimeoutError or aiohttp.ClientError without an answer."""
+        """Send a request and return the successful response.
+
+        Raises ApiError for an error response, and TimeoutError or aiohttp.ClientError if there is no response."""
         tries, clock = request.tries or self._tries, asyncio.get_running_loop().time
-        # The timeout is for everything that we do of ourselves; a wait that a rate limit asks for is not counted.
+        # The timeout covers attempts and backoff, but not the waits required by rate limits.
         left_s = self.timeout_ms / 1000
         for attempt in range(1, tries + 1):
             window = await self._take_turn(request)
@@ -140,7 +144,7 @@ class Http:
                 left_s -= clock() - began + back_off_s
                 if last or left_s <= 0 or request.method not in SAFE:
                     raise
-                log.debug("%s %s: no answer, trying again", request.method, request.route)
+                log.debug("%s %s: no response, retrying", request.method, request.route)
                 await self._sleep(back_off_s)
                 continue
             finally:
@@ -172,18 +176,18 @@ class Http:
             ) as response:
                 return response.status, response.headers, await response.read()
         except aiohttp.ClientResponseError as error:
-            # An answer that is no HTTP. aiohttp's error shows the headers of the request, and so the token.
-            raise aiohttp.ClientConnectionError(f"the answer could not be read: {error.message}") from None
+            # The response is not valid HTTP. aiohttp's own error would reveal the token, because it shows the request headers.
+            raise aiohttp.ClientConnectionError(f"Could not read the response: {error.message}") from None
 
     def _wait(self, request: Request, error: ApiError, back_off_s: float) -> tuple[float | None, bool]:
-        """How long to wait before it is sent once more, None if it is not; and whether that wait is our own idea."""
+        """Return the delay before a retry, or None for no retry, and whether the delay counts toward the timeout."""
         if error.extra.get("retry_after") is not None and (error.status == 429 or request.method in SAFE):
             wait_s = float(error.extra["retry_after"])
             if wait_s > self._wait_most_s:
                 return None, False
             if error.extra.get("global"):
                 self._held_until = asyncio.get_running_loop().time() + wait_s
-            log.debug("%s %s: waiting %.3f s as told", request.method, request.route, wait_s)
+            log.debug("%s %s: rate limited, waiting %.3f s", request.method, request.route, wait_s)
             return wait_s, False
         return (back_off_s, True) if error.status in PASSING and request.method in SAFE else (None, False)
 
@@ -194,7 +198,7 @@ class Http:
         return self._windows.setdefault(key, Window())
 
     async def _take_turn(self, request: Request) -> Window:
-        """Wait until neither the bucket nor the global limit stands in the way."""
+        """Wait until the bucket and the global rate limit allow a request, and reserve it."""
         clock = asyncio.get_running_loop().time
         while True:
             now = clock()
@@ -204,11 +208,11 @@ class Http:
                 window.remaining -= 1
                 window.under_way += 1
                 return window
-            log.debug("%s %s: waiting %.3f s for its turn", request.method, request.route, wait_s)
+            log.debug("%s %s: waiting %.3f s for the rate limit", request.method, request.route, wait_s)
             await self._sleep(wait_s)
 
     def _note(self, request: Request, headers: Mapping[str, str]) -> None:
-        """Remember what the platform says of the bucket."""
+        """Update the bucket from the headers of a response."""
         bucket = headers.get("X-RateLimit-Bucket")
         if bucket is None:
             return
@@ -222,18 +226,18 @@ class Http:
 
 
 def _back_off_s(attempt: int) -> float:
-    # Spread out, so that clients that failed together do not come back together.
+    # Jitter keeps clients that failed together from retrying together.
     return BACKOFF_MS / 1000 * float(1 << (attempt - 1)) * (0.5 + random.random() / 2)
 
 
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
-    """The error that an answer of 400 and above stands for; one of a kind that we do not know keeps its number and text."""
+    """Parse an error response; an unknown error code keeps its number and message."""
     try:
         told = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         told = None
     if not isinstance(told, dict):
-        # Not the platform's words: something on the way answered.
+        # Not a response of the platform; an intermediary such as a proxy sent it.
         told = {}
     code = told.pop("code", 0)
     message = told.pop("message", None)
@@ -251,7 +255,7 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
 
 
 class Refused(ApiError):
-    """An ApiError as it came: a code may arrive with another status than it usually has."""
+    """An ApiError with the status and body of its response; the status may differ from the usual one of the code."""
 
     def __init__(
         self,
@@ -265,11 +269,11 @@ class Refused(ApiError):
         super().__init__(kind, errors=errors, extra=extra)
         self._status = status
         self.text = text
-        """The whole answer."""
+        """The response body."""
 
     @property
     def status(self) -> int:
-        """The HTTP status of the answer."""
+        """HTTP status of the response."""
         return self._status
 
 

@@ -1,4 +1,4 @@
-"""Invitations to play, and wishes for one (sdk.md 10.5)."""
+"""Activity invites and join requests (sdk.md 10.5)."""
 
 import asyncio
 import os
@@ -24,17 +24,17 @@ from hubbub.sdk.rpc import Rpc
 Done = Callable[[ClientResult], object]
 MESSAGES_SCOPE = "dm_channels.messages.write"
 BEHIND_S: Final = (0.1, 0.3, 0.9)
-"""How long we wait for the platform to know what we show, each time that it says it does not."""
+"""Delays between retries in seconds while the platform has not processed the sender's presence yet."""
 
 
 class SecretPayload(msgspec.Struct):
-    """The host's secret."""
+    """Response with the join secret of the host."""
 
     secret: str = ""
 
 
 class Invites:
-    """Brings players together."""
+    """Client part that sends and accepts activity invites and join requests."""
 
     def __init__(
         self, core: Core, events: Events, gateway: Gateway, presence: Presence, rpc: Callable[[], Rpc]
@@ -46,44 +46,48 @@ class Invites:
         self._rpc = rpc
 
     def send_activity_invite(self, user_id: int, content: str, callback: Done | None = None) -> Completion[None]:
-        """Invite somebody to what we play; our own presence must be one to join."""
+        """Invite a user to join the current user's game session.
+
+        The current user's activity must be joinable: see `Activity.joinable`. `content` is the text of the invite message."""
         return self._core.run("SendActivityInvite", callback, (), self._invite, user_id, content)
 
     def send_activity_join_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Ask somebody to let us join what they play."""
+        """Ask a user for an invite to their game session; the user must have a joinable activity of this game."""
         return self._core.start("SendActivityJoinRequest", callback, (), self._request, user_id)
 
     def send_activity_join_request_reply(
         self, invite: ActivityInvite, callback: Done | None = None
     ) -> Completion[None]:
-        """Answer such a wish with an invite, which they still have to accept."""
+        """Reply to a join request with an invite, which the requesting user then has to accept."""
         return self._core.start("SendActivityJoinRequestReply", callback, (), self._reply, invite.copy())
 
     def accept_activity_invite(
         self, invite: ActivityInvite, callback: Callable[[ClientResult, str], object] | None = None
     ) -> Completion[str]:
-        """Accept; answers the host's join secret as it is now."""
+        """Accept an invite; completes with the current join secret of the host."""
         return self._core.start("AcceptActivityInvite", callback, ("",), self._accept, invite.copy())
 
     def set_activity_invite_created_callback(self, callback: Callable[[ActivityInvite], object]) -> None:
-        """Hear that somebody invites us or wants to join, or that we accepted on another device."""
+        """Set the callback for received invites and join requests, and for invites accepted on another device."""
         self._core.listen("activity_invite_created", callback)
 
     def set_activity_invite_updated_callback(self, callback: Callable[[ActivityInvite], object]) -> None:
-        """Hear that an invite is valid no more, or again."""
+        """Set the callback for changes of `ActivityInvite.is_valid`."""
         self._core.listen("activity_invite_updated", callback)
 
     def set_activity_join_callback(self, callback: Callable[[str], object]) -> None:
-        """Hear that an invite was accepted in the chat client; it gives the join secret."""
+        """Set the callback for invites that the player accepts in the chat client; it receives the join secret."""
         self._core.listen("activity_join", callback)
         self._hear_of_joins()
 
     def set_activity_join_with_application_callback(self, callback: Callable[[int, str], object]) -> None:
-        """The same with the application that the invite is for."""
+        """Set the callback for invites that the player accepts in the chat client.
+
+        It receives the ID of the application that the invite is for, and the join secret."""
         self._core.listen("activity_join_with_application", callback)
         self._hear_of_joins()
 
-    # Inside
+    # Implementation
 
     def _hear_of_joins(self) -> None:
         self._core.background(lambda: self._rpc().subscribe("ACTIVITY_JOIN", self._joined))
@@ -101,18 +105,18 @@ class Invites:
 
     async def _invite(self, user_id: int, content: str) -> None:
         if self._core.status is not ClientStatus.READY:
-            # Without a session the chat client on this machine sends it (since 1.1).
+            # Without a session the chat client on this machine sends the invite (since 1.1).
             args = {"user_id": str(user_id), "type": 1, "content": content, "pid": os.getpid()}
             await self._rpc().command("ACTIVITY_INVITE_USER", args)
             return
         shown = self._presence.activity
         if shown is None or not shown.joinable or shown.party is None:
-            raise invalid("our own rich presence must be one that others can join")
+            raise invalid("Your rich presence is not joinable; set a party, a join secret and supported platforms")
         for wait_s in (*BEHIND_S, None):
             try:
                 return await self._send(user_id, content, ActivityActionTypes.JOIN, shown.party.id)
             except ApiError as error:
-                # What we show goes by the gateway, this by HTTP: between two processes the one may come behind the other.
+                # The presence goes through the gateway and the invite over HTTP, so the platform may process the invite first.
                 if wait_s is None or error.kind is not errors.INVALID_ACTIVITY_ACTION:
                     raise
                 await asyncio.sleep(wait_s)
@@ -122,12 +126,12 @@ class Invites:
         with core.lock:
             played = core.cache.activity_of(user_id, frozenset({core.application_id}))
         if played is None or played.party is None or not played.party.id or not _has_room(played):
-            raise invalid("this person does not show an activity of this game that can be joined")
+            raise invalid("The user has no joinable activity of this game")
         await self._send(user_id, "", ActivityActionTypes.JOIN_REQUEST, played.party.id)
 
     async def _reply(self, invite: ActivityInvite) -> None:
         if invite.type != ActivityActionTypes.JOIN_REQUEST:
-            raise invalid("this is no request to join")
+            raise invalid("The invite is not a join request")
         await self._invite(invite.sender_id, "")
 
     async def _send(self, user_id: int, content: str, kind: ActivityActionTypes, party_id: str) -> None:
@@ -135,21 +139,21 @@ class Invites:
             "application_id": str(self._core.application_id),
             "activity": {"type": int(kind), "session_id": self._gateway.session_id, "party_id": party_id},
         }
-        # With the presence scopes alone the invite goes without its words (sdk.md 10.5).
+        # A token with the presence scopes only may not send text (sdk.md 10.5).
         if content and MESSAGES_SCOPE in self._core.scopes:
             body["content"] = content
         await self._core.ask("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
 
     async def _accept(self, invite: ActivityInvite) -> str:
         if invite.type != ActivityActionTypes.JOIN:
-            raise invalid("this is no invite")
+            raise invalid("A join request cannot be accepted; reply to it with send_activity_join_request_reply()")
         with self._core.lock:
             session_id = self._core.cache.session_of(invite.sender_id, invite.party_id) or invite.session_id
         if not session_id:
-            raise invalid("the sender does not show what they invited to")
+            raise invalid("The sender is no longer in the activity of the invite")
         accepted = self._events.accepted
         new = invite.message_id not in accepted
-        # Before the answer: the event may come first.
+        # Recorded before the request, because the event may arrive before the response.
         accepted.add(invite.message_id)
         query = {name: str(value) for name in ("channel_id", "message_id") if (value := getattr(invite, name))}
         try:
@@ -163,14 +167,14 @@ class Invites:
             )
         except BaseException:
             if new:
-                # Then another device may still accept it, and this one wants to know.
+                # Another device may still accept the invite, which must then be emitted here.
                 accepted.discard(invite.message_id)
             raise
         return read(answer, SecretPayload).secret
 
 
 def _has_room(played: ActivityPayload) -> bool:
-    """Whether others could join what somebody shows (sdk.md 10.3): its secret is not shown, the flag says that there is one."""
+    """Return whether a user's activity is joinable (sdk.md 10.3); its secret is not visible, only the flag for it."""
     size = (played.party.size if played.party else None) or []
     full = len(size) > 1 and 0 < size[1] <= size[0]
     return not full and (played.flags is None or bool(played.flags & ActivityFlags.JOIN))

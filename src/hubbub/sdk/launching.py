@@ -1,6 +1,6 @@
-"""How a game on this machine is started: a desktop entry that the game leaves and the chat client reads (sdk.md 10.2).
+"""Desktop entries with the launch command of a game, written by the game and read by the chat client (sdk.md 10.2).
 
-The form is the Desktop Entry Specification's, so that the system's own launcher starts the game by `hubbub-<application id>:`.
+The files follow the Desktop Entry Specification, so that the system launcher opens `hubbub-<application id>:` URLs with the game.
 """
 
 import os
@@ -13,20 +13,22 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 PLAIN: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
-"""An argument that needs no quotes."""
+"""Matches an argument that does not need quotes."""
 CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _ESCAPED: Final = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
 
 
 class Launch(NamedTuple):
-    """A program to start, and where."""
+    """Command line and working directory of a game."""
 
     arguments: list[str]
+    """Path of the program and its arguments."""
     folder: str | None = None
+    """Working directory, or None for the default."""
 
 
 def register_command(application_id: int, command: str) -> bool:
-    """Leave an entry for a command as a shell would read it; an empty one is this very program."""
+    """Write the entry for a shell command; an empty command is the current program. Return False on failure."""
     if not command:
         return _leave(application_id, _this_program(), "%u")
     try:
@@ -35,20 +37,20 @@ def register_command(application_id: int, command: str) -> bool:
         return False
     if not arguments or CONTROL.search(command):
         return False
-    # The launcher has another folder than we, and may have other paths.
+    # The launcher has another working directory and may have another PATH, so store an absolute path.
     program = os.path.abspath(arguments[0]) if "/" in arguments[0] else shutil.which(arguments[0])
     return program is not None and _leave(application_id, Launch([program, *arguments[1:]]), "%u")
 
 
 def register_steam(application_id: int, steam_app_id: int) -> bool:
-    """The same through the store, which takes an address of its own and no other."""
+    """Write an entry that launches the game through Steam, which accepts no other URL. Return False on failure."""
     return _leave(
         application_id, Launch([shutil.which("xdg-open") or "xdg-open", f"steam://rungameid/{steam_app_id}"]), ""
     )
 
 
 def find(application_id: str) -> Launch | None:
-    """How a game is started, if it ever said so; the id comes from elsewhere, so it must be one."""
+    """Return the launch command of a game, or None if there is no entry or the ID is not a number."""
     if sys.platform != "linux" or not (application_id.isascii() and application_id.isdecimal()):
         return None
     try:
@@ -63,7 +65,7 @@ def find(application_id: str) -> Launch | None:
 def _this_program() -> Launch:
     script = sys.argv[0] if sys.argv else ""
     rest = [os.path.abspath(each) if each == script and os.path.isfile(each) else each for each in sys.orig_argv[1:]]
-    # `python -m game` finds its module from here.
+    # `python -m game` finds its module in the current directory.
     return Launch([os.path.abspath(sys.executable), *rest], os.getcwd())
 
 
@@ -76,7 +78,7 @@ def _leave(application_id: int, launch: Launch, field: str) -> bool:
     texts: Sequence[str] = [*launch.arguments, launch.folder or ""]
     if sys.platform != "linux" or any(CONTROL.search(each) for each in texts):
         return False
-    # A launcher takes no program with an equals sign in its path for one.
+    # The Desktop Entry Specification does not allow an equals sign in the program's path.
     if "=" in launch.arguments[0]:
         return False
     run = " ".join([*map(_quoted, launch.arguments), *([field] if field else [])])
@@ -94,7 +96,7 @@ def _leave(application_id: int, launch: Launch, field: str) -> bool:
 
 
 def _quoted(argument: str) -> str:
-    """One argument of Exec: a percent sign begins a field code unless it is doubled."""
+    """Quote an argument of Exec, and double percent signs, which would start a field code."""
     argument = argument.replace("%", "%%")
     if PLAIN.fullmatch(argument):
         return argument
@@ -102,7 +104,7 @@ def _quoted(argument: str) -> str:
 
 
 def _escaped(value: str) -> str:
-    """A value of any key: read as a string before it is read as a command."""
+    """Escape the value of a key, which is parsed as a string before it is parsed as a command."""
     escaped = value.replace("\\", "\\\\")
     return "\\s" + escaped[1:] if escaped.startswith(" ") else escaped
 
@@ -112,7 +114,7 @@ def _unescaped(value: str) -> str:
 
 
 def _split(run: str) -> Iterator[str]:
-    """The arguments of Exec, without its field codes: there is no address to hand over."""
+    """Yield the arguments of Exec without its field codes, because there is no URL to pass."""
     for bare, quoted in re.findall(r'([^\s"]+)|"((?:[^"\\]|\\.)*)"', run):
         argument = bare or re.sub(r"\\(.)", r"\1", quoted)
         argument, fields = re.sub(r"%%|%[a-zA-Z]", lambda found: "%" if found[0] == "%%" else "", argument), argument

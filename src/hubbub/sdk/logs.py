@@ -1,5 +1,4 @@
-"""The one door through which a line leaves the SDK: what is secret is taken out here, whatever the level (the specification,
-Authentication 9), so no caller has to think of it."""
+"""Log output of the SDK, with secrets removed from every message at every level (the specification, Authentication 9)."""
 
 import re
 import threading
@@ -16,9 +15,9 @@ LogCallback = Callable[[str, LoggingSeverity], object]
 
 PLATFORM: Final = "hubbub"
 VOICE_FILES: Final = 5
-"""How many voice logs are kept in a row."""
+"""Number of voice log files that are rotated."""
 MASK: Final = "[filtered]"
-# A header, or a token beside its usual name, even one that nobody told us of.
+# Authorization headers, and tokens after their usual field names, even if they were never passed to `hide`.
 _PATTERNS: Final = (
     re.compile(r"(?i)\b(bearer|bot)\s+[\w\-.~+/=]{8,}"),
     re.compile(
@@ -29,7 +28,7 @@ _PATTERNS: Final = (
 
 
 class Logs:
-    """Who wants to read what the SDK does."""
+    """Log callbacks and log files of one client."""
 
     def __init__(self, pump: Pump, clock: Clock, *, debug: bool = False) -> None:
         self._pump = pump
@@ -44,15 +43,15 @@ class Logs:
         self._secrets: set[str] = set()
         self._guard = threading.Lock()
         self.directory: Path | None = None
-        """Where the log is written."""
+        """Directory of the log file; None until `set_directory` succeeds."""
 
     def hide(self, *secrets: str | None) -> None:
-        """Never let these through."""
+        """Mask these secrets in all messages; values shorter than 8 characters are ignored."""
         with self._guard:
             self._secrets.update(secret for secret in secrets if secret and len(secret) >= 8)
 
     def filtered(self, message: str) -> str:
-        """The message without secrets."""
+        """Return the message with secrets masked."""
         with self._guard:
             for secret in self._secrets:
                 message = message.replace(secret, MASK)
@@ -60,23 +59,23 @@ class Logs:
         return _PATTERNS[1].sub(rf"\1{MASK}", message)
 
     def verbose(self, message: str) -> None:
-        """What only somebody who looks for a fault wants to know."""
+        """Log a message that is useful for debugging only."""
         self.write(message, LoggingSeverity.VERBOSE)
 
     def info(self, message: str) -> None:
-        """What happens."""
+        """Log a normal event."""
         self.write(message, LoggingSeverity.INFO)
 
     def warning(self, message: str) -> None:
-        """What should not happen, and does not stop us."""
+        """Log an unexpected condition that the client recovers from."""
         self.write(message, LoggingSeverity.WARNING)
 
     def error(self, message: str) -> None:
-        """What stops something."""
+        """Log a failure."""
         self.write(message, LoggingSeverity.ERROR)
 
     def write(self, message: str, severity: LoggingSeverity, *, voice: bool = False) -> None:
-        """Say it to everybody who wants lines of this severity."""
+        """Write a message to all callbacks and files that accept its severity; below Warning only in debug mode."""
         if severity < LoggingSeverity.WARNING and not self._debug:
             return
         message = self.filtered(message)
@@ -94,13 +93,13 @@ class Logs:
         return f"[{moment}] [{threading.current_thread().name}] ({severity.label}): {message}\n"
 
     def add_callback(self, callback: LogCallback, min_severity: LoggingSeverity, *, voice: bool = False) -> None:
-        """One more reader."""
+        """Add a callback for messages of at least `min_severity`."""
         (self._voice_callbacks if voice else self._callbacks).append((callback, min_severity))
         if self._debug and not voice and len(self._callbacks) == 1:
-            self.warning("this is a debug client: it says more than a released game should")
+            self.warning("Debug logging is on; turn it off in released games")
 
     def set_directory(self, path: str, min_severity: LoggingSeverity) -> bool:
-        """Write to `hubbub.log` in a directory, from its beginning; False if that cannot be opened."""
+        """Write messages to `hubbub.log` in a directory, overwriting it; return False if it cannot be opened."""
         with self._guard:
             if self._file is not None:
                 self._file.close()
@@ -116,7 +115,7 @@ class Logs:
         return True
 
     def set_voice_directory(self, path: str, min_severity: LoggingSeverity) -> None:
-        """Write voice logs to `hubbub-webrtc_0` and so on; those of the run before are kept under another name."""
+        """Write voice messages to `hubbub-webrtc_0` in a directory, and rename the logs of the previous run."""
         with self._guard:
             if self._voice_file is not None:
                 self._voice_file.close()
@@ -134,12 +133,12 @@ class Logs:
                 return
 
     def reset(self) -> None:
-        """Forget all readers."""
+        """Remove all callbacks."""
         self._callbacks.clear()
         self._voice_callbacks.clear()
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the log files."""
         with self._guard:
             for file in (self._file, self._voice_file):
                 if file is not None:

@@ -1,4 +1,4 @@
-"""Operations that a provisional account cannot do: the game is asked to link it, and says how that went."""
+"""Operations that require a full account: the game is asked to merge the provisional account and reports the outcome."""
 
 import asyncio
 
@@ -8,18 +8,20 @@ from hubbub.sdk.results import failure
 
 
 class Merges:
-    """Those that wait for a merge."""
+    """Client part with the operations that wait for an account merge."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
         self._waiting: list[asyncio.Future[bool]] = []
 
     def provisional_user_merge_completed(self, success: bool) -> None:
-        """Say how the merge ended that a callback asked for; what waits goes on, or fails."""
+        """Report the outcome of the account merge that a `provisional_user_merge_required` callback asked for.
+
+        On success the waiting operations continue; otherwise they complete with `ErrorType.ABORTED`."""
         self._core.driver.post(self._completed, success)
 
     async def required(self, ask: Held) -> None:
-        """Ask the game, and wait for its answer; nobody is there to answer once callbacks were reset."""
+        """Ask the game to merge the account and wait for its report; fail if the callback was reset."""
         answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append(answer)
         if not self._core.tell(ask):
@@ -30,7 +32,7 @@ class Merges:
             if answer in self._waiting:
                 self._waiting.remove(answer)
         if not merged:
-            raise failure(ErrorType.ABORTED, "the account was not linked")
+            raise failure(ErrorType.ABORTED, "The provisional account was not merged")
 
     def _completed(self, success: bool) -> None:
         for answer in self._waiting:

@@ -1,4 +1,4 @@
-"""Direct messages and messages of lobbies (sdk.md 11)."""
+"""Direct messages and lobby messages (sdk.md 11)."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ CONTENT_MAX: Final = 2000
 METADATA_KEYS: Final = 25
 METADATA_TEXT: Final = 1024
 HISTORY_MS: Final = 72 * 3600 * 1000
-"""Nothing older than 72 hours is shown (the specification, Limits)."""
+"""Maximum age of the messages returned by the history functions (the specification, Limits)."""
 
 DISCLOSURES: Final = "/applications/{application_id}/disclosures"
 NOTICE: Final = DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM
@@ -36,20 +36,20 @@ Listed = Callable[[ClientResult, list[MessageHandle]], object]
 
 
 class SummaryPayload(msgspec.Struct):
-    """A conversation in short."""
+    """Response of the conversation list: another user and the newest message."""
 
     user_id: int
     last_message_id: int | None = None
 
 
 class DisclosuresPayload(msgspec.Struct):
-    """Notices that the player has read."""
+    """The disclosures that the player has acknowledged."""
 
     acked_disclosures: list[int] = []
 
 
 class Messages:
-    """Writes and reads messages."""
+    """Client part that sends and reads messages."""
 
     def __init__(self, core: Core, events: Events, rpc: Callable[[], Rpc], merges: Merges) -> None:
         self._core = core
@@ -59,37 +59,41 @@ class Messages:
         events.acknowledge = lambda: core.background(self._acknowledge)
         core.watchers.append(self._watch)
 
-    # Writing
+    # Sending
 
     def send_user_message(self, recipient_id: int, content: str, callback: Sent | None = None) -> Completion[int]:
-        """Write to somebody; answers the message's id."""
+        """Send a direct message of 1 to 2000 characters to a user; completes with the ID of the message."""
         return self._core.start("SendUserMessage", callback, (0,), self._send_user, recipient_id, content, None)
 
     def send_user_message_with_metadata(
         self, recipient_id: int, content: str, metadata: Mapping[str, str], callback: Sent | None = None
     ) -> Completion[int]:
-        """Write to somebody, and send something for the game along."""
+        """Send a direct message with metadata for the game; completes with the ID of the message.
+
+        Metadata has at most 25 keys; keys and values have at most 1024 characters each."""
         name = "SendUserMessageWithMetadata"
         return self._core.start(name, callback, (0,), self._send_user, recipient_id, content, dict(metadata))
 
     def edit_user_message(
         self, recipient_id: int, message_id: int, content: str, callback: Done | None = None
     ) -> Completion[None]:
-        """Change a message of ours."""
+        """Replace the content of a direct message that the current user sent."""
         return self._core.start("EditUserMessage", callback, (), self._edit, recipient_id, message_id, content)
 
     def delete_user_message(self, recipient_id: int, message_id: int, callback: Done | None = None) -> Completion[None]:
-        """Take a message of ours away."""
+        """Delete a direct message that the current user sent."""
         return self._core.start("DeleteUserMessage", callback, (), self._delete, recipient_id, message_id)
 
     def send_lobby_message(self, lobby_id: int, content: str, callback: Sent | None = None) -> Completion[int]:
-        """Write in a lobby; answers the message's id."""
+        """Send a message of 1 to 2000 characters to a lobby; completes with the ID of the message."""
         return self._core.start("SendLobbyMessage", callback, (0,), self._send_lobby, lobby_id, content, None)
 
     def send_lobby_message_with_metadata(
         self, lobby_id: int, content: str, metadata: Mapping[str, str], callback: Sent | None = None
     ) -> Completion[int]:
-        """Write in a lobby, and send something for the game along."""
+        """Send a lobby message with metadata for the game; completes with the ID of the message.
+
+        Metadata has at most 25 keys; keys and values have at most 1024 characters each."""
         name = "SendLobbyMessageWithMetadata"
         return self._core.start(name, callback, (0,), self._send_lobby, lobby_id, content, dict(metadata))
 
@@ -98,33 +102,39 @@ class Messages:
     def get_lobby_messages_with_limit(
         self, lobby_id: int, limit: int, callback: Listed | None = None
     ) -> Completion[list[MessageHandle]]:
-        """The newest messages of a lobby, the newest first: at most 200 of 72 hours; always over the network."""
+        """Fetch the newest messages of a lobby, newest first: at most 200, not older than 72 hours.
+
+        This always sends a request."""
         return self._core.start("GetLobbyMessagesWithLimit", callback, ([],), self._of_lobby, lobby_id, limit)
 
     def get_user_messages_with_limit(
         self, recipient_id: int, limit: int, callback: Listed | None = None
     ) -> Completion[list[MessageHandle]]:
-        """The newest messages with somebody, the newest first; over the network unless enough are known."""
+        """Return the newest direct messages with a user, newest first: at most 200, not older than 72 hours.
+
+        A `limit` of 0 or less means 200. This sends a request only if the client does not have enough messages cached."""
         return self._core.start("GetUserMessagesWithLimit", callback, ([],), self._with_user, recipient_id, limit)
 
     def get_user_message_summaries(
         self, callback: Callable[[ClientResult, list[UserMessageSummary]], object] | None = None
     ) -> Completion[list[UserMessageSummary]]:
-        """With whom there are conversations."""
+        """List the direct message conversations of the current user."""
         return self._core.start("GetUserMessageSummaries", callback, ([],), self._summaries)
 
     def get_message_handle(self, message_id: int) -> MessageHandle | None:
-        """A message among the newest of its channel; nothing goes over the network."""
+        """Return a message from the cache, which has the newest 25 messages of each channel, or None."""
         with self._core.lock:
             message = self._core.cache.recent(message_id)
             return self._core.make(MessageHandle, self._core, message) if message is not None else None
 
     def get_channel_handle(self, channel_id: int) -> ChannelHandle | None:
-        """A conversation that the client knows."""
+        """Return a channel from the cache, or None."""
         return find_channel(self._core, channel_id)
 
     def can_open_message_in_platform(self, message_id: int) -> bool:
-        """Whether the chat client could show it: not one of an unlinked lobby, nor an ephemeral one."""
+        """Return whether the chat client can show a message.
+
+        It cannot show messages of a lobby without a linked channel, nor ephemeral messages."""
         with self._core.lock:
             message = self._core.cache.message(message_id)
             if message is None or message.disclosure is not None:
@@ -142,35 +152,38 @@ class Messages:
         provisional_user_merge_required: Callable[[], object],
         callback: Done | None = None,
     ) -> Completion[None]:
-        """Show a message in the chat client; a provisional account is asked to link first."""
+        """Show a message in the chat client on this machine.
+
+        If the current user has a provisional account, `provisional_user_merge_required` is called first; the game then links the
+        account and calls `provisional_user_merge_completed`."""
         name = "OpenMessageInPlatform"
         return self._core.start(
             name, callback, (), self._open, message_id, self._core.hold(provisional_user_merge_required)
         )
 
     def set_message_created_callback(self, callback: Callable[[int], object]) -> None:
-        """Hear of new messages, invites excepted."""
+        """Set the callback for new messages, except activity invites; it receives the message ID."""
         self._core.listen("message_created", callback)
 
     def set_message_updated_callback(self, callback: Callable[[int], object]) -> None:
-        """Hear of edits, and of moderation metadata."""
+        """Set the callback for edited messages and changed moderation metadata; it receives the message ID."""
         self._core.listen("message_updated", callback)
 
     def set_message_deleted_callback(self, callback: Callable[[int, int], object]) -> None:
-        """Hear that a message is gone, and from which channel."""
+        """Set the callback for deleted messages; it receives the message ID and the channel ID."""
         self._core.listen("message_deleted", callback)
 
-    # Inside
+    # Implementation
 
     def _watch(self, status: ClientStatus) -> None:
         if status is ClientStatus.CONNECTED:
-            # A session began anew, so messages may have been missed: no history is without a gap.
+            # A new session may have missed messages, so cached histories may have gaps.
             with self._core.lock:
                 self._core.cache.histories.clear()
             self._core.background(self._look_at_disclosures)
 
     async def _look_at_disclosures(self) -> None:
-        """What the player was told before, in this game or on another device."""
+        """Fetch the disclosures that the player has already acknowledged, on any device."""
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError, msgspec.MsgspecError):
             answer = await self._core.ask("GET", DISCLOSURES, application_id=self._core.application_id)
             self._events.disclosed = NOTICE in read(answer, DisclosuresPayload).acked_disclosures
@@ -182,7 +195,7 @@ class Messages:
 
     async def _post(self, path: str, content: str, metadata: dict[str, str] | None, to: int) -> int:
         if not content:
-            raise invalid("a message has content")
+            raise invalid("The message content must not be empty")
         _check_content(content)
         body: dict[str, Any] = {"content": content}
         if metadata is not None:
@@ -213,7 +226,7 @@ class Messages:
 
     async def _of_lobby(self, lobby_id: int, limit: int) -> list[MessageHandle]:
         if not 1 <= limit <= HISTORY_MESSAGES:
-            raise invalid(f"a limit is between 1 and {HISTORY_MESSAGES}")
+            raise invalid(f"The limit must be between 1 and {HISTORY_MESSAGES}")
         answer = await self._core.ask("GET", "/lobbies/{lobby_id}/messages", query={"limit": limit}, lobby_id=lobby_id)
         told = read(answer, list[MessagePayload])
         for each in told:
@@ -236,7 +249,7 @@ class Messages:
         with core.lock:
             before, history = core.cache.histories.get(recipient_id), History()
             newest = held[0].payload.id if held else 0
-            # What was written while the answer was under way.
+            # Messages that arrived while the request was in progress.
             history.messages.extend(each for each in (before.messages if before else ()) if each.payload.id > newest)
             history.messages.extend(held)
             history.complete = len(held) < limit
@@ -244,7 +257,7 @@ class Messages:
         return [core.make(MessageHandle, core, each) for each in held]
 
     def _hold(self, told: list[MessagePayload], other: int) -> list[Message]:
-        """The newest first."""
+        """Add messages to the cache, newest first."""
         with self._core.lock:
             return [self._core.cache.hold(each, other=other) for each in sorted(told, key=_age)]
 
@@ -257,7 +270,7 @@ class Messages:
 
     async def _open(self, message_id: int, merge_required: Held) -> None:
         if not self.can_open_message_in_platform(message_id):
-            raise invalid("the chat client cannot show this message")
+            raise invalid("The chat client cannot show this message")
         me = find_user(self._core, self._core.cache.me)
         if me is not None and me.is_provisional:
             await self._merges.required(merge_required)
@@ -274,11 +287,11 @@ def _age(message: MessagePayload) -> int:
 
 def _check_content(content: str) -> None:
     if len(content) > CONTENT_MAX:
-        raise invalid(f"a message has at most {CONTENT_MAX} characters")
+        raise invalid(f"The message content must have at most {CONTENT_MAX} characters")
 
 
 def _check_metadata(metadata: dict[str, str]) -> None:
     if len(metadata) > METADATA_KEYS:
-        raise invalid(f"metadata has at most {METADATA_KEYS} keys")
+        raise invalid(f"Metadata must have at most {METADATA_KEYS} keys")
     if any(len(text) > METADATA_TEXT for pair in metadata.items() for text in pair):
-        raise invalid(f"keys and values of metadata have at most {METADATA_TEXT} characters")
+        raise invalid(f"Metadata keys and values must have at most {METADATA_TEXT} characters")

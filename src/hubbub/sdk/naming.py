@@ -1,4 +1,4 @@
-"""From PEP 8 names to the specification's: `get_current_user_v2` is `GetCurrentUserV2`, `HTTP_ERROR` is `HTTPError`."""
+"""Conversion of PEP 8 names to the specification's names, such as `get_current_user_v2` to `GetCurrentUserV2`."""
 
 from typing import Final
 
@@ -11,7 +11,7 @@ WORDS: Final = {
     "v2": "V2",
     "vad": "VAD",
 }
-"""Words that are not simply capitalized; the specification is not of one mind, so the rest stands in NAMES."""
+"""Parts of names that are not simply capitalized. The specification is inconsistent; `NAMES` has the exceptions."""
 
 NAMES: Final = {
     "HTTP_ERROR": "HTTPError",
@@ -32,7 +32,7 @@ NAMES: Final = {
 
 
 def pascal(name: str) -> str:
-    """The specification's form of a name in snake case, or of an enumerator in capitals."""
+    """Convert a snake-case name or an uppercase enumerator to the specification's Pascal-case name."""
     if name in NAMES:
         return NAMES[name]
     return "".join(WORDS.get(word, word[:1].upper() + word[1:]) for word in name.lower().split("_"))

@@ -1,8 +1,8 @@
-"""What every object of the SDK has: a truth value, `nullobj`, copies and moves (the specification's rules for all types).
+"""Base classes of all SDK objects: truth value, `nullobj`, copy and move (the specification's rules for all types).
 
-An object is true exactly while it is valid. `nullobj` and what was moved from are not, and to read or write them is a programming
-error: it raises `InvalidObjectError`, which is an AssertionError, as the public wrapper asserts. What was moved from may be
-assigned to; `nullobj` may not, it is one for the whole program.
+An object is true while it is valid. `nullobj` and moved-from objects are invalid: reading or writing them is a programming error
+and raises `InvalidObjectError`, an AssertionError because the public SDK asserts as well. A moved-from object may be assigned to.
+`nullobj` may not: each class has one instance, shared by the whole program.
 """
 
 from copy import copy
@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Self
 
 
 class InvalidObjectError(AssertionError):
-    """Somebody used `nullobj` or an object that was moved from."""
+    """Raised when `nullobj` or a moved-from object is read or written."""
 
 
 class NullObject:
-    """Gives each class its own `nullobj`, made when it is first asked for."""
+    """Descriptor that gives each class its own `nullobj`, created on first access."""
 
     def __get__(self, instance: object, owner: type[Any]) -> Any:
         found = owner.__dict__.get("_nullobj")
@@ -25,32 +25,32 @@ class NullObject:
 
 
 class Object:
-    """Something with a truth value."""
+    """Base class of all SDK objects; an object is true while it is valid."""
 
     _valid = False
     nullobj: ClassVar[Any] = NullObject()
-    """An instance that holds nothing."""
+    """The invalid instance of the class: it is false, and reading or writing it raises `InvalidObjectError`."""
 
     def __init__(self) -> None:
         self._valid = True
 
     def __bool__(self) -> bool:
-        """Whether the object holds something."""
+        """Return whether the object is valid."""
         return self._valid
 
     def __getattr__(self, name: str) -> Any:
-        # Only asked for what is not there: an invalid object has no content, and all that could be read stands on content.
+        # Called for missing attributes only. An invalid object has an empty __dict__, so every read of a field arrives here.
         if self._valid or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__} has no {name}")
-        raise InvalidObjectError(f"{type(self).__name__} is null or was moved from, and has no {name}")
+        raise InvalidObjectError(f"Cannot read {name}: this {type(self).__name__} is null or was moved from")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not self._valid and name != "_valid":
-            raise InvalidObjectError(f"{type(self).__name__} is null or was moved from, and takes no {name}")
+            raise InvalidObjectError(f"Cannot set {name}: this {type(self).__name__} is null or was moved from")
         object.__setattr__(self, name, value)
 
     def move(self) -> Self:
-        """What this object holds, as a new one; this one is invalid from here on."""
+        """Return a new object with the content of this one, which becomes invalid."""
         moved = object.__new__(type(self))
         moved.__dict__.update(self.__dict__)
         self.__dict__.clear()
@@ -58,7 +58,7 @@ class Object:
 
 
 class MoveOnly(Object):
-    """An object of which there is one."""
+    """An object that can be moved but not copied."""
 
     def __copy__(self) -> Self:
         raise TypeError(f"{type(self).__name__} can be moved, not copied")
@@ -68,18 +68,20 @@ class MoveOnly(Object):
 
 
 class Copyable(Object):
-    """An object of which there may be several."""
+    """An object that can be copied."""
 
     def copy(self) -> Self:
-        """Another one with the same content; a copy of nothing is nothing."""
+        """Return a copy; nested objects are copied as well. A copy of an invalid object is invalid."""
         made = object.__new__(type(self))
         made.__dict__.update({name: _copied(value) for name, value in self.__dict__.items()})
         return made
 
     def assign(self, other: Self) -> Self:
-        """Become a copy of another (the specification's copy assignment)."""
+        """Replace the content with a copy of `other` (the specification's copy assignment), and return this object.
+
+        Raises `InvalidObjectError` on `nullobj`."""
         if self is type(self).__dict__.get("_nullobj"):
-            raise InvalidObjectError(f"{type(self).__name__}.nullobj belongs to everybody, and stays empty")
+            raise InvalidObjectError(f"Cannot assign to {type(self).__name__}.nullobj: it is shared and stays empty")
         content = other.copy().__dict__
         self.__dict__.clear()
         self.__dict__.update(content)

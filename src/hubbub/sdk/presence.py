@@ -20,7 +20,7 @@ from hubbub.sdk.rpc import Rpc
 
 UPDATES: Final = 5
 UPDATES_S: Final = 20.0
-"""So many presence updates in so many seconds are heard (sdk.md 10.2)."""
+"""At most `UPDATES` presence updates are accepted per `UPDATES_S` seconds (sdk.md 10.2)."""
 PRESENCE_OP: Final = 3
 STATUSES: Final = {
     StatusType.ONLINE: "online",
@@ -37,23 +37,23 @@ SESSION: Final = frozenset(
         ClientStatus.HTTP_WAIT,
     )
 )
-"""Statuses in which there is a session or will be one: it shows what we play, and nobody else is asked to."""
+"""Statuses with a current or upcoming session: the activity is then sent through it, not through the local chat client."""
 
 
 class Presence:
-    """What others see of us."""
+    """Client part that publishes the current user's activity and online status."""
 
     def __init__(self, core: Core, gateway: Gateway, rpc: Callable[[], Rpc]) -> None:
         self._core = core
         self._gateway = gateway
         self._rpc = rpc
         self.activity: Activity | None = None
-        """What we show."""
+        """The activity that is currently shown, or None."""
         self._status = StatusType.ONLINE
         self._showing_chat = False
         self._shown_locally = False
         self._shown_as = 0
-        """The application that the chat client was shown it by: a session may be another's."""
+        """Application ID under which the chat client shows the activity; the session may belong to another application."""
         self._before = ClientStatus.DISCONNECTED
         self._sent: deque[float] = deque(maxlen=UPDATES)
         self._revision = 0
@@ -66,51 +66,58 @@ class Presence:
     def update_rich_presence(
         self, activity: Activity, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
-        """Show what we play: through the session, or without one through the chat client on this machine."""
+        """Set the activity of the current user that others see.
+
+        The activity is sent through the session or, while the client is disconnected, through the chat client on this machine.
+        At most 5 updates per 20 seconds are sent; of several that wait only the newest one is sent."""
         return self._core.run("UpdateRichPresence", callback, (), self._update, activity.copy())
 
     def clear_rich_presence(self) -> None:
-        """Show nothing."""
+        """Remove the activity of the current user."""
         self._core.background(self._clear)
 
     def set_online_status(
         self, status: StatusType, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
-        """Be online, idle, not to be disturbed, or invisible."""
+        """Set the online status of the current user: `ONLINE`, `IDLE`, `DND` or `INVISIBLE`."""
         return self._core.start("SetOnlineStatus", callback, (), self._set_status, status)
 
     def set_showing_chat(self, showing_chat: bool) -> None:
-        """Say that the game shows chat, so the chat client need not tell of the same messages."""
+        """Set whether the game displays chat, so that the chat client does not notify about the same messages."""
         self._showing_chat = showing_chat
         self._revision += 1
         if self._core.status is ClientStatus.READY:
             self._core.background(self._say)
 
     def register_launch_command(self, application_id: int, command: str) -> bool:
-        """Say how the chat client starts the game, as a shell would read it; an empty command is this very program."""
+        """Register the shell command with which the chat client launches the game.
+
+        An empty command is the path of the current executable. Returns False if the command could not be registered."""
         from hubbub.sdk import launching
 
         return launching.register_command(application_id, command)
 
     def register_launch_steam_application(self, application_id: int, steam_app_id: int) -> bool:
-        """The same through a store."""
+        """Register a Steam app ID through which the chat client launches the game.
+
+        Returns False if it could not be registered."""
         from hubbub.sdk import launching
 
         return launching.register_steam(application_id, steam_app_id)
 
-    # Inside
+    # Implementation
 
     def _watch(self, status: ClientStatus) -> None:
         before, self._before = self._before, status
         if status is ClientStatus.CONNECTING and before is not ClientStatus.HTTP_WAIT:
-            # What was shown before is cleared when the client connects (sdk.md 10.2), in the chat client as well.
+            # Connecting clears the previous activity (sdk.md 10.2), in the chat client as well.
             self.activity = None
             if self._shown_locally:
                 self._core.background(self._clear_locally)
         elif status is ClientStatus.READY:
             news = self._note(self._payload())
             if self._said != self._revision:
-                # A session that was resumed has not heard what changed while it was away.
+                # A resumed session does not have the changes made while it was disconnected.
                 self._core.background(self._say)
                 if news:
                     self._core.emit("user_updated", self._core.cache.me)
@@ -155,7 +162,7 @@ class Presence:
         await self._rpc().command("SET_ACTIVITY", {"pid": os.getpid(), "activity": shown}, client_id=client_id)
         self._shown_as = client_id
         if self._core.status in SESSION:
-            # The client began to connect meanwhile, which clears what was shown before.
+            # The client started to connect meanwhile, which clears the previous activity.
             await self._clear_locally()
             return
         self.activity = activity
@@ -165,8 +172,8 @@ class Presence:
         try:
             await self._show(None)
         except (SdkError, OSError) as error:
-            # Nobody shows anything, or the next session will tell it.
-            self._core.logs.info(f"there is no presence to clear: {error}")
+            # No chat client shows an activity, or the next session sends the new state.
+            self._core.logs.info(f"Presence was not cleared: {error}")
 
     async def _clear_locally(self) -> None:
         self._shown_locally = False
@@ -176,13 +183,13 @@ class Presence:
 
     async def _set_status(self, status: StatusType) -> None:
         if status not in STATUSES:
-            raise invalid("a status is Online, Idle, Dnd or Invisible")
+            raise invalid("Status must be Online, Idle, Dnd or Invisible")
         self._status = status
         self._revision += 1
         await self._say()
 
     async def _say(self) -> None:
-        """Send what is true now, within the limit; of several that wait only the newest is sent."""
+        """Send the current presence within the rate limit; of several waiting calls only the last one sends."""
         wanted = self._revision
         async with self._sending:
             if self._said >= wanted:
@@ -202,12 +209,12 @@ class Presence:
             self._core.emit("user_updated", self._core.cache.me)
 
     def _note(self, payload: dict[str, Any]) -> bool:
-        """Remember what we show, since the platform does not tell us of ourselves; whether that is news."""
+        """Cache the current user's own presence, which the platform does not send back; return whether it changed."""
         cache = self._core.cache
         told = msgspec.convert(payload, PresencePayload, strict=False)
         told.user_id = cache.me
         for activity in told.activities:
-            # As others see it who were not told a name (sdk.md 10.1).
+            # Other users see the application's name if the activity has none (sdk.md 10.1).
             activity.name = activity.name or self._core.application_name
         with self._core.lock:
             return cache.note_presence(told)[1]

@@ -1,4 +1,4 @@
-"""Where what happened waits until the game asks: completions and events, in order, delivered nowhere else."""
+"""Queues of completions and events, which are delivered in order when the game calls `run_callbacks`."""
 
 import threading
 from collections import deque
@@ -7,43 +7,43 @@ from typing import Any
 
 _pumps: set["Pump"] = set()
 _guard = threading.RLock()
-"""Taken again by the same thread where a forgotten client is collected in the middle."""
+"""Guards `_pumps`. Reentrant, because the garbage collector may close a forgotten client while this thread holds the lock."""
 _free_threaded = False
 
 
 class Pump:
-    """The queue of one client."""
+    """The callback queue of one client."""
 
     def __init__(self, wake: Callable[[], None] | None = None) -> None:
         self._queue: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
         self.wake = wake
-        """Told when something waits, where somebody delivers by themselves."""
+        """Called after each `put`, from any thread; None if only the game's thread calls `run`."""
         self.owner: int | None = None if _free_threaded else threading.get_ident()
-        """The one thread that may use the client; None where all may."""
+        """Identifier of the only thread that may use the client; None if every thread may."""
         self.closed = False
         with _guard:
             _pumps.add(self)
 
     def put(self, function: Callable[..., object], *args: Any) -> None:
-        """Deliver later; from any thread."""
+        """Queue a call; safe to call from any thread."""
         self._queue.append((function, args))
         if self.closed:
-            # Work that is refused has an end like any other, and the module's pump has to find it.
+            # An operation started after `close` still completes with an error, and `run_callbacks` has to find this queue.
             with _guard:
                 _pumps.add(self)
         if self.wake is not None:
             self.wake()
 
     def run(self) -> int:
-        """Deliver everything that was queued when this was called; returns how much that was.
+        """Call everything that was queued before this call, and return how many calls were made.
 
-        What a callback raises comes out here; the rest stays for the next call."""
+        An exception raised by a callback propagates; the remaining callbacks stay queued."""
         self.check_thread()
         delivered = 0
         for _ in range(len(self._queue)):
             try:
                 function, args = self._queue.popleft()
-            except IndexError:  # a callback reset the queue
+            except IndexError:  # a callback cleared the queue
                 break
             delivered += 1
             function(*args)
@@ -52,17 +52,19 @@ class Pump:
         return delivered
 
     def check_thread(self) -> None:
-        """Refuse a second thread, unless `set_free_threaded` was called."""
+        """Raise RuntimeError if another thread owns the client and `set_free_threaded` was not called."""
         if self.owner is not None and threading.get_ident() != self.owner:
-            raise RuntimeError("this client belongs to another thread; call set_free_threaded() before making it")
+            raise RuntimeError(
+                "This client belongs to another thread; call set_free_threaded() before creating the client to share it"
+            )
 
     def close(self) -> None:
-        """Nothing more will come but refusals; what waits can still be delivered."""
+        """Unregister the queue once it is empty; calls that are already queued can still be delivered."""
         self.closed = True
         self._leave()
 
     def clear(self) -> None:
-        """Drop what waits."""
+        """Drop all queued calls."""
         self._queue.clear()
         if self.closed:
             self._leave()
@@ -77,19 +79,21 @@ class Pump:
 
 
 def run_callbacks() -> int:
-    """Deliver what waits for this thread, of all clients; call it once per frame. Returns how much that was."""
+    """Deliver the queued callbacks of all clients that belong to this thread, and return how many there were.
+
+    Call this once per frame. Clients created after `set_free_threaded` are served from any thread."""
     with _guard:
         pumps = [pump for pump in list(_pumps) if pump.owner is None or pump.owner == threading.get_ident()]
     return sum(pump.run() for pump in pumps)
 
 
 def set_free_threaded() -> None:
-    """Let clients made from here on be used from several threads."""
+    """Allow clients created from now on to be used from several threads."""
     global _free_threaded
     _free_threaded = True
 
 
 def all_pumps() -> list[Pump]:
-    """Every queue there is."""
+    """Return the queues of all open clients, and of closed clients with undelivered callbacks."""
     with _guard:
         return list(_pumps)

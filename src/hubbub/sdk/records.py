@@ -1,4 +1,4 @@
-"""Value records besides those of rich presence: plain attributes, copied and compared by value (sdk.md 1.1)."""
+"""Value records, except those of rich presence: plain attributes, copied and compared by value (sdk.md 1.1)."""
 
 from collections.abc import Callable
 from inspect import get_annotations
@@ -17,7 +17,7 @@ from hubbub.sdk.objects import Copyable, MoveOnly
 
 
 class Field(NamedTuple):
-    """What a record's field begins as, and whether the specification has accessors for it."""
+    """Default value of a record's field, and whether `hubbub.sdk.compat` has accessors for the field."""
 
     default: Any
     factory: Callable[[], Any] | None = None
@@ -25,13 +25,13 @@ class Field(NamedTuple):
 
 
 def field(*, default_factory: Callable[[], Any], compat: bool = True) -> Any:
-    """A field that begins as something of its own."""
+    """Declare a field whose default is a new object for each record."""
     return Field(None, default_factory, compat)
 
 
 @dataclass_transform(field_specifiers=(field,))
 class Fields:
-    """Makes records of annotated attributes. Like dataclasses, but a class costs no compilation when it is imported."""
+    """Base class that turns annotated attributes into fields, like a dataclass but without compiling code at import."""
 
     fields: ClassVar[dict[str, Field]] = {}
 
@@ -42,18 +42,18 @@ class Fields:
             name: value if isinstance(value, Field) else Field(value) for name, value in begin.items()
         }
         for name in begin:
-            # An invalid record has no fields, so their defaults must not be found on the class.
+            # An invalid record has no fields, so lookups must not find the defaults on the class.
             delattr(cls, name)
 
     def __init__(self, *args: Any, **named: Any) -> None:
         if len(args) > len(self.fields):
-            raise TypeError(f"{type(self).__name__} has {len(self.fields)} fields, not {len(args)}")
+            raise TypeError(f"{type(self).__name__} has {len(self.fields)} fields, but {len(args)} values were given")
         named |= dict(zip(self.fields, args, strict=False))
         self._valid = True
         for name, (default, factory, _) in self.fields.items():
             setattr(self, name, named.pop(name) if name in named else factory() if factory else default)
         if named:
-            raise TypeError(f"{type(self).__name__} has no {', '.join(named)}")
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(named)}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Fields) and self.fields == other.fields and self.__dict__ == other.__dict__
@@ -66,161 +66,197 @@ class Fields:
 
 
 SECRET = frozenset({"verifier", "join"})
-"""Fields that are not shown in texts."""
+"""Secret fields, which are left out of `repr`."""
 
 
 class Record(Fields, Copyable):
-    """A value."""
+    """A value: copied, moved and compared by its fields."""
 
 
 class AuthorizationCodeChallenge(Record):
-    """What the platform is shown of a verifier."""
+    """PKCE challenge of an authorization, derived from a verifier."""
 
     method: AuthenticationCodeChallengeMethod = AuthenticationCodeChallengeMethod.S256
+    """How the challenge is derived from the verifier."""
     challenge: str = ""
+    """The challenge, base64url-encoded."""
 
 
 class AuthorizationCodeVerifier(Record):
-    """A secret of one authorization, and its challenge; made by `create_authorization_code_verifier`."""
+    """PKCE verifier of one authorization with its challenge; create it with `Client.create_authorization_code_verifier`."""
 
     challenge: AuthorizationCodeChallenge = field(default_factory=AuthorizationCodeChallenge)
+    """The challenge to pass to `Client.authorize`."""
     verifier: str = ""
+    """The secret to pass to `Client.get_token`."""
 
 
 class AuthorizationArgs(Record):
-    """What `authorize` is asked with."""
+    """Arguments of `Client.authorize`."""
 
     client_id: int = 0
-    """The game's application; 0 takes what `set_application_id` said."""
+    """ID of the game's application; 0 uses the one set by `set_application_id`."""
     scopes: str = ""
-    """Separated by spaces; required."""
+    """Requested OAuth2 scopes, separated by spaces; required."""
     state: str | None = None
-    """Best left unset: a random one is made."""
+    """OAuth2 state; leave it unset to use a random value."""
     nonce: str | None = None
-    """For backends that use ID tokens; never made up."""
+    """Nonce of the ID token, for backends that verify one; never generated."""
     code_challenge: AuthorizationCodeChallenge | None = None
-    """Needed for `get_token`."""
+    """PKCE challenge; required if the code is exchanged with `get_token`."""
     integration_type: IntegrationType | None = None
+    """Where the application is installed: for a user or a guild."""
     custom_scheme_param: str | None = None
-    """The scheme word S of a redirect `S:/authorize/callback`."""
+    """URL scheme of the redirect: with scheme S it is `S:/authorize/callback`."""
 
 
 class DeviceAuthorizationArgs(Record):
-    """What `get_token_from_device` is asked with."""
+    """Arguments of `Client.get_token_from_device`."""
 
     client_id: int = 0
+    """ID of the game's application; 0 uses the one set by `set_application_id`."""
     scopes: str = ""
+    """Requested OAuth2 scopes, separated by spaces; required."""
 
 
 class ActivityInvite(Record):
-    """An invitation to play, or somebody's wish for one."""
+    """An invitation to a game session, or a request to join one."""
 
     sender_id: int = 0
+    """ID of the user who sent the invite."""
     channel_id: int = 0
-    """Where its message is."""
+    """ID of the channel with the invite's message."""
     message_id: int = 0
+    """ID of the invite's message."""
     type: ActivityActionTypes = ActivityActionTypes.INVALID
+    """Whether this is an invitation or a request to join."""
     application_id: int = 0
-    """The game it is for; it may be a sibling of ours."""
+    """ID of the game; it may be another application of the same publisher."""
     parent_application_id: int = 0
-    """The publisher's application, or 0."""
+    """ID of the publisher's application; 0 if there is none."""
     party_id: str = ""
+    """ID of the sender's party."""
     session_id: str = ""
-    """The session of the sender that it is about."""
+    """ID of the sender's gateway session whose activity the invite is for."""
     is_valid: bool = False
-    """False once it is six hours old or its sender left the activity."""
+    """False once the invite is six hours old or the sender left the activity."""
 
 
 class GuildMinimal(Record):
-    """A guild's id and name."""
+    """ID and name of a guild."""
 
     id: int = 0
+    """ID of the guild."""
     name: str = ""
+    """Name of the guild."""
 
 
 class LinkedLobby(Record):
     """The lobby that a channel is linked to."""
 
     application_id: int = 0
+    """ID of the application that owns the lobby."""
     lobby_id: int = 0
+    """ID of the lobby."""
 
 
 class LinkedChannel(Record):
     """The channel that a lobby is linked to."""
 
     id: int = 0
+    """ID of the channel."""
     name: str = ""
+    """Name of the channel."""
     guild_id: int = 0
+    """ID of the channel's guild."""
 
 
 class GuildChannel(Record):
-    """A channel of a guild, as one who links lobbies sees it."""
+    """A guild channel that may be linked to a lobby."""
 
     id: int = 0
+    """ID of the channel."""
     name: str = ""
+    """Name of the channel."""
     type: ChannelType = ChannelType.GUILD_TEXT
+    """Kind of channel."""
     position: int = 0
+    """Sort position of the channel."""
     parent_id: int | None = None
-    """Its category."""
+    """ID of the channel's category; None if it has none."""
     is_linkable: bool = False
+    """Whether the current user may link the channel to a lobby."""
     is_viewable_and_writeable_by_all_members: bool = False
+    """Whether every guild member can read and write here; warn the player before linking a channel that is private."""
     linked_lobby: LinkedLobby | None = None
+    """The lobby that the channel is already linked to, or None."""
 
 
 class AdditionalContent(Record):
-    """What a message has besides its text."""
+    """Content of a message that a game cannot render as text, such as a poll or attachments."""
 
     type: AdditionalContentType = AdditionalContentType.OTHER
+    """Kind of content."""
     title: str | None = None
-    """The name of a poll or thread."""
+    """Question of a poll or name of a thread; None otherwise."""
     count: int = 0
+    """Number of items, at most 255."""
 
     def equals(self, other: "AdditionalContent") -> bool:
-        """Whether both say the same."""
+        """Return whether all fields are equal."""
         return self == other
 
     @staticmethod
     def type_to_string(type: AdditionalContentType) -> str:
-        """The name of a type."""
+        """Return the specification's name of a content type."""
         return to_string(AdditionalContentType, type)
 
 
 class AudioDevice(Record):
-    """A microphone or loudspeaker."""
+    """A microphone or speaker."""
 
     id: str = ""
+    """Identifier of the device, for `set_input_device` and `set_output_device`."""
     name: str = ""
+    """Name to display."""
     is_default: bool = False
+    """Whether this is the system's default device."""
 
     def equals(self, other: "AudioDevice") -> bool:
-        """Whether both are the same device."""
+        """Return whether both records name the same device; only `id` is compared."""
         return self.id == other.id
 
 
 class UserMessageSummary(Record):
-    """With whom there were messages, and which was the last."""
+    """A direct message conversation of the current user."""
 
     user_id: int = 0
+    """ID of the other user."""
     last_message_id: int = 0
+    """ID of the newest message; 0 if there is none."""
 
 
 class ClientCreateOptions(Record):
-    """How a client is made."""
+    """Options of a new `Client`."""
 
     web_base: str = ""
-    """Where browsers go; empty takes `http://127.0.0.1:8080`, where `hubbub dev` and `hubbub serve` listen."""
+    """URL of the platform's web pages; empty uses `http://127.0.0.1:8080`, the default of `hubbub dev` and `hubbub serve`."""
     api_base: str = ""
-    """Where the API is; empty takes the one below `web_base`."""
+    """URL of the HTTP API; empty derives it from `web_base`."""
     experimental_audio_system: AudioSystem = AudioSystem.STANDARD
+    """Accepted for compatibility; it has no effect."""
     experimental_android_prevent_comms_for_bluetooth: bool = False
+    """Accepted for compatibility; it has no effect."""
     cpu_affinity_mask: int | None = None
+    """Accepted for compatibility; it has no effect."""
     voice_authority: str = field(default_factory=str, compat=False)
-    """A PEM file that voice servers are known by, besides the machine's own: what `voice.authority` of the ready file names."""
+    """PEM file with an extra certificate authority for voice servers, such as `voice.authority` of the ready file."""
 
 
 class VADThresholdSettings(Fields, MoveOnly):
-    """When a voice counts as one."""
+    """Voice activity detection settings of a call."""
 
     vad_threshold: float = -60.0
-    """In dBFS, -100 to 0."""
+    """Level above which the microphone is transmitted, from -100 to 0 dBFS; ignored while `automatic` is set."""
     automatic: bool = True
+    """Whether the threshold adapts to the background noise."""

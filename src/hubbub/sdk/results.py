@@ -1,4 +1,4 @@
-"""How an operation ended: `ClientResult`, and the exception that carries one to those who await."""
+"""Results of operations: `ClientResult`, and `SdkError`, which awaiting a failed operation raises."""
 
 import re
 from typing import Final
@@ -11,11 +11,11 @@ from hubbub.sdk.http import Refused
 from hubbub.sdk.objects import Copyable
 
 TRANSIENT: Final = frozenset((423, 429, 500, 502, 503, 504))
-"""Statuses after which the same request may succeed; 423 is a merge under way (sdk.md 8.5)."""
+"""HTTP statuses after which the same request may succeed; 423 means that an account merge is in progress (sdk.md 8.5)."""
 
 
 class ClientResult(Copyable):
-    """How an operation ended (sdk.md 3)."""
+    """The outcome of an operation (sdk.md 3)."""
 
     def __init__(
         self,
@@ -30,27 +30,27 @@ class ClientResult(Copyable):
     ) -> None:
         super().__init__()
         self.type = type
-        """What went wrong, by kind."""
+        """The kind of error; `ErrorType.NONE` on success."""
         self.error = error
-        """A short description; for a refusal of OAuth its error word."""
+        """A short error message; for an OAuth2 error its error code, such as `invalid_grant`."""
         self.error_code = error_code
-        """The platform's code, or that of the local RPC."""
+        """The error code of the platform's API or of the local RPC server; 0 if there is none."""
         self.status = status
-        """The status of the answer."""
+        """The HTTP status of the response; `HttpStatusCode.NONE` if there was no response."""
         self.response_body = response_body
-        """The whole answer."""
+        """The unparsed response body of an HTTP error; empty otherwise."""
         self.retryable = retryable
-        """Whether the same may succeed later."""
+        """Whether the same operation may succeed later."""
         self.retry_after = retry_after
-        """Seconds to wait, where the platform said."""
+        """Seconds to wait before a retry; 0 if the platform did not specify it."""
 
     @property
     def successful(self) -> bool:
-        """Whether it went well."""
+        """Whether the operation succeeded."""
         return self.type is ErrorType.NONE
 
     def to_string(self) -> str:
-        """The error message."""
+        """Return the error message; empty on success."""
         return self.error
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class ClientResult(Copyable):
 
 
 class SdkError(Exception):
-    """An operation failed; `result` says how."""
+    """Raised when an awaited operation fails; `result` has the details."""
 
     def __init__(self, result: ClientResult) -> None:
         self.result = result
@@ -76,24 +76,24 @@ class SdkError(Exception):
 
 
 def failure(type: ErrorType, error: str = "", *, code: int = 0, retryable: bool = False) -> SdkError:
-    """An error of a kind."""
+    """Build an `SdkError` of the given type."""
     return SdkError(ClientResult(type, error, error_code=code, retryable=retryable))
 
 
 def invalid(error: str) -> SdkError:
-    """A local check failed; only type and error are set."""
+    """Build the `SdkError` of a failed local check; only `type` and `error` are set."""
     return failure(ErrorType.VALIDATION_ERROR, error)
 
 
 def of_exception(error: BaseException) -> ClientResult:
-    """The result that an exception of an operation stands for; raises it again where it is none of ours."""
+    """Convert an exception of an operation to a result; re-raise an unexpected exception."""
     if isinstance(error, SdkError):
         return error.result
     if isinstance(error, ApiError):
         return _of_refusal(error)
     if isinstance(error, TimeoutError):
-        # Since 1.10 a response that timed out never counts as a success.
-        return ClientResult(ErrorType.NETWORK_ERROR, "the platform did not answer in time", retryable=True)
+        # Since 1.10 a timed-out response never counts as a success.
+        return ClientResult(ErrorType.NETWORK_ERROR, "The platform did not respond in time", retryable=True)
     if isinstance(error, (aiohttp.ClientError, OSError)):
         return ClientResult(ErrorType.NETWORK_ERROR, str(error) or type(error).__name__, retryable=True)
     raise error

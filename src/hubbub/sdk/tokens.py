@@ -1,4 +1,4 @@
-"""Tokens: how they are got, kept, renewed and given back (sdk.md 6.2, 7, 8). Everything here works without a session."""
+"""Getting, refreshing and revoking tokens (sdk.md 6.2, 7, 8); these operations do not require a session."""
 
 import asyncio
 import contextlib
@@ -22,41 +22,52 @@ DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 SLOW_DOWN_S: Final = 5
 EXPIRY_LEAD_S: Final = 600.0
 EXPIRY_SHARE: Final = 0.1
-"""The callback comes ten minutes before a token ends, or at a tenth of its life where that is shorter."""
+"""The expiration callback runs `EXPIRY_LEAD_S` before a token expires, or this share of its lifetime if that is shorter."""
 LIFE_S: Final = 604_800
 NO_TOKENS: Final = ("", "", AuthorizationTokenType.USER, 0, "")
 
 
 class TokenExchange(NamedTuple):
-    """Tokens, as `get_token` and its relatives answer them."""
+    """Tokens returned by `get_token` and the other grants."""
 
     access_token: str
+    """The access token, for `update_token`."""
     refresh_token: str
+    """The refresh token, for `refresh_token`; empty for a provisional account."""
     token_type: AuthorizationTokenType
+    """Type of the access token."""
     expires_in: int
+    """Lifetime of the access token in seconds."""
     scopes: str
+    """Granted OAuth2 scopes, separated by spaces."""
 
     def __repr__(self) -> str:
         return f"TokenExchange({self.token_type.label}, {self.expires_in} s, {self.scopes!r})"
 
 
 class ChildToken(NamedTuple):
-    """A child application's token; it has no refresh token."""
+    """Access token of a child application; there is no refresh token."""
 
     access_token: str
+    """The access token, for `update_token`."""
     token_type: AuthorizationTokenType
+    """Type of the access token."""
     expires_in: int
+    """Lifetime of the access token in seconds."""
     scopes: str
+    """Granted OAuth2 scopes, separated by spaces."""
 
     def __repr__(self) -> str:
         return f"ChildToken({self.token_type.label}, {self.expires_in} s, {self.scopes!r})"
 
 
 class CurrentUser(NamedTuple):
-    """Whose token it is."""
+    """The user that a token belongs to."""
 
     id: int
+    """ID of the user."""
     name: str
+    """Display name of the user."""
 
 
 Exchanged = Callable[[ClientResult, str, str, AuthorizationTokenType, int, str], object]
@@ -64,7 +75,7 @@ Done = Callable[[ClientResult], object]
 
 
 class Tokens:
-    """Gets tokens and looks after the session's."""
+    """Client part that gets tokens and tracks the expiry of the session's token."""
 
     def __init__(self, core: Core, opener: Callable[[str], object]) -> None:
         self._core = core
@@ -72,16 +83,16 @@ class Tokens:
         self._polling: asyncio.Task[TokenExchange] | None = None
         self._expiry: asyncio.TimerHandle | None = None
         self._told_at_ms: float | None = None
-        """When the game will be told that its token ends, by the platform's clock; None if that is not to come."""
+        """Time of the expiration callback by the platform's clock, in Unix milliseconds; None if none is scheduled."""
         self._lives: dict[str, int] = {}
-        """How long tokens that we got ourselves live, in seconds."""
+        """Lifetimes in seconds of the access tokens that this client got itself."""
         self.begin_anew: Callable[[], Any] | None = None
-        """Begins another session."""
+        """Coroutine function that starts a new gateway session."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
         core.closers.append(self._close)
         core.clock.watchers.append(self._await_end)
 
-    # The grants
+    # Grants
 
     def get_token(
         self,
@@ -91,7 +102,10 @@ class Tokens:
         redirect_uri: str,
         callback: Exchanged | None = None,
     ) -> Completion[TokenExchange]:
-        """Change a code into tokens; for public clients."""
+        """Exchange an authorization code for tokens; for public clients only.
+
+        `code` and `redirect_uri` are the outputs of `authorize`, `code_verifier` is the verifier of its PKCE challenge. The
+        operation completes with a `TokenExchange`, whose fields the callback receives as separate arguments."""
         form = self._code_form(application_id, code, code_verifier, redirect_uri)
         return self._core.run("GetToken", callback, NO_TOKENS, self._exchange, form)
 
@@ -105,7 +119,9 @@ class Tokens:
         external_auth_token: str,
         callback: Exchanged | None = None,
     ) -> Completion[TokenExchange]:
-        """The same, and the provisional account becomes part of the one that was linked."""
+        """Exchange an authorization code for tokens, and merge the player's provisional account into the authorized account.
+
+        `external_auth_type` and `external_auth_token` identify the provisional account, as in `get_provisional_token`."""
         form = self._code_form(application_id, code, code_verifier, redirect_uri)
         form |= self._external(external_auth_type, external_auth_token)
         return self._core.run("GetTokenFromProvisionalMerge", callback, NO_TOKENS, self._exchange, form)
@@ -113,13 +129,15 @@ class Tokens:
     def refresh_token(
         self, application_id: int, refresh_token: str, callback: Exchanged | None = None
     ) -> Completion[TokenExchange]:
-        """Change a refresh token into two new tokens; the old pair is dead."""
+        """Exchange a refresh token for a new access token and refresh token; the old pair becomes invalid."""
         self._core.logs.hide(refresh_token)
         form = {"grant_type": "refresh_token", "client_id": str(application_id), "refresh_token": refresh_token}
         return self._core.run("RefreshToken", callback, NO_TOKENS, self._exchange, form)
 
     def revoke_token(self, application_id: int, token: str, callback: Done | None = None) -> Completion[None]:
-        """Give tokens back: every token that the game has of this person ends."""
+        """Revoke every token that the application has for the user of this token.
+
+        `token` is an access token or a refresh token."""
         self._core.logs.hide(token)
         return self._core.run("RevokeToken", callback, (), self._revoke, application_id, token)
 
@@ -129,7 +147,9 @@ class Tokens:
         child_application_id: int,
         callback: Callable[[ClientResult, str, AuthorizationTokenType, int, str], object] | None = None,
     ) -> Completion[ChildToken]:
-        """Change the token of a publisher's application into that of one of its games."""
+        """Exchange an access token of a publisher's application for a token of one of its child applications.
+
+        The operation completes with a `ChildToken`, whose fields the callback receives as separate arguments."""
         self._core.logs.hide(parent_application_token)
         return self._core.run(
             "ExchangeChildToken",
@@ -149,7 +169,10 @@ class Tokens:
         external_auth_token: str,
         callback: Exchanged | None = None,
     ) -> Completion[TokenExchange]:
-        """A token of a provisional account, which is made if need be."""
+        """Get a token of the player's provisional account, which is created if it does not exist.
+
+        `external_auth_token` proves the player's identity to the provider named by `external_auth_type`. There is no refresh
+        token: call this again when the access token expires."""
         body = {"client_id": str(application_id), **self._external(external_auth_type, external_auth_token)}
         return self._core.run("GetProvisionalToken", callback, NO_TOKENS, self._provisional, body)
 
@@ -160,12 +183,14 @@ class Tokens:
         external_auth_token: str,
         callback: Done | None = None,
     ) -> Completion[None]:
-        """Part the game's account from the linked one; all tokens end, then call `get_provisional_token`."""
+        """Separate the provisional account from the account that it was merged into.
+
+        All tokens of the player are revoked; call `get_provisional_token` afterwards."""
         body = {"client_id": str(application_id), **self._external(external_auth_type, external_auth_token)}
         return self._core.run("UnmergeIntoProvisionalAccount", callback, (), self._unmerge, body)
 
     def update_provisional_account_display_name(self, name: str, callback: Done | None = None) -> Completion[None]:
-        """Choose the name of a provisional account, 1 to 32 characters."""
+        """Set the display name of the current provisional account: 1 to 32 characters."""
         return self._core.start("UpdateProvisionalAccountDisplayName", callback, (), self._rename, name)
 
     # Devices
@@ -173,9 +198,10 @@ class Tokens:
     def get_token_from_device(
         self, args: DeviceAuthorizationArgs, callback: Exchanged | None = None
     ) -> Completion[TokenExchange]:
-        """Tokens for a machine without a browser: a person enters a code elsewhere, we ask until they did.
+        """Get tokens for a device without a browser: the player enters a code on another device.
 
-        `open_browser` of the client is given the page with the code; without a browser a warning in the log names both."""
+        The client's `open_browser` receives the page with the code; if it cannot open a browser, a log warning contains the page
+        and the code. The operation polls the platform until the player responds, and completes with a `TokenExchange`."""
         return self._core.run("GetTokenFromDevice", callback, NO_TOKENS, self._device, args.copy(), {})
 
     def get_token_from_device_provisional_merge(
@@ -185,26 +211,28 @@ class Tokens:
         external_auth_token: str,
         callback: Exchanged | None = None,
     ) -> Completion[TokenExchange]:
-        """The same, and the provisional account becomes part of the one that was linked."""
+        """Get tokens as `get_token_from_device` does, and merge the player's provisional account into the authorized account.
+
+        `external_auth_type` and `external_auth_token` identify the provisional account, as in `get_provisional_token`."""
         external = self._external(external_auth_type, external_auth_token)
         name = "GetTokenFromDeviceProvisionalMerge"
         return self._core.run(name, callback, NO_TOKENS, self._device, args.copy(), external)
 
     def abort_get_token_from_device(self) -> None:
-        """Stop asking; whoever waits hears Aborted."""
+        """Cancel the running device authorization, which completes with `ErrorType.ABORTED`."""
         self._core.driver.post(lambda: self._polling.cancel() if self._polling is not None else None)
 
     def open_authorize_device_screen(self, client_id: int, user_code: str) -> None:
-        """Show a person where to enter a code that a backend got."""
+        """Open the page on which the player enters `user_code`, a code that the game's backend requested."""
         url = f"{self._core.web_base}/activate?user_code={quote(user_code, safe='')}"
         self._core.background(lambda: self._show(url, user_code, f"{self._core.web_base}/activate"))
 
     def close_authorize_device_screen(self) -> None:
-        """Hide it again: what a browser shows is its person's to close, so only the callback hears of it."""
+        """Call the screen-closed callback; a page that is open in a browser can only be closed by the player."""
         self._core.emit("authorize_device_screen_closed")
 
     def set_authorize_device_screen_closed_callback(self, callback: Callable[[], object]) -> None:
-        """Hear that the screen was closed."""
+        """Set the callback for the closing of the device authorization screen."""
         self._core.listen("authorize_device_screen_closed", callback)
 
     # The session's token
@@ -212,12 +240,15 @@ class Tokens:
     def update_token(
         self, token_type: AuthorizationTokenType, token: str, callback: Done | None = None
     ) -> Completion[None]:
-        """Use this token from now on; wait for the end of this before `connect`."""
+        """Set the access token of the client; only bearer tokens are supported.
+
+        Wait for completion before calling `connect`. If the client is connected and the token belongs to another user or
+        application, a new session is started."""
         self._core.logs.hide(token)
         return self._core.run("UpdateToken", callback, (), self._update, token_type, token)
 
     def is_authenticated(self) -> bool:
-        """Whether there is a token; it may be dead."""
+        """Return whether a token is set; it may have expired."""
         return bool(self._core.token)
 
     def fetch_current_user(
@@ -226,15 +257,17 @@ class Tokens:
         token: str,
         callback: Callable[[ClientResult, int, str], object] | None = None,
     ) -> Completion[CurrentUser]:
-        """Whose token this is; any token, and no session is needed."""
+        """Get the ID and display name of the user that any access token belongs to; no session is required."""
         self._core.logs.hide(token)
         return self._core.run("FetchCurrentUser", callback, (0, ""), self._whose, token_type, token)
 
     def set_token_expiration_callback(self, callback: Callable[[], object]) -> None:
-        """Hear once per token that it ends soon."""
+        """Set the callback that announces the expiry of the access token, once per token.
+
+        It runs 10 minutes before the token expires, or in the last tenth of a shorter lifetime."""
         self._core.listen("token_expiration", callback)
 
-    # Inside
+    # Implementation
 
     def _code_form(self, application_id: int, code: str, verifier: str, redirect_uri: str) -> dict[str, str]:
         self._core.logs.hide(code, verifier)
@@ -263,7 +296,7 @@ class Tokens:
 
     async def _provisional(self, body: dict[str, str]) -> TokenExchange:
         answer = self._taken(await self._core.ask("POST", "/partner-sdk/token", json=body, token=""))
-        # A provisional account's token is got anew, never refreshed (sdk.md 8.1).
+        # Tokens of provisional accounts cannot be refreshed, only requested again (sdk.md 8.1).
         return answer._replace(refresh_token="")
 
     async def _unmerge(self, body: dict[str, str]) -> None:
@@ -271,7 +304,7 @@ class Tokens:
 
     async def _rename(self, name: str) -> None:
         if not 1 <= len(name) <= 32:
-            raise invalid("a display name has 1 to 32 characters")
+            raise invalid("The display name must have 1 to 32 characters")
         await self._core.ask("PATCH", "/users/@me/account", json={"global_name": name})
 
     async def _revoke(self, application_id: int, token: str) -> None:
@@ -288,11 +321,11 @@ class Tokens:
     async def _device(self, args: DeviceAuthorizationArgs, external: dict[str, str]) -> TokenExchange:
         client_id = args.client_id or self._core.application_id
         if not args.scopes.strip():
-            raise invalid("scopes are required")
+            raise invalid("Scopes are required")
         if not client_id:
-            raise invalid("client_id is required, or set_application_id before")
+            raise invalid("client_id is required; set it or call set_application_id() first")
         if self._polling is not None:
-            raise invalid("a device is being authorized already")
+            raise invalid("A device authorization is already in progress")
         self._polling = asyncio.create_task(self._poll(client_id, args.scopes, external))
         try:
             return await self._polling
@@ -300,7 +333,7 @@ class Tokens:
             if self._core.destroyed or not self._polling.cancelled():
                 self._polling.cancel()
                 raise
-            raise failure(ErrorType.ABORTED, "the authorization was aborted") from None
+            raise failure(ErrorType.ABORTED, "The authorization was aborted") from None
         finally:
             self._polling = None
 
@@ -326,21 +359,21 @@ class Tokens:
                 elif word != "authorization_pending":
                     raise
             except (aiohttp.ClientError, OSError):
-                # A network that is away for a moment is no answer; the code lives on (RFC 8628, 3.5).
+                # A network error is not an answer, and the device code stays valid (RFC 8628, 3.5).
                 if waited >= device.expires_in:
                     raise
                 interval += SLOW_DOWN_S
 
     async def _show(self, url: str, user_code: str, where: str) -> None:
-        """Open the page for a code; where no browser starts the log says what a person has to enter, and on what page."""
+        """Open the page for a code; if no browser can be opened, log the code and the page."""
         try:
             await aside(self._opener, url)
         except OSError as error:
-            self._core.logs.warning(f"{error}: enter the code {user_code} at {where}")
+            self._core.logs.warning(f"{error}. Enter the code {user_code} at {where}")
 
     async def _update(self, kind: AuthorizationTokenType, token: str) -> None:
         if kind != AuthorizationTokenType.BEARER:
-            raise invalid("only bearer tokens work here")
+            raise invalid("Only bearer tokens are supported")
         core, game = self._core, self._core.application_id
         core.token = token
         self.disarm()
@@ -348,7 +381,7 @@ class Tokens:
             self._arm(float(self._lives[token]))
         if core.status is not ClientStatus.READY or self.begin_anew is None:
             return
-        # A session goes on with a token that was renewed; a dead one will show soon enough.
+        # The session continues with a refreshed token. An invalid one fails on the next request.
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
             owner = await self.look()
             if owner not in (0, core.cache.me) or core.application_id != game:
@@ -356,12 +389,12 @@ class Tokens:
 
     async def _whose(self, kind: AuthorizationTokenType, token: str) -> CurrentUser:
         if kind != AuthorizationTokenType.BEARER:
-            raise invalid("only bearer tokens work here")
+            raise invalid("Only bearer tokens are supported")
         told = read(await self._core.ask("GET", "/users/@me", token=token), UserPayload)
         return CurrentUser(told.id, told.global_name or told.username or "")
 
     async def look(self) -> int:
-        """Look at the session's token: for which game it is, and when it ends; answers whose it is, 0 if that is not told."""
+        """Read the application and the expiry of the client's token; return the ID of its user, or 0 if unknown."""
         grant = read(await self._core.ask("GET", "/oauth2/@me", tries=1), GrantPayload)
         if grant.application is not None:
             self._core.application_id = grant.application.id
@@ -372,31 +405,31 @@ class Tokens:
         return grant.user.id if grant.user is not None else 0
 
     def disarm(self) -> None:
-        """Say nothing of this token's end: there is another, or the platform ended it already."""
+        """Cancel the expiration callback of the current token, because it was replaced or revoked."""
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None
         self._told_at_ms = None
 
     def _arm(self, left_s: float) -> None:
-        # Of a token that we did not get ourselves we know when it ends, and not since when it lives.
+        # The expiry of a token from elsewhere is known, but not its lifetime: assume the default.
         lead_s = min(EXPIRY_LEAD_S, self._lives.get(self._core.token, LIFE_S) * EXPIRY_SHARE)
         self._told_at_ms = self._core.clock() + (left_s - lead_s) * 1000
         self._await_end()
 
     def _await_end(self) -> None:
-        """One timer, set anew where the platform's clock is another."""
+        """Schedule the expiration callback; called again when the platform's clock jumps."""
         if self._told_at_ms is None:
             return
         if self._expiry is not None:
             self._expiry.cancel()
         wait_s = (self._told_at_ms - self._core.clock()) / 1000
-        # A timer of more than a month is more than the machine's selector takes at once; no token lives that long here.
+        # The selector does not accept timeouts much longer than a month, and no token lives that long.
         self._expiry = asyncio.get_running_loop().call_later(max(0.0, min(wait_s, 30 * 86_400.0)), self._expires)
 
     def _expires(self) -> None:
         self._told_at_ms = None
-        self._core.logs.info("the token ends soon")
+        self._core.logs.info("The token expires soon")
         self._core.emit("token_expiration")
 
     async def _close(self) -> None:
@@ -404,7 +437,7 @@ class Tokens:
 
 
 def _kind(word: str) -> AuthorizationTokenType:
-    """What the wire's word means; a token of a kind that we do not know must not be used (RFC 6749, 7.1)."""
+    """Decode a token type; reject an unknown one, because such a token must not be used (RFC 6749, 7.1)."""
     if word.lower() != "bearer":
-        raise failure(ErrorType.AUTHORIZATION_FAILED, f"the platform gave a token of the kind {word!r}")
+        raise failure(ErrorType.AUTHORIZATION_FAILED, f"The platform returned a token of the unsupported type {word!r}")
     return AuthorizationTokenType.BEARER

@@ -1,4 +1,4 @@
-"""Which release of the specification's SDK this one speaks like, and which releases are still looked after."""
+"""Version of the specification's SDK that this library implements."""
 
 from contextlib import suppress
 from functools import cache
@@ -9,39 +9,39 @@ from hubbub.protocol.releases import NEWEST, is_supported, number
 __all__ = ["get_version_hash", "get_version_major", "get_version_minor", "get_version_patch", "is_supported"]
 
 MAJOR, MINOR, PATCH = number(NEWEST)
-"""The newest release that the specification names; we implement what it can do."""
+"""The newest SDK release in the specification, which this library implements."""
 
 
 def get_version_major() -> int:
-    """The 1 of 1.10.18687."""
+    """Return the major version, such as 1 for 1.10.18687."""
     return MAJOR
 
 
 def get_version_minor() -> int:
-    """The 10 of 1.10.18687."""
+    """Return the minor version, such as 10 for 1.10.18687."""
     return MINOR
 
 
 def get_version_patch() -> int:
-    """The 18687 of 1.10.18687."""
+    """Return the patch version, such as 18687 for 1.10.18687."""
     return PATCH
 
 
 @cache
 def get_version_hash() -> str:
-    """The source revision of this build; the package's version where it was not built from a checkout."""
+    """Return the git commit hash of this build, or the package version if it does not run from a git checkout."""
     from hubbub import __version__
 
-    # Read and not asked of git: this is called on the game's thread, which no program should be started from.
+    # Read git's files instead of running git: this is called on the game's thread, which must not start a process.
     with suppress(OSError, ValueError):
         return _revision(Path(__file__).parents[3] / ".git") or __version__
     return __version__
 
 
 def _revision(git: Path) -> str:
-    """What is checked out, by git's own files; empty if they do not say."""
+    """Return the checked-out commit from the files of a git directory; empty if they do not name one."""
     if git.is_file():
-        # A worktree: this file names its folder, which names the one that all of them share.
+        # In a worktree `.git` is a file that names the worktree's git directory; its `commondir` names the shared one.
         git = git.parent / git.read_text(encoding="utf-8").partition("gitdir:")[2].strip()
     head = (git / "HEAD").read_text(encoding="utf-8").strip()
     _, is_branch, branch = head.partition("ref: ")

@@ -1,6 +1,6 @@
-"""Live handles: they read what the client knows now, whenever they are asked (sdk.md 1.1).
+"""Live handles, which read the client's cache on every access (sdk.md 1.1).
 
-A handle has no data of its own, so later changes show through it. When its client is gone it answers with defaults.
+A handle holds no data, so later changes are visible through it. After its client is destroyed a handle returns default values.
 """
 
 from hubbub.sdk.handles.lobbies import (

@@ -1,11 +1,11 @@
-"""What all handles have: they are looks at what a client knows, and hold nothing themselves."""
+"""Base class of handles."""
 
 from hubbub.sdk.core import Core
 from hubbub.sdk.objects import Copyable
 
 
 class Handle(Copyable):
-    """A look at something the client knows."""
+    """A live view of an object in the client's cache."""
 
     def __init__(self, core: Core, id: int) -> None:
         super().__init__()
@@ -18,7 +18,7 @@ class Handle(Copyable):
 
     @property
     def id(self) -> int:
-        """Whose handle this is; 0 once the client is gone."""
+        """ID of the object; 0 after the client is destroyed."""
         return self._id if self._alive else 0
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""Handles of lobbies, of their members, and of who is in their calls (sdk.md 12.1)."""
+"""Handles of lobbies, lobby members and call participants (sdk.md 12.1)."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ CAN_LINK_LOBBY: Final = 1 << 0
 
 
 class VoiceStateHandle(Copyable):
-    """Somebody in a call."""
+    """The mute and deaf state of a participant in a lobby's call."""
 
     def __init__(self, core: Core, lobby_id: int, user_id: int) -> None:
         super().__init__()
@@ -27,19 +27,19 @@ class VoiceStateHandle(Copyable):
 
     @property
     def self_mute(self) -> bool:
-        """Whether they muted themselves."""
+        """Whether the participant muted their own microphone."""
         data = self._data()
         return bool(data and data.self_mute)
 
     @property
     def self_deaf(self) -> bool:
-        """Whether they hear nobody."""
+        """Whether the participant deafened themselves: no sound of the call is played to them."""
         data = self._data()
         return bool(data and data.self_deaf)
 
 
 class CallInfoHandle(Copyable):
-    """Who is in a lobby's call."""
+    """The call of a lobby, whether or not the current user takes part in it."""
 
     def __init__(self, core: Core, lobby_id: int) -> None:
         super().__init__()
@@ -47,25 +47,25 @@ class CallInfoHandle(Copyable):
 
     @property
     def channel_id(self) -> int:
-        """The lobby."""
+        """ID of the lobby."""
         return 0 if self._core.destroyed else self._lobby_id
 
     @property
     def guild_id(self) -> int:
-        """The lobby again."""
+        """ID of the lobby, the same as `channel_id`."""
         return self.channel_id
 
     def get_participants(self) -> list[int]:
-        """Who is in it."""
+        """Return the user IDs of the call's participants."""
         return participants(self._core, self._lobby_id)
 
     def get_voice_state_handle(self, user_id: int) -> VoiceStateHandle | None:
-        """How one of them is."""
+        """Return the voice state of a participant, or None if the user is not in the call."""
         return voice_state(self._core, self._lobby_id, user_id)
 
 
 class LobbyMemberHandle(Handle):
-    """Somebody in a lobby."""
+    """A member of a lobby."""
 
     def __init__(self, core: Core, id: int, lobby_id: int) -> None:
         super().__init__(core, id)
@@ -78,30 +78,30 @@ class LobbyMemberHandle(Handle):
 
     @property
     def user(self) -> UserHandle | None:
-        """The person."""
+        """The user, or None if the client does not have it cached."""
         return find_user(self._core, self._id)
 
     @property
     def connected(self) -> bool:
-        """Whether a session of theirs is attached to the lobby."""
+        """Whether a session of the member is connected to the lobby."""
         data = self._data()
         return bool(data and data.connected)
 
     @property
     def can_link_lobby(self) -> bool:
-        """Whether they may link a channel."""
+        """Whether the member may link a channel to the lobby."""
         data = self._data()
         return bool(data and data.flags & CAN_LINK_LOBBY)
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What the game keeps of them here."""
+        """Metadata that the game stored for this member."""
         data = self._data()
         return dict(data.metadata or {}) if data else {}
 
 
 class LobbyHandle(Handle):
-    """A lobby."""
+    """A lobby that the current user is a member of."""
 
     def _data(self) -> Lobby | None:
         with self._core.lock:
@@ -109,24 +109,24 @@ class LobbyHandle(Handle):
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What the game keeps of it."""
+        """Metadata that the game stored for the lobby."""
         data = self._data()
         return dict(data.metadata) if data else {}
 
     @property
     def lobby_member_ids(self) -> list[int]:
-        """Who is in it."""
+        """User IDs of the lobby's members."""
         with self._core.lock:
             data = self._data()
             return list(data.members) if data else []
 
     @property
     def lobby_members(self) -> list[LobbyMemberHandle]:
-        """Who is in it, as handles."""
+        """Members of the lobby."""
         return [self._core.make(LobbyMemberHandle, self._core, each, self._id) for each in self.lobby_member_ids]
 
     def get_lobby_member_handle(self, member_id: int) -> LobbyMemberHandle | None:
-        """One of them."""
+        """Return a member of the lobby by user ID, or None."""
         data = self._data()
         if data is None or member_id not in data.members:
             return None
@@ -134,7 +134,7 @@ class LobbyHandle(Handle):
 
     @property
     def linked_channel(self) -> LinkedChannel | None:
-        """The channel it is linked to."""
+        """The channel that the lobby is linked to, or None."""
         data = self._data()
         linked = data.linked_channel if data else None
         if linked is None:
@@ -142,26 +142,26 @@ class LobbyHandle(Handle):
         return self._core.make(LinkedChannel, id=linked.id, name=linked.name or "", guild_id=linked.guild_id or 0)
 
     def get_call_info_handle(self) -> CallInfoHandle | None:
-        """Its call, where there is one."""
+        """Return the call of the lobby, or None if it has no participants."""
         data = self._data()
         return self._core.make(CallInfoHandle, self._core, self._id) if data and data.voice_states else None
 
 
 def find_lobby(core: Core, lobby_id: int) -> LobbyHandle | None:
-    """The handle of a lobby that we are in."""
+    """Return the handle of a cached lobby, or None."""
     with core.lock:
         return core.make(LobbyHandle, core, lobby_id) if lobby_id in core.cache.lobbies else None
 
 
 def participants(core: Core, lobby_id: int) -> list[int]:
-    """Who is in a lobby's call."""
+    """Return the user IDs of the participants in a lobby's call."""
     with core.lock:
         lobby = core.cache.lobbies.get(lobby_id)
         return list(lobby.voice_states) if lobby else []
 
 
 def voice_state(core: Core, lobby_id: int, user_id: int) -> VoiceStateHandle | None:
-    """How somebody is in a lobby's call."""
+    """Return the voice state of a participant in a lobby's call, or None if the user is not in it."""
     if user_id not in participants(core, lobby_id):
         return None
     return core.make(VoiceStateHandle, core, lobby_id, user_id)

@@ -1,4 +1,4 @@
-"""Handles of messages and of the conversations they stand in (sdk.md 11.1)."""
+"""Handles of messages and channels (sdk.md 11.1)."""
 
 import re
 from datetime import datetime
@@ -26,7 +26,7 @@ _EMOJI: Final = re.compile(r"<a?:(\w{1,64}):\d{1,20}>")
 
 
 class ChannelHandle(Handle):
-    """A conversation."""
+    """A channel: a direct message conversation, a lobby, or the guild channel linked to a lobby."""
 
     def _data(self) -> ChannelPayload | None:
         with self._core.lock:
@@ -34,25 +34,25 @@ class ChannelHandle(Handle):
 
     @property
     def name(self) -> str:
-        """Its name."""
+        """Name of the channel; empty for a direct message conversation."""
         data = self._data()
         return (data.name or "") if data else ""
 
     @property
     def type(self) -> ChannelType:
-        """Its kind."""
+        """Kind of channel."""
         data = self._data()
         return known(ChannelType, data.type, ChannelType.DM) if data else ChannelType.DM
 
     @property
     def recipients(self) -> list[int]:
-        """Who it is with."""
+        """User IDs of the recipients; empty for a lobby or a guild channel."""
         data = self._data()
         return list(recipients(data)) if data else []
 
 
 class MessageHandle(Handle):
-    """A message."""
+    """A message in a direct message conversation or a lobby."""
 
     def __init__(self, core: Core, message: Message) -> None:
         super().__init__(core, message.payload.id)
@@ -64,28 +64,28 @@ class MessageHandle(Handle):
 
     @property
     def author_id(self) -> int:
-        """Who wrote it."""
+        """User ID of the author."""
         author: UserPayload | None = self._read("author", None)
         return author.id if author else 0
 
     @property
     def author(self) -> UserHandle | None:
-        """Who wrote it."""
+        """The author, or None if the client does not have the user cached."""
         return find_user(self._core, self.author_id)
 
     @property
     def channel_id(self) -> int:
-        """Where it was written."""
+        """ID of the channel or lobby that the message was sent to."""
         return self._read("channel_id", 0) or self._read("lobby_id", 0)
 
     @property
     def channel(self) -> ChannelHandle | None:
-        """Where it was written; None for an ephemeral conversation."""
+        """The channel that the message was sent to; None for an ephemeral conversation."""
         return find_channel(self._core, self.channel_id)
 
     @property
     def content(self) -> str:
-        """The text, with names in place of mentions and emoji; where the client knows no name, as it was written."""
+        """The text to display: mentions, channels and custom emoji are replaced by their names where the client knows them."""
         named = _CHANNEL.sub(self._placed, _MENTION.sub(self._named, self.raw_content))
         return _EMOJI.sub(r":\1:", named)
 
@@ -99,47 +99,47 @@ class MessageHandle(Handle):
 
     @property
     def raw_content(self) -> str:
-        """The text as it was written."""
+        """The text as sent, with mention and emoji markup."""
         return self._read("content", "")
 
     @property
     def sent_timestamp(self) -> int:
-        """When it was written, in Unix milliseconds."""
+        """Time at which the message was sent, in Unix milliseconds."""
         return (self.id >> 22) + EPOCH_MS if self.id else 0
 
     @property
     def edited_timestamp(self) -> int:
-        """When it was last edited, in Unix milliseconds; 0 if never."""
+        """Time of the last edit in Unix milliseconds; 0 if the message was not edited."""
         return _ms(self._read("edited_timestamp", ""))
 
     @property
     def lobby(self) -> LobbyHandle | None:
-        """The lobby it was written in."""
+        """The lobby that the message was sent to, or None."""
         return find_lobby(self._core, self._read("lobby_id", 0))
 
     @property
     def recipient_id(self) -> int:
-        """The other side of a conversation of two, whoever wrote; 0 elsewhere."""
+        """User ID of the other participant of a direct message conversation, also for received messages; 0 elsewhere."""
         return self._message.other if self._alive else 0
 
     @property
     def recipient(self) -> UserHandle | None:
-        """The other side of a conversation of two."""
+        """The other participant of a direct message conversation, or None."""
         return find_user(self._core, self.recipient_id)
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What the game sent along."""
+        """Metadata that the sender's game attached to the message."""
         return dict(self._read("metadata", {}))
 
     @property
     def moderation_metadata(self) -> dict[str, str]:
-        """What the game's backend says of it."""
+        """Moderation metadata that the game's backend attached to the message."""
         return dict(self._read("moderation_metadata", {}))
 
     @property
     def additional_content(self) -> AdditionalContent | None:
-        """What it has besides its text."""
+        """Content that a game cannot render as text, such as a poll or attachments; None if there is none."""
         if not self._alive:
             return None
         told = self._message.payload
@@ -164,29 +164,29 @@ class MessageHandle(Handle):
 
     @property
     def additional_name(self) -> str | None:
-        """The author's other name in the lobby, as it was then."""
+        """The author's additional name in the lobby when the message was sent, or None."""
         member = self._message.payload.lobby_member if self._alive else None
         return member.additional_name if member else None
 
     @property
     def application_id(self) -> int | None:
-        """The game it was sent from."""
+        """ID of the application that sent the message, or None."""
         return self._message.payload.application_id if self._alive else None
 
     @property
     def sent_from_game(self) -> bool:
-        """Whether it was sent from this game or a sibling."""
+        """Whether the message was sent from this game or another game of the same publisher."""
         return bool(self._read("flags", 0) & SENT_FROM_GAME)
 
     @property
     def disclosure_type(self) -> DisclosureTypes | None:
-        """Set where the SDK put the message there itself."""
+        """Kind of disclosure if the SDK inserted this message itself; None for a message of a user."""
         told = self._message.disclosure if self._alive else None
         return None if told is None else DisclosureTypes(told)
 
 
 def find_channel(core: Core, channel_id: int) -> ChannelHandle | None:
-    """The handle of a conversation; a lobby is one, too, and so is the channel that it is linked to."""
+    """Return the handle of a cached channel, or None; lobbies and the channels linked to them are channels as well."""
     with core.lock:
         return core.make(ChannelHandle, core, channel_id) if channel_id in core.cache.channels else None
 

@@ -1,4 +1,4 @@
-"""Handles of people: who they are, how they stand to us, and who they are in the game (sdk.md 9.1)."""
+"""Handles of users, relationships and application profiles (sdk.md 9.1)."""
 
 import json
 from typing import Final
@@ -32,7 +32,7 @@ STATUSES: Final = {
 
 
 class UserHandle(Handle):
-    """A person."""
+    """A user."""
 
     def _data(self) -> UserPayload | None:
         with self._core.lock:
@@ -40,29 +40,29 @@ class UserHandle(Handle):
 
     @property
     def username(self) -> str:
-        """The unique name; provisional accounts have a generated one."""
+        """Unique username; provisional accounts have a generated one."""
         data = self._data()
         return (data.username or "") if data else ""
 
     @property
     def global_name(self) -> str | None:
-        """The name they chose to be shown with."""
+        """Display name that the user chose, or None."""
         data = self._data()
         return data.global_name if data and data.global_name is not UNSET else None
 
     @property
     def display_name(self) -> str:
-        """The name to show."""
+        """Name to display: the global name, or the username if there is none."""
         return self.global_name or self.username
 
     @property
     def avatar(self) -> str | None:
-        """The hash of their picture."""
+        """Hash of the avatar image; None for a default avatar."""
         data = self._data()
         return data.avatar if data and data.avatar is not UNSET else None
 
     def avatar_url(self, animated_type: AvatarType = AvatarType.GIF, static_type: AvatarType = AvatarType.PNG) -> str:
-        """Where their picture is; everybody has one, if only a default."""
+        """Return the URL of the avatar image in the given formats; a user without an avatar has a default image."""
         if not self._alive:
             return ""
         cdn, hash = f"{self._core.web_base}/cdn", self.avatar
@@ -73,13 +73,13 @@ class UserHandle(Handle):
 
     @property
     def is_provisional(self) -> bool:
-        """Whether the account belongs to the game alone."""
+        """Whether this is a provisional account, which exists in this game only."""
         data = self._data()
         return bool(data and ((data.flags or 0) | (data.public_flags or 0)) & PROVISIONAL)
 
     @property
     def status(self) -> StatusType:
-        """Whether they are there."""
+        """Online status of the user; `OFFLINE` if unknown."""
         if not self._alive:
             return StatusType.OFFLINE
         with self._core.lock:
@@ -88,7 +88,7 @@ class UserHandle(Handle):
 
     @property
     def game_activity(self) -> Activity | None:
-        """What they play, of this game or a sibling."""
+        """Activity of the user in this game or another game of the same publisher, or None."""
         if not self._alive:
             return None
         core = self._core
@@ -98,23 +98,23 @@ class UserHandle(Handle):
 
     @property
     def relationship(self) -> "RelationshipHandle":
-        """How they stand to us."""
+        """Relationship of the current user to this user."""
         return self._core.make(RelationshipHandle, self._core, self._id)
 
     @property
     def user_application_profiles(self) -> "list[UserApplicationProfileHandle]":
-        """Who they are in the game, at most once per application."""
+        """Profiles of the user in the game, at most one per application."""
         with self._core.lock:
             return profiles(self._core, self._id)
 
     @staticmethod
     def avatar_type_to_string(type: AvatarType) -> str:
-        """The name of a format."""
+        """Return the specification's name of an image format."""
         return to_string(AvatarType, type)
 
 
 class RelationshipHandle(Handle):
-    """How somebody stands to us."""
+    """The relationship of the current user to another user; `id` is the other user's ID."""
 
     def _data(self) -> Relation:
         with self._core.lock:
@@ -123,27 +123,27 @@ class RelationshipHandle(Handle):
 
     @property
     def platform_relationship_type(self) -> RelationshipType:
-        """Everywhere."""
+        """Relationship on the whole platform."""
         return known(RelationshipType, self._data().platform, RelationshipType.NONE)
 
     @property
     def game_relationship_type(self) -> RelationshipType:
-        """In this game."""
+        """Relationship in this game only."""
         return known(RelationshipType, self._data().game, RelationshipType.NONE)
 
     @property
     def is_spam_request(self) -> bool:
-        """Whether the platform takes their request for spam."""
+        """Whether the platform classified the incoming friend request as spam."""
         return self._data().spam
 
     @property
     def user(self) -> UserHandle | None:
-        """The person."""
+        """The other user, or None if the client does not have it cached."""
         return find_user(self._core, self._id)
 
 
 class UserApplicationProfileHandle(Handle):
-    """Who somebody is in a game."""
+    """The profile of a user in a game, with an identity from an external provider."""
 
     def __init__(self, core: Core, id: int, index: int) -> None:
         super().__init__(core, id)
@@ -156,17 +156,17 @@ class UserApplicationProfileHandle(Handle):
 
     @property
     def username(self) -> str:
-        """Their name there."""
+        """Name of the user in the game."""
         return self._data().username or ""
 
     @property
     def avatar_hash(self) -> str:
-        """Their picture there."""
+        """Hash of the user's avatar image in the game."""
         return self._data().avatar_hash or ""
 
     @property
     def metadata(self) -> str:
-        """What the game keeps of them, as JSON."""
+        """Metadata that the game stored for the user, as JSON text; empty if there is none."""
         metadata = self._data().metadata
         if isinstance(metadata, str):
             return metadata
@@ -174,19 +174,19 @@ class UserApplicationProfileHandle(Handle):
 
     @property
     def provider_id(self) -> str | None:
-        """Which configuration of the provider knows them."""
+        """ID of the identity provider configuration, or None."""
         external = self._data().external_id
         return external.provider_id if external else None
 
     @property
     def provider_issued_user_id(self) -> str:
-        """Their id at the provider."""
+        """ID of the user at the identity provider; empty if there is none."""
         external = self._data().external_id
         return (external.provider_issued_user_id or "") if external else ""
 
     @property
     def provider_type(self) -> ExternalIdentityProviderType:
-        """Who vouches for them."""
+        """Kind of identity provider."""
         external = self._data().external_id
         if external is None or external.provider_type is None:
             return ExternalIdentityProviderType.NONE
@@ -197,13 +197,13 @@ class UserApplicationProfileHandle(Handle):
 
 
 def find_user(core: Core, user_id: int) -> UserHandle | None:
-    """The handle of somebody known; nothing goes over the network."""
+    """Return the handle of a cached user, or None."""
     with core.lock:
         return core.make(UserHandle, core, user_id) if user_id in core.cache.users else None
 
 
 def profiles(core: Core, user_id: int) -> list[UserApplicationProfileHandle]:
-    """Who somebody is in the game; the caller holds the lock."""
+    """Return the application profiles of a user; the caller must hold the client's lock."""
     return [
         core.make(UserApplicationProfileHandle, core, user_id, index)
         for index in range(len(core.cache.profiles.get(user_id, ())))

@@ -1,4 +1,4 @@
-"""When the microphone is heard: while somebody speaks, or while a key is pressed (sdk.md 13.2)."""
+"""Voice activity detection and push-to-talk: decides which microphone frames are sent (sdk.md 13.2)."""
 
 from typing import Final, Protocol
 
@@ -6,17 +6,19 @@ from hubbub.sdk.audio import FRAME_MS
 from hubbub.sdk.enums import AudioModeType
 
 HANG: Final = 10
-"""Frames after the last loud one that still go out, so that words keep their ends."""
+"""Number of frames that are still sent after the last loud one, so that the ends of words are not cut off."""
 FLOOR_MOST: Final = -50.0
+"""Highest noise floor in dBFS."""
 RISE: Final = 0.01
-"""How much the quietest level that is remembered rises per frame, in dB: half a decibel in a second."""
+"""Rise of the noise floor per frame in dB: 0.5 dB per second."""
 ABOVE: Final = 9.0
-"""What is so much louder than the quietest is a voice."""
+"""Distance of the automatic threshold from the noise floor, in dB."""
 LEAST: Final = -60.0
+"""Lowest automatic threshold in dBFS."""
 
 
 class Settings(Protocol):
-    """What a call has set."""
+    """The settings of a call that the gate reads."""
 
     audio_mode: AudioModeType
     ptt_active: bool
@@ -25,16 +27,16 @@ class Settings(Protocol):
 
 
 class Gate:
-    """Opens and closes once per frame."""
+    """Decides per 20 ms frame whether the microphone is transmitted."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._left = 0
-        """Frames for which it stays open."""
+        """Number of frames for which the gate stays open."""
         self._floor = FLOOR_MOST
 
     def passes(self, level: float) -> bool:
-        """Whether a frame this loud goes out."""
+        """Return whether a frame of this level, in dBFS, is sent; call this once per frame."""
         if self._settings.audio_mode is AudioModeType.MODE_PTT:
             return self._passes_key()
         automatic, threshold = self._settings.vad
@@ -55,5 +57,5 @@ class Gate:
         return self._left >= 0
 
     def shut(self) -> None:
-        """Nothing goes out, whatever was loud a moment ago."""
+        """Close the gate immediately."""
         self._left = 0
