@@ -1,4 +1,4 @@
-"""The local agent: the program on a player's machine that games ask through a socket, for the person who is signed in.
+"""The local agent: a program on a player's machine that serves RPC requests of games on behalf of the signed-in user.
 
-It stands on the protocol and on the SDK's way to the platform, and needs nothing of the server (rpc.md, decisions/0051).
+It uses the protocol and the SDK's transport, and does not depend on the server (rpc.md, decisions/0051).
 """

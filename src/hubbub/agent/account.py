@@ -1,4 +1,4 @@
-"""The person who is signed in: their token, one gateway session that stays, and what it tells."""
+"""The signed-in account: its token, its gateway session and its HTTP requests."""
 
 import asyncio
 import logging
@@ -28,15 +28,15 @@ LEVELS: Final = {
     LoggingSeverity.INFO: logging.DEBUG,
     LoggingSeverity.VERBOSE: logging.DEBUG,
 }
-AWAY: Final = "the platform cannot be reached"
+AWAY: Final = "The platform cannot be reached"
 
 
 class SignedOut(Exception):
-    """The platform does not take the token."""
+    """Raised when the platform rejects the token."""
 
 
 class Account:
-    """One person on one platform."""
+    """The account of one user on one platform."""
 
     def __init__(self, url: str, token: str, *, status: str = "online", presence_s: float | None = None) -> None:
         self._core = Core(ClientCreateOptions(web_base=url), threaded=False)
@@ -52,11 +52,11 @@ class Account:
         self._status = status
         self.state: Final = State()
         self.activities: Callable[[], list[dict[str, Any]]] = list
-        """What the games of this machine show."""
+        """Returns the activities of the games on this machine."""
         self.listeners: Final[list[Callable[[str, Any], None]]] = []
-        """Told of each event, after the state knows it."""
+        """Functions called with each event, after the state is updated."""
         self.ended = asyncio.Event()
-        """Set when the platform will have no session of ours any more."""
+        """Set when the session has ended and will not be restored."""
         self._told = asyncio.Event()
         self._revision = 0
         self._said = -1
@@ -66,35 +66,35 @@ class Account:
 
     @property
     def web(self) -> str:
-        """Where the platform's pages are."""
+        """URL of the platform's web pages."""
         return self._core.web_base
 
     @property
     def api(self) -> str:
-        """Where its API is."""
+        """URL of the platform's HTTP API."""
         return self._core.api.api
 
     @property
     def is_ready(self) -> bool:
-        """Whether the session is there now."""
+        """Whether the gateway session is ready."""
         return self._core.status is ClientStatus.READY
 
     async def start(self) -> None:
-        """Connect; returns once the session is there, SignedOut where the token is not good."""
+        """Connect and wait until the session is ready; raise SignedOut if the platform rejects the token."""
         try:
             await self._gateway.connect()
         except Lost as lost:
-            raise SignedOut(f"the platform refused the session ({lost})") from None
+            raise SignedOut(f"The platform rejected the session ({lost})") from None
 
     async def close(self) -> None:
-        """Leave."""
+        """Disconnect and release all resources."""
         self._saying.cancel()
         await self._core.close()
 
-    # What others see
+    # Presence
 
     def show(self) -> None:
-        """Let others see what is shown now, within the gateway's limit."""
+        """Publish the current activities, within the gateway's rate limit."""
         self._revision += 1
         if self.is_ready:
             self._saying.call()
@@ -114,7 +114,7 @@ class Account:
         try:
             await self._gateway.send(GatewayOpcode.PRESENCE_UPDATE, self._payload())
         except (OSError, aiohttp.ClientError):
-            # Said again as soon as the session is back.
+            # Sent again once the session is restored.
             self._said = -1
 
     def _watch(self, status: ClientStatus) -> None:
@@ -128,7 +128,7 @@ class Account:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    # What others tell
+    # Events
 
     def _hear(self, event: str, raw: msgspec.Raw) -> None:
         data = msgspec.json.decode(raw)
@@ -144,7 +144,7 @@ class Account:
         told.set()
 
     async def until(self, holds: Callable[[], Any], timeout_s: float) -> bool:
-        """Wait until something is true of the state; False if it does not become so."""
+        """Wait until a predicate of the state is true; return False on timeout."""
         try:
             async with asyncio.timeout(timeout_s):
                 while not holds():
@@ -153,10 +153,10 @@ class Account:
             return False
         return True
 
-    # What we ask
+    # Requests
 
     async def send(self, op: GatewayOpcode, data: Any) -> None:
-        """A gateway command; RpcError where there is no session."""
+        """Send a gateway command; raise RpcError without a connection."""
         try:
             await self._gateway.send(op, data)
         except (OSError, aiohttp.ClientError):
@@ -173,7 +173,9 @@ class Account:
         bearer: str | None = None,
         **parameters: str | int,
     ) -> Any:
-        """An answer of the API, decoded; ApiError for a refusal, RpcError 1001 where the platform is away."""
+        """Send a request to the HTTP API and return the decoded response.
+
+        Raises ApiError for an error response, and RpcError 1001 if the platform cannot be reached."""
         authorization = f"Bearer {bearer}" if bearer is not None else None if anonymous else self._core.token
         try:
             body = await self._core.api.request(

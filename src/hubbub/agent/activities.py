@@ -1,4 +1,4 @@
-"""What games say that the person does: read by the rules of SET_ACTIVITY, kept for as long as the game is there (rpc.md 8)."""
+"""Activities set by games with SET_ACTIVITY: validation, and storage while the game is connected (rpc.md 8)."""
 
 from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple, Protocol
@@ -11,7 +11,7 @@ from hubbub.sdk.clock import Clock
 
 PLATFORMS_MAX: Final = 10
 SECONDS_DIGITS: Final = 3
-"""A time with so many fewer digits than now in milliseconds is in seconds (rpc.md 8)."""
+"""A timestamp with at least this many digits less than the current time in milliseconds is in seconds (rpc.md 8)."""
 SPECTATE: Final = 1 << 2
 
 _TEXT: Final = text(wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
@@ -23,7 +23,7 @@ _IMAGE: Final = text(1, wire.ACTIVITY_IMAGE_MAX)
 def _size(value: Any, name: str) -> list[int]:
     size: list[int] = items(number(1), 2, 2)(value, name)
     if size[0] > size[1]:
-        raise Wrong(f'"{name}" must not hold more than there is room for')
+        raise Wrong(f'"{name}" must not have a current size greater than its maximum size')
     return size
 
 
@@ -66,7 +66,7 @@ def _schema(types: Collection[int]) -> Check:
 
 
 def read(sent: Any, *, application_id: str, name: str, types: Collection[int], now_ms: int) -> dict[str, Any]:
-    """An activity as it is kept and told to the platform; RpcError 4000 in the words of a schema."""
+    """Validate an activity and convert it to the platform's format; raise RpcError 4000 with a schema error message."""
     try:
         try:
             activity: dict[str, Any] = _schema(types)(sent, "activity")
@@ -95,7 +95,7 @@ def read(sent: Any, *, application_id: str, name: str, types: Collection[int], n
 
 
 def in_milliseconds(value: int, now_ms: int) -> int:
-    """A time that a program gave in seconds or in milliseconds."""
+    """Convert a timestamp in seconds or milliseconds to milliseconds."""
     return value * 1000 if len(str(value)) <= len(str(now_ms)) - SECONDS_DIGITS else value
 
 
@@ -107,22 +107,22 @@ def _flags(activity: dict[str, Any]) -> int:
 
 
 class Owner(Protocol):
-    """A connection that says what somebody does."""
+    """A connection that sets activities."""
 
     @property
     def application_id(self) -> str:
-        """Whose it is."""
+        """ID of the connection's application."""
 
 
 class Place(NamedTuple):
-    """Where an activity is kept: one for each process of an application."""
+    """Key of an activity; there is one activity per process of an application."""
 
     application_id: str
     pid: int
 
 
 class Activities:
-    """Everything that games on this machine say that the person does."""
+    """The activities of the games on this machine."""
 
     def __init__(self, changed: Callable[[], None], clock: Clock) -> None:
         self._changed = changed
@@ -130,11 +130,11 @@ class Activities:
         self.clock = clock
 
     def shown(self) -> list[dict[str, Any]]:
-        """All of it, the newest first."""
+        """Return all activities, newest first."""
         return [activity for _, activity in reversed(self._shown.values())]
 
     def find(self, application_id: str, pid: int | None = None) -> dict[str, Any] | None:
-        """The newest of an application, of one process of it where that is known."""
+        """Return the newest activity of an application, or of one of its processes; None if there is none."""
         found = None
         for place, (_, activity) in self._shown.items():
             if place.application_id == application_id and pid in (None, place.pid):
@@ -142,7 +142,7 @@ class Activities:
         return found
 
     def put(self, owner: Owner, pid: int, activity: dict[str, Any] | None) -> None:
-        """Show something else, or nothing, for a process."""
+        """Set the activity of a process, or remove it with None."""
         place = Place(owner.application_id, pid)
         before = self._shown.pop(place, None)
         if activity is not None:
@@ -151,7 +151,7 @@ class Activities:
             self._changed()
 
     def drop(self, owner: Owner, pid: int | None = None) -> None:
-        """A connection or a process is gone, and what it said with it."""
+        """Remove the activities of a connection, or those of one of its processes."""
         gone = [place for place, (by, _) in self._shown.items() if by is owner and pid in (None, place.pid)]
         for place in gone:
             del self._shown[place]

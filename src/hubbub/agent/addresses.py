@@ -1,4 +1,4 @@
-"""Where the agent's sockets are: names that games look for, and the first index that nobody has (rpc.md 2)."""
+"""Paths of the agent's sockets: the names that games look for, and the first free index (rpc.md 2)."""
 
 import os
 import socket
@@ -12,25 +12,27 @@ from hubbub.protocol import rpc
 
 VARIABLES: Final = ("XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP")
 NAMES: Final = (rpc.PLATFORM, rpc.COMPATIBLE)
-"""Ours, for our SDK, and the one that unmodified libraries know."""
+"""Socket name prefixes: the one that this SDK uses, and the one that unmodified libraries use."""
 PROBE_S: Final = 1.0
 BACKLOG: Final = 64
 
 
 class Taken(Exception):
-    """There is no place to listen."""
+    """Raised when there is no free address to listen on."""
 
 
 class Address(NamedTuple):
-    """A socket that listens, and where."""
+    """A listening socket and its path."""
 
     path: Path
     socket: socket.socket
 
 
 def directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
-    """Where games look, in their order: the first directory of the public rule, and the user's runtime directory, where some look
-    although no variable names it."""
+    """Return the writable directories in which games look for the socket, in their order.
+
+    The first one follows the public rule. Some games also look in the user's runtime directory if no variable names it. Raises
+    Taken if there is none."""
     first = next((Path(environ[name]) for name in VARIABLES if environ.get(name)), Path("/tmp"))
     found = [first]
     if sys.platform == "linux" and not environ.get(VARIABLES[0]):
@@ -40,19 +42,21 @@ def directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
         if each.is_dir() and os.access(each, os.W_OK) and all(not each.samefile(other) for other in existing):
             existing.append(each)
     if not existing:
-        raise Taken(f"{first} is no directory that can be written to; set XDG_RUNTIME_DIR")
+        raise Taken(f"Cannot create a socket: {first} is not a writable directory. Set XDG_RUNTIME_DIR to one that is")
     return existing
 
 
 def claim(folders: Sequence[Path], index: int | None = None) -> list[Address]:
-    """Listen at the lowest index that is free under every name and in every folder, so that all games find the same agent."""
+    """Listen at the lowest index that is free under every name and in every folder, so that all games find the same agent.
+
+    Raises Taken if no index is free."""
     wanted = rpc.INDEXES if index is None else (index,)
     for number in wanted:
         made = _claim_all([folder / f"{name}-ipc-{number}" for folder in folders for name in NAMES])
         if made is not None:
             return made
-    place = f"index {index} is" if index is not None else f"indexes {rpc.INDEXES[0]} to {rpc.INDEXES[-1]} are"
-    raise Taken(f"{place} taken in {', '.join(map(str, folders))}: another agent or chat client runs")
+    place = f"Index {index} is" if index is not None else f"Indexes {rpc.INDEXES[0]} to {rpc.INDEXES[-1]} are"
+    raise Taken(f"{place} in use in {', '.join(map(str, folders))}. Stop the other agent or chat client first")
 
 
 def _claim_all(paths: list[Path]) -> list[Address] | None:
@@ -72,9 +76,9 @@ def _listen(path: Path) -> socket.socket | None:
         if path.exists() or path.is_symlink():
             if _answers(path) or not stat.S_ISSOCK(path.lstat().st_mode):
                 raise FileExistsError(path)
-            # Nobody listens any more: its program was killed.
+            # No process listens on this socket: its program was killed.
             path.unlink()
-        # Made unreadable for others from the first moment on, not after it.
+        # Create the socket with restricted permissions, so that other users cannot connect before chmod.
         before = os.umask(0o177)
         try:
             made.bind(str(path))
@@ -95,7 +99,7 @@ def _answers(path: Path) -> bool:
         try:
             probe.connect(str(path))
         except TimeoutError:
-            # It is there and busy.
+            # A process listens, but is busy.
             return True
         except OSError:
             return False
@@ -103,7 +107,7 @@ def _answers(path: Path) -> bool:
 
 
 def release(addresses: Sequence[Address]) -> None:
-    """Listen no more, and leave no file behind."""
+    """Close the sockets and delete their files."""
     for address in addresses:
         address.socket.close()
         address.path.unlink(missing_ok=True)

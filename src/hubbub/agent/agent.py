@@ -1,4 +1,4 @@
-"""The agent: who is signed in, who is connected, and who may ask what."""
+"""The agent: accepts connections of programs and dispatches their commands."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -23,11 +23,11 @@ from hubbub.sdk.clock import Clock, machine_ms
 log = logging.getLogger(__name__)
 
 LINKS_MAX: Final = 16
-"""Connections that one application may hold at once."""
+"""Maximum number of simultaneous connections per application."""
 
 
 class Agent:
-    """Serves the programs of one machine for one person."""
+    """Serves the programs of one machine on behalf of one user."""
 
     def __init__(
         self,
@@ -51,14 +51,14 @@ class Agent:
             self._websockets = WebSockets(self.greet, self.gone, account.web, websocket_ports)
 
     async def start(self) -> None:
-        """Sign in, then listen: whoever connects finds everything in its place."""
+        """Sign in, then start to listen, so that the state is complete when a program connects."""
         await self.account.start()
         await self._ipc.start()
         if self._websockets is not None:
             await self._websockets.start()
 
     async def stop(self) -> None:
-        """Let everybody go."""
+        """Close all connections and sign out of the gateway."""
         self.desk.launcher.close()
         if self._websockets is not None:
             await self._websockets.stop()
@@ -67,10 +67,10 @@ class Agent:
 
     @property
     def websocket_port(self) -> int | None:
-        """Where browsers may connect, if they may."""
+        """Port of the WebSocket server; None if it is off."""
         return None if self._websockets is None else self._websockets.port
 
-    # Who comes and goes
+    # Connections
 
     async def greet(
         self,
@@ -81,7 +81,7 @@ class Agent:
         origin: str | None,
         scopes: frozenset[str],
     ) -> Link:
-        """A program introduces itself; Closed says why it cannot stay."""
+        """Accept the handshake of a program and send READY; raise Closed to reject it."""
         if str(handshake.get("v")) != str(rpc.VERSION):
             raise Closed(CloseCode.INVALID_VERSION, "Invalid Version")
         application = await self.application(str(handshake.get("client_id") or ""))
@@ -98,13 +98,13 @@ class Agent:
         return link
 
     async def gone(self, link: Link) -> None:
-        """A program left, and what it said of the person ends."""
+        """Remove a connection and everything that it set."""
         self.desk.links.remove(link)
         await link.stop()
         self.desk.forget(link)
 
     async def application(self, client_id: str) -> Application:
-        """Who that is; Closed with the exact words for nobody."""
+        """Fetch an application by client ID; raise Closed if it does not exist."""
         unknown = Closed(CloseCode.INVALID_CLIENT_ID, rpc.INVALID_CLIENT_ID_MESSAGE)
         if not client_id.isascii() or not client_id.isdecimal() or len(client_id) > 20:
             raise unknown
@@ -114,7 +114,7 @@ class Agent:
             )
         except ApiError as error:
             if error.status >= 500:
-                raise Closed(CloseCode.ABNORMAL, "the platform is in trouble") from None
+                raise Closed(CloseCode.ABNORMAL, "The platform returned a server error") from None
             raise unknown from None
         except RpcError as error:
             raise Closed(CloseCode.ABNORMAL, error.message) from None
@@ -131,10 +131,10 @@ class Agent:
         host = self.account.web.partition("://")[2]
         return {"cdn_host": f"{host}/cdn", "api_endpoint": f"//{host}/api", "environment": "production"}
 
-    # What they ask
+    # Commands
 
     async def obey(self, link: Link, request: rpc.Request) -> Any:
-        """Do what a program asks; RpcError where it cannot be."""
+        """Run a command and return its result; raise RpcError if it is unknown, not allowed or fails."""
         needs = rpc_scopes.COMMANDS.get(request.cmd)
         if needs is None:
             raise RpcError(RpcErrorCode.INVALID_COMMAND, f"Invalid command: {request.cmd[:64]}")

@@ -1,4 +1,4 @@
-"""`hubbub agent`: its settings, and the program around the agent."""
+"""The `hubbub agent` command."""
 
 import argparse
 import asyncio
@@ -28,33 +28,36 @@ CONSENTS: Final = ("ask", "browser", "always", "never")
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
+    """Build the argument parser."""
     made = argparse.ArgumentParser(
         prog="hubbub agent",
-        description="Let the games on this machine show what you play, invite friends and link your account.",
+        description="Let games on this machine show your activity, invite your friends and link your account.",
     )
-    made.add_argument("--url", help=f"the platform (default {WEB_BASE}, or {URL_VARIABLE})")
+    made.add_argument("--url", help=f"URL of the platform (default: {URL_VARIABLE} or {WEB_BASE})")
     made.add_argument(
-        "--token-file", metavar="FILE", help=f"holds your token; or {signing_in.TOKEN_VARIABLE}, or you are asked"
+        "--token-file",
+        metavar="FILE",
+        help=f"file with your token (default: {signing_in.TOKEN_VARIABLE}, the stored token, or a login prompt)",
     )
-    made.add_argument("--sign-out", action="store_true", help="forget the kept token of this platform, and end")
+    made.add_argument("--sign-out", action="store_true", help="delete the stored token of this platform and exit")
     made.add_argument(
         "--consent",
         choices=CONSENTS,
         default="ask",
-        help="how a game gets your leave: ask on this terminal (in the browser without one), browser, always, never",
+        help="how to approve account access: ask on this terminal (or in the browser if there is none), browser, always "
+        "or never (default: ask)",
     )
-    made.add_argument("--status", choices=STATUSES, default="online", help="how others see you (default online)")
-    made.add_argument("--websocket", action="store_true", help="also serve pages whose origin a game registered")
+    made.add_argument("--status", choices=STATUSES, default="online", help="your online status (default: online)")
+    made.add_argument("--websocket", action="store_true", help="also accept web pages from origins registered by games")
     made.add_argument(
-        "--ipc-index", metavar="N", help=f"the number of the socket (default the first free, or {INDEX_VARIABLE})"
+        "--ipc-index", metavar="N", help=f"index of the socket (default: {INDEX_VARIABLE} or the first free one)"
     )
-    made.add_argument("--verbose", action="store_true", help="say more")
+    made.add_argument("--verbose", action="store_true", help="print debug messages")
     return made
 
 
 def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
-    """Run the agent; the number is the process's exit code."""
+    """Run the command and return its exit code."""
     arguments = parser().parse_args(argv)
     logging.basicConfig(
         level=logging.DEBUG if arguments.verbose else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
@@ -69,9 +72,9 @@ def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.envi
 
 
 async def run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    """From the settings to the end."""
+    """Sign in and run the agent until it is stopped."""
     if sys.platform == "win32":
-        raise SettingError("agent", "runs on Linux and macOS; named pipes are not served yet")
+        raise SettingError("agent", "requires Linux or macOS; Windows is not supported yet")
     url = checked_url(arguments.url or environ.get(URL_VARIABLE) or WEB_BASE)
     kept = signing_in.kept_path(environ)
     if arguments.sign_out:
@@ -84,7 +87,9 @@ async def run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
     interactive = sys.stdin is not None and sys.stdin.isatty()
     if token is None:
         if not interactive:
-            raise SettingError("token", f"give --token-file or {signing_in.TOKEN_VARIABLE}, or sign in on a terminal")
+            raise SettingError(
+                "token", f"set --token-file or {signing_in.TOKEN_VARIABLE}, or run the command in a terminal to sign in"
+            )
         token = await signing_in.sign_in(url, input, getpass.getpass)
         signing_in.keep(url, token, kept)
     account = Account(url, token, status=arguments.status)
@@ -130,7 +135,7 @@ async def _live(arguments: argparse.Namespace, account: Account, index: int | No
             with contextlib.suppress(asyncio.CancelledError):
                 await task
         if account.ended.is_set():
-            raise SignedOut("the platform ended the session: sign in again")
+            raise SignedOut("The platform ended the session. Run the command again to sign in")
     finally:
         await agent.stop()
 
@@ -144,19 +149,19 @@ def _consent(mode: str, terminal: Terminal, interactive: bool) -> Consent:
 
 
 def checked_url(url: str) -> str:
-    """The platform's address, without a slash at its end."""
+    """Return the URL of the platform without a trailing slash; raise SettingError if it is invalid."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise SettingError("url", f"{url} is no http or https address")
+        raise SettingError("url", f"{url} is not an http or https URL")
     return url.rstrip("/")
 
 
 def checked_index(text: str | None) -> int | None:
-    """The number of a socket."""
+    """Parse the index of the socket; raise SettingError if it is invalid."""
     if text is None:
         return None
     if not text.isdecimal() or int(text) not in rpc.INDEXES:
-        raise SettingError("ipc_index", f"{text} is no number from {rpc.INDEXES[0]} to {rpc.INDEXES[-1]}")
+        raise SettingError("ipc_index", f"{text} is not a number from {rpc.INDEXES[0]} to {rpc.INDEXES[-1]}")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""Asking the person: on the agent's terminal, in their browser, or as they decided beforehand (rpc.md 7)."""
+"""Consent of the user to an application: on the terminal, in the browser, or decided in advance (rpc.md 7)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,55 +9,58 @@ from hubbub.sdk.aside import aside
 from hubbub.sdk.loopback import Loopback
 
 ANSWER_S: Final = 300.0
-"""How long a person may think."""
+"""Maximum time for the user to respond."""
 
 
 class Question(NamedTuple):
-    """What an application wants."""
+    """A request of an application for access to the user's account."""
 
     application: str
-    """Its name."""
+    """Name of the application."""
     person: str
+    """Name of the user."""
     scopes: list[str]
-    """What it wants to do, in words."""
+    """Descriptions of the requested scopes."""
     address: str
-    """The platform's own page for the same question."""
+    """URL of the platform's consent page."""
     fields: dict[str, str]
-    """What that page is asked with."""
+    """Query parameters of the consent page."""
 
 
 class Answer(NamedTuple):
-    """What the person said."""
+    """The decision of the user."""
 
     granted: bool
+    """Whether the user agreed."""
     returned: dict[str, str] | None = None
-    """What the browser brought back, where the platform's page was answered and not we."""
+    """Query parameters of the redirect if the user decided on the platform's consent page; None otherwise."""
     redirect_uri: str | None = None
+    """Redirect URI of the consent page; None without it."""
 
 
 NO: Final = Answer(granted=False)
 
 
 class Consent(Protocol):
-    """Somebody who can be asked."""
+    """Interface for asking the user for consent."""
 
     async def ask(self, question: Question) -> Answer:
-        """Whether the person agrees."""
+        """Ask the user for consent and return the decision."""
 
 
 class Decided:
-    """The person decided beforehand: always for rehearsals, never for machines that nobody watches."""
+    """Consent with a fixed decision, for rehearsals and unattended machines."""
 
     def __init__(self, granted: bool) -> None:
         self._answer = Answer(granted)
 
     async def ask(self, question: Question) -> Answer:
-        """The same for everybody."""
+        """Return the fixed decision."""
         return self._answer
 
 
 class OnTerminal:
-    """Asks in words, for a yes or a no."""
+    """Consent on the terminal, by a yes/no question."""
 
     def __init__(self, ask: Callable[[str], Awaitable[str]], say: Callable[[str], Any] = print) -> None:
         self._ask = ask
@@ -65,9 +68,9 @@ class OnTerminal:
         self._turn = asyncio.Lock()
 
     async def ask(self, question: Question) -> Answer:
-        """One question at a time; anything but yes is a no, silence too."""
+        """Ask one question at a time; any answer but yes denies, and so does a timeout."""
         async with self._turn:
-            self._say(f"{question.application} asks {question.person} to let it:")
+            self._say(f"{question.application} requests access to the account {question.person}:")
             for words in question.scopes:
                 self._say(f"  - {words}")
             try:
@@ -79,13 +82,13 @@ class OnTerminal:
 
 
 class InBrowser:
-    """Opens the platform's consent page, and waits for the browser to come back to this machine."""
+    """Consent in the browser, on the platform's consent page."""
 
     def __init__(self, opener: Callable[[str], Any]) -> None:
         self._opener = opener
 
     async def ask(self, question: Question) -> Answer:
-        """What the page was answered; an application without a loopback redirect cannot be asked about in this way."""
+        """Open the consent page and wait for its redirect; the application must allow loopback redirects."""
         async with Loopback() as loopback:
             fields = question.fields | {"redirect_uri": loopback.redirect_uri}
             await aside(self._opener, f"{question.address}?{urlencode(fields)}")

@@ -1,4 +1,4 @@
-"""What the commands and events of an agent share: who is signed in and connected, what they show, and the way to tell them."""
+"""State shared by the commands and events of an agent: the account, its connections, activities and voice settings."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ USER_FIELDS: Final = ("id", "username", "discriminator", "global_name", "avatar"
 
 
 class Desk:
-    """One person, and the programs of their machine."""
+    """The shared state of an agent."""
 
     def __init__(self, account: Account, consent: Consent, opener: Callable[[str], Any], clock: Clock) -> None:
         self.account = account
@@ -37,27 +37,27 @@ class Desk:
         account.activities = self.activities.shown
         self.voice: Final = Voice(self._voice_changed)
         self.requests: Final[set[tuple[str, str]]] = set()
-        """Who asked to join which application, and was not answered yet."""
+        """Pending join requests, as pairs of application ID and user ID."""
         self.invites: Final[dict[str, dict[str, Any]]] = {}
-        """Invites that came, by message; the person may accept them."""
+        """Received activity invites by message ID, which the user may accept."""
         self.launcher: Final = Launcher(self._runs, self._tell_join)
         self._watches: dict[tuple[Link, int], Watch] = {}
         self._muting: set[asyncio.Task[None]] = set()
 
     def user(self) -> dict[str, Any]:
-        """Who is signed in, as READY names them."""
+        """Build the user object of READY for the signed-in user."""
         me = self.account.state.user
         shown = {name: me.get(name) for name in USER_FIELDS}
         return shown | {"bot": False, "flags": me.get("flags", 0), "premium_type": me.get("premium_type") or 0}
 
     async def open(self, path: str) -> None:
-        """Show the person a page of the platform."""
+        """Open a page of the platform in the user's browser."""
         await aside(self._opener, f"{self.account.web}{path}")
 
-    # What others see
+    # Activities
 
     def set_activity(self, link: Link, pid: int, activity: dict[str, Any] | None) -> None:
-        """Show what a process does, now or as soon as its connection may."""
+        """Set the activity of a process, within the rate limit of its connection."""
         link.wanted.pop(pid, None)
         link.wanted[pid] = activity
         if activity is not None and (link, pid) not in self._watches:
@@ -66,13 +66,13 @@ class Desk:
         link.updates.call()
 
     def show(self, link: Link) -> None:
-        """Let others see what a program said last."""
+        """Publish the pending activities of a connection."""
         wanted, link.wanted = link.wanted, {}
         for pid, activity in wanted.items():
             self.activities.put(link, pid, activity)
 
     def forget(self, link: Link) -> None:
-        """A program left, and all that it said ends."""
+        """Remove everything that a closed connection set."""
         self.activities.drop(link)
         for key in [key for key in self._watches if key[0] is link]:
             self._watches.pop(key).cancel()
@@ -83,10 +83,10 @@ class Desk:
         link.wanted.pop(pid, None)
         self.activities.drop(link, pid)
 
-    # What they hear
+    # Events
 
     def tell(self, event: str, data: Any, *, about: str | None = None, application_id: str | None = None) -> int:
-        """Tell an event to those who want it and still may; how many that are."""
+        """Send an event to the connections that subscribed to it and have its scope; return how many there are."""
         wanted = {Subscription(event, None), Subscription(event, about)}
         told = 0
         for link in list(self.links):
@@ -98,7 +98,7 @@ class Desk:
         return told
 
     async def join(self, application_id: str, secret: str) -> bool:
-        """Let a game join somebody, now or once it was started; False where it does not run and cannot be started."""
+        """Send a join secret to a game, launching it if needed; return False if it neither runs nor can be launched."""
         data = {"secret": secret, "application_id": application_id}
         return bool(self._tell_join(application_id, data)) or await self.launcher.join(application_id, data)
 
@@ -109,18 +109,18 @@ class Desk:
         return any(link.application_id == application_id for link in self.links)
 
     async def request_authorization(self, application_id: str) -> int:
-        """The person wants to link their account with a game: it may begin to ask, unless it is linked. How many programs heard."""
+        """Ask a game to start the authorization, unless it is already linked; return how many programs were notified."""
         if application_id in await self.linked():
             return 0
         return self.tell("AUTHORIZE_REQUEST", None, application_id=application_id)
 
     async def linked(self) -> set[str]:
-        """Games that the person's account is linked with: they let them in, for the social layer (sdk.md 6.4)."""
+        """Return the IDs of the games that the user authorized for the social layer (sdk.md 6.4)."""
         try:
             told = await self.account.ask("GET", "/oauth2/tokens")
         except (ApiError, RpcError) as error:
-            # Then the game asks, and the platform knows better.
-            log.info("the platform did not say which games are linked: %s", error)
+            # The game may then request an authorization that already exists, which the platform handles.
+            log.info("Could not list the linked games: %s", error)
             return set()
         return {each["application"]["id"] for each in told if not SOCIAL.isdisjoint(each["scopes"])}
 
@@ -140,11 +140,11 @@ class Desk:
         try:
             await self.enter_voice(channel)
         except RpcError:
-            # Without a session nobody hears the person anyway.
+            # Without a session the user is not in a voice channel.
             return
 
     async def enter_voice(self, channel: dict[str, Any] | None, guild_id: str | None = None) -> None:
-        """Be in a voice channel, or in none, muted and deaf as the settings say."""
+        """Join a voice channel, or leave it with None, with the mute and deaf settings of the user."""
         settings = self.voice.settings()
         await self.account.send(
             GatewayOpcode.VOICE_STATE_UPDATE,

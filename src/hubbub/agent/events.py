@@ -1,4 +1,4 @@
-"""From what the gateway tells to what programs hear (rpc.md 9)."""
+"""Conversion of gateway events to RPC events for the connected programs (rpc.md 9)."""
 
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -9,11 +9,11 @@ from hubbub.agent.desk import Desk
 from hubbub.protocol.enums import ActivityActionType
 
 DIRECT: Final = (1, 3)
-"""Channels in which everything is for the person."""
+"""Types of private channels, in which every message notifies the user."""
 
 
 class Events:
-    """Hears for everybody."""
+    """Receives gateway events and sends RPC events to the subscribed programs."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -22,12 +22,12 @@ class Events:
         self._hostname: str | None = None
 
     def hear(self, event: str, data: Any) -> None:
-        """Something happened, and the state knows it."""
+        """Handle a gateway event; the state is already updated."""
         handler = getattr(self, f"_on_{event.lower().lstrip('_')}", None)
         if handler is not None:
             handler(data)
 
-    # People
+    # Users
 
     def _on_ready(self, data: Any) -> None:
         self._voice = dict(self._desk.account.state.voice_states)
@@ -97,7 +97,7 @@ class Events:
     def _on_voice_server_update(self, data: Any) -> None:
         endpoint = data.get("endpoint")
         self._hostname = urlsplit(f"//{endpoint}").hostname if endpoint else None
-        # We hand no sound on: the connection goes no further than knowing where it would be made.
+        # The agent transmits no audio, so the connection stays in this state.
         self._become("AWAITING_ENDPOINT")
 
     def _become(self, connection: str) -> None:
@@ -166,7 +166,7 @@ class Events:
         self._desk.tell("NOTIFICATION_CREATE", shown)
 
     def _invited(self, data: Any) -> None:
-        """Somebody invites the person to a game, or asks to be invited."""
+        """Store and send an activity invite or a join request."""
         application_id = str((data.get("application") or {}).get("id") or data.get("application_id") or "")
         sent, sender = data["activity"], data["author"]
         joins = sent.get("type") == ActivityActionType.JOIN
@@ -196,7 +196,7 @@ class Events:
         event = "ACTIVITY_INVITE" if joins else "ACTIVITY_JOIN_REQUEST"
         self._desk.tell(event, shown, application_id=application_id)
 
-    # What was bought
+    # Entitlements
 
     def _on_entitlement_create(self, data: Any) -> None:
         self._desk.tell("ENTITLEMENT_CREATE", {"entitlement": data}, application_id=data.get("application_id"))

@@ -1,6 +1,6 @@
-"""Checks of arguments, whose refusals read like those of public clients: `child "activity" fails because [...]` (rpc.md 8).
+"""Validation of command arguments with the error messages of public clients: `child "activity" fails because [...]` (rpc.md 8).
 
-A check takes a value and its name, and gives the value as it is kept; a null is as good as nothing.
+A check takes a value and its name and returns the converted value, or raises `Wrong`. A null counts as a missing value.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -13,16 +13,16 @@ Check = Callable[[Any, str], Any]
 
 
 class Wrong(Exception):
-    """A value that is not as it should be."""
+    """Raised for an invalid value."""
 
 
 def child(name: str, problem: object) -> Wrong:
-    """A problem inside of something."""
+    """Build the error of a field inside an object."""
     return Wrong(f'child "{name}" fails because [{problem}]')
 
 
 def text(least: int, most: int) -> Check:
-    """A string of so many characters."""
+    """Return a check for a string with a length from `least` to `most`."""
 
     def check(value: Any, name: str) -> str:
         if not isinstance(value, str):
@@ -39,7 +39,7 @@ def text(least: int, most: int) -> Check:
 
 
 def link(most: int) -> Check:
-    """An address of the web."""
+    """Return a check for an http or https URL of at most `most` characters."""
     long = text(1, most)
 
     def check(value: Any, name: str) -> str:
@@ -57,7 +57,7 @@ def link(most: int) -> Check:
 
 
 def number(least: float | None = None, most: float | None = None, *, whole: bool = True) -> Check:
-    """A number between these."""
+    """Return a check for a number from `least` to `most`; `whole` requires an integer."""
 
     def check(value: Any, name: str) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -74,14 +74,14 @@ def number(least: float | None = None, most: float | None = None, *, whole: bool
 
 
 def flag(value: Any, name: str) -> bool:
-    """Yes or no."""
+    """Check a boolean."""
     if not isinstance(value, bool):
         raise Wrong(f'"{name}" must be a boolean')
     return value
 
 
 def one_of(*choices: Any) -> Check:
-    """One of these."""
+    """Return a check for one of several values."""
 
     def check(value: Any, name: str) -> Any:
         if isinstance(value, bool) or value not in choices:
@@ -92,7 +92,7 @@ def one_of(*choices: Any) -> Check:
 
 
 def snowflake(value: Any, name: str) -> str:
-    """An id: a string of digits, or the number."""
+    """Check an ID, given as a string of digits or as a number."""
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 64:
         return str(value)
     if not isinstance(value, str):
@@ -103,7 +103,7 @@ def snowflake(value: Any, name: str) -> str:
 
 
 def items(each: Check, least: int, most: int) -> Check:
-    """A list of so many."""
+    """Return a check for a list of `least` to `most` items that pass the check `each`."""
 
     def check(value: Any, name: str) -> list[Any]:
         if not isinstance(value, list):
@@ -124,7 +124,7 @@ def items(each: Check, least: int, most: int) -> Check:
 
 
 def fields(checks: Mapping[str, Check], required: Collection[str] = ()) -> Check:
-    """An object; keys that nobody knows are left out."""
+    """Return a check for an object; unknown keys are dropped."""
 
     def check(value: Any, name: str) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -148,7 +148,7 @@ ARGUMENTS: Final = "args"
 
 
 def arguments(args: Mapping[str, Any] | None, checks: Mapping[str, Check], *required: str) -> dict[str, Any]:
-    """What a command was given; RpcError 4000 where it is not as it should be."""
+    """Validate the arguments of a command; raise RpcError 4000 if they are invalid."""
     try:
         checked: dict[str, Any] = fields(checks, required)(dict(args or {}), ARGUMENTS)
     except Wrong as wrong:

@@ -1,4 +1,4 @@
-"""The unix sockets that games connect to: frames in and out, for nobody but the user's own programs (rpc.md 2 to 4)."""
+"""RPC server on Unix sockets, for programs of the same operating system user only (rpc.md 2 to 4)."""
 
 import asyncio
 import logging
@@ -20,12 +20,12 @@ from hubbub.protocol.rpc_scopes import PseudoScope
 log = logging.getLogger(__name__)
 
 WAITING_MAX: Final = 1 << 20
-"""Bytes that a program may leave unread before it is cut off."""
+"""Maximum number of unread bytes; the connection of a program that reads too slowly is aborted."""
 CREDENTIALS: Final = struct.Struct("3i")
 
 
 class Closed(Exception):
-    """Why we end a connection."""
+    """Raised to close a connection with a close code and a message."""
 
     def __init__(self, code: CloseCode, message: str) -> None:
         self.code = code
@@ -34,33 +34,33 @@ class Closed(Exception):
 
 
 Greet = Callable[..., Awaitable[Link]]
-"""Makes a link of a handshake, or raises Closed."""
+"""Accepts the handshake of a connection, or raises Closed."""
 
 
 class StreamDoor:
-    """Frames over a stream."""
+    """RPC transport over a Unix socket."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self._writer = writer
 
     def send(self, opcode: Opcode, body: bytes) -> None:
-        """Send a frame in one write; who does not read is cut off."""
+        """Send a frame in one write; abort the connection if the program reads too slowly."""
         transport = self._writer.transport
         if transport.is_closing():
             return
         self._writer.write(rpc.pack(opcode, body))
         if transport.get_write_buffer_size() > WAITING_MAX:
-            log.warning("a program does not read what it asked for, and is cut off")
+            log.warning("Aborted the connection of a program that does not read its messages")
             transport.abort()
 
     def close(self, code: CloseCode, message: str) -> None:
-        """Say why, and end it; what is on its way is still sent."""
+        """Send CLOSE and close the connection; buffered frames are still sent."""
         self.send(Opcode.CLOSE, msgspec.json.encode({"code": int(code), "message": message}))
         self._writer.close()
 
 
 class Ipc:
-    """Listens at addresses."""
+    """RPC server that listens on several Unix sockets."""
 
     def __init__(
         self,
@@ -78,12 +78,12 @@ class Ipc:
         self._serving: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Begin to listen."""
+        """Start to listen."""
         for address in self.addresses:
             self._servers.append(await asyncio.start_unix_server(self._serve, sock=address.socket))
 
     async def stop(self) -> None:
-        """End every connection."""
+        """Close all connections and delete the sockets."""
         for server in self._servers:
             server.close()
         for task in list(self._serving):
@@ -107,14 +107,14 @@ class Ipc:
         except Closed as closed:
             door.close(closed.code, closed.message)
         except TimeoutError:
-            door.close(CloseCode.UNSUPPORTED, "there was no handshake in time")
+            door.close(CloseCode.UNSUPPORTED, "The handshake timed out")
         except PermissionError as error:
-            log.warning("a connection was refused: %s", error)
+            log.warning("Rejected a connection: %s", error)
         except (EOFError, OSError):
-            # Who connects and leaves without a word looks only whether we are there (rpc.md 2).
+            # Programs connect and disconnect without a handshake to probe for the agent (rpc.md 2).
             pass
         except asyncio.CancelledError:
-            door.close(CloseCode.NORMAL, "the agent ends")
+            door.close(CloseCode.NORMAL, "The agent is shutting down")
         finally:
             self._serving.discard(task)
             if link is not None:
@@ -127,12 +127,12 @@ class Ipc:
             if opcode == Opcode.FRAME:
                 link.take(body)
             elif opcode == Opcode.PING:
-                # The very bytes: who sent them compares (rpc.md 3).
+                # The sender compares the bytes, so return them unchanged (rpc.md 3).
                 door.send(Opcode.PONG, body)
             elif opcode == Opcode.CLOSE:
                 return
             elif opcode != Opcode.PONG:
-                raise Closed(CloseCode.UNSUPPORTED, "this opcode has no place here")
+                raise Closed(CloseCode.UNSUPPORTED, "Unexpected opcode")
 
 
 async def _read_handshake(reader: asyncio.StreamReader) -> dict[str, Any]:
@@ -140,29 +140,29 @@ async def _read_handshake(reader: asyncio.StreamReader) -> dict[str, Any]:
     if opcode == Opcode.CLOSE:
         raise EOFError
     if opcode != Opcode.HANDSHAKE:
-        raise Closed(CloseCode.UNSUPPORTED, "the first frame must be a handshake")
+        raise Closed(CloseCode.UNSUPPORTED, "The first frame must be a handshake")
     try:
         sent = wire.decode_any(body)
     except msgspec.DecodeError:
         sent = None
     if not isinstance(sent, dict):
-        raise Closed(CloseCode.UNSUPPORTED, "a handshake must hold a JSON object")
+        raise Closed(CloseCode.UNSUPPORTED, "The handshake must be a JSON object")
     return sent
 
 
 async def _read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     opcode, length = rpc.HEADER.unpack(await reader.readexactly(rpc.HEADER.size))
     if length > rpc.FRAME_MAX:
-        raise Closed(CloseCode.UNSUPPORTED, f"a frame may have {rpc.FRAME_MAX} bytes")
+        raise Closed(CloseCode.UNSUPPORTED, f"A frame must have at most {rpc.FRAME_MAX} bytes")
     return opcode, await reader.readexactly(length)
 
 
 def _peer(connected: socket.socket) -> int | None:
-    """The process on the other side; PermissionError where it is another user's."""
+    """Return the process ID of the peer, or None; raise PermissionError if it belongs to another user."""
     if sys.platform != "linux":
         return None
     raw = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
     pid, uid, _ = CREDENTIALS.unpack(raw)
     if uid != os.getuid():
-        raise PermissionError(f"user {uid} is not the one that is signed in")
+        raise PermissionError(f"the program belongs to another user (uid {uid})")
     return int(pid) or None

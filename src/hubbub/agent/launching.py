@@ -1,4 +1,4 @@
-"""Starting a game that somebody was invited to and that does not run yet (sdk.md 10.2)."""
+"""Launching of a game whose invite the user accepted, if it is not running (sdk.md 10.2)."""
 
 import asyncio
 import logging
@@ -13,11 +13,11 @@ from hubbub.sdk.launching import Launch, find
 log = logging.getLogger(__name__)
 
 WAIT_S: Final = 60.0
-"""How long a game may take to start and to listen; after that it is not told to join any more."""
+"""Maximum time for a game to start and subscribe; afterwards its pending join is dropped."""
 
 
 class Launcher:
-    """Starts games, and keeps what they are to hear until they listen."""
+    """Launches games, and holds their pending join until they subscribe to it."""
 
     def __init__(self, runs: Callable[[str], bool], tell: Callable[[str, Any], int]) -> None:
         self._runs = runs
@@ -26,7 +26,9 @@ class Launcher:
         self._kept: dict[str, tuple[Any, asyncio.TimerHandle]] = {}
 
     async def join(self, application_id: str, data: Any) -> bool:
-        """Tell a game to join once it listens, and start it if it does not run; False where nobody said how."""
+        """Send a join to a game once it subscribes, and launch the game if needed.
+
+        Returns False if the game is not running and has no launch command."""
         under_way = application_id in self._kept
         self._keep(application_id, data)
         if under_way or self._runs(application_id) or await self._start(application_id):
@@ -35,13 +37,13 @@ class Launcher:
         return False
 
     def listens(self, application_id: str) -> None:
-        """A program of a game listens from now on."""
+        """Send the pending join of a game whose program just subscribed."""
         if application_id in self._kept:
-            # After the answer to its SUBSCRIBE, which it waits for.
+            # Send it after the response to SUBSCRIBE, which the program waits for.
             asyncio.get_running_loop().call_soon(self._tell_kept, application_id)
 
     def close(self) -> None:
-        """Wait for nobody any more; games that were started go on."""
+        """Drop all pending joins; launched games keep running."""
         for application_id in list(self._kept):
             self._forget(application_id)
 
@@ -67,13 +69,13 @@ class Launcher:
         try:
             await aside(_run, launch)
         except OSError as error:
-            log.warning("%s could not be started: %s", launch.arguments[0], error)
+            log.warning("Could not start %s: %s", launch.arguments[0], error)
             return False
         return True
 
 
 def _run(launch: Launch) -> None:
-    """Start a program that lives on without us, and hear its end, so that it leaves nothing behind."""
+    """Start a program in its own session, and wait for it on a thread so that it does not become a zombie."""
     process = subprocess.Popen(
         launch.arguments,
         cwd=launch.folder,

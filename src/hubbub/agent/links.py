@@ -1,6 +1,6 @@
-"""One program that is connected: its handshake, its commands one after another, and the events it wants (rpc.md 3 to 5).
+"""Connection of one program: its scopes, its queue of commands and its event subscriptions (rpc.md 3 to 5).
 
-It knows no transport; a `Door` carries its frames.
+It is independent of the transport: a `Door` sends its frames.
 """
 
 import asyncio
@@ -19,21 +19,21 @@ from hubbub.protocol.rpc_scopes import PseudoScope
 log = logging.getLogger(__name__)
 
 REQUESTS_WAITING: Final = 256
-"""Commands that may wait for the one before; a program that sends more is let go."""
+"""Maximum number of queued commands; the connection of a program that sends more is closed."""
 
 
 class Door(Protocol):
-    """Carries frames to one program."""
+    """Transport of a connection to one program."""
 
     def send(self, opcode: Opcode, body: bytes) -> None:
-        """Send a frame, whole."""
+        """Send a complete frame."""
 
     def close(self, code: CloseCode, message: str) -> None:
-        """Say why, and end the connection."""
+        """Close the connection with a close code and a message."""
 
 
 class Application(NamedTuple):
-    """Who connected."""
+    """The application of a program."""
 
     id: str
     name: str
@@ -41,61 +41,64 @@ class Application(NamedTuple):
     description: str
     rpc_origins: list[str]
     activity_types: frozenset[int]
-    """What SET_ACTIVITY takes, as the platform says by its own clock."""
+    """Activity types that SET_ACTIVITY accepts; the platform decides them by its own clock."""
 
 
 class Subscription(NamedTuple):
-    """An event that a program wants, of one thing or of all."""
+    """A subscription of a program to an event."""
 
     event: str
     about: str | None
+    """ID of the guild, channel or lobby; None for all."""
 
 
 class Link:
-    """A program and what it may do."""
+    """The connection of a program."""
 
     def __init__(self, door: Door, application: Application, *, pid: int | None = None, scopes: frozenset[str]) -> None:
         self.door = door
         self.application = application
         self.pid = pid
-        """The process on the other side, where the system tells."""
+        """Process ID of the program; None if the system does not provide it."""
         self.given = scopes
-        """What it may do by how it came."""
+        """Scopes of the transport, without a token."""
         self.granted: frozenset[str] = frozenset()
-        """What its token allows, once it brought one."""
+        """Scopes of the token; empty before AUTHENTICATE."""
         self.token: str | None = None
+        """Access token of the program; None before AUTHENTICATE."""
         self.looked_ms = 0
-        """When the platform last said that the token is good."""
+        """Time of the last successful check of the token, in Unix milliseconds."""
         self.subscriptions: set[Subscription] = set()
         self.updates: Throttle | None = None
-        """Counts its activities."""
+        """Rate limit of activity updates."""
         self.wanted: dict[int, dict[str, Any] | None] = {}
-        """What it last said for each process, and that others do not see yet."""
+        """Activities by process ID that are set but not published yet."""
         self.ended = False
+        """Whether the connection is closed."""
         self._queue: asyncio.Queue[rpc.Request] = asyncio.Queue(REQUESTS_WAITING)
         self._working: asyncio.Task[None] | None = None
 
     @property
     def application_id(self) -> str:
-        """Whose program it is."""
+        """ID of the program's application."""
         return self.application.id
 
     @property
     def scopes(self) -> frozenset[str]:
-        """All that it may do."""
+        """All scopes of the connection."""
         return self.given | self.granted
 
     @property
     def is_authenticated(self) -> bool:
-        """Whether it brought a token."""
+        """Whether the program authenticated with a token."""
         return PseudoScope.AUTHENTICATED in self.granted
 
     def start(self, obey: Callable[["Link", rpc.Request], Awaitable[Any]]) -> None:
-        """Begin to work."""
+        """Start to process commands with the handler `obey`."""
         self._working = asyncio.get_running_loop().create_task(self._work(obey))
 
     async def stop(self) -> None:
-        """Nobody is there any more: what is under way ends."""
+        """Cancel the running command after the connection closed."""
         self.ended = True
         if self.updates is not None:
             self.updates.cancel()
@@ -103,28 +106,28 @@ class Link:
             self._working.cancel()
             await asyncio.wait([self._working])
 
-    # In
+    # Receiving
 
     def take(self, body: bytes) -> None:
-        """A FRAME came."""
+        """Queue the command in a received frame, or reply with an error."""
         try:
             sent = wire.decode_any(body)
         except msgspec.DecodeError:
-            self.door.close(CloseCode.UNSUPPORTED, "a frame must hold JSON")
+            self.door.close(CloseCode.UNSUPPORTED, "The frame is not valid JSON")
             return
         nonce = sent.get("nonce") if isinstance(sent, dict) else None
         try:
             request = msgspec.convert(sent, rpc.Request)
         except msgspec.ValidationError as error:
-            self._refuse("", nonce, RpcError(RpcErrorCode.INVALID_PAYLOAD, f"the payload cannot be read: {error}"))
+            self._refuse("", nonce, RpcError(RpcErrorCode.INVALID_PAYLOAD, f"Invalid payload: {error}"))
             return
         if self._queue.full():
-            self.door.close(CloseCode.RATE_LIMITED, "too many commands wait")
+            self.door.close(CloseCode.RATE_LIMITED, "Too many queued commands")
             return
         self._queue.put_nowait(request)
 
     async def _work(self, obey: Callable[["Link", rpc.Request], Awaitable[Any]]) -> None:
-        """Commands in their order, and so the replies: pypresence takes the next frame for its answer (rpc.md 3)."""
+        """Run commands and send responses in order, because pypresence reads the next frame as its response (rpc.md 3)."""
         while True:
             request = await self._queue.get()
             try:
@@ -134,16 +137,16 @@ class Link:
             except ApiError as error:
                 self._refuse(request.cmd, request.nonce, RpcError(RpcErrorCode.UNKNOWN, str(error)))
             except Exception:
-                log.exception("%s broke", request.cmd)
-                self._refuse(request.cmd, request.nonce, RpcError(RpcErrorCode.UNKNOWN, "the agent made a mistake"))
+                log.exception("%s failed with an unexpected exception", request.cmd)
+                self._refuse(request.cmd, request.nonce, RpcError(RpcErrorCode.UNKNOWN, "Internal error of the agent"))
             else:
-                # `evt` must be there as null: pypresence indexes it (rpc.md 5).
+                # `evt` must be present as null, because pypresence indexes it (rpc.md 5).
                 self._send({"cmd": request.cmd, "data": data, "evt": None, "nonce": request.nonce})
 
-    # Out
+    # Sending
 
     def dispatch(self, event: str, data: Any) -> None:
-        """Tell it something."""
+        """Send an event to the program."""
         self._send({"cmd": "DISPATCH", "data": data, "evt": event, "nonce": None})
 
     def _refuse(self, cmd: str, nonce: Any, error: RpcError) -> None:

@@ -1,4 +1,4 @@
-"""Hearing that a process ended: what a game showed ends with it (rpc.md 8)."""
+"""Detection of the end of a process, with which its activity ends (rpc.md 8)."""
 
 import asyncio
 import os
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Final
 
 LOOK_S: Final = 5.0
-"""How often we look where the system does not tell."""
+"""Polling interval on systems without pidfd."""
 
 
 class Watch:
-    """Waits for one process to end."""
+    """Calls a function when a process ends."""
 
     def __init__(self, pid: int, gone: Callable[[], None]) -> None:
         self.pid = pid
@@ -22,12 +22,13 @@ class Watch:
             self._descriptor = os.pidfd_open(pid)
             self._loop.add_reader(self._descriptor, self._ended)
         except (AttributeError, OSError):
-            # No such call, or no such process: one in a sandbox has another number there, and ends with its connection.
+            # The system has no pidfd, or there is no such process: a sandboxed game has another process ID inside its sandbox,
+            # and its activity ends with its connection.
             if is_alive(pid):
                 self._look()
 
     def cancel(self) -> None:
-        """Wait no more."""
+        """Stop watching."""
         if self._descriptor is not None:
             self._loop.remove_reader(self._descriptor)
             os.close(self._descriptor)
@@ -47,7 +48,7 @@ class Watch:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is such a process."""
+    """Return whether a process with this ID exists."""
     try:
         os.kill(pid, 0)
     except PermissionError:

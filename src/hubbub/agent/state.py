@@ -1,4 +1,4 @@
-"""What the session told of the person's world: friends, guilds, channels, who is in voice. Ids are strings, as on the wire."""
+"""Cached state of the user's gateway session: relationships, guilds, channels and voice states. IDs are strings."""
 
 from typing import Any
 
@@ -8,54 +8,55 @@ VOICE_TYPES = (2, 13)
 
 
 class State:
-    """Read from READY on, kept true by events."""
+    """State that starts with READY and is updated by events."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """Know nothing: a new session tells everything anew."""
+        """Remove everything; a new session sends the whole state."""
         self.user: Data = {}
         self.session_id = ""
         self.guilds: dict[str, Data] = {}
-        """What GUILD_CREATE told, without its channels, members and voice states."""
+        """Guilds from GUILD_CREATE, without their channels, members and voice states."""
         self.awaited: set[str] = set()
-        """Guilds that READY named, whose GUILD_CREATE is still to come."""
+        """IDs of guilds in READY or marked unavailable, whose GUILD_CREATE has not arrived."""
         self.channels: dict[str, Data] = {}
         self.members: dict[str, Data] = {}
-        """The person's own membership by guild."""
+        """The user's own member object by guild ID."""
         self.users: dict[str, Data] = {}
         self.relationships: dict[str, Data] = {}
         self.presences: dict[str, Data] = {}
-        """Of friends."""
+        """Presences of friends by user ID."""
         self.voice_states: dict[tuple[str, str], Data] = {}
-        """By guild and user."""
+        """Voice states by guild ID (empty for a private channel) and user ID."""
         self.nicks: dict[tuple[str, str], str | None] = {}
+        """Nicknames by guild ID and user ID."""
         self.sessions: list[Data] = []
-        """All of the person, where there are several: games and other clients."""
+        """All gateway sessions of the user, including those of games and other clients."""
 
     @property
     def user_id(self) -> str:
-        """Who is signed in."""
+        """ID of the signed-in user; empty before READY."""
         return str(self.user.get("id", ""))
 
     def name_of(self, user: Data) -> str:
-        """What somebody is called."""
+        """Return the display name of a user."""
         return str(user.get("global_name") or user.get("username") or "")
 
     def voice_channel(self) -> Data | None:
-        """Where the person is, with whichever of their clients."""
+        """Return the voice channel that the user is in with any client, or None."""
         for (_, user_id), state in self.voice_states.items():
             if user_id == self.user_id:
                 return self.channels.get(str(state.get("channel_id")))
         return None
 
     def in_voice(self, channel_id: str) -> list[Data]:
-        """Who is in a voice channel."""
+        """Return the voice states of the users in a voice channel."""
         return [state for state in self.voice_states.values() if state.get("channel_id") == channel_id]
 
     def activity_of(self, user_id: str, application_id: str, party_id: str | None = None) -> Data | None:
-        """What a friend plays of an application."""
+        """Return a friend's activity of an application, in a party if given; None if there is none."""
         for activity in self.presences.get(user_id, {}).get("activities", []):
             if activity.get("application_id") == application_id:
                 if party_id is None or (activity.get("party") or {}).get("id") == party_id:
@@ -63,13 +64,13 @@ class State:
         return None
 
     def sees_messages(self) -> bool:
-        """Whether the person has them before their eyes already: a game says that it shows chat (decisions/0046)."""
+        """Return whether a game already displays the user's messages (decisions/0046)."""
         return any(session.get("showing_chat") for session in self.sessions)
 
     # Events
 
     def hear(self, event: str, data: Any) -> None:
-        """Something happened."""
+        """Update the state from a gateway event; unknown events are ignored."""
         if event == "SESSIONS_REPLACE" and isinstance(data, list):
             self.sessions = data
             return
@@ -183,7 +184,7 @@ class State:
         self.presences.pop(data["id"], None)
 
     def _presence_update(self, data: Data) -> None:
-        # Guild members' presences come as well; of these nobody asks.
+        # Presences of guild members arrive as well, but are not needed.
         if not data.get("guild_id"):
             self._note_user(data.get("user"))
             self.presences[data["user"]["id"]] = data

@@ -1,4 +1,4 @@
-"""The agent's own terminal: questions for the person, and a few words of theirs."""
+"""Interactive terminal of the agent: consent questions and a few commands."""
 
 import asyncio
 import sys
@@ -11,15 +11,15 @@ from hubbub.agent.desk import Desk
 from hubbub.protocol.rpc import RpcError
 
 HELP: Final = """\
-  games           who is connected, and whether it can be linked
-  link ID         begin to link your account with a game that offers it
-  invites         invitations to play
-  accept MESSAGE  accept one of them
-  quit            end the agent"""
+  games           list the connected games
+  link ID         link your account with a game
+  invites         list your invites
+  accept MESSAGE  accept an invite
+  quit            stop the agent"""
 
 
 class Terminal:
-    """Lines that a person types, to whoever asked, or else to the agent."""
+    """Reads lines and passes them to the open question, or else runs them as commands."""
 
     def __init__(self, source: TextIO | None = None, say: Callable[[str], Any] = print) -> None:
         self._source = source or sys.stdin
@@ -28,7 +28,7 @@ class Terminal:
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
 
     def start(self) -> None:
-        """Read from now on; a thread does it, since a terminal cannot be read otherwise everywhere."""
+        """Start to read, on a thread, because not every system can read a terminal asynchronously."""
         loop = asyncio.get_running_loop()
 
         def read() -> None:
@@ -37,7 +37,7 @@ class Terminal:
                     loop.call_soon_threadsafe(self._take, line.rstrip("\n"))
                 loop.call_soon_threadsafe(self._take, None)
             except (RuntimeError, ValueError):
-                # The agent has ended meanwhile.
+                # The agent has stopped.
                 return
 
         threading.Thread(target=read, name="hubbub-terminal", daemon=True).start()
@@ -52,7 +52,7 @@ class Terminal:
             self._lines.put_nowait(line)
 
     async def ask(self, question: str) -> str:
-        """What the person answers; EOFError if they closed the terminal."""
+        """Ask a question and return the answer; raise EOFError if the terminal is closed."""
         self.say(question)
         self._asked = asyncio.get_running_loop().create_future()
         try:
@@ -61,29 +61,33 @@ class Terminal:
             self._asked = None
 
     async def serve(self, desk: Desk) -> None:
-        """Do what the person types, until they want no more."""
+        """Run the typed commands until `quit`."""
         while (line := await self._lines.get()) is not None:
             word, _, rest = line.strip().partition(" ")
             if word == "quit":
                 return
             await self.obey(desk, word, rest.strip())
-        # A terminal that is closed ends no agent: it may have been started from a script.
+        # A closed terminal does not stop the agent, which may have been started by a script.
         await asyncio.Event().wait()
 
     async def obey(self, desk: Desk, word: str, rest: str) -> None:
-        """One line."""
+        """Run one command."""
         if word == "games":
             linked = await desk.linked()
             for link in desk.links:
                 offers = any(each.event == "AUTHORIZE_REQUEST" for each in link.subscriptions)
-                stands = ", linked" if link.application_id in linked else ", can be linked" if offers else ""
-                self.say(f"  {link.application.name} ({link.application_id}){stands}")
+                note = ", linked" if link.application_id in linked else ", can be linked" if offers else ""
+                self.say(f"  {link.application.name} ({link.application_id}){note}")
         elif word == "link":
             told = await desk.request_authorization(rest)
-            self.say("  It asks you in a moment." if told else "  No such game offers it now; see `games`.")
+            self.say(
+                "  The game will ask for access in a moment."
+                if told
+                else "  This game cannot be linked now. Type `games` to see which games can."
+            )
         elif word == "invites":
             for message_id, invite in desk.invites.items():
-                self.say(f"  {message_id}: {invite['user']['username']} to {invite['application']}")
+                self.say(f"  {message_id}: {invite['user']['username']} invites you to {invite['application']}")
         elif word == "accept" and rest in desk.invites:
             await self._accept(desk, rest, desk.invites[rest])
         elif word:
@@ -94,11 +98,11 @@ class Terminal:
         try:
             told = await join(desk, invite["user"]["id"], str(invite["session_id"]), invite["application_id"], where)
         except RpcError as error:
-            self.say(f"  That did not work: {error.message}")
+            self.say(f"  Could not accept the invite: {error.message}")
             return
         del desk.invites[message_id]
         self.say(
-            "  The game joins."
+            "  The game is joining."
             if told
-            else "  Accepted, but the game does not run here, and never said how it is started."
+            else "  Invite accepted. The agent cannot start the game; start it yourself to join."
         )

@@ -1,4 +1,4 @@
-"""So many in so many seconds; of what is too much only the last counts."""
+"""Rate limit for updates of which only the last one matters."""
 
 import asyncio
 from collections import deque
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Throttle:
-    """Calls something now, or once as soon as it may."""
+    """Calls a function at most `most` times per `seconds`; excess calls are merged into one later call."""
 
     def __init__(self, most: int, seconds: float, act: Callable[[], None]) -> None:
         self._most = most
@@ -16,7 +16,7 @@ class Throttle:
         self._waiting: asyncio.TimerHandle | None = None
 
     def call(self) -> None:
-        """Act now, or later; whoever asks meanwhile changes nothing of that."""
+        """Call the function now, or once the limit allows; further calls until then have no effect."""
         if self._waiting is not None:
             return
         loop = asyncio.get_running_loop()
@@ -27,7 +27,7 @@ class Throttle:
             self._do()
 
     def cancel(self) -> None:
-        """Forget what waits."""
+        """Cancel the delayed call."""
         if self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None

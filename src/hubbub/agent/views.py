@@ -1,4 +1,4 @@
-"""Things as the local RPC shows them: smaller than on the wire."""
+"""Builds the objects of the local RPC, which have fewer fields than those of the gateway."""
 
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ MESSAGE: Final = (
 
 
 def user(sent: Data) -> Data:
-    """Somebody."""
+    """Build a user object."""
     return {name: sent.get(name) for name in USER} | {
         "bot": bool(sent.get("bot")),
         "flags": sent.get("public_flags", 0),
@@ -35,20 +35,20 @@ def user(sent: Data) -> Data:
 
 
 def avatar_url(web: str, sent: Data) -> str | None:
-    """Their picture."""
+    """Return the URL of a user's avatar image, or None."""
     if not sent.get("avatar"):
         return None
     return f"{web}/cdn/avatars/{sent['id']}/{sent['avatar']}.png"
 
 
 def guild(web: str, sent: Data) -> Data:
-    """A guild."""
+    """Build a guild object."""
     icon = f"{web}/cdn/icons/{sent['id']}/{sent['icon']}.png" if sent.get("icon") else None
     return {"id": sent["id"], "name": sent.get("name", ""), "icon_url": icon}
 
 
 def member(state: State, guild_id: str) -> Data:
-    """The person in one guild."""
+    """Build the member object of the signed-in user in a guild."""
     known = state.members.get(guild_id, {})
     me = state.user
     return {
@@ -61,7 +61,7 @@ def member(state: State, guild_id: str) -> Data:
 
 
 def relationship(state: State, sent: Data) -> Data:
-    """A friend, with what they do; those with whom one shares no presence are offline."""
+    """Build a relationship object with the user's presence, which is offline if unknown."""
     user_id = sent["id"]
     presence = state.presences.get(user_id, {})
     activities = presence.get("activities") or []
@@ -76,22 +76,22 @@ def relationship(state: State, sent: Data) -> Data:
 
 
 def voice_state(state: State, voice: Voice, sent: Data) -> Data:
-    """Somebody in a voice channel."""
+    """Build the object of a user in a voice channel, with the local volume, mute and pan."""
     user_id, guild_id = sent["user_id"], str(sent.get("guild_id") or "")
-    somebody = state.users.get(user_id) or (sent.get("member") or {}).get("user") or {"id": user_id}
-    heard = voice.of_user(user_id)
+    participant = state.users.get(user_id) or (sent.get("member") or {}).get("user") or {"id": user_id}
+    local = voice.of_user(user_id)
     return {
         "voice_state": {name: bool(sent.get(name)) for name in VOICE},
-        "user": user(somebody),
-        "nick": state.nicks.get((guild_id, user_id)) or state.name_of(somebody),
-        "volume": heard["volume"],
-        "mute": heard["mute"],
-        "pan": heard["pan"],
+        "user": user(participant),
+        "nick": state.nicks.get((guild_id, user_id)) or state.name_of(participant),
+        "volume": local["volume"],
+        "mute": local["mute"],
+        "pan": local["pan"],
     }
 
 
 def channel(state: State, voice: Voice, sent: Data, messages: list[Data]) -> Data:
-    """A channel with who is in it."""
+    """Build a channel object with its voice states and messages."""
     return {
         "id": sent["id"],
         "name": sent.get("name") or ", ".join(state.name_of(each) for each in sent.get("recipients", [])),
@@ -107,7 +107,7 @@ def channel(state: State, voice: Voice, sent: Data, messages: list[Data]) -> Dat
 
 
 def message(state: State, sent: Data) -> Data:
-    """A message."""
+    """Build a message object."""
     author = sent.get("author")
     shown: Data = {name: sent[name] for name in MESSAGE if name in sent}
     if author is not None:

@@ -1,7 +1,7 @@
-"""Voice settings as they are kept here, and who may change them (rpc.md 9).
+"""Voice settings of the user, which one application at a time may change (rpc.md 9).
 
-The agent has no sound of its own: it keeps what programs set and tells of it. Mute and deaf also go to the platform, where the
-person is in a voice channel.
+The agent plays and records no audio: it stores the settings and sends change events. Mute and deaf are also sent to the platform
+while the user is in a voice channel.
 """
 
 import copy
@@ -60,48 +60,49 @@ USER: Final[dict[str, Check]] = {
 
 
 class Voice:
-    """How the person speaks and hears."""
+    """The voice settings of the user."""
 
     def __init__(self, told: Callable[[dict[str, Any]], None]) -> None:
         self._tell = told
         self._own = copy.deepcopy(DEFAULTS)
         self._changed: dict[str, Any] = {}
-        """What the program that holds the settings set."""
+        """Settings changed by the program that controls them."""
         self._users: dict[str, dict[str, Any]] = {}
         self._holder: Link | None = None
         self._saved: dict[str, dict[str, Any]] = {}
-        """What an application had set when it left, for when it returns."""
+        """Settings of disconnected applications by ID, which are restored on their next connection."""
         self.devices: list[dict[str, Any]] = []
-        """Certified devices that programs named."""
+        """Certified devices registered by programs."""
         self.pushed = False
+        """Whether the push-to-talk key is pressed."""
 
     def settings(self) -> dict[str, Any]:
-        """As they are now."""
+        """Return the current settings."""
         return _merged(self._own, self._changed)
 
     def of_user(self, user_id: str) -> dict[str, Any]:
-        """How somebody is heard."""
+        """Return the local volume, pan and mute of another user."""
         return {"pan": {"left": 1.0, "right": 1.0}, "volume": 100, "mute": False} | self._users.get(user_id, {})
 
     def change(self, link: Link, sent: dict[str, Any]) -> None:
-        """One application at a time changes them; the first holds them until it leaves."""
+        """Change the settings; raise RpcError if another application controls them until it disconnects."""
         self._hold(link)
         self._changed = _merged(self._changed, sent)
         self._tell(sent)
 
     def change_user(self, link: Link, user_id: str, sent: dict[str, Any]) -> None:
-        """The same for how one person is heard."""
+        """Change the volume, pan or mute of another user; raise RpcError if another application controls the settings."""
         self._hold(link)
         self._users[user_id] = self._users.get(user_id, {}) | sent
 
     def restore(self, link: Link) -> None:
-        """An application returned, and what it had set with it, where nobody else holds the settings."""
+        """Restore the settings of a reconnected application, unless another one controls them."""
         if self._holder is None and (saved := self._saved.get(link.application_id)):
             self._holder, self._changed = link, saved
             self._tell(saved)
 
     def release(self, link: Link) -> None:
-        """A program left: everything falls back to what it was before."""
+        """Reset the settings to their previous values if the disconnected program controlled them."""
         if self._holder is link:
             fell_back, self._changed = self._changed, {}
             self._saved[link.application_id] = fell_back
@@ -113,7 +114,7 @@ class Voice:
 
     def _hold(self, link: Link) -> None:
         if self._holder is not None and self._holder.application_id != link.application_id:
-            raise RpcError(RpcErrorCode.INVALID_PERMISSIONS, "another application changes the voice settings now")
+            raise RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Another application controls the voice settings")
         self._holder = self._holder or link
 
 

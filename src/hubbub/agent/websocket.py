@@ -1,4 +1,4 @@
-"""The WebSocket on this machine, for pages whose origin the application registered; off unless asked for (rpc.md 1)."""
+"""RPC server on a local WebSocket, for web pages whose origin the application registered; off by default (rpc.md 1)."""
 
 import asyncio
 import logging
@@ -19,7 +19,7 @@ HOST: Final = "127.0.0.1"
 
 
 class SocketDoor:
-    """Payloads over a WebSocket, which has its own frames: no opcodes, and a close code instead of CLOSE."""
+    """RPC transport over a WebSocket, which has no opcodes and uses a close code instead of CLOSE."""
 
     def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
         self._socket = socket
@@ -28,15 +28,15 @@ class SocketDoor:
         self._order: asyncio.Lock = asyncio.Lock()
 
     def send(self, opcode: Opcode, body: bytes) -> None:
-        """Send a payload, in its turn; who does not read is cut off."""
+        """Send a payload in order; abort the connection if the page reads too slowly."""
         if opcode is Opcode.FRAME:
             self._spawn(self._send(body))
         if self._transport is not None and self._transport.get_write_buffer_size() > WAITING_MAX:
-            log.warning("a page does not read what it asked for, and is cut off")
+            log.warning("Aborted the connection of a web page that does not read its messages")
             self._transport.abort()
 
     def close(self, code: CloseCode, message: str) -> None:
-        """End it with this code."""
+        """Close the connection with a close code and a message."""
         self._spawn(self._close(code, message))
 
     async def _send(self, body: bytes) -> None:
@@ -49,7 +49,7 @@ class SocketDoor:
             await self._socket.close(code=int(code), message=message.encode())
 
     async def settle(self) -> None:
-        """Wait for what is on its way."""
+        """Wait until all pending messages are sent."""
         await asyncio.gather(*self._sending, return_exceptions=True)
 
     def _spawn(self, work: Awaitable[object]) -> None:
@@ -59,7 +59,7 @@ class SocketDoor:
 
 
 class WebSockets:
-    """Listens at the first port that is free."""
+    """RPC server on a WebSocket at the first free port."""
 
     def __init__(
         self, greet: Greet, gone: Callable[[Link], Awaitable[None]], platform: str, ports: Sequence[int]
@@ -73,7 +73,7 @@ class WebSockets:
         self.port: int | None = None
 
     async def start(self) -> None:
-        """Begin to listen; OSError where no port is free."""
+        """Start to listen; raise OSError if no port is free."""
         application = web.Application()
         application.router.add_get("/", self._serve)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
@@ -86,17 +86,17 @@ class WebSockets:
             self.port = self._runner.addresses[0][1]
             return
         await self._runner.cleanup()
-        raise OSError(f"no port of {self._ports[0]} to {self._ports[-1]} is free")
+        raise OSError(f"No free port from {self._ports[0]} to {self._ports[-1]}")
 
     async def stop(self) -> None:
-        """End every connection."""
+        """Close all connections and stop the server."""
         for socket in list(self._open):
-            await socket.close(code=WSCloseCode.OK, message=b"the agent ends")
+            await socket.close(code=WSCloseCode.OK, message=b"The agent is shutting down")
         if self._runner is not None:
             await self._runner.cleanup()
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
-        # A name that leads here is not enough: only those who ask for this machine itself are let in.
+        # Reject other host names that resolve to this machine, to prevent DNS rebinding.
         if request.host.rpartition(":")[0] not in (HOST, "localhost"):
             raise web.HTTPForbidden
         socket = web.WebSocketResponse(max_msg_size=rpc.FRAME_MAX)
@@ -123,7 +123,7 @@ class WebSockets:
         if request.query.get("encoding", "json") != "json":
             raise Closed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
         origin = request.headers.get("Origin")
-        # A page can never leave its origin out; a program that does is local.
+        # A web page always sends its origin, so a request without one comes from a local program.
         scopes = PseudoScope.LOCAL if origin is None else PseudoScope.PRIVATE if origin == self._platform else None
         held = frozenset() if scopes is None else frozenset({scopes.value})
         return await self._greet(door, dict(request.query), pid=None, origin=origin, scopes=held)

@@ -1,4 +1,4 @@
-"""Lobbies, and the channels that they can be linked to (sdk.md 12)."""
+"""Lobbies and linked channels (sdk.md 12)."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -27,21 +27,21 @@ Joined = Callable[[ClientResult, int], object]
 
 
 class GuildPayload(msgspec.Struct):
-    """A guild."""
+    """Wire model of a guild."""
 
     id: int
     name: str = ""
 
 
 class LinkedLobbyPayload(msgspec.Struct):
-    """The lobby of a channel."""
+    """Wire model of the lobby that a channel is linked to."""
 
     application_id: int = 0
     lobby_id: int = 0
 
 
 class GuildChannelPayload(msgspec.Struct):
-    """A channel of a guild."""
+    """Wire model of a guild channel."""
 
     id: int
     name: str | None = None
@@ -55,13 +55,13 @@ class GuildChannelPayload(msgspec.Struct):
 
 
 class InvitePayload(msgspec.Struct):
-    """An invite to a guild."""
+    """Wire model of a guild invite."""
 
     code: str
 
 
 class Lobbies:
-    """Where players meet."""
+    """Client part that joins and leaves lobbies and links channels to them."""
 
     def __init__(
         self,
@@ -78,7 +78,9 @@ class Lobbies:
         self._opener = opener
 
     def create_or_join_lobby(self, secret: str, callback: Joined | None = None) -> Completion[int]:
-        """Be in the lobby of a secret, which is made if need be; answers its id."""
+        """Join the lobby with this secret, which is created if it does not exist; completes with the lobby ID.
+
+        The secret has 1 to 250 characters."""
         return self._core.start("CreateOrJoinLobby", callback, (0,), self._join, secret, None, None)
 
     def create_or_join_lobby_with_metadata(
@@ -88,21 +90,24 @@ class Lobbies:
         member_metadata: Mapping[str, str],
         callback: Joined | None = None,
     ) -> Completion[int]:
-        """The same, and overwrite what the game keeps of the lobby and of us."""
+        """Join the lobby with this secret and replace its metadata and the current user's member metadata.
+
+        The lobby is created if it does not exist. Each metadata has at most 25 keys and 1000 characters in total. Completes with
+        the lobby ID."""
         name = "CreateOrJoinLobbyWithMetadata"
         lobby, member = dict(lobby_metadata), dict(member_metadata)
         return self._core.start(name, callback, (0,), self._join, secret, lobby, member)
 
     def leave_lobby(self, lobby_id: int, callback: Done | None = None) -> Completion[None]:
-        """Be in a lobby no more; those that a backend made cannot be left."""
+        """Leave a lobby; a lobby that the game's backend created cannot be left."""
         return self._core.start("LeaveLobby", callback, (), self._leave, lobby_id)
 
     def get_lobby_handle(self, lobby_id: int) -> LobbyHandle | None:
-        """A lobby that we are in; nothing goes over the network."""
+        """Return a lobby that the current user is a member of, or None; this does not send a request."""
         return find_lobby(self._core, lobby_id)
 
     def get_lobby_ids(self) -> list[int]:
-        """The lobbies that we are in."""
+        """Return the IDs of the lobbies that the current user is a member of."""
         with self._core.lock:
             return list(self._core.cache.lobbies)
 
@@ -111,23 +116,23 @@ class Lobbies:
     def get_user_guilds(
         self, callback: Callable[[ClientResult, list[GuildMinimal]], object] | None = None
     ) -> Completion[list[GuildMinimal]]:
-        """The guilds that the player is in."""
+        """List the guilds that the current user is a member of."""
         return self._core.start("GetUserGuilds", callback, ([],), self._guilds)
 
     def get_guild_channels(
         self, guild_id: int, callback: Callable[[ClientResult, list[GuildChannel]], object] | None = None
     ) -> Completion[list[GuildChannel]]:
-        """The channels of a guild, in the order of the chat client."""
+        """List the channels of a guild, in the order in which the chat client shows them."""
         return self._core.start("GetGuildChannels", callback, ([],), self._channels, guild_id)
 
     def link_channel_to_lobby(self, lobby_id: int, channel_id: int, callback: Done | None = None) -> Completion[None]:
-        """Let a lobby and a channel share their messages."""
+        """Link a guild channel to a lobby, so that both share their messages."""
         return self._core.start(
             "LinkChannelToLobby", callback, (), self._link, lobby_id, {"channel_id": str(channel_id)}
         )
 
     def unlink_channel_from_lobby(self, lobby_id: int, callback: Done | None = None) -> Completion[None]:
-        """Part them again."""
+        """Remove the link between a lobby and its channel."""
         return self._core.start("UnlinkChannelFromLobby", callback, (), self._link, lobby_id, {})
 
     def join_linked_lobby_guild(
@@ -136,7 +141,11 @@ class Lobbies:
         provisional_user_merge_required: Callable[[], object],
         callback: Callable[[ClientResult, str], object] | None = None,
     ) -> Completion[str]:
-        """Come into the guild of a lobby's channel; answers the invite's URL. A provisional account is asked to link first."""
+        """Invite the current user to the guild of a lobby's linked channel; completes with the URL of the invite.
+
+        The invite is opened in the chat client or in a browser. If the current user has a provisional account,
+        `provisional_user_merge_required` is called first; the game then links the account and calls
+        `provisional_user_merge_completed`."""
         name = "JoinLinkedLobbyGuild"
         merge_required = self._core.hold(provisional_user_merge_required)
         return self._core.start(name, callback, ("",), self._join_guild, lobby_id, merge_required)
@@ -144,34 +153,34 @@ class Lobbies:
     # Events
 
     def set_lobby_created_callback(self, callback: Callable[[int], object]) -> None:
-        """Hear that a lobby is there for us."""
+        """Set the callback for lobbies that the current user joined; it receives the lobby ID."""
         self._core.listen("lobby_created", callback)
 
     def set_lobby_deleted_callback(self, callback: Callable[[int], object]) -> None:
-        """Hear that one is not any more."""
+        """Set the callback for lobbies that were deleted or left; it receives the lobby ID."""
         self._core.listen("lobby_deleted", callback)
 
     def set_lobby_updated_callback(self, callback: Callable[[int], object]) -> None:
-        """Hear that its metadata or its channel changed."""
+        """Set the callback for changes of a lobby's metadata or linked channel; it receives the lobby ID."""
         self._core.listen("lobby_updated", callback)
 
     def set_lobby_member_added_callback(self, callback: Callable[[int, int], object]) -> None:
-        """Hear that somebody else is in a lobby."""
+        """Set the callback for other users who join a lobby; it receives the lobby ID and the user ID."""
         self._core.listen("lobby_member_added", callback)
 
     def set_lobby_member_updated_callback(self, callback: Callable[[int, int], object]) -> None:
-        """Hear that a member came online, went, or changed."""
+        """Set the callback for members who connect, disconnect or change; it receives the lobby ID and the user ID."""
         self._core.listen("lobby_member_updated", callback)
 
     def set_lobby_member_removed_callback(self, callback: Callable[[int, int], object]) -> None:
-        """Hear that somebody else left a lobby."""
+        """Set the callback for other users who leave a lobby; it receives the lobby ID and the user ID."""
         self._core.listen("lobby_member_removed", callback)
 
-    # Inside
+    # Implementation
 
     async def _join(self, secret: str, lobby: dict[str, str] | None, member: dict[str, str] | None) -> int:
         if not 1 <= len(secret) <= SECRET_MAX:
-            raise invalid(f"a secret has 1 to {SECRET_MAX} characters")
+            raise invalid(f"The secret must have 1 to {SECRET_MAX} characters")
         body: dict[str, Any] = {"secret": secret}
         for name, metadata in (("lobby_metadata", lobby), ("member_metadata", member)):
             if metadata is not None:
@@ -190,7 +199,7 @@ class Lobbies:
             if mine is not None and mine.connected is None:
                 mine.connected = True
         if new:
-            # The answer may come before the event; the game hears of it once, whichever is first.
+            # The response and the event arrive in any order; only the first one is emitted.
             core.emit("lobby_created", told.id)
 
     async def _leave(self, lobby_id: int) -> None:
@@ -238,7 +247,7 @@ class Lobbies:
     async def _join_guild(self, lobby_id: int, merge_required: Held) -> str:
         lobby = find_lobby(self._core, lobby_id)
         if lobby is None or lobby.linked_channel is None:
-            raise invalid("this lobby is linked to no channel")
+            raise invalid("The lobby is not linked to a channel")
         me = find_user(self._core, self._core.cache.me)
         if me is not None and me.is_provisional:
             await self._merges.required(merge_required)
@@ -248,7 +257,7 @@ class Lobbies:
         try:
             await self._rpc().command("DEEP_LINK", {"type": "INVITE", "params": {"code": code}})
         except SdkError:
-            # Where there is no browser either, the game shows the address.
+            # Without a browser the game can show the URL itself.
             with contextlib.suppress(OSError):
                 await aside(self._opener, url)
         return url
@@ -256,6 +265,6 @@ class Lobbies:
 
 def _check(metadata: dict[str, str]) -> None:
     if len(metadata) > METADATA_KEYS:
-        raise invalid(f"metadata has at most {METADATA_KEYS} keys")
+        raise invalid(f"Metadata must have at most {METADATA_KEYS} keys")
     if sum(len(text) for pair in metadata.items() for text in pair) > METADATA_TOTAL:
-        raise invalid(f"metadata has at most {METADATA_TOTAL} characters in all")
+        raise invalid(f"Metadata must have at most {METADATA_TOTAL} characters in total")

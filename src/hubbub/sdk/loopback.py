@@ -1,4 +1,4 @@
-"""The way back from the browser: a listener on a random port of this machine, for one authorization."""
+"""Local HTTP server on a random port that receives the redirect of one authorization from the browser."""
 
 import asyncio
 import html
@@ -10,7 +10,7 @@ PATH: Final = "/callback"
 REQUEST_MOST: Final = 16_384
 REQUEST_S: Final = 10.0
 ACCEPTING_STEPS: Final = 5
-"""Turns of the loop from a connection's arrival to the task that serves it, and one more."""
+"""Loop iterations from the arrival of a connection to the start of its task, plus one."""
 
 _PAGE: Final = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
@@ -19,14 +19,15 @@ _PAGE: Final = (
 
 
 class Loopback:
-    """Waits for the browser to come back."""
+    """HTTP server on the loopback interface that waits for one redirect."""
 
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
         self._serving: set[asyncio.Task[None]] = set()
         self.answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
-        """What the browser brought."""
+        """The query parameters of the redirect."""
         self.redirect_uri = ""
+        """URL of the server; empty until it runs."""
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, HOST, 0, limit=REQUEST_MOST)
@@ -38,8 +39,8 @@ class Loopback:
         assert self._server is not None
         self._server.close()
         self.answer.cancel()
-        # Browsers open connections that they may never use; what was written is sent all the same. One that was accepted just
-        # now has no task yet.
+        # Browsers open spare connections that they may never use, so their tasks are canceled; a response that was written is
+        # still sent. A connection that was just accepted has no task yet, so let the loop start it first.
         for _step in range(ACCEPTING_STEPS):
             await asyncio.sleep(0)
         for task in self._serving:
@@ -72,14 +73,14 @@ class Loopback:
         method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
         parts = urlsplit(target)
         if parts.path != PATH:
-            return "404 Not Found", "Not found", "There is nothing here."
+            return "404 Not Found", "Page not found", "You can close this window and return to the game."
         if method != "GET":
-            return "405 Method Not Allowed", "Not this way", "A browser comes back with GET."
+            return "405 Method Not Allowed", "Method not allowed", "You can close this window and return to the game."
         fields = dict(parse_qsl(parts.query))
         if not {"code", "error"} & set(fields):
-            return "400 Bad Request", "Something is missing", "Neither a code nor an error came along."
+            return "400 Bad Request", "Invalid response", "The redirect has neither a code nor an error. Try again in the game."
         if not self.answer.done():
             self.answer.set_result(fields)
         if "error" in fields:
-            return "200 OK", "Not linked", "You can close this window and go back to the game."
-        return "200 OK", "Done", "You can close this window and go back to the game."
+            return "200 OK", "Not authorized", "You can close this window and return to the game."
+        return "200 OK", "All set", "You can close this window and return to the game."

@@ -1,7 +1,7 @@
-"""What the SDK reads of the wire: every field may be missing, what it does not know it passes over.
+"""Wire models of the SDK, reduced to the fields that it reads; nearly every field is optional and unknown fields are ignored.
 
-These are not the protocol's models on purpose. A game meets platforms older and newer than its SDK, so it must read whatever it
-can; and it should not pay for the definition of two hundred models that it never sends (decisions/0041).
+They are separate from the protocol's models on purpose: a game must work with older and newer platforms than its SDK, and should
+not pay at import for two hundred models that it never sends (decisions/0041).
 """
 
 from typing import Any, Final, TypeVar
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class UserPayload(Struct):
-    """A user, or what was told of one."""
+    """A user, possibly with some fields missing."""
 
     id: int
     username: str | None = None
@@ -25,14 +25,14 @@ class UserPayload(Struct):
 
 
 class TimestampsPayload(Struct):
-    """Since when and until when."""
+    """Start and end of an activity, in Unix milliseconds."""
 
     start: int | None = None
     end: int | None = None
 
 
 class PartyPayload(Struct):
-    """Who plays together."""
+    """The party of an activity."""
 
     id: str | None = None
     size: list[int] | None = None
@@ -40,7 +40,7 @@ class PartyPayload(Struct):
 
 
 class ActivityPayload(Struct):
-    """What somebody does."""
+    """An activity of a user."""
 
     name: str = ""
     type: int = 0
@@ -61,11 +61,11 @@ class ActivityPayload(Struct):
 
 
 class PresencePayload(Struct):
-    """Whether somebody is there."""
+    """The online status and the activities of a user."""
 
     user: UserPayload | None = None
     user_id: int | None = None
-    """Where user objects are told once, presences name only the id."""
+    """ID of the user; sent instead of `user` if user objects are deduplicated."""
     status: str = "offline"
     activities: list[ActivityPayload] = []
     has_played_game: bool | None = None
@@ -73,7 +73,7 @@ class PresencePayload(Struct):
 
 
 class ExternalIdPayload(Struct):
-    """Who a player is elsewhere."""
+    """Identity of a user at an external provider."""
 
     provider_id: str | None = None
     provider_issued_user_id: str | None = None
@@ -81,7 +81,7 @@ class ExternalIdPayload(Struct):
 
 
 class ProfilePayload(Struct):
-    """Who a player is in a game."""
+    """Application profile of a user."""
 
     username: str | None = None
     avatar_hash: str | None = None
@@ -90,14 +90,14 @@ class ProfilePayload(Struct):
 
 
 class ProfilesPayload(Struct):
-    """That the game knows a player otherwise."""
+    """Change of the application profiles of a user."""
 
     user_id: int
     user_application_profiles: list[ProfilePayload] = []
 
 
 class RelationshipPayload(Struct):
-    """How somebody stands to us, platform-wide."""
+    """Platform relationship to another user, who is identified by `id`."""
 
     id: int
     type: int | None = None
@@ -110,7 +110,7 @@ class RelationshipPayload(Struct):
 
 
 class GameRelationshipPayload(Struct):
-    """How somebody stands to us in the game."""
+    """Game relationship to another user, who is identified by `id`."""
 
     id: int
     type: int = 0
@@ -120,7 +120,7 @@ class GameRelationshipPayload(Struct):
 
 
 class ChannelPayload(Struct):
-    """A conversation."""
+    """A private channel."""
 
     id: int
     type: int = 1
@@ -130,14 +130,14 @@ class ChannelPayload(Struct):
 
 
 class RecipientPayload(Struct):
-    """Somebody who came to a group or left it."""
+    """A recipient added to or removed from a group."""
 
     channel_id: int
     user: UserPayload
 
 
 class VoiceStatePayload(Struct):
-    """Somebody in a call."""
+    """Voice state of a participant; `channel_id` is None after the user left the call."""
 
     user_id: int
     lobby_id: int | None = None
@@ -148,7 +148,7 @@ class VoiceStatePayload(Struct):
 
 
 class VoiceServerPayload(Struct):
-    """Where a lobby's call is, and what lets us in; without an endpoint there is none yet."""
+    """Voice server and token for a lobby's call; without an endpoint no server is assigned yet."""
 
     lobby_id: int | None = None
     token: str = ""
@@ -156,7 +156,7 @@ class VoiceServerPayload(Struct):
 
 
 class MemberPayload(Struct):
-    """Somebody in a lobby."""
+    """A lobby member."""
 
     id: int | None = None
     user_id: int | None = None
@@ -169,12 +169,12 @@ class MemberPayload(Struct):
 
     @property
     def who(self) -> int:
-        """The user's id; the gateway and HTTP write it differently."""
+        """ID of the user; the gateway and the HTTP API send it in different fields."""
         return self.user_id or (self.user.id if self.user else 0) or self.id or 0
 
 
 class LinkedChannelPayload(Struct):
-    """The channel of a lobby."""
+    """The channel that a lobby is linked to."""
 
     id: int
     name: str | None = None
@@ -182,7 +182,7 @@ class LinkedChannelPayload(Struct):
 
 
 class LobbyPayload(Struct):
-    """A lobby; missing metadata, members and voice states leave what is known."""
+    """A lobby; missing metadata, members and voice states are unchanged."""
 
     id: int
     application_id: int | None = None
@@ -194,21 +194,21 @@ class LobbyPayload(Struct):
 
 
 class LobbyDeletedPayload(Struct):
-    """A lobby is over, or we are out of it."""
+    """A lobby that was deleted or that the current user left."""
 
     id: int
     reason: str = ""
 
 
 class LobbyMemberPayload(Struct):
-    """A change of who is in a lobby."""
+    """A change of a lobby member."""
 
     lobby_id: int
     member: MemberPayload
 
 
 class MessageActivityPayload(Struct):
-    """That a message invites to play."""
+    """Activity invite in a message."""
 
     type: int = 0
     party_id: str | None = None
@@ -224,13 +224,13 @@ class ApplicationPayload(Struct):
 
 
 class LobbyMemberNamePayload(Struct):
-    """The author's other name, as it was when they wrote."""
+    """Additional name of the author when the message was sent."""
 
     additional_name: str | None = None
 
 
 class PollMediaPayload(Struct):
-    """A poll's question."""
+    """Question of a poll."""
 
     text: str | None = None
 
@@ -242,13 +242,13 @@ class PollPayload(Struct):
 
 
 class ThreadPayload(Struct):
-    """A thread that a message began."""
+    """Thread that was started from a message."""
 
     name: str | None = None
 
 
 class MessagePayload(Struct):
-    """A message, of a lobby or of a conversation."""
+    """A lobby message or a direct message."""
 
     id: int
     channel_id: int = 0
@@ -277,7 +277,7 @@ class MessagePayload(Struct):
 
 
 class MessageDeletedPayload(Struct):
-    """A message is gone."""
+    """A deleted message."""
 
     id: int
     channel_id: int | None = None
@@ -285,7 +285,7 @@ class MessageDeletedPayload(Struct):
 
 
 class ActivityInvitePayload(Struct):
-    """An invitation for a session that may not read messages."""
+    """An activity invite for a session whose scopes do not allow reading messages."""
 
     message_id: int | None = None
     channel_id: int | None = None
@@ -296,14 +296,14 @@ class ActivityInvitePayload(Struct):
 
 
 class FeatureFlagsPayload(Struct):
-    """What is switched off."""
+    """Functions and events that the platform disabled."""
 
     disabled_functions: list[str] = []
     disabled_gateway_events: list[str] = []
 
 
 class ReadyPayload(Struct):
-    """All that a session begins with (sdk.md 5.4)."""
+    """Payload of READY: the initial state of a session (sdk.md 5.4)."""
 
     user: UserPayload
     session_id: str
@@ -323,13 +323,13 @@ class ReadyPayload(Struct):
 
 
 class MergedPresencesPayload(Struct):
-    """The presences of a second READY."""
+    """Presences in READY_SUPPLEMENTAL."""
 
     friends: list[PresencePayload] = []
 
 
 class ReadySupplementalPayload(Struct):
-    """What did not fit into READY."""
+    """Payload of READY_SUPPLEMENTAL: the second part of the initial state."""
 
     merged_presences: MergedPresencesPayload | None = None
     lazy_private_channels: list[ChannelPayload] = []
@@ -337,14 +337,14 @@ class ReadySupplementalPayload(Struct):
 
 
 class MergePayload(Struct):
-    """A provisional account became part of ours."""
+    """A provisional account that was merged into the current user's account."""
 
     source_user_id: int | None = None
     merge_operation_id: str | None = None
 
 
 class TokenPayload(Struct):
-    """The token endpoint's answer."""
+    """Response of the token endpoint."""
 
     access_token: str
     token_type: str = "Bearer"
@@ -354,7 +354,7 @@ class TokenPayload(Struct):
 
 
 class DevicePayload(Struct):
-    """What a device shows and asks with."""
+    """Response of the device authorization endpoint."""
 
     device_code: str
     user_code: str
@@ -365,7 +365,7 @@ class DevicePayload(Struct):
 
 
 class GrantPayload(Struct):
-    """What a token allows: the parts of GET /oauth2/@me that a session needs."""
+    """Application, user, scopes and expiry of a token, from GET /oauth2/@me."""
 
     application: ApplicationPayload | None = None
     user: UserPayload | None = None
@@ -374,7 +374,7 @@ class GrantPayload(Struct):
 
 
 class Frame(Struct):
-    """Anything that the gateway says."""
+    """A gateway message."""
 
     op: int
     d: msgspec.Raw = msgspec.Raw(b"null")
@@ -386,7 +386,7 @@ _decoders: Final[dict[Any, msgspec.json.Decoder[Any]]] = {}
 
 
 def read(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
-    """JSON to a payload; ids may be strings or numbers."""
+    """Decode JSON to a payload; IDs may be strings or numbers."""
     decoder = _decoders.get(kind)
     if decoder is None:
         decoder = _decoders[kind] = msgspec.json.Decoder(kind, strict=False)

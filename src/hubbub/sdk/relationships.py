@@ -1,4 +1,4 @@
-"""Friends, everywhere and in the game, and those one does not want to hear of (sdk.md 9)."""
+"""Friends and blocked users, on the platform and in the game (sdk.md 9)."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -13,97 +13,101 @@ Done = Callable[[ClientResult], object]
 PLATFORM: Final = "/users/@me/relationships"
 GAME: Final = "/users/@me/game-relationships"
 NEAR: Final = 3
-"""A name that differs in at most so many letters is still found, and in no more than one of so many that were asked for."""
+"""Maximum edit distance of a match, which is also limited to one edit per this many characters of the query."""
 
 
 class Relationships:
-    """The friends list."""
+    """Client part that manages friends, friend requests and blocked users."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    # Asking
+    # Sending requests
 
     def send_platform_friend_request(self, username: str, callback: Done | None = None) -> Completion[None]:
-        """Ask somebody by name; who asked us is a friend at once."""
+        """Send a friend request to a user by username.
+
+        If that user already sent a request to the current user, both become friends immediately."""
         body = {"username": username, "discriminator": None}
         return self._core.start("SendPlatformFriendRequest", callback, (), self._post, PLATFORM, body)
 
     def send_platform_friend_request_by_id(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Ask somebody."""
+        """Send a friend request to a user by ID.
+
+        If that user already sent a request to the current user, both become friends immediately."""
         return self._core.start("SendPlatformFriendRequestById", callback, (), self._put, PLATFORM, user_id, {})
 
     def send_game_friend_request(self, username: str, callback: Done | None = None) -> Completion[None]:
-        """Ask somebody by name to be a friend in this game."""
+        """Send a friend request for this game only to a user by username."""
         return self._core.start("SendGameFriendRequest", callback, (), self._post, GAME, {"username": username})
 
     def send_game_friend_request_by_id(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Ask somebody to be a friend in this game."""
+        """Send a friend request for this game only to a user by ID."""
         return self._core.start("SendGameFriendRequestById", callback, (), self._put, GAME, user_id, {})
 
-    # Answering
+    # Responding to requests
 
     def accept_platform_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Say yes."""
+        """Accept a user's friend request."""
         return self._core.start("AcceptPlatformFriendRequest", callback, (), self._accept, PLATFORM, user_id)
 
     def accept_game_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Say yes, in this game."""
+        """Accept a user's friend request for this game."""
         return self._core.start("AcceptGameFriendRequest", callback, (), self._accept, GAME, user_id)
 
     def reject_platform_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Say no."""
+        """Reject a user's friend request."""
         wanted = RelationshipType.PENDING_INCOMING
         return self._core.start("RejectPlatformFriendRequest", callback, (), self._end, PLATFORM, user_id, wanted)
 
     def reject_game_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Say no, in this game."""
+        """Reject a user's friend request for this game."""
         wanted = RelationshipType.PENDING_INCOMING
         return self._core.start("RejectGameFriendRequest", callback, (), self._end, GAME, user_id, wanted)
 
     def cancel_platform_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Take a request back."""
+        """Cancel a friend request that the current user sent."""
         wanted = RelationshipType.PENDING_OUTGOING
         return self._core.start("CancelPlatformFriendRequest", callback, (), self._end, PLATFORM, user_id, wanted)
 
     def cancel_game_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Take a request back, in this game."""
+        """Cancel a friend request for this game that the current user sent."""
         wanted = RelationshipType.PENDING_OUTGOING
         return self._core.start("CancelGameFriendRequest", callback, (), self._end, GAME, user_id, wanted)
 
-    # Ending
+    # Removing and blocking
 
     def remove_platform_and_game_friend(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Be friends no more, in either way."""
+        """Remove a user from the platform friends and from the friends of this game."""
         return self._core.start("RemovePlatformAndGameFriend", callback, (), self._part, user_id)
 
     def remove_game_friend(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Be friends in this game no more."""
+        """Remove a user from the friends of this game; a platform friendship remains."""
         wanted = RelationshipType.FRIEND
         return self._core.start("RemoveGameFriend", callback, (), self._end, GAME, user_id, wanted)
 
     def block_user(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Hear nothing of somebody, anywhere; every other relationship ends."""
+        """Block a user on the whole platform; every other relationship to that user is removed."""
         return self._core.start("BlockUser", callback, (), self._put, PLATFORM, user_id, {"type": 2})
 
     def unblock_user(self, user_id: int, callback: Done | None = None) -> Completion[None]:
-        """Let somebody be heard again; what was before does not come back."""
+        """Unblock a user; earlier relationships are not restored."""
         wanted = RelationshipType.BLOCKED
         return self._core.start("UnblockUser", callback, (), self._end, PLATFORM, user_id, wanted)
 
     # Reading
 
     def get_relationship_handle(self, user_id: int) -> RelationshipHandle:
-        """How somebody stands to us; never missing."""
+        """Return the relationship to a user; never None, even without a relationship."""
         return self._core.make(RelationshipHandle, self._core, user_id)
 
     def get_relationships(self) -> list[RelationshipHandle]:
-        """Everybody who stands to us in some way."""
+        """Return all relationships of the current user."""
         with self._core.lock:
             return [self.get_relationship_handle(each) for each in self._core.cache.relations]
 
     def get_relationships_by_group(self, group_type: RelationshipGroupType) -> list[RelationshipHandle]:
-        """The friends of one part of the list, in the order to show them."""
+        """Return the friends in one section of the friends list, in display order."""
         core = self._core
         with core.lock:
             here = frozenset({core.application_id})
@@ -128,7 +132,9 @@ class Relationships:
         return [self.get_relationship_handle(user_id) for _, _, user_id in sorted(chosen)]
 
     def search_friends_by_username(self, search_str: str) -> list[UserHandle]:
-        """Friends whose names are like this, the likest first; nothing goes over the network."""
+        """Return the friends whose username or display name is similar to a text, best match first.
+
+        This does not send a request."""
         wanted = search_str.strip().casefold()
         if not wanted:
             return []
@@ -146,18 +152,24 @@ class Relationships:
         return [user for _, _, user in sorted(found, key=lambda each: each[:2])]
 
     def set_relationship_created_callback(self, callback: Callable[[int, bool], object]) -> None:
-        """Hear that a relationship began or changed; True says it is platform-wide."""
+        """Set the callback for new and changed relationships.
+
+        It receives the user ID, and True for a platform relationship or False for a game relationship."""
         self._core.listen("relationship_created", callback)
 
     def set_relationship_deleted_callback(self, callback: Callable[[int, bool], object]) -> None:
-        """Hear that one ended."""
+        """Set the callback for removed relationships.
+
+        It receives the user ID, and True for a platform relationship or False for a game relationship."""
         self._core.listen("relationship_deleted", callback)
 
     def set_relationship_groups_updated_callback(self, callback: Callable[[int], object]) -> None:
-        """Hear that the friends list should be drawn anew."""
+        """Set the callback for changes that affect the friends list, which should then be redrawn.
+
+        It receives the ID of the user who changed."""
         self._core.listen("relationship_groups_updated", callback)
 
-    # Inside
+    # Implementation
 
     def _stands(self, route: str, user_id: int) -> RelationshipType:
         handle = self.get_relationship_handle(user_id)
@@ -165,7 +177,7 @@ class Relationships:
 
     async def _post(self, route: str, body: dict[str, Any]) -> None:
         if not body["username"]:
-            raise invalid("a username is required")
+            raise invalid("A username is required")
         await self._core.ask("POST", route, json=body)
 
     async def _put(self, route: str, user_id: int, body: dict[str, Any]) -> None:
@@ -173,24 +185,24 @@ class Relationships:
 
     async def _accept(self, route: str, user_id: int) -> None:
         if self._stands(route, user_id) is not RelationshipType.PENDING_INCOMING:
-            raise invalid("this person did not ask")
+            raise invalid("The user has not sent a friend request")
         await self._put(route, user_id, {})
 
     async def _end(self, route: str, user_id: int, wanted: RelationshipType) -> None:
         if self._stands(route, user_id) is not wanted:
-            raise invalid(f"there is no relationship of type {wanted.label}")
+            raise invalid(f"The relationship to the user is not of type {wanted.label}")
         await self._core.ask("DELETE", route + "/{user_id}", user_id=user_id)
 
     async def _part(self, user_id: int) -> None:
         friend = [each for each in (PLATFORM, GAME) if self._stands(each, user_id) is RelationshipType.FRIEND]
         if not friend:
-            raise invalid("this person is no friend")
+            raise invalid("The user is not a friend")
         for route in friend:
             await self._core.ask("DELETE", route + "/{user_id}", user_id=user_id)
 
 
 def _likeness(wanted: str, name: str) -> int:
-    """How many letters must change (Levenshtein); the beginning of a name is like the name."""
+    """Return the Levenshtein distance of a name to the query; 0 if the name starts with the query."""
     if name.startswith(wanted):
         return 0
     row = list(range(len(name) + 1))

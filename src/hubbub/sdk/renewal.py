@@ -1,6 +1,6 @@
-"""A session that began anew tells everything as it is now; this finds what the game has not heard of.
+"""Comparison of the cache before and after a new session, to emit the changes that the client missed.
 
-What happened while nobody listened has no events, so the client compares. A lobby that came or went is told where READY is read.
+The platform does not send events for what happened between two sessions. The READY handler emits added and removed lobbies itself.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ Emits = Iterator[tuple[Any, ...]]
 
 
 class Known:
-    """What was known at the end of a session."""
+    """Snapshot of the cache at the end of a session."""
 
     def __init__(self, cache: Cache) -> None:
         self.me = cache.me
@@ -24,10 +24,10 @@ class Known:
         self._lobbies = dict(cache.lobbies)
 
     def news(self, cache: Cache) -> Emits:
-        """What to tell the game, now that another session told everything."""
+        """Yield the events for the differences between the snapshot and the cache of the new session."""
         for who in self._presences.keys() - cache.presences.keys():
             if who != self.me and cache.is_friend(who):
-                # A session begins with those who are there: a friend who was seen and is not named went away.
+                # READY contains only the presences of online users, so a friend without one is now offline.
                 cache.presences[who] = PresencePayload(user_id=who)
         moved = set(self._regrouped(cache))
         for who in self._changed(cache):
@@ -42,7 +42,7 @@ class Known:
                 yield from self._lobby(was, now)
 
     def _changed(self, cache: Cache) -> list[int]:
-        """Who has another name, picture or profile, or does something else; what we show ourselves is no news to us."""
+        """Return the users whose data, profiles or presence changed; the current user's own presence is ignored."""
         changed = {who for who, was in self._users.items() if cache.users.get(who, was) != was}
         for who in self._profiles.keys() | cache.profiles.keys():
             if self._profiles.get(who, []) != cache.profiles.get(who, []):
@@ -78,7 +78,7 @@ class Known:
             elif _shown(before) != _shown(after):
                 yield "lobby_member_updated", now.id, who
         mine, still = was.members.get(self.me), now.members.get(self.me)
-        # Whether we are connected is no question to us.
+        # The connection state of the current user is ignored.
         if (
             mine is not None
             and still is not None

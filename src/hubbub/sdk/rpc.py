@@ -1,8 +1,7 @@
-"""The chat client on the same machine, over its local socket (sdk.md 15, rpc.md): frames of an opcode, a length and JSON.
+"""Client for the local RPC socket of the chat client on the same machine (sdk.md 15, rpc.md).
 
-A connection speaks for the application that it shook hands as, so there is one for each that is asked for, opened when somebody
-needs it. While somebody subscribes to an event it is kept, looked for again when it was lost, and every subscription is renewed
-(since 1.9.17228).
+A connection belongs to the application of its handshake, so there is one per application, opened on first use. While there are
+event subscriptions, a lost connection is reopened and the subscriptions are renewed (since 1.9.17228).
 """
 
 import asyncio
@@ -23,11 +22,11 @@ from hubbub.sdk.results import failure
 
 FRAME_MOST: Final = 1 << 20
 LOOK_AGAIN_S: Final = 5.0
-NO_CLIENT: Final = "the chat client does not run on this machine"
+NO_CLIENT: Final = "The chat client is not running on this machine"
 
 
 def socket_paths() -> list[str]:
-    """Where the chat client may listen, in the order to try."""
+    """Return the socket paths on which a chat client may listen, in the order to try."""
     if sys.platform == "win32":
         return [rf"\\?\pipe\{rpc.PLATFORM}-ipc-{n}" for n in rpc.INDEXES]
     base = next(
@@ -37,7 +36,7 @@ def socket_paths() -> list[str]:
 
 
 class Rpc:
-    """Speaks to the chat client."""
+    """RPC connections to the local chat client."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -45,23 +44,23 @@ class Rpc:
         self._subscribed: dict[str, Callable[[Any], None]] = {}
         self._keeper: asyncio.Task[None] | None = None
         self._kept: Line | None = None
-        """The connection that is subscribed."""
+        """The connection with the event subscriptions, or None."""
         self.look_again_s = LOOK_AGAIN_S
         core.closers.append(self.close)
 
     async def connect(self, client_id: int = 0) -> "Line":
-        """The connection of an application, ours unless said otherwise; found and greeted unless that was done."""
+        """Return the open connection of an application, by default the client's own; raise SdkError if there is none."""
         client_id = client_id or self._core.application_id
         line = self._lines.setdefault(client_id, Line(client_id, self._hear))
         await line.connect()
         return line
 
     async def command(self, cmd: str, args: Any = None, *, client_id: int = 0) -> Any:
-        """Ask for something; RPCError for a refusal, NetworkError without a chat client."""
+        """Send a command and return its data; raise SdkError with RPCError, or NetworkError without a chat client."""
         return await (await self.connect(client_id)).command(cmd, args)
 
     async def subscribe(self, event: str, callback: Callable[[Any], None]) -> None:
-        """Hear of an event, now and after every reconnection."""
+        """Subscribe to an event, and again after every reconnect."""
         self._subscribed[event] = callback
         if self._keeper is None or self._keeper.done():
             self._keeper = asyncio.create_task(self._keep())
@@ -70,27 +69,27 @@ class Rpc:
             await self._kept.command("SUBSCRIBE", None, event)
 
     async def unsubscribe(self, event: str) -> None:
-        """Hear of it no more."""
+        """Cancel the subscription to an event."""
         if self._subscribed.pop(event, None) is None:
             return
         if self._kept is not None and self._kept.open:
             try:
                 await self._kept.command("UNSUBSCRIBE", None, event)
             except Exception as error:
-                self._core.logs.info(f"the chat client did not confirm: {error}")
+                self._core.logs.info(f"The chat client did not confirm the end of a subscription: {error}")
         if not self._subscribed and self._keeper is not None:
             self._keeper.cancel()
             self._keeper = self._kept = None
 
     async def _keep(self) -> None:
-        """Stay connected while there is something to hear."""
+        """Keep a connection open and subscribed until the task is canceled."""
         while True:
             try:
                 line = self._kept = await self.connect()
                 for event in list(self._subscribed):
                     await line.command("SUBSCRIBE", None, event)
             except Exception as error:
-                self._core.logs.verbose(f"the chat client could not be asked: {error}")
+                self._core.logs.verbose(f"Could not subscribe at the chat client: {error}")
                 await asyncio.sleep(self.look_again_s)
                 continue
             await line.lost.wait()
@@ -101,7 +100,7 @@ class Rpc:
             callback(data)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close all connections."""
         if self._keeper is not None:
             self._keeper.cancel()
             await asyncio.wait([self._keeper])
@@ -110,7 +109,7 @@ class Rpc:
 
 
 class Line:
-    """One connection, as one application."""
+    """An RPC connection of one application to the chat client."""
 
     def __init__(self, client_id: int, hear: Callable[[str, Any], None]) -> None:
         self._client_id = client_id
@@ -120,17 +119,17 @@ class Line:
         self._connecting = asyncio.Lock()
         self._waiting: dict[str, asyncio.Future[Any]] = {}
         self.lost = asyncio.Event()
-        """Set once it is over."""
+        """Set when the connection ends."""
         self.user: Any = None
-        """Who is signed in to the chat client."""
+        """User object of the user who is signed in to the chat client, or None."""
 
     @property
     def open(self) -> bool:
-        """Whether it is there."""
+        """Whether the connection is open."""
         return self._writer is not None
 
     async def command(self, cmd: str, args: Any = None, evt: str | None = None) -> Any:
-        """Ask for something; RPCError for a refusal."""
+        """Send a command and return the data of its response; raise SdkError with RPCError for an error."""
         nonce = str(uuid.uuid4())
         answer = self._waiting[nonce] = asyncio.get_running_loop().create_future()
         request: dict[str, Any] = {"cmd": cmd, "nonce": nonce}
@@ -145,13 +144,13 @@ class Line:
             self._waiting.pop(nonce, None)
 
     async def connect(self) -> None:
-        """Find the chat client and shake hands, unless that was done."""
+        """Connect to the chat client and perform the handshake, unless the connection is open."""
         async with self._connecting:
             if self._writer is not None:
                 return
             reader, writer = await self._open()
-            # Since 1.10: a new connection begins without what the old one left.
-            self._fail_waiting("the connection to the chat client was renewed")
+            # Since 1.10 the pending commands of the previous connection fail.
+            self._fail_waiting("The connection to the chat client was reopened")
             self.lost.clear()
             try:
                 writer.write(rpc.frame(Opcode.HANDSHAKE, {"v": 1, "client_id": str(self._client_id)}))
@@ -159,12 +158,14 @@ class Line:
                     opcode, payload = await _read(reader)
             except (OSError, EOFError, TimeoutError) as error:
                 writer.close()
-                raise failure(ErrorType.NETWORK_ERROR, f"the chat client did not answer: {error}") from None
+                raise failure(ErrorType.NETWORK_ERROR, f"The chat client did not respond: {error}") from None
             if opcode == Opcode.CLOSE or payload.get("evt") != "READY":
                 writer.close()
                 told = payload.get("data") or payload
                 raise failure(
-                    ErrorType.RPC_ERROR, str(told.get("message", "refused")), code=int(told.get("code", 1000))
+                    ErrorType.RPC_ERROR,
+                    str(told.get("message", "The chat client rejected the connection")),
+                    code=int(told.get("code", 1000)),
                 )
             self.user = (payload.get("data") or {}).get("user")
             self._writer = writer
@@ -193,7 +194,7 @@ class Line:
         finally:
             self._writer = None
             writer.close()
-            self._fail_waiting("the chat client went away")
+            self._fail_waiting("The chat client closed the connection")
             self.lost.set()
 
     def _hear(self, payload: dict[str, Any]) -> None:
@@ -225,7 +226,7 @@ class Line:
         self._waiting.clear()
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.wait([self._reading])
@@ -237,7 +238,7 @@ class Line:
 async def _read(reader: asyncio.StreamReader) -> tuple[int, Any]:
     opcode, length = rpc.HEADER.unpack(await reader.readexactly(rpc.HEADER.size))
     if length > FRAME_MOST:
-        raise ValueError(f"a frame of {length} bytes")
+        raise ValueError(f"RPC frame of {length} bytes is too long")
     payload = msgspec.json.decode(await reader.readexactly(length))
     return opcode, payload if opcode in (Opcode.PING, Opcode.PONG) else payload if isinstance(payload, dict) else {}
 

@@ -1,6 +1,7 @@
-"""What the gateway is told and tells of calls: opcode 17, and the two events of lobbies (sdk.md 13.4, voice.md 1).
+"""Signaling of lobby calls over the gateway: opcode 17 and the two voice events of lobbies (sdk.md 13.4, voice.md 1).
 
-Opcode 17 names all calls that we want to be in, and one that is left out is left: so it is always said whole."""
+Opcode 17 replaces the list of calls that the client is in, so it is always sent with all of them.
+"""
 
 import asyncio
 from collections.abc import Mapping
@@ -18,11 +19,11 @@ from hubbub.sdk.payloads import VoiceServerPayload, VoiceStatePayload
 LOBBY_VOICE_STATES: Final = 17
 LOBBY_VOICE_SERVER_PING: Final = 42
 EVERY_S: Final = 1.0
-"""A game may mute and unmute as often as it likes: the gateway hears of it once in this time."""
+"""Minimum interval between updates, however often the game mutes and unmutes."""
 
 
 class Signalling:
-    """Keeps the gateway's idea of our calls and ours the same."""
+    """Keeps the gateway's list of the client's calls up to date, and passes voice events to the calls."""
 
     def __init__(self, core: Core, events: Events, gateway: Gateway, calls: Mapping[int, CallState]) -> None:
         self._core = core
@@ -31,7 +32,7 @@ class Signalling:
         self._session_id = ""
         self._dirty = False
         self._in = False
-        """Whether the gateway takes us for being in any call."""
+        """Whether the last sent list of calls was not empty."""
         self._telling: asyncio.Task[None] | None = None
         events.voice_state = self._hear_state
         events.voice_server = self._hear_server
@@ -40,14 +41,14 @@ class Signalling:
         core.closers.append(self.close)
 
     async def close(self) -> None:
-        """Say nothing more."""
+        """Stop sending updates."""
         if self._telling is not None:
             self._telling.cancel()
 
-    # What we say; on the network's thread
+    # Sending, on the network thread
 
     def refresh(self) -> None:
-        """Soon tell the gateway which calls we want, and how."""
+        """Schedule an update of the client's calls with their mute and deaf settings."""
         self._dirty = True
         if self._telling is None or self._telling.done():
             self._telling = asyncio.create_task(self._tell())
@@ -63,17 +64,17 @@ class Signalling:
                 await asyncio.sleep(EVERY_S)
 
     async def leave(self, state: CallState) -> None:
-        """Out of a call that is among ours no more."""
+        """Leave a call."""
         await self._say([each for each in self._wanted() if each["lobby_id"] != str(state.lobby_id)])
 
     async def rejoin(self, state: CallState) -> None:
-        """Out, and in again: that is how a new ticket is asked for."""
+        """Leave and join a call, which makes the platform send a new ticket."""
         state.ticket = None
         await self.leave(state)
         await self._say(self._wanted())
 
     async def ping(self, state: CallState) -> None:
-        """A voice server does not answer: the gateway may know whether it is still there, and of another one."""
+        """Report an unresponsive voice server, so that the platform checks it and may assign another one."""
         await self._send(LOBBY_VOICE_SERVER_PING, {"lobby_id": str(state.lobby_id)})
 
     def _wanted(self) -> list[dict[str, Any]]:
@@ -90,15 +91,15 @@ class Signalling:
 
     async def _send(self, op: int, data: Any) -> None:
         if self._core.status is not ClientStatus.READY:
-            # A session that begins is not spoken to before it is there, and is told of calls then.
+            # The calls are sent when the session becomes ready.
             return
         try:
             await self._gateway.send(op, data)
         except (ConnectionError, aiohttp.ClientError):
-            # It is said again when there is a session.
+            # The calls are sent again with the next session.
             return
 
-    # What we hear; on the network's thread, events under the client's lock
+    # Receiving, on the network thread; events arrive under the client's lock
 
     def _hear_state(self, told: VoiceStatePayload, was: VoiceStatePayload | None) -> None:
         state = self._calls.get(told.lobby_id or 0)
@@ -113,15 +114,16 @@ class Signalling:
             self._hear_own(state, told, was)
 
     def _hear_own(self, state: CallState, told: VoiceStatePayload, was: VoiceStatePayload | None) -> None:
-        """Put out or refused, or another device of ours took the call over. A session that begins tells of the one before it, and
-        that is neither."""
+        """Expel the client if it was removed or rejected, or if another device of the user took the call over.
+
+        A new session repeats the voice state of the previous one, which is none of these."""
         here = told.channel_id is not None
         if state.ticket is None:
-            # Before we are let in, that we leave is of an earlier call; that we are not there, where we were not, is a refusal.
+            # Without a ticket, leaving refers to an earlier call. Being absent without having been in the call is a rejection.
             if not here and was is None:
                 self._expel(state)
         elif not here and state.status is CallStatus.RECONNECTING:
-            # The voice server waited long enough for our line, which asks for another ticket when it gets there.
+            # The voice server timed the client out; the voice connection requests a new ticket itself.
             return
         elif not here or told.session_id not in (None, state.ticket.session_id):
             self._expel(state)
@@ -152,7 +154,7 @@ class Signalling:
                     self._expel(state)
             elif status is ClientStatus.READY:
                 if self._session_id != self._gateway.session_id:
-                    # The calls of the session before are not this one's.
+                    # Tickets of the previous session are invalid.
                     self._session_id = self._gateway.session_id
                     for state in states:
                         state.ticket = None

@@ -1,6 +1,6 @@
-"""Calls and audio settings (sdk.md 13).
+"""Calls, audio devices and audio settings (sdk.md 13).
 
-Signalling is here and in `signalling.py`; the voice connection and its libraries are in `media`, and come with the first call.
+The voice connection is in `media`, whose libraries are imported when the first call starts.
 """
 
 import asyncio
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from hubbub.sdk.media.recording import Recording
 
 SCOPES: Final = frozenset({"lobbies.write", "sdk.social_layer"})
-"""Either lets a game into calls."""
+"""Scopes that allow calls; one of them is enough."""
 CALLS_MOST: Final = 25
-"""Of one session at once; more than that in opcode 17 would end the session (decisions/0059)."""
+"""Maximum number of simultaneous calls; the gateway closes a session that sends more in opcode 17 (decisions/0059)."""
 ENDING_S: Final = 2.0
-"""How long a call that ends may take to hang up."""
+"""Maximum time to wait for the voice connection of a call to close."""
 
 
 class Voice:
-    """Calls, devices and audio options."""
+    """Client part that manages calls, audio devices and audio options."""
 
     def __init__(self, core: Core, events: Events, gateway: Gateway, audio: AudioBackend) -> None:
         self._core = core
@@ -48,7 +48,7 @@ class Voice:
         self._calls: dict[int, CallState] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self.lines: dict[int, Line] = {}
-        """What is under the calls that have begun to connect."""
+        """Voice connections of the calls by lobby ID."""
         self._everywhere = AllCalls()
         self._signalling = Signalling(core, events, gateway, self._calls)
         self._engine: Engine | None = None
@@ -69,7 +69,7 @@ class Voice:
             "engine_managed_audio_session": False,
             "aec_dump": False,
         }
-        """What was set. The first four, and the system's audio session, are for an audio backend to read: we change no sound."""
+        """Audio options. The first four and the audio session are for the audio backend; the SDK does not process sound."""
         audio.changed, audio.options = self._devices_changed, MappingProxyType(self.options)
         core.resetters.append(self._forget)
         core.closers.append(self._close)
@@ -81,16 +81,23 @@ class Voice:
     # Calls
 
     def start_call(self, channel_id: int) -> Call | None:
-        """Start or join the call of a lobby; None if we are in it. Without the extra `voice` it raises MissingExtraError."""
+        """Start or join the call of a lobby; returns None if the current user is already in it.
+
+        Raises `MissingExtraError` if the `hubbub[voice]` extra is not installed."""
         return self._start(channel_id, None, None)
 
     def start_call_with_audio_callbacks(
         self, lobby_id: int, received_cb: ReceivedAudio, captured_cb: CapturedAudio
     ) -> Call | None:
-        """The same, and change samples as they come and go. Both are called on the voice thread, not by the pump: be quick.
+        """Start or join the call of a lobby with callbacks that can read and change the audio samples.
 
-        `received_cb(user_id, samples, samples_per_channel, sample_rate, channels)` answers whether to silence local playback;
-        `captured_cb(samples, samples_per_channel, sample_rate, channels)` may write what is to be said."""
+        `received_cb(user_id, samples, samples_per_channel, sample_rate, channels)` receives the audio of each participant and
+        returns whether to mute its local playback. `captured_cb(samples, samples_per_channel, sample_rate, channels)` receives the
+        microphone audio before it is sent. Both may change `samples` in place. They run on the voice thread, not inside
+        `run_callbacks`, and must return quickly.
+
+        Returns None if the current user is already in the call. Raises `MissingExtraError` if the `hubbub[voice]` extra is not
+        installed."""
         return self._start(lobby_id, received_cb, captured_cb)
 
     def _start(self, lobby_id: int, received: ReceivedAudio | None, captured: CapturedAudio | None) -> Call | None:
@@ -102,7 +109,7 @@ class Voice:
             if before is not None and before.status is not CallStatus.DISCONNECTED:
                 return None
             if before is not None:
-                # One that failed is not one that we are in.
+                # Replace a call that failed.
                 before.ended = True
             state = self._calls[lobby_id] = CallState(core, lobby_id, self._everywhere)
             state.received_audio, state.captured_audio = received, captured
@@ -110,7 +117,7 @@ class Voice:
             state.become(CallStatus.JOINING)
             refusal = self._refusal(lobby_id)
             if refusal:
-                self._complain(f"the call of {lobby_id} cannot be started: {refusal}")
+                self._complain(f"Could not start the call of lobby {lobby_id}: {refusal}")
                 state.become(CallStatus.DISCONNECTED, CallError.FORBIDDEN)
             else:
                 state.wanted = True
@@ -118,15 +125,15 @@ class Voice:
         return core.make(Call, core, lobby_id, state)
 
     def _refusal(self, lobby_id: int) -> str:
-        """Why a call cannot be started, as far as we know ourselves."""
+        """Return the reason why a call cannot be started, or an empty string; checks local state only."""
         if find_lobby(self._core, lobby_id) is None:
-            return "we are not in that lobby"
+            return "the current user is not a member of the lobby"
         if not SCOPES & self._core.scopes:
-            return "the token has no scope for it"
+            return "the token has neither the lobbies.write nor the sdk.social_layer scope"
         if "StartCall" in self._core.disabled:
-            return "the platform switched calls off"
+            return "the platform disabled calls"
         if sum(each.wanted for each in self._calls.values()) >= CALLS_MOST:
-            return f"we are in {CALLS_MOST} already"
+            return f"the limit of {CALLS_MOST} calls is reached"
         return ""
 
     async def _connect(self, state: CallState) -> None:
@@ -138,9 +145,12 @@ class Voice:
             self._tasks[state.lobby_id] = task
         self._signalling.refresh()
         try:
-            media = await aside(importlib.import_module, "hubbub.sdk.media.line")
+            # Load the voice libraries off the loop, which takes a while.
+            await aside(importlib.import_module, "hubbub.sdk.media.line")
+            from hubbub.sdk.media.line import Line
+
             engine, http, tls = await self._equip()
-            line: Line = media.Line(
+            line = Line(
                 state,
                 self._core.cache.me,
                 engine,
@@ -155,7 +165,7 @@ class Voice:
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            self._complain(f"the call of {state.lobby_id} broke: {error!r}")
+            self._complain(f"The call of lobby {state.lobby_id} failed with an unexpected exception: {error!r}")
             state.become(CallStatus.DISCONNECTED, CallError.VOICE_CONNECTION_FAILED)
         finally:
             if self._tasks.get(state.lobby_id) is task:
@@ -164,17 +174,19 @@ class Voice:
             self._withdraw(state)
 
     def _withdraw(self, state: CallState) -> None:
-        """The platform need not keep us in a call that we are not in."""
+        """Tell the platform that the client left a call."""
         wanted, state.wanted = state.wanted, False
         if wanted and not self._core.destroyed:
             self._signalling.refresh()
 
     async def _equip(self) -> "tuple[Engine, aiohttp.ClientSession, ssl.SSLContext | bool]":
-        """What all calls of a client share."""
+        """Create and return the resources that all calls of a client share."""
         if self._engine is None:
-            module = await aside(importlib.import_module, "hubbub.sdk.media.engine")
+            await aside(importlib.import_module, "hubbub.sdk.media.engine")
+            from hubbub.sdk.media.engine import Engine
+
             if self._engine is None:
-                self._engine = module.Engine(self._audio, self, self._complain)
+                self._engine = Engine(self._audio, self, self._complain)
         if self._http is None:
             self._http = new_session()
         if self._tls is None:
@@ -185,27 +197,27 @@ class Voice:
         self._core.logs.write(message, LoggingSeverity.WARNING, voice=True)
 
     def _refresh(self) -> None:
-        """Mute or deaf changed, on the game's thread."""
+        """Send changed mute and deaf settings; called on the game's thread."""
         self._core.driver.post(self._signalling.refresh)
 
     def get_call(self, channel_id: int) -> Call | None:
-        """The call of a lobby, if we are in it."""
+        """Return the current user's call in a lobby, or None."""
         with self._core.lock:
             state = self._calls.get(channel_id)
         return self._core.make(Call, self._core, channel_id, state) if state is not None else None
 
     def get_calls(self) -> list[Call]:
-        """The calls that we are in."""
+        """Return the calls of the current user."""
         with self._core.lock:
             calls = list(self._calls.items())
         return [self._core.make(Call, self._core, channel_id, state) for channel_id, state in calls]
 
     def end_call(self, channel_id: int, callback: Callable[[], object] | None = None) -> Completion[None]:
-        """Leave a call; its objects are over."""
+        """Leave the call of a lobby; its `Call` objects become false. The callback has no arguments."""
         return self._core.run("EndCall", _bare(callback), (), self._end, [channel_id])
 
     def end_calls(self, callback: Callable[[], object] | None = None) -> Completion[None]:
-        """Leave all calls."""
+        """Leave all calls; the callback has no arguments."""
         return self._core.run("EndCalls", _bare(callback), (), self._end, list(self._calls))
 
     async def _end(self, channels: Sequence[int]) -> None:
@@ -230,7 +242,7 @@ class Voice:
                     del self._calls[lobby_id]
 
     async def _close(self) -> None:
-        """The client is gone: the lines are tasks of it, and ended before this."""
+        """Release the shared resources when the client closes; the voice connections have ended before."""
         if self._http is not None:
             await self._http.close()
         if self._engine is not None:
@@ -246,19 +258,19 @@ class Voice:
     def get_input_devices(
         self, callback: Callable[[list[AudioDevice]], object] | None = None
     ) -> Completion[list[AudioDevice]]:
-        """The microphones; without an audio backend one that hears nothing."""
+        """List the microphones, the default one first; without an audio backend there is one silent virtual device."""
         return self._core.run("GetInputDevices", _bare(callback), ([],), self._devices, self._audio.inputs)
 
     def get_output_devices(
         self, callback: Callable[[list[AudioDevice]], object] | None = None
     ) -> Completion[list[AudioDevice]]:
-        """The loudspeakers; without an audio backend one that nobody hears."""
+        """List the speakers, the default one first; without an audio backend there is one silent virtual device."""
         return self._core.run("GetOutputDevices", _bare(callback), ([],), self._devices, self._audio.outputs)
 
     def get_current_input_device(
         self, callback: Callable[[AudioDevice], object] | None = None
     ) -> Completion[AudioDevice]:
-        """The microphone in use."""
+        """Get the selected microphone."""
         nothing = self._core.make(AudioDevice)
         return self._core.run(
             "GetCurrentInputDevice", _bare(callback), (nothing,), self._current, self._audio.inputs, True
@@ -267,7 +279,7 @@ class Voice:
     def get_current_output_device(
         self, callback: Callable[[AudioDevice], object] | None = None
     ) -> Completion[AudioDevice]:
-        """The loudspeaker in use."""
+        """Get the selected speaker."""
         nothing = self._core.make(AudioDevice)
         return self._core.run(
             "GetCurrentOutputDevice", _bare(callback), (nothing,), self._current, self._audio.outputs, False
@@ -276,22 +288,22 @@ class Voice:
     def set_input_device(
         self, device_id: str, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
-        """Choose a microphone."""
+        """Select a microphone by its device ID, for all calls."""
         return self._core.run("SetInputDevice", callback, (), self._choose, device_id, True)
 
     def set_output_device(
         self, device_id: str, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
-        """Choose a loudspeaker."""
+        """Select a speaker by its device ID, for all calls."""
         return self._core.run("SetOutputDevice", callback, (), self._choose, device_id, False)
 
     @staticmethod
     def get_default_audio_device_id() -> str:
-        """The id of the default device."""
+        """Return the ID that selects the default device."""
         return DEFAULT_DEVICE
 
     def set_device_change_callback(self, callback: Callable[[list[AudioDevice], list[AudioDevice]], object]) -> None:
-        """Hear that a device came or went."""
+        """Set the callback for added and removed audio devices; it receives all microphones and all speakers."""
         self._core.listen("device_change", callback)
 
     async def _devices(self, list_devices: Callable[[], Sequence[tuple[str, str]]]) -> list[AudioDevice]:
@@ -306,7 +318,7 @@ class Voice:
     async def _current(self, list_devices: Callable[[], Sequence[tuple[str, str]]], of_input: bool) -> AudioDevice:
         chosen = self.input_device if of_input else self.output_device
         devices = await self._devices(list_devices)
-        # One that is gone is the default one again.
+        # A selected device that was removed is replaced by the default device.
         return next(
             (each for each in devices if each.id == chosen), devices[0] if devices else self._core.make(AudioDevice)
         )
@@ -314,40 +326,40 @@ class Voice:
     async def _choose(self, device_id: str, of_input: bool) -> None:
         known = await aside(self._audio.inputs if of_input else self._audio.outputs)
         if device_id != DEFAULT_DEVICE and device_id not in {id for id, _ in known}:
-            raise invalid("there is no such device")
+            raise invalid("There is no audio device with this ID")
         if of_input:
             self.input_device = device_id
         else:
             self.output_device = device_id
 
     def _devices_changed(self) -> None:
-        """On whatever thread the backend noticed it."""
+        """Emit a device change; called by the backend on any thread."""
         self._core.emit("device_change", self._listed(self._audio.inputs()), self._listed(self._audio.outputs()))
 
-    # What the voice thread reads and tells
+    # Interface of the voice thread
 
     @property
     def input_factor(self) -> float:
-        """How loud the microphone is."""
+        """Volume factor of the microphone, 0 to 1."""
         return self._input_volume / 100
 
     @property
     def output_factor(self) -> float:
-        """How loud everybody is."""
+        """Volume factor of the playback, 0 to 2."""
         return self._output_volume / 100
 
     @property
     def no_input_threshold(self) -> float:
-        """From how quiet on the microphone hears nothing."""
+        """Level in dBFS below which the microphone counts as silent; -100 turns the detection off."""
         threshold: float = self.options["no_audio_input_threshold"]
         return threshold
 
     def input_heard(self, detected: bool) -> None:
-        """The microphone fell silent, or not any more."""
+        """Emit that the microphone became silent or audible."""
         self._core.emit("no_audio_input", detected)
 
     def recorded(self, captured: bytes | None, played: bytes | None) -> None:
-        """What goes into the waveforms that `set_aec_dump` asks for; on the voice thread."""
+        """Write a frame to the AEC dump, if it is on; called on the voice thread."""
         if not self.options["aec_dump"]:
             if self._recording is not None:
                 self._recording.close()
@@ -362,98 +374,106 @@ class Voice:
     # Options
 
     def get_input_volume(self) -> float:
-        """How loud the microphone is, in percent."""
+        """Return the microphone volume in percent, from 0 to 100."""
         return self._input_volume
 
     def set_input_volume(self, input_volume: float) -> None:
-        """How loud the microphone is, 0 to 100 percent."""
+        """Set the microphone volume in percent, from 0 to 100, for all calls."""
         self._input_volume = min(100.0, max(0.0, input_volume))
 
     def get_output_volume(self) -> float:
-        """How loud everybody is, in percent."""
+        """Return the playback volume in percent, from 0 to 200."""
         return self._output_volume
 
     def set_output_volume(self, output_volume: float) -> None:
-        """How loud everybody is, 0 to 200 percent."""
+        """Set the playback volume in percent, from 0 to 200, for all calls; 100 is unchanged."""
         self._output_volume = min(200.0, max(0.0, output_volume))
 
     def get_self_mute_all(self) -> bool:
-        """Whether we are muted in all calls."""
+        """Return whether the microphone is muted in all calls."""
         return self._everywhere.mute
 
     def set_self_mute_all(self, mute: bool) -> None:
-        """Be muted in all calls, whatever each says."""
+        """Mute or unmute the microphone in all calls; a mute of a single call stays in effect."""
         self._everywhere.mute = mute
         self._refresh()
 
     def get_self_deaf_all(self) -> bool:
-        """Whether we are deaf in all calls."""
+        """Return whether the playback of all calls is off."""
         return self._everywhere.deaf
 
     def set_self_deaf_all(self, deaf: bool) -> None:
-        """Be deaf in all calls, whatever each says."""
+        """Turn the playback of all calls off or on; while it is off, the microphone is muted as well."""
         self._everywhere.deaf = deaf
         self._refresh()
 
     def set_echo_cancellation(self, on: bool) -> None:
-        """Remove echo; on unless said otherwise. For an audio backend to do."""
+        """Turn echo cancellation on or off; the default is on. It has an effect only if the audio backend supports it."""
         self.options["echo_cancellation"] = on
 
     def set_noise_suppression(self, on: bool) -> None:
-        """Remove noise; on unless said otherwise. For an audio backend to do."""
+        """Turn noise suppression on or off; the default is on. It has an effect only if the audio backend supports it."""
         self.options["noise_suppression"] = on
 
     def set_automatic_gain_control(self, on: bool) -> None:
-        """Even out loudness; on unless said otherwise. For an audio backend to do."""
+        """Turn automatic gain control on or off; the default is on. The audio backend must support it."""
         self.options["automatic_gain_control"] = on
 
     def set_noise_cancellation(self, on: bool) -> None:
-        """Remove noise better; while on, noise suppression is off. For an audio backend to do."""
+        """Turn noise cancellation on or off; while it is on, noise suppression is off. The audio backend must support it."""
         self.options["noise_cancellation"] = on
 
     def set_no_audio_input_threshold(self, dbfs_threshold: float) -> None:
-        """From how quiet on a microphone is silent, -100 to 100 dBFS; -100 switches it off."""
+        """Set the level below which the microphone counts as silent, from -100 to 100 dBFS; -100 turns the detection off."""
         self.options["no_audio_input_threshold"] = min(100.0, max(-100.0, dbfs_threshold))
 
     def set_no_audio_input_callback(self, callback: Callable[[bool], object]) -> None:
-        """Hear that the microphone fell silent, or not any more."""
+        """Set the callback for a silent microphone; it receives False when input stops and True when it returns."""
         self._core.listen("no_audio_input", callback)
 
     def set_opus_hardware_coding(self, encode: bool, decode: bool) -> None:
-        """Use the machine's own coder; only right after the client was made. Remembered: PyAV's libopus has none."""
+        """Accept a preference for hardware coding of Opus; it has no effect, because libopus runs in software.
+
+        Call this right after creating the client; it is ignored once a call was started."""
         if not self._fresh:
-            self._core.logs.warning("set_opus_hardware_coding came too late and is ignored")
+            self._core.logs.warning("Ignored set_opus_hardware_coding(): call it before the first call is started")
             return
         self.options["opus_hardware_coding"] = (encode, decode)
 
     def set_engine_managed_audio_session(self, is_engine_managed: bool) -> None:
-        """Leave the system's audio session to the game; before any call."""
+        """Set whether the game manages the system's audio session; call this before the first call."""
         self.options["engine_managed_audio_session"] = is_engine_managed
 
     def set_speaker_mode(self, speaker_mode: bool) -> bool:
-        """Use a phone's loudspeaker; deprecated since 1.3, and there is none here."""
+        """Select the loudspeaker of a mobile device; not supported on desktop systems, so this returns False.
+
+        Deprecated since 1.3."""
         return False
 
     def show_audio_route_picker(self) -> bool:
-        """Let the player choose where sound goes; one mobile system has that."""
+        """Show the audio route picker of a mobile system; not supported on desktop systems, so this returns False."""
         return False
 
     def set_voice_participant_changed_callback(self, callback: Callable[[int, int, bool], object]) -> None:
-        """Hear who comes into the call of a lobby and leaves it, even from outside."""
+        """Set the callback for users who join or leave the call of any lobby of the current user.
+
+        It receives the lobby ID, the user ID, and whether the user joined. The current user need not be in the call."""
         self._core.listen("voice_participant_changed", callback)
 
     def set_aec_dump(self, on: bool) -> None:
-        """Write what the microphone hears and what is played into the directory of `set_log_dir`, a few minutes at most."""
+        """Turn the AEC dump on or off: WAV files of the captured and played audio, at most 5 minutes.
+
+        The files are written to the directory of `set_log_dir`, and nothing is written without one."""
         self.options["aec_dump"] = on
 
 
 def _bare(callback: Callable[..., object] | None) -> Callable[..., object] | None:
-    """A callback that hears the outputs without the result."""
+    """Wrap a callback that receives the outputs without the result."""
     return None if callback is None else lambda _, *told: callback(*told)
 
 
 def _trust(authority: str) -> ssl.SSLContext | bool:
-    """How voice servers are known: as everybody is, and by one authority more where there is one (`hubbub dev` has its own)."""
+    """Return the TLS configuration for voice servers, with an extra certificate authority if given (`hubbub dev` has one)."""
     if not authority:
         return True
     context = ssl.create_default_context()

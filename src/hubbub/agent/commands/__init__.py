@@ -1,4 +1,4 @@
-"""What programs ask for, one function for each command."""
+"""Handlers of RPC commands."""
 
 from hubbub.agent.commands import authorizing, looking, opening, playing, selling, speaking, subscribing
 from hubbub.agent.commands.authorizing import renew

@@ -1,4 +1,4 @@
-"""AUTHORIZE and AUTHENTICATE: a person lets a program in, and the program proves it (rpc.md 7)."""
+"""The commands AUTHORIZE and AUTHENTICATE (rpc.md 7)."""
 
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
@@ -18,7 +18,7 @@ from hubbub.sdk.clock import machine_ms
 TEXT_MAX: Final = 2048
 SCOPES_MAX: Final = 64
 RENEW_MS: Final = 5 * 60_000
-"""After so long a token is looked at again before it counts."""
+"""Age of a token check after which the token is checked again."""
 
 _TEXT: Final = text(1, TEXT_MAX)
 
@@ -61,7 +61,7 @@ PASSED_ON: Final = (
 
 
 def refused(word: str) -> RpcError:
-    """OAuth's own word, which programs tell apart."""
+    """Build an RpcError whose message is the OAuth2 error code, which programs distinguish."""
     return RpcError(RpcErrorCode.OAUTH2_ERROR, word)
 
 
@@ -72,7 +72,7 @@ def _oauth(error: ApiError) -> RpcError:
 
 @obeys("AUTHORIZE")
 async def authorize(desk: Desk, link: Link, request: Request) -> dict[str, str]:
-    """A code for the program's backend, once the person agreed."""
+    """Ask the user for consent and return an authorization code for the program's backend."""
     args = arguments(request.args, _AUTHORIZE, "client_id")
     if args["client_id"] != link.application_id:
         raise RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID")
@@ -83,7 +83,7 @@ async def authorize(desk: Desk, link: Link, request: Request) -> dict[str, str]:
     fields |= {name: str(args[name]) for name in PASSED_ON if name in args}
     try:
         preview = await desk.account.ask("GET", "/oauth2/authorize", query=fields)
-        # A backend that vouches with its secret needs no dialog, nor does what was granted before, if nobody wants to be asked.
+        # No consent is needed with an RPC token of the backend, or for an earlier grant if the program requests no prompt.
         if "rpc_token" in args:
             answer, fields["rpc_token"] = Answer(granted=True), args["rpc_token"]
         elif args.get("prompt") == "none" and preview["authorized"]:
@@ -100,7 +100,7 @@ async def authorize(desk: Desk, link: Link, request: Request) -> dict[str, str]:
         raise _oauth(error) from None
     if answer == NO or "code" not in returned:
         raise refused(returned.get("error", ACCESS_DENIED))
-    # The code belongs to this redirect, which the token endpoint wants to see unchanged.
+    # The token endpoint requires the same redirect URI as the authorization.
     return {"code": returned["code"], "redirect_uri": str(redirect_uri or "")}
 
 
@@ -116,7 +116,7 @@ def _question(desk: Desk, preview: dict[str, Any], fields: dict[str, str]) -> Qu
 
 @obeys("AUTHENTICATE")
 async def authenticate(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """The program brings an access token: of this application, and of the person who is signed in here."""
+    """Authenticate a program by an access token of its application and of the signed-in user."""
     token = arguments(request.args, {"access_token": text(1, TEXT_MAX)}, "access_token")["access_token"]
     told = await _look(desk, link, token)
     application = link.application
@@ -141,7 +141,7 @@ async def _look(desk: Desk, link: Link, token: str) -> dict[str, Any]:
         told: dict[str, Any] = await desk.account.ask("GET", "/oauth2/@me", bearer=token)
     except (ApiError, ValueError):
         raise invalid from None
-    # Whose a token is it says with `identify` only.
+    # The response contains the user only if the token has the `identify` scope.
     whose = told.get("user", {}).get("id")
     if told["application"]["id"] != link.application_id or whose != desk.account.state.user_id:
         raise invalid
@@ -151,7 +151,7 @@ async def _look(desk: Desk, link: Link, token: str) -> dict[str, Any]:
 
 
 async def renew(desk: Desk, link: Link) -> None:
-    """Look at the token again now and then; one that is over ends the connection with 4003."""
+    """Check the token of a connection again if the last check is old; close the connection with 4003 if it is invalid."""
     if link.token is None or machine_ms() < link.looked_ms + RENEW_MS:
         return
     try:
@@ -163,6 +163,6 @@ async def renew(desk: Desk, link: Link) -> None:
 
 
 def revoke(link: Link) -> None:
-    """The token is over, and with it the connection."""
+    """Drop the scopes of a connection whose token is invalid, and close it."""
     link.granted, link.token = frozenset(), None
     link.door.close(CloseCode.TOKEN_REVOKED, "Token Revoked")

@@ -1,4 +1,4 @@
-"""Guilds, channels and people, mostly from what the session told (rpc.md 6)."""
+"""Commands that return guilds, channels and users, mostly from the cached state (rpc.md 6)."""
 
 import base64
 from typing import Any, Final
@@ -22,7 +22,7 @@ IMAGE_MAX: Final = 8 << 20
 IMAGE_S: Final = 10.0
 THREADS: Final = (10, 11, 12)
 PRIVATE: Final = frozenset({Scope.RPC.value, Scope.DM_CHANNELS_READ.value})
-"""One of these shows channels that are in no guild."""
+"""Scopes that allow access to private channels; one of them is enough."""
 
 INVALID_GUILD: Final = (RpcErrorCode.INVALID_GUILD, "Invalid guild id")
 INVALID_CHANNEL: Final = (RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
@@ -31,30 +31,30 @@ INVALID_USER: Final = (RpcErrorCode.INVALID_USER, "Invalid user id")
 
 @obeys("GET_GUILDS")
 async def get_guilds(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """The person's guilds."""
+    """List the user's guilds."""
     account = desk.account
     return {"guilds": [views.guild(account.web, guild) for guild in account.state.guilds.values()]}
 
 
 @obeys("GET_GUILD")
 async def get_guild(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """One of them; one that is still on its way can be waited for."""
+    """Get a guild, waiting up to `timeout` seconds if it is still loading."""
     args = arguments(request.args, {"guild_id": snowflake, "timeout": number(0, WAIT_MAX_S, whole=False)}, "guild_id")
     guild_id, state = args["guild_id"], desk.account.state
     if guild_id in state.awaited and not await desk.account.until(
         lambda: guild_id not in desk.account.state.awaited, args.get("timeout", 0)
     ):
-        raise RpcError(RpcErrorCode.GET_GUILD_TIMED_OUT, "the guild did not come in time")
+        raise RpcError(RpcErrorCode.GET_GUILD_TIMED_OUT, "The guild did not load in time")
     guild = state.guilds.get(guild_id)
     if guild is None:
         raise RpcError(*INVALID_GUILD)
-    # The members are deprecated and always none.
+    # The field is deprecated and always empty.
     return views.guild(desk.account.web, guild) | {"members": []}
 
 
 @obeys("GET_CHANNELS")
 async def get_channels(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """The channels of a guild."""
+    """List the channels of a guild."""
     guild_id = arguments(request.args, {"guild_id": snowflake}, "guild_id")["guild_id"]
     state = desk.account.state
     if guild_id not in state.guilds:
@@ -65,7 +65,7 @@ async def get_channels(desk: Desk, link: Link, request: Request) -> dict[str, An
 
 
 def find_channel(desk: Desk, link: Link, channel_id: str) -> dict[str, Any]:
-    """A channel that the program may know of; RpcError 4005 otherwise."""
+    """Return a channel that the program may access; raise RpcError 4005 or 4006 otherwise."""
     channel = desk.account.state.channels.get(channel_id)
     if channel is None:
         raise RpcError(*INVALID_CHANNEL)
@@ -75,7 +75,7 @@ def find_channel(desk: Desk, link: Link, channel_id: str) -> dict[str, Any]:
 
 
 async def show_channel(desk: Desk, link: Link, channel: dict[str, Any]) -> dict[str, Any]:
-    """A channel, with its newest messages for those who may read."""
+    """Build the view of a channel, with its newest messages if the program may read them."""
     messages: list[dict[str, Any]] = []
     if Scope.MESSAGES_READ.value in link.scopes or channel.get("application_id") == link.application_id:
         try:
@@ -83,21 +83,21 @@ async def show_channel(desk: Desk, link: Link, channel: dict[str, Any]) -> dict[
                 "GET", "/channels/{channel_id}/messages", query={"limit": MESSAGES_SHOWN}, channel_id=channel["id"]
             )
         except ApiError:
-            # Not every kind of channel has messages, and not everybody reads those of every channel.
+            # The channel type has no messages, or the user may not read them.
             messages = []
     return views.channel(desk.account.state, desk.voice, channel, messages)
 
 
 @obeys("GET_CHANNEL")
 async def get_channel(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """One channel."""
+    """Get a channel."""
     channel_id = arguments(request.args, {"channel_id": snowflake}, "channel_id")["channel_id"]
     return await show_channel(desk, link, find_channel(desk, link, channel_id))
 
 
 @obeys("GET_CHANNEL_PERMISSIONS")
 async def get_channel_permissions(desk: Desk, link: Link, request: Request) -> dict[str, str]:
-    """What the person may do in a channel."""
+    """Get the user's permissions in a guild channel."""
     channel_id = arguments(request.args, {"channel_id": snowflake}, "channel_id")["channel_id"]
     state = desk.account.state
     channel = state.channels.get(channel_id)
@@ -108,7 +108,7 @@ async def get_channel_permissions(desk: Desk, link: Link, request: Request) -> d
 
 
 def permissions_in(guild: dict[str, Any], channel: dict[str, Any], member: dict[str, Any], user_id: str) -> int:
-    """What a member may do in a channel, by the protocol's own arithmetic."""
+    """Compute the permissions of a member in a channel."""
     bits = {role["id"]: int(role["permissions"]) for role in guild.get("roles", [])}
     held = member.get("roles", [])
     base = base_permissions(
@@ -128,7 +128,7 @@ def permissions_in(guild: dict[str, Any], channel: dict[str, Any], member: dict[
 
 @obeys("CREATE_CHANNEL_INVITE")
 async def create_channel_invite(desk: Desk, link: Link, request: Request) -> Any:
-    """An invite to a channel, by the person."""
+    """Create an invite to a channel as the user."""
     args = arguments(
         request.args,
         {
@@ -153,12 +153,12 @@ async def create_channel_invite(desk: Desk, link: Link, request: Request) -> Any
 
 @obeys("GET_USER")
 async def get_user(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """Somebody."""
+    """Get a user."""
     return views.user(await find_user(desk, arguments(request.args, {"id": snowflake}, "id")["id"]))
 
 
 async def find_user(desk: Desk, user_id: str) -> dict[str, Any]:
-    """Somebody that the session knows, or that the platform does; RpcError 4010 for nobody."""
+    """Return a user from the cached state or from the platform; raise RpcError 4010 if the user does not exist."""
     known = desk.account.state.users.get(user_id)
     if known is not None:
         return known
@@ -171,14 +171,14 @@ async def find_user(desk: Desk, user_id: str) -> dict[str, Any]:
 
 @obeys("GET_RELATIONSHIPS")
 async def get_relationships(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """The person's friends, and the others they stand to in some way."""
+    """List the user's relationships."""
     state = desk.account.state
     return {"relationships": [views.relationship(state, each) for each in state.relationships.values()]}
 
 
 @obeys("GET_IMAGE")
 async def get_image(desk: Desk, link: Link, request: Request) -> dict[str, str]:
-    """Somebody's picture, as a data URI."""
+    """Get the avatar image of a user as a data URI."""
     args = arguments(
         request.args,
         {
@@ -204,8 +204,8 @@ async def _fetch(url: str) -> tuple[str, bytes]:
     try:
         async with new_session() as session, session.get(url, timeout=aiohttp.ClientTimeout(total=IMAGE_S)) as answer:
             if answer.status != 200:
-                raise RpcError(RpcErrorCode.UNKNOWN, "there is no such picture")
+                raise RpcError(RpcErrorCode.UNKNOWN, "The image does not exist")
             data = await answer.content.read(IMAGE_MAX)
             return answer.content_type, data
     except (aiohttp.ClientError, OSError):
-        raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "the picture cannot be fetched") from None
+        raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The image could not be fetched") from None

@@ -1,4 +1,4 @@
-"""What is shown to the person in their browser, and what this agent has no screen for (rpc.md 6)."""
+"""Commands that open pages of the platform in the user's browser, and commands that need a screen (rpc.md 6)."""
 
 from typing import Any, Final
 from urllib.parse import quote
@@ -26,7 +26,7 @@ def _needed(params: dict[str, Any], name: str) -> str:
 
 @obeys("DEEP_LINK")
 async def deep_link(desk: Desk, link: Link, request: Request) -> bool:
-    """Show a page of the platform."""
+    """Open a page of the platform."""
     args = arguments(request.args, {"type": text(1, 64), "params": _LINKS}, "type")
     params, kind = args.get("params", {}), args["type"]
     if kind == "USER_SETTINGS":
@@ -54,7 +54,7 @@ def _channel_path(guild_id: str | None, channel_id: str, message_id: str | None 
 
 @obeys("OPEN_MESSAGE")
 async def open_message(desk: Desk, link: Link, request: Request) -> None:
-    """Show a message where it was said; 4005 where the person cannot see it."""
+    """Open a message in its channel; raise RpcError 4005 if the user cannot see the channel."""
     args = arguments(
         request.args,
         {"guild_id": snowflake, "channel_id": snowflake, "message_id": snowflake},
@@ -69,7 +69,7 @@ async def open_message(desk: Desk, link: Link, request: Request) -> None:
 
 @obeys("SELECT_TEXT_CHANNEL")
 async def select_text_channel(desk: Desk, link: Link, request: Request) -> dict[str, Any] | None:
-    """Show a channel; without one, where the person's messages are."""
+    """Open a text channel, or the start page without a channel ID."""
     args = arguments(request.args, {"channel_id": snowflake, "timeout": number(0, 60, whole=False)})
     if "channel_id" not in args:
         await desk.open("/app")
@@ -79,12 +79,12 @@ async def select_text_channel(desk: Desk, link: Link, request: Request) -> dict[
     return await show_channel(desk, link, channel)
 
 
-# Pages of the platform hand over to the agent
+# Commands sent by the platform's web pages
 
 
 @obeys("INVITE_BROWSER")
 async def invite_browser(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """Show an invite."""
+    """Open an invite."""
     code = arguments(request.args, {"code": _CODE}, "code")["code"]
     try:
         invite = await desk.account.ask("GET", "/invites/{code}", code=code)
@@ -96,7 +96,7 @@ async def invite_browser(desk: Desk, link: Link, request: Request) -> dict[str, 
 
 @obeys("GUILD_TEMPLATE_BROWSER")
 async def guild_template_browser(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """Show a template."""
+    """Open a guild template."""
     code = arguments(request.args, {"code": _CODE}, "code")["code"]
     try:
         template = await desk.account.ask("GET", "/guilds/templates/{code}", code=code)
@@ -108,19 +108,19 @@ async def guild_template_browser(desk: Desk, link: Link, request: Request) -> di
 
 @obeys("GIFT_CODE_BROWSER")
 async def gift_code_browser(desk: Desk, link: Link, request: Request) -> None:
-    """The platform gives no gifts, so no code is one."""
+    """Reject a gift code, because the platform has no gifts."""
     arguments(request.args, {"code": _CODE}, "code")
-    raise RpcError(RpcErrorCode.INVALID_GIFT_CODE, "the platform knows no such gift")
+    raise RpcError(RpcErrorCode.INVALID_GIFT_CODE, "Invalid gift code")
 
 
 @obeys("CONNECTIONS_CALLBACK")
 async def connections_callback(desk: Desk, link: Link, request: Request) -> None:
-    """Accounts elsewhere are connected on the platform's own pages: nobody waits for a callback here."""
+    """Reject the callback of an external account, because such accounts are connected on the platform's own pages."""
     arguments(request.args, {"providerType": text(1, 64), "code": text(1, 2048)}, "providerType")
-    raise RpcError(RpcErrorCode.INVALID_CONNECTION_CALLBACK_STATE, "nobody waits for this connection")
+    raise RpcError(RpcErrorCode.INVALID_CONNECTION_CALLBACK_STATE, "No connection is waiting for this callback")
 
 
-# What needs a screen, a camera or an activity of the chat client
+# Commands that need a screen, a camera or an embedded activity
 
 
 @obeys(
@@ -136,11 +136,11 @@ async def connections_callback(desk: Desk, link: Link, request: Request) -> None
     "GET_APPLICATION_TICKET",
 )
 async def unavailable(desk: Desk, link: Link, request: Request) -> None:
-    """The agent has no overlay, no picture of its own, and signs no tickets."""
-    raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, f"{request.cmd} is not part of this agent")
+    """Reject a command that the agent does not support."""
+    raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, f"This agent does not support {request.cmd}")
 
 
 @obeys("OPEN_INVITE_DIALOG")
 async def open_invite_dialog(desk: Desk, link: Link, request: Request) -> None:
-    """Only an activity inside of a channel has one."""
-    raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "this program runs in no channel")
+    """Reject the invite dialog, which is available only to activities embedded in a channel."""
+    raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "This program is not embedded in a channel")

@@ -1,4 +1,4 @@
-"""What the person plays, and with whom: SET_ACTIVITY and the invites (rpc.md 8, sdk.md 15)."""
+"""Commands for activities, activity invites and join requests (rpc.md 8, sdk.md 15)."""
 
 import asyncio
 import os
@@ -17,12 +17,12 @@ from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 CONTENT_MAX: Final = 1024
 PID: Final = number(0, (1 << 31) - 1)
 HEARD_S: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
-"""Waits before an invite is tried again: it goes over HTTP, and the gateway may not have heard yet what it is to."""
+"""Delays between attempts to send an invite: the platform may not have processed the activity yet, which is sent separately."""
 
 
 @obeys("SET_ACTIVITY")
 async def set_activity(desk: Desk, link: Link, request: Request) -> dict[str, Any] | None:
-    """Show what a process does; without an activity, nothing any more."""
+    """Set the activity of a process, or remove it without an activity."""
     args = arguments(request.args, {"pid": PID})
     pid = args.get("pid") or link.pid or os.getpid()
     sent = (request.args or {}).get("activity")
@@ -42,8 +42,8 @@ async def set_activity(desk: Desk, link: Link, request: Request) -> dict[str, An
 
 @obeys("ACTIVITY_INVITE_USER")
 async def activity_invite_user(desk: Desk, link: Link, request: Request) -> None:
-    """Invite somebody to what this application's process shows."""
-    # Our SDK sends the words of an invite that has none.
+    """Invite a user to the activity of a process of this application."""
+    # The SDK sends an empty content for an invite without text.
     sent = {name: value for name, value in (request.args or {}).items() if value != ""}
     checks = {
         "user_id": snowflake,
@@ -57,7 +57,7 @@ async def activity_invite_user(desk: Desk, link: Link, request: Request) -> None
 
 @obeys("SEND_ACTIVITY_JOIN_INVITE")
 async def send_activity_join_invite(desk: Desk, link: Link, request: Request) -> None:
-    """Say yes to somebody who asked to join: they get an invite."""
+    """Accept a user's join request by sending an invite."""
     args = arguments(request.args, {"user_id": snowflake, "pid": PID}, "user_id")
     _require_request(desk, link, args["user_id"])
     await _invite(desk, link, args["user_id"], args.get("pid"), "")
@@ -66,7 +66,7 @@ async def send_activity_join_invite(desk: Desk, link: Link, request: Request) ->
 
 @obeys("CLOSE_ACTIVITY_REQUEST", "CLOSE_ACTIVITY_JOIN_REQUEST")
 async def close_activity_request(desk: Desk, link: Link, request: Request) -> None:
-    """Say nothing to somebody who asked to join."""
+    """Dismiss a user's join request without a response."""
     args = arguments(request.args, {"user_id": snowflake}, "user_id")
     _require_request(desk, link, args["user_id"])
     desk.requests.discard((link.application_id, args["user_id"]))
@@ -74,7 +74,7 @@ async def close_activity_request(desk: Desk, link: Link, request: Request) -> No
 
 @obeys("ACCEPT_ACTIVITY_INVITE")
 async def accept_activity_invite(desk: Desk, link: Link, request: Request) -> None:
-    """Accept an invite: programs of its application hear how to join, or it is started."""
+    """Accept an invite, and send the join secret to the programs of its application, launching one if needed."""
     args = arguments(
         request.args,
         {
@@ -91,13 +91,15 @@ async def accept_activity_invite(desk: Desk, link: Link, request: Request) -> No
     shown = desk.account.state.activity_of(args["user_id"], application_id) or {}
     session_id = args.get("session_id") or shown.get("session_id")
     if not session_id:
-        raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "this person shows nothing that can be joined")
+        raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "The user has no joinable activity")
     query: dict[str, str] = {name: args[name] for name in ("channel_id", "message_id") if name in args}
     await join(desk, args["user_id"], session_id, application_id, query)
 
 
 async def join(desk: Desk, user_id: str, session_id: str, application_id: str, query: dict[str, str]) -> bool:
-    """Let the programs of an application join somebody, started if need be; whether there is one."""
+    """Send the join secret of a user's session to the programs of an application, launching one if needed.
+
+    Returns whether a program receives it."""
     try:
         told = await desk.account.ask(
             "GET",
@@ -114,14 +116,14 @@ async def join(desk: Desk, user_id: str, session_id: str, application_id: str, q
 
 def _require_request(desk: Desk, link: Link, user_id: str) -> None:
     if (link.application_id, user_id) not in desk.requests:
-        raise RpcError(RpcErrorCode.INVALID_ACTIVITY_JOIN_REQUEST, "this person did not ask to join")
+        raise RpcError(RpcErrorCode.INVALID_ACTIVITY_JOIN_REQUEST, "The user has not requested to join")
 
 
 async def _invite(desk: Desk, link: Link, user_id: str, pid: int | None, content: str) -> None:
     shown = desk.activities.find(link.application_id, pid or None)
     party_id = (shown or {}).get("party", {}).get("id")
     if shown is None or not party_id or "join" not in shown.get("secrets", {}):
-        raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "the game shows no party that can be joined")
+        raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "The game has no activity with a joinable party")
     body: dict[str, Any] = {
         "application_id": link.application_id,
         "activity": {

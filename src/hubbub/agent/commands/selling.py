@@ -1,4 +1,4 @@
-"""What an application sells, and what the person has of it (rpc.md 6)."""
+"""Commands for SKUs, entitlements and purchases (rpc.md 6)."""
 
 import asyncio
 from typing import Any, Final
@@ -40,24 +40,24 @@ async def _entitlements(desk: Desk, link: Link) -> list[dict[str, Any]]:
 
 @obeys("GET_SKUS", "GET_SKUS_EMBEDDED")
 async def get_skus(desk: Desk, link: Link, request: Request) -> Any:
-    """What is on sale; activities of pages want it by name."""
+    """List the SKUs of the application; embedded activities expect them in a named field."""
     skus = await _skus(desk, link)
     return {"skus": skus} if request.cmd.endswith("_EMBEDDED") else skus
 
 
 @obeys("GET_ENTITLEMENTS", "GET_ENTITLEMENTS_EMBEDDED")
 async def get_entitlements(desk: Desk, link: Link, request: Request) -> Any:
-    """What the person has of it."""
+    """List the user's entitlements for the application; embedded activities expect them in a named field."""
     found = await _entitlements(desk, link)
     return {"entitlements": found} if request.cmd.endswith("_EMBEDDED") else found
 
 
 @obeys("START_PURCHASE")
 async def start_purchase(desk: Desk, link: Link, request: Request) -> list[dict[str, Any]]:
-    """Show the store's page, and wait until something was bought; 5008 when that does not happen."""
+    """Open the store page of an SKU and wait until the user buys it; raise RpcError 5008 on timeout."""
     sku_id = arguments(request.args, {"sku_id": snowflake}, "sku_id")["sku_id"]
     if all(sku["id"] != sku_id for sku in await _skus(desk, link)):
-        raise RpcError(RpcErrorCode.PURCHASE_ERROR, "this application sells nothing of that id")
+        raise RpcError(RpcErrorCode.PURCHASE_ERROR, "This application has no SKU with this ID")
     before = {each["id"] for each in await _entitlements(desk, link)}
     await desk.open(f"/application-directory/{link.application_id}/store/{sku_id}")
     try:
@@ -72,10 +72,10 @@ async def start_purchase(desk: Desk, link: Link, request: Request) -> list[dict[
                     return bought
                 await asyncio.sleep(LOOK_S)
     except TimeoutError:
-        raise RpcError(RpcErrorCode.PURCHASE_CANCELLED, "nothing was bought") from None
+        raise RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was not completed") from None
 
 
 @obeys("VALIDATE_APPLICATION")
 async def validate_application(desk: Desk, link: Link, request: Request) -> None:
-    """Whether the person may run the application: nobody buys whole applications here, so it only has to be there still."""
+    """Check that the user may run the application, which only has to exist: applications themselves are not sold."""
     await _skus(desk, link)

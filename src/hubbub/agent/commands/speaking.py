@@ -1,4 +1,4 @@
-"""Voice: where the person is, how they are heard, and the sounds they can play (rpc.md 6, 9)."""
+"""Commands for voice channels, voice settings and the soundboard (rpc.md 6, 9)."""
 
 from typing import Any, Final
 
@@ -34,56 +34,56 @@ _DEVICE: Final = fields(
 
 @obeys("GET_VOICE_SETTINGS")
 async def get_voice_settings(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """How the person speaks and hears."""
+    """Get the user's voice settings."""
     return desk.voice.settings()
 
 
 @obeys("SET_VOICE_SETTINGS", "SET_VOICE_SETTINGS_2")
 async def set_voice_settings(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """Change that, for as long as the program is there."""
+    """Update the user's voice settings while the program is connected."""
     sent = arguments(request.args, SETTINGS)
     if not sent:
-        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, '"args" must hold a setting')
+        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, '"args" must contain at least one setting')
     desk.voice.change(link, sent)
     return desk.voice.settings()
 
 
 @obeys("SET_USER_VOICE_SETTINGS", "SET_USER_VOICE_SETTINGS_2")
 async def set_user_voice_settings(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """Change how somebody in the same voice channel is heard."""
+    """Update the volume, pan or mute of another user in the same voice channel."""
     args = arguments(request.args, {"user_id": snowflake, **USER}, "user_id")
     user_id = args.pop("user_id")
     channel = desk.account.state.voice_channel()
     present = [] if channel is None else [each["user_id"] for each in desk.account.state.in_voice(channel["id"])]
     if user_id not in present:
-        raise RpcError(RpcErrorCode.INVALID_USER, "this person is not in the same voice channel")
+        raise RpcError(RpcErrorCode.INVALID_USER, "The user is not in the same voice channel")
     desk.voice.change_user(link, user_id, args)
     return {"user_id": user_id} | desk.voice.of_user(user_id)
 
 
 @obeys("PUSH_TO_TALK")
 async def push_to_talk(desk: Desk, link: Link, request: Request) -> None:
-    """Hold the key that lets the person speak, or let it go."""
+    """Press or release the push-to-talk key."""
     desk.voice.pushed = arguments(request.args, {"active": flag}, "active")["active"]
 
 
 @obeys("SET_CERTIFIED_DEVICES")
 async def set_certified_devices(desk: Desk, link: Link, request: Request) -> None:
-    """Remember what a maker says of their hardware."""
+    """Store the certified devices of a hardware vendor."""
     sent = arguments(request.args, {"devices": items(_DEVICE, 0, DEVICES_MAX)}, "devices")
     desk.voice.devices = sent["devices"]
 
 
 @obeys("GET_SELECTED_VOICE_CHANNEL")
 async def get_selected_voice_channel(desk: Desk, link: Link, request: Request) -> dict[str, Any] | None:
-    """Where the person is, with whichever of their clients."""
+    """Get the voice channel that the user is in, with any client."""
     channel = desk.account.state.voice_channel()
     return None if channel is None else await show_channel(desk, link, channel)
 
 
 @obeys("SELECT_VOICE_CHANNEL")
 async def select_voice_channel(desk: Desk, link: Link, request: Request) -> dict[str, Any] | None:
-    """Go into a voice channel, or out of the one where the person is."""
+    """Move the user to a voice channel, or disconnect the user without a channel ID."""
     args = arguments(
         request.args,
         {"channel_id": snowflake, "timeout": number(0, WAIT_MAX_S, whole=False), "force": flag, "navigate": flag},
@@ -99,7 +99,7 @@ async def select_voice_channel(desk: Desk, link: Link, request: Request) -> dict
     if channel["type"] not in VOICE_TYPES:
         raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
     if before is not None and before["id"] != channel["id"] and not args.get("force"):
-        raise RpcError(RpcErrorCode.SELECT_VOICE_FORCE_REQUIRED, "the person is in another voice channel")
+        raise RpcError(RpcErrorCode.SELECT_VOICE_FORCE_REQUIRED, "The user is in another voice channel")
     if before is None or before["id"] != channel["id"]:
         await desk.enter_voice(channel)
         await _until(desk, channel["id"], timeout_s)
@@ -107,15 +107,15 @@ async def select_voice_channel(desk: Desk, link: Link, request: Request) -> dict
 
 
 async def _until(desk: Desk, channel_id: str | None, timeout_s: float) -> None:
-    """The platform does not say no to a move, it says nothing: so there is an end to waiting."""
+    """Wait until the user is in a voice channel; the platform does not report a rejected move, so this times out."""
     account = desk.account
     if not await account.until(lambda: (account.state.voice_channel() or {}).get("id") == channel_id, timeout_s):
-        raise RpcError(RpcErrorCode.SELECT_CHANNEL_TIMED_OUT, "the platform did not let the person in")
+        raise RpcError(RpcErrorCode.SELECT_CHANNEL_TIMED_OUT, "The platform did not move the user in time")
 
 
 @obeys("GET_SOUNDBOARD_SOUNDS")
 async def get_soundboard_sounds(desk: Desk, link: Link, request: Request) -> list[Any]:
-    """Every sound that the person can play: everybody's, and those of their guilds."""
+    """List the sounds that the user can play: the default sounds and those of the user's guilds."""
     sounds: list[Any] = await desk.account.ask("GET", "/soundboard-default-sounds")
     for guild in desk.account.state.guilds.values():
         sounds += guild.get("soundboard_sounds", [])
@@ -124,11 +124,11 @@ async def get_soundboard_sounds(desk: Desk, link: Link, request: Request) -> lis
 
 @obeys("PLAY_SOUNDBOARD_SOUND")
 async def play_soundboard_sound(desk: Desk, link: Link, request: Request) -> None:
-    """Play one where the person is."""
+    """Play a sound in the user's voice channel."""
     args = arguments(request.args, {"sound_id": snowflake, "guild_id": snowflake}, "sound_id")
     channel = desk.account.state.voice_channel()
     if channel is None:
-        raise RpcError(RpcErrorCode.INVALID_CHANNEL, "the person is in no voice channel")
+        raise RpcError(RpcErrorCode.INVALID_CHANNEL, "The user is not in a voice channel")
     body = {"sound_id": args["sound_id"]}
     if args.get("guild_id"):
         body["source_guild_id"] = args["guild_id"]

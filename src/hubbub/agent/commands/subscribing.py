@@ -1,4 +1,4 @@
-"""SUBSCRIBE and UNSUBSCRIBE (rpc.md 9)."""
+"""The commands SUBSCRIBE and UNSUBSCRIBE (rpc.md 9)."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def _read(request: Request) -> Subscription:
 
 @obeys("SUBSCRIBE")
 async def subscribe(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """Hear of an event from now on; twice is as good as once."""
+    """Subscribe to an event; a repeated subscription has no effect."""
     wanted = _read(request)
     state = desk.account.state
     if not rpc_scopes.allows(rpc_scopes.EVENTS[wanted.event], link.given):
@@ -45,7 +45,7 @@ async def subscribe(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
         if channel is None:
             raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
         if wanted.event in MESSAGES:
-            # Others' channels are read with messages.read only (rpc.md 9).
+            # Channels of other applications require messages.read (rpc.md 9).
             own = channel.get("application_id") == link.application_id
             require(own or Scope.MESSAGES_READ.value in link.scopes)
     link.subscriptions.add(wanted)
@@ -56,7 +56,7 @@ async def subscribe(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
 
 @obeys("UNSUBSCRIBE")
 async def unsubscribe(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
-    """Hear of it no more."""
+    """Unsubscribe from an event."""
     wanted = _read(request)
     link.subscriptions.discard(wanted)
     return {"evt": wanted.event}

@@ -1,4 +1,4 @@
-"""The table that commands enter themselves into."""
+"""Registry of RPC command handlers."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -14,7 +14,7 @@ TABLE: Final[dict[str, Handler]] = {}
 
 
 def obeys(*names: str) -> Callable[[Handler], Handler]:
-    """This function answers these commands."""
+    """Register a function as the handler of one or more commands."""
 
     def enter(handler: Handler) -> Handler:
         for name in names:
@@ -27,6 +27,6 @@ def obeys(*names: str) -> Callable[[Handler], Handler]:
 
 
 def require(allowed: bool) -> None:
-    """RpcError 4006 unless it is."""
+    """Raise RpcError 4006 unless the program is allowed."""
     if not allowed:
         raise RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope")

@@ -1,4 +1,4 @@
-"""The voice connection under a call: socket, packets, end-to-end encryption, Opus, and the thread that makes the sound.
+"""Voice connection of a call: WebSocket, RTP packets, end-to-end encryption, Opus, and the voice thread.
 
-Nothing here is imported before a call starts: its libraries are the extra `voice`, and a game that never calls has none of them.
+These modules are imported when the first call starts, because their libraries belong to the optional `voice` extra.
 """

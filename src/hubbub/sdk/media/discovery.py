@@ -1,4 +1,4 @@
-"""The way of packets: a socket to the voice server, and our own address as it sees it (voice.md 7)."""
+"""UDP socket to the voice server, and discovery of the client's external address (voice.md 7)."""
 
 import asyncio
 import ipaddress
@@ -12,7 +12,7 @@ TRIES: Final = 5
 
 
 def way_to(ip: str, port: int) -> socket.socket:
-    """A socket that speaks with one server only; ValueError for what is no address, since a name would have to be looked up."""
+    """Open a UDP socket to a server; raise ValueError for a host name, because resolving one would block."""
     six = ipaddress.ip_address(ip).version == 6
     udp = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM)
     try:
@@ -25,7 +25,7 @@ def way_to(ip: str, port: int) -> socket.socket:
 
 
 async def discover(udp: socket.socket, ssrc: int) -> tuple[str, int]:
-    """Our address; TimeoutError where nobody answers."""
+    """Return the client's external address and port; raise TimeoutError if the server does not respond."""
     loop = asyncio.get_running_loop()
     for _ in range(TRIES):
         try:
@@ -38,6 +38,6 @@ async def discover(udp: socket.socket, ssrc: int) -> tuple[str, int]:
         except TimeoutError:
             continue
         except OSError:
-            # Nobody there yet; the next try is not at once.
+            # The server is not reachable yet; wait before the next try.
             await asyncio.sleep(EACH_S)
-    raise TimeoutError("nobody answered")
+    raise TimeoutError("The voice server did not respond to address discovery")

@@ -1,5 +1,7 @@
-"""End-to-end encryption of a call, by davey (voice.md 8 to 10). The network's thread follows the group, the voice thread seals and
-opens: one at a time."""
+"""End-to-end encryption of a call with davey (voice.md 8 to 10).
+
+The network thread processes the MLS messages of the group; the voice thread encrypts and decrypts frames. A lock serializes them.
+"""
 
 import threading
 from collections.abc import Collection
@@ -14,11 +16,11 @@ TRAILER: Final = b"\xfa\xfa"
 
 
 class GroupError(Exception):
-    """What came cannot be followed; we have to be added anew."""
+    """Raised when an MLS message cannot be processed, so that the client must rejoin the group."""
 
 
 class Encryption:
-    """Our place in the group of one call."""
+    """The client's membership in the MLS group of one call."""
 
     def __init__(self, user_id: int, group_id: int) -> None:
         self._user_id, self._group_id = user_id, group_id
@@ -27,29 +29,29 @@ class Encryption:
 
     @property
     def ready(self) -> bool:
-        """Whether we are in a group, and can speak and hear."""
+        """Whether the client is in a group and can encrypt and decrypt."""
         with self._guard:
             return self._session.ready
 
     @property
     def code(self) -> str:
-        """What people compare, to know that nobody sits between them; empty without a group."""
+        """Voice privacy code, which users compare to detect a man in the middle; empty without a group."""
         with self._guard:
             return self._session.voice_privacy_code or ""
 
     def begin_anew(self) -> bytes:
-        """Forget the group; the key package by which we are added to another."""
+        """Leave the group and return a new key package for joining another."""
         with self._guard:
             self._session.reinit(DAVE_VERSION, self._user_id, self._group_id)
             return bytes(self._session.get_serialized_key_package())
 
     def key_package(self) -> bytes:
-        """By which we are added."""
+        """Return the key package with which the client is added to a group."""
         with self._guard:
             return bytes(self._session.get_serialized_key_package())
 
     def take_sender(self, data: bytes) -> None:
-        """Who may propose."""
+        """Set the external sender, which may send proposals."""
         with self._guard:
             try:
                 self._session.set_external_sender(data)
@@ -57,9 +59,9 @@ class Encryption:
                 raise GroupError(str(error)) from error
 
     def take_proposals(self, data: bytes, people: Collection[int]) -> bytes | None:
-        """Who is to be added and removed; our commit, where there is something to commit."""
+        """Process proposals to add and remove members; return a commit and welcome, or None if there is nothing to commit."""
         if not data:
-            raise GroupError("empty")
+            raise GroupError("Empty proposals message")
         kind = davey.ProposalsOperationType.append if data[0] == 0 else davey.ProposalsOperationType.revoke
         with self._guard:
             try:
@@ -69,7 +71,7 @@ class Encryption:
         return None if made is None else bytes(made.commit) + bytes(made.welcome or b"")
 
     def take_commit(self, data: bytes) -> None:
-        """The group went on."""
+        """Process a commit, which advances the group to its next epoch."""
         with self._guard:
             try:
                 self._session.process_commit(data)
@@ -77,7 +79,7 @@ class Encryption:
                 raise GroupError(str(error)) from error
 
     def take_welcome(self, data: bytes) -> None:
-        """We are in the group."""
+        """Process a welcome, which makes the client a member of the group."""
         with self._guard:
             try:
                 self._session.process_welcome(data)
@@ -85,7 +87,7 @@ class Encryption:
                 raise GroupError(str(error)) from error
 
     def seal(self, frame: bytes) -> bytes | None:
-        """A frame that only the group can open; None without a group, since nothing is ever sent plain."""
+        """Encrypt a frame for the group; return None without a group, because frames are never sent unencrypted."""
         with self._guard:
             if not self._session.ready:
                 return None
@@ -95,7 +97,7 @@ class Encryption:
                 return None
 
     def open(self, user_id: int, frame: bytes) -> bytes | None:
-        """What somebody said; None where we cannot tell, or where it was not encrypted."""
+        """Decrypt a frame of a user; return None if that fails or the frame was not encrypted."""
         if frame == SILENCE:
             return frame
         if not frame.endswith(TRAILER):

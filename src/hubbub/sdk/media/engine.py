@@ -1,7 +1,7 @@
-"""The voice thread: every 20 ms it takes what the microphone heard, sends it to each call, and plays what came from all of them.
+"""The voice thread: every 20 ms it captures a frame, sends it to each call, and plays the mixed audio of all calls.
 
-It lives while there is a call, and belongs to one client. What a game's audio callback or an audio backend raises is told once in
-the log, and the sound goes on.
+A client has one voice thread while it has a call. An exception of an audio callback or an audio backend is logged once, and the
+thread continues.
 """
 
 import selectors
@@ -21,15 +21,15 @@ P = ParamSpec("P")
 THREAD: Final = "hubbub-voice"
 FRAME_S: Final = FRAME_MS / 1000
 LATE_S: Final = 0.2
-"""Further behind than this, time that was lost is not made up for."""
+"""If the thread is later than this, it skips the missed frames instead of catching up."""
 JOIN_S: Final = 1.0
 QUIET_FRAMES: Final = 50
-"""A second without sound is a microphone that hears nothing."""
+"""Number of quiet frames after which the microphone counts as silent: one second."""
 OFF: Final = -100.0
 
 
 class Options(Protocol):
-    """What the game set for all calls; read anew each time."""
+    """Settings for all calls of a client, read for every frame."""
 
     input_factor: float
     output_factor: float
@@ -38,14 +38,14 @@ class Options(Protocol):
     no_input_threshold: float
 
     def input_heard(self, detected: bool) -> None:
-        """The microphone fell silent, or not any more."""
+        """Report that the microphone became silent or audible."""
 
     def recorded(self, captured: bytes | None, played: bytes | None) -> None:
-        """What the microphone heard and the loudspeaker played in these 20 ms."""
+        """Report the captured and played audio of a frame, for the AEC dump."""
 
 
 class Engine:
-    """The thread and what runs on it."""
+    """The voice thread of a client."""
 
     def __init__(self, backend: AudioBackend, options: Options, complain: Callable[[str], None]) -> None:
         self._backend = backend
@@ -60,7 +60,7 @@ class Engine:
         self._quiet = 0
 
     def add(self, stream: Stream) -> None:
-        """A call has sound."""
+        """Add the stream of a call, and start the thread if it is not running."""
         with self._guard:
             self._streams.append(stream)
             if self._thread is None:
@@ -68,16 +68,16 @@ class Engine:
                 self._thread.start()
 
     def remove(self, stream: Stream) -> None:
-        """A call has none any more; its socket is closed by the thread that reads it."""
+        """Remove the stream of a call; the thread then closes its socket."""
         stream.over = True
 
     def join(self, patience_s: float = JOIN_S) -> None:
-        """Wait until the thread has ended, where every call has."""
+        """Wait until the thread ends, which it does once all streams are removed."""
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(patience_s)
 
-    # The thread
+    # Thread
 
     def _run(self) -> None:
         selector = selectors.DefaultSelector()
@@ -98,13 +98,13 @@ class Engine:
             selector.close()
 
     def _settle(self, selector: selectors.BaseSelector, known: list[Stream]) -> bool:
-        """Streams that came and went; False once there are none, and then this thread is nobody's."""
+        """Register new streams and close removed ones; return False if there are none left and the thread must end."""
         with self._guard:
             over = [stream for stream in self._streams if stream.over]
             self._streams = [stream for stream in self._streams if not stream.over]
             new = [stream for stream in self._streams if stream not in known]
             if not self._streams:
-                # Under the guard: a call that begins now starts the devices after this.
+                # Under the lock, so that a call that starts now starts the devices after this.
                 self._thread = None
                 self._devices = ("", "")
                 self._try("stop", self._backend.stop)
@@ -128,7 +128,7 @@ class Engine:
         loudest: float | None = None
         played: array[int] | None = None
         for stream in streams:
-            # A stream may have come in between: what came is taken before it is played.
+            # Read the packets of a stream that was not in the selector yet.
             stream.read()
             level = self._try("captured", stream.speak, captured, self._options.input_factor)
             if level is not None and (loudest is None or level > loudest):
@@ -143,7 +143,7 @@ class Engine:
         self._try("record", self._options.recorded, captured, data)
 
     def _watch(self, level: float) -> None:
-        """Whether the microphone hears anything (SetNoAudioInputThreshold)."""
+        """Detect whether the microphone is silent (SetNoAudioInputThreshold), and report changes."""
         threshold = self._options.no_input_threshold
         if threshold <= OFF:
             self._detected, self._quiet = True, 0
@@ -160,5 +160,5 @@ class Engine:
         except Exception as error:
             if what not in self._complained:
                 self._complained.add(what)
-                self._complain(f"{what} failed on the voice thread: {error!r}")
+                self._complain(f"Voice thread: {what} failed: {error!r}")
             return None

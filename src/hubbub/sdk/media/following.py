@@ -1,4 +1,4 @@
-"""Following the group of a call: what the voice server says of it, and what we answer (voice.md 10)."""
+"""Processing of the MLS group messages of a call (voice.md 10)."""
 
 from collections.abc import Callable, Collection
 
@@ -16,7 +16,9 @@ async def follow(
     people: Collection[int],
     log: Callable[[str], None],
 ) -> bool:
-    """Take in one message; False where the call is to go on without encryption. What cannot be followed is joined anew."""
+    """Process a group message of the voice server and send the response; rejoin the group if that fails.
+
+    Returns False if the voice server wants to continue without encryption."""
     transition = 0
     try:
         if op == VoiceOpcode.MLS_EXTERNAL_SENDER:
@@ -38,7 +40,7 @@ async def follow(
                 return False
             await _agree(voice, told.transition_id)
     except GroupError as error:
-        log(f"the group could not be followed, and is joined anew: {error}")
+        log(f"Could not process a group message, rejoining the group: {error}")
         await voice.say(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, {"transition_id": transition})
         await voice.say_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.begin_anew())
     return True

@@ -1,33 +1,33 @@
-"""Frames of one speaker, in order and a little later, so that those on a longer way have a chance; bounded on all sides."""
+"""Jitter buffer: delays and reorders the frames of one speaker, with a bounded size."""
 
 from typing import Final
 
 DELAY: Final = 3
-"""Frames that are waited for before playing begins: 60 ms."""
+"""Number of buffered frames before playback starts: 60 ms."""
 DEEP: Final = 12
-"""With more than this waiting we are too far behind, and go forward to `DELAY`."""
+"""Maximum number of buffered frames; with more, the oldest are dropped until `DELAY` frames are left."""
 DRY: Final = 10
-"""So many times nothing to play, and the speaker has ended; what comes then is waited for anew."""
+"""Number of empty reads after which the speaker has stopped and the next frame is buffered again."""
 FAR: Final = 100
-"""A number this far from what is expected begins another row."""
+"""Distance from the expected sequence number at which the buffer restarts."""
 
 
 class Jitter:
-    """What one speaker said and was not played yet."""
+    """The jitter buffer of one speaker."""
 
     def __init__(self) -> None:
         self._frames: dict[int, bytes] = {}
         self._next: int | None = None
-        """The number to play now, and what is below comes too late; numbers here do not wrap."""
+        """Sequence number to play next, without wraparound; frames with lower numbers are too late."""
         self._playing = False
         self._waited = 0
 
     def put(self, sequence: int, frame: bytes) -> None:
-        """A frame came, in whatever order."""
+        """Add a frame by its 16-bit sequence number, in any order."""
         if self._next is None:
-            # The first to come need not be the first that was said.
+            # The first frame to arrive may not be the first that was sent.
             self._next = sequence - DELAY
-        # The nearest number that ends like this.
+        # The nearest number with these lower 16 bits.
         number = self._next + ((sequence - self._next + 0x8000) & 0xFFFF) - 0x8000
         if abs(number - self._next) > FAR:
             self._frames.clear()
@@ -41,7 +41,7 @@ class Jitter:
             self._next = min(self._frames)
 
     def take(self) -> tuple[bytes | None, bool]:
-        """What to play in these 20 ms, and whether something is missing that was said."""
+        """Return the frame to play next, or None, and whether a frame was lost; call this every 20 ms."""
         if not self._playing:
             if not self._frames:
                 return None, False

@@ -1,6 +1,6 @@
-"""The line of one call: from a ticket to sound, and back to it when the way is lost (sdk.md 13.3, voice.md 4 to 6).
+"""Voice connection of one call: connects with a ticket and reconnects after a loss (sdk.md 13.3, voice.md 4 to 6).
 
-It runs where the network lives. After a loss it first resumes, then identifies with the same ticket, then asks for another.
+It runs on the network loop. After a loss it first resumes, then identifies with the same ticket, then requests a new ticket.
 """
 
 import asyncio
@@ -27,25 +27,26 @@ from hubbub.sdk.media.socket import LEFT, SILENT, Closed, VoiceSocket, read
 from hubbub.sdk.media.stream import SPEAKERS_MOST, Stream
 
 JOIN_S: Final = 30.0
-"""How long the platform may take to let us in (sdk.md 20)."""
+"""Maximum time to wait for a ticket from the platform (sdk.md 20)."""
 ESTABLISH_S: Final = 20.0
-"""How long a connection may take until it is Connected."""
+"""Maximum time from opening a connection to the status Connected."""
 RETURN_S: Final = 120.0
-"""How long a call is reconnecting at most."""
+"""Maximum time that a call is reconnecting."""
 MOVE_S: Final = 5.0
-"""How long after 4014 the platform may take to say where the call goes on."""
+"""Maximum time to wait for a new ticket after the close code 4014."""
 ENCRYPTION_S: Final = 5.0
-"""How long others may take to let us into their group; after that we are there, and nobody hears anybody until they do."""
+"""Maximum time to wait for the encryption group before the status becomes Connected anyway; audio starts with the group."""
 DEAF_FRAMES: Final = 1000
-"""The server reports every five seconds: after twenty without anything, packets have no way."""
+"""Number of frames without a packet, 20 seconds, after which UDP counts as lost; the server sends a report every 5 seconds."""
 LOOK_S: Final = 1.0
+"""Interval of the connection checks."""
 STEADY_S: Final = 10.0
-"""A connection that stood so long begins anew with its patience."""
+"""Time after which a connection counts as stable and its failure count is reset."""
 PAUSE_LEAST_S: Final = 0.25
 PAUSE_MOST_S: Final = 8.0
 FAREWELL_S: Final = 0.25
 SPEAKING_S: Final = 0.25
-"""Between two words about whether we speak: packets say it sooner."""
+"""Minimum interval between Speaking messages; audio packets already tell other clients sooner."""
 FINAL: Final = frozenset(
     (
         VoiceCloseCode.UNKNOWN_PROTOCOL,
@@ -56,21 +57,24 @@ FINAL: Final = frozenset(
         VoiceCloseCode.CALL_TERMINATED,
     )
 )
-"""After these there is no use in trying again."""
+"""Close codes after which the client does not reconnect."""
 STALE: Final = frozenset(range(4001, 4012)) - FINAL
-"""After these there is nothing to resume."""
+"""Close codes after which the session cannot be resumed."""
 
 
 class How(Enum):
-    """How a connection begins."""
+    """How a connection is started."""
 
     RESUME = auto()
+    """Resume the previous session."""
     IDENTIFY = auto()
+    """Start a session with the current ticket."""
     REJOIN = auto()
+    """Request a new ticket from the platform first."""
 
 
 class Ended(Exception):
-    """The call is over."""
+    """Raised when the call ends because of an error; `detail` is a close code, or 0."""
 
     def __init__(self, error: CallError, detail: int = 0) -> None:
         self.error, self.detail = error, detail
@@ -78,17 +82,17 @@ class Ended(Exception):
 
 
 class Platform(Protocol):
-    """Whom to ask."""
+    """Interface to the platform's gateway for a call."""
 
     async def rejoin(self, state: CallState) -> None:
-        """For another ticket."""
+        """Request a new ticket for the call."""
 
     async def ping(self, state: CallState) -> None:
-        """To look whether the voice server is still there."""
+        """Ask the platform to check whether the voice server of the call is alive."""
 
 
 class Line:
-    """What connects one call."""
+    """The connection of one call to its voice server."""
 
     def __init__(
         self,
@@ -114,7 +118,7 @@ class Line:
         self._ready: words.Ready | None = None
         self._stream: Stream | None = None
         self._udp: socket.socket | None = None
-        """Until a stream has it."""
+        """UDP socket until the stream takes it over."""
         self._encryption: Encryption | None = None
         self._others: set[int] = set()
         self._ssrcs: dict[int, int] = {}
@@ -122,22 +126,22 @@ class Line:
         self._was_connected = False
         self._connected_at = 0.0
         self._progressed = False
-        """Whether this connection was let in."""
+        """Whether the voice server accepted the current connection."""
         self._late: asyncio.TimerHandle | None = None
         self._speaks = self._told_speaking = False
         self._telling = False
 
     async def run(self) -> None:
-        """Stay in the call until it is over, and say how it ended."""
+        """Keep the call connected until it ends, and set its final status."""
         try:
             await self._stay()
         except Ended as ended:
-            self._log(f"the call of {self._state.lobby_id} ended: {ended}")
+            self._log(f"The call of lobby {self._state.lobby_id} ended: {ended}")
             self._state.become(CallStatus.DISCONNECTED, ended.error, ended.detail)
         finally:
             self._let_go()
 
-    # Coming and coming back
+    # Connecting and reconnecting
 
     async def _stay(self) -> None:
         ticket = await self._get_ticket(CallError.JOIN_TIMEOUT)
@@ -184,7 +188,7 @@ class Line:
                 ticket, how = await self._get_ticket(CallError.SIGNALING_UNEXPECTED_CLOSE, code), How.IDENTIFY
 
     async def _get_ticket(self, error: CallError, code: int = 0) -> Ticket:
-        """What the platform lets us in with."""
+        """Wait for a ticket from the platform; raise `Ended` with `error` on timeout."""
         state = self._state
         try:
             async with asyncio.timeout(JOIN_S):
@@ -198,7 +202,7 @@ class Line:
         return state.ticket
 
     async def _await_platform(self, deadline: float, code: int) -> None:
-        """Only a platform that is there can be asked."""
+        """Wait until the gateway session is ready, because only then can a ticket be requested."""
         state, loop = self._state, asyncio.get_running_loop()
         while not state.reachable() and not state.expelled:
             if loop.time() > deadline:
@@ -212,7 +216,7 @@ class Line:
         self._state.news.clear()
 
     async def _await_move(self, ticket: Ticket, deadline: float) -> Ticket:
-        """After 4014: where the call goes on. Nobody can say that while the platform is away, or looks for a voice server."""
+        """Wait for a new ticket after the close code 4014; the timeout is paused while the platform cannot send one."""
         state, loop = self._state, asyncio.get_running_loop()
         patience = loop.time() + MOVE_S
         while state.ticket is None or state.ticket == ticket:
@@ -229,10 +233,10 @@ class Line:
             theirs = code if code >= 4000 and code != SILENT else VoiceCloseCode.DISCONNECTED
             raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, theirs)
 
-    # One connection
+    # Single connection
 
     async def _live(self, ticket: Ticket, how: How) -> int:
-        """One connection from its beginning to its end; why it ended."""
+        """Run one connection until it ends, and return its close code, or 0."""
         self._progressed = self._telling = False
         resumed = how is How.RESUME
         if not resumed:
@@ -258,7 +262,7 @@ class Line:
         finally:
             self._seq = voice.seq
             self._socket = None
-            # None of them outlives its connection: one may be reading the socket of packets, which is closed next.
+            # The tasks must end first: one of them may be reading the UDP socket, which is closed next.
             tasks = [*self._tasks, *([watching] if watching is not None else ())]
             for task in tasks:
                 task.cancel()
@@ -271,20 +275,20 @@ class Line:
                 await asyncio.gather(closing, return_exceptions=True)
 
     async def _watch(self, voice: VoiceSocket, ticket: Ticket) -> None:
-        """Hang up where the call goes on elsewhere or without us, or where no packet comes any more."""
+        """Close the connection if the call moved, the user was removed, packets stopped, or connecting takes too long."""
         state, expelled, loop = self._state, 0, asyncio.get_running_loop()
         deadline = loop.time() + ESTABLISH_S
         while True:
             await self._await_news(min(LOOK_S, ESTABLISH_S))
             if state.expelled:
-                # The server knows it as well, and says why.
+                # Give the voice server time to close the connection itself with the actual close code.
                 expelled += 1
             lost = self._stream is not None and self._stream.heard_frames > DEAF_FRAMES
             slow = not self._connected_at and loop.time() > deadline
             if lost or slow or expelled > 2 or (state.ticket is not None and state.ticket != ticket):
                 if lost:
-                    self._log("no packet came for a while: the way is looked for anew")
-                    # What could be resumed has no way, so another begins.
+                    self._log("No packet arrived for a while, reconnecting")
+                    # A resumed session would keep the dead UDP path, so start a new one.
                     self._let_go()
                 await voice.close(SILENT)
                 return
@@ -316,7 +320,7 @@ class Line:
         elif VoiceOpcode.DAVE_PREPARE_TRANSITION <= op <= VoiceOpcode.MLS_WELCOME and self._encryption is not None:
             people = self._others | {self._user_id}
             if not await follow(voice, self._encryption, op, data, people, self._log):
-                self._log("the call is to go on without end-to-end encryption: it goes on without us")
+                self._log("Leaving the call: the voice server wants to continue without end-to-end encryption")
                 raise Ended(CallError.VOICE_CONNECTION_FAILED)
         self._settle()
 
@@ -329,29 +333,29 @@ class Line:
     # Packets
 
     async def _find_way(self, voice: VoiceSocket, ready: words.Ready) -> None:
-        """Learn our address, and choose how packets are sealed."""
+        """Discover the client's address, choose the encryption mode of packets, and select the protocol."""
         mode = next((each for each in ready.modes if each in CIPHERS), None)
         if mode is None:
-            self._log(f"none of the voice server's modes is ours: {', '.join(ready.modes)}")
+            self._log(f"No encryption mode of the voice server is supported: {', '.join(ready.modes)}")
             await voice.close(SILENT)
             return
         try:
             self._udp = discovery.way_to(ready.ip, ready.port)
             address, port = await discovery.discover(self._udp, ready.ssrc)
         except (OSError, ValueError, OverflowError) as error:
-            self._log(f"packets find no way to the voice server: {error or type(error).__name__}")
+            self._log(f"Could not reach the voice server over UDP: {error or type(error).__name__}")
             await voice.close(SILENT)
             return
         transport = {"address": address, "port": port, "mode": mode}
         await voice.say(VoiceOpcode.SELECT_PROTOCOL, {"protocol": "udp", "data": transport})
 
     async def _begin(self, voice: VoiceSocket, told: words.Description) -> None:
-        """Here is the key."""
+        """Start the audio stream with the session key."""
         ready, udp = self._ready, self._udp
         if ready is None or udp is None or self._stream is not None:
             raise Closed(0)
         if told.dave_protocol_version < DAVE_VERSION:
-            self._log("the voice server wants a call without end-to-end encryption, which this SDK does not make")
+            self._log("Leaving the call: the voice server does not offer end-to-end encryption")
             raise Ended(CallError.VOICE_CONNECTION_FAILED)
         if (
             told.mode not in CIPHERS
@@ -372,7 +376,7 @@ class Line:
         self._late = asyncio.get_running_loop().call_later(ENCRYPTION_S, self._connected)
 
     def _settle(self) -> None:
-        """Connected is: packets have a way, and whoever is there is in one group with us."""
+        """Become Connected once the stream exists and either no other client is present or the group is ready."""
         if self._stream is None or self._encryption is None or not self._progressed:
             return
         if not self._others or self._encryption.ready:
@@ -388,11 +392,11 @@ class Line:
         if not self._connected_at:
             self._connected_at = asyncio.get_running_loop().time()
             self._state.become(CallStatus.CONNECTED)
-            # What changed while nobody could be told.
+            # Send a change that happened while there was no connection.
             self._announce(self._speaks)
 
     def _let_go(self) -> None:
-        """Of packets, and of all that was known of the others."""
+        """Release the stream, the UDP socket and the state of the session."""
         if self._late is not None:
             self._late.cancel()
             self._late = None
@@ -403,10 +407,10 @@ class Line:
         self._stream = self._udp = self._encryption = self._ready = None
         self._others, self._ssrcs, self._seq = set(), {}, -1
 
-    # Who speaks
+    # Speaking
 
     def _heard(self, user_id: int, speaks: bool) -> None:
-        """On the voice thread: somebody begins or ends to speak."""
+        """Record that a user starts or stops speaking; called on the voice thread."""
         self._state.note_speaking(user_id, speaks)
         if user_id == self._user_id:
             self._post(self._announce, speaks)
@@ -435,11 +439,11 @@ class Line:
     def _done(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._log(f"a part of the call broke: {error!r}")
+            self._log(f"A task of the call raised an unexpected exception: {error!r}")
 
 
 def _pause_s(failures: int) -> float:
-    """Nothing before the first try; then longer each time, and never the same for all."""
+    """Return the delay before a retry: 0 for the first, then growing exponentially with jitter."""
     if failures == 0:
         return 0.0
     return float(min(PAUSE_MOST_S, PAUSE_LEAST_S * 2**failures) * (0.5 + random.random() / 2))

@@ -1,4 +1,4 @@
-"""Opus, by the libopus in PyAV's wheels: 20 ms of 48 kHz stereo at a time."""
+"""Opus encoder and decoder using PyAV's libopus: frames of 20 ms, 48 kHz, stereo."""
 
 from array import array
 from fractions import Fraction
@@ -13,15 +13,15 @@ from hubbub.sdk.media.packets import PACKET_MOST
 
 BITRATE: Final = 64_000
 LONGEST: Final = 6 * SAMPLES_PER_CHANNEL * CHANNELS * 2
-"""A frame of Opus is 120 ms at most."""
+"""Maximum size of a decoded Opus frame, 120 ms, in bytes."""
 
 
 class OpusError(Exception):
-    """What came is no Opus."""
+    """Raised when data cannot be encoded or decoded as Opus."""
 
 
 class Encoder:
-    """Makes frames of what we say."""
+    """Opus encoder for the microphone."""
 
     def __init__(self) -> None:
         codec = av.CodecContext.create("libopus", "w")
@@ -37,7 +37,7 @@ class Encoder:
         self._at = 0
 
     def encode(self, samples: "array[int]") -> list[bytes]:
-        """The frame of these 20 ms; the first may need what comes after it."""
+        """Encode 20 ms of samples; the first call may return no frame because of the encoder's delay."""
         frame = AudioFrame(format="s16", layout="stereo", samples=SAMPLES_PER_CHANNEL)
         frame.sample_rate = SAMPLE_RATE
         frame.pts = self._at
@@ -50,7 +50,7 @@ class Encoder:
 
 
 class Decoder:
-    """Makes samples of what one speaker said."""
+    """Opus decoder of one speaker."""
 
     def __init__(self) -> None:
         codec = av.CodecContext.create("libopus", "r")
@@ -61,9 +61,9 @@ class Decoder:
         self._codec = codec
 
     def decode(self, frame: bytes) -> bytes:
-        """Interleaved samples, as many as the frame is long."""
+        """Decode a frame to interleaved 16-bit samples of at most 120 ms."""
         if not 0 < len(frame) <= PACKET_MOST:
-            raise OpusError("no frame has this size")
+            raise OpusError(f"Invalid frame size: {len(frame)} bytes")
         try:
             found = [bytes(each.planes[0])[: each.samples * CHANNELS * 2] for each in self._codec.decode(Packet(frame))]
         except (av.FFmpegError, ValueError) as error:

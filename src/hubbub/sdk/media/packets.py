@@ -1,4 +1,4 @@
-"""Packets between us and the voice server: discovery, RTP, and their encryption (voice.md 7)."""
+"""UDP packets of the voice server: address discovery, RTP and its encryption (voice.md 7)."""
 
 import struct
 from typing import Final, NamedTuple, Protocol
@@ -19,7 +19,7 @@ else:
 PACKET_MOST: Final = 2048
 OPUS: Final = 0x78
 SILENCE: Final = b"\xf8\xff\xfe"
-"""Opus for nothing, with which whoever speaks ends; it may pass unencrypted (voice.md 7)."""
+"""Opus silence frame that ends a speaker's transmission; it may be sent unencrypted (voice.md 7)."""
 _HEADER: Final = struct.Struct(">BBHII")
 _DISCOVERY: Final = struct.Struct(">HHI64sH")
 _COUNTER: Final = struct.Struct(">I")
@@ -27,31 +27,31 @@ _TAG: Final = 16
 
 
 class UnopenedError(Exception):
-    """A packet that is none, or that our key did not seal."""
+    """Raised for a malformed packet, or one that was not encrypted with this key."""
 
 
 class Cipher(Protocol):
-    """Seals and opens with one key."""
+    """Authenticated encryption of packets with one key."""
 
     def seal(self, number: int, header: bytes, body: bytes) -> bytes:
-        """What stands between header and counter."""
+        """Encrypt a body; `number` is the nonce counter and `header` is authenticated."""
 
     def open(self, suffix: bytes, header: bytes, sealed: bytes) -> bytes:
-        """The reverse; UnopenedError unless the same key sealed it."""
+        """Decrypt a body; `suffix` is the nonce counter. Raise UnopenedError if the packet is not authentic."""
 
 
 class AesGcm:
-    """aead_aes256_gcm_rtpsize."""
+    """Cipher for the mode aead_aes256_gcm_rtpsize."""
 
     def __init__(self, key: bytes) -> None:
         self._aead = AESGCM(key)
 
     def seal(self, number: int, header: bytes, body: bytes) -> bytes:
-        """As `Cipher.seal`."""
+        """Implement `Cipher.seal`."""
         return self._aead.encrypt(_COUNTER.pack(number) + bytes(8), body, header)
 
     def open(self, suffix: bytes, header: bytes, sealed: bytes) -> bytes:
-        """As `Cipher.open`."""
+        """Implement `Cipher.open`."""
         try:
             return self._aead.decrypt(suffix + bytes(8), sealed, header)
         except InvalidTag as error:
@@ -59,18 +59,18 @@ class AesGcm:
 
 
 class XChaCha20:
-    """aead_xchacha20_poly1305_rtpsize."""
+    """Cipher for the mode aead_xchacha20_poly1305_rtpsize."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
 
     def seal(self, number: int, header: bytes, body: bytes) -> bytes:
-        """As `Cipher.seal`."""
+        """Implement `Cipher.seal`."""
         nonce = _COUNTER.pack(number) + bytes(20)
         return bytes(bindings.crypto_aead_xchacha20poly1305_ietf_encrypt(body, header, nonce, self._key))
 
     def open(self, suffix: bytes, header: bytes, sealed: bytes) -> bytes:
-        """As `Cipher.open`."""
+        """Implement `Cipher.open`."""
         try:
             return bytes(
                 bindings.crypto_aead_xchacha20poly1305_ietf_decrypt(sealed, header, suffix + bytes(20), self._key)
@@ -85,15 +85,17 @@ if HAS_NACL:
 
 
 class Heard(NamedTuple):
-    """A packet of audio, opened as far as the server's key goes."""
+    """An audio packet after transport decryption; its frame is still end-to-end encrypted."""
 
     ssrc: int
     sequence: int
+    """RTP sequence number, 16 bits."""
     frame: bytes
+    """Opus frame, end-to-end encrypted."""
 
 
 class Sealer:
-    """Our packets: each has the next number, and whoever is silent for a while loses time but no number."""
+    """Builds and decrypts RTP packets; sequence numbers are consecutive even across silence, unlike timestamps."""
 
     def __init__(self, mode: str, key: bytes, ssrc: int) -> None:
         self._cipher: Cipher = CIPHERS[mode](key)
@@ -102,14 +104,14 @@ class Sealer:
         self._number = 0
 
     def seal(self, frame: bytes, timestamp: int) -> bytes:
-        """A packet with a frame."""
+        """Build an encrypted RTP packet with a frame."""
         self._sequence = (self._sequence + 1) & 0xFFFF
         self._number = (self._number + 1) & 0xFFFFFFFF
         header = _HEADER.pack(0x80, OPUS, self._sequence, timestamp & 0xFFFFFFFF, self._ssrc)
         return header + self._cipher.seal(self._number, header, frame) + _COUNTER.pack(self._number)
 
     def open(self, packet: bytes) -> Heard | None:
-        """Somebody's audio; None for what is genuine and nothing to hear, UnopenedError for what is not genuine."""
+        """Decrypt a packet; return None for authentic packets without audio, and raise UnopenedError for others."""
         if len(packet) < 12 + _TAG + 4 or packet[0] >> 6 != 2:
             raise UnopenedError
         control = 200 <= packet[1] <= 206
@@ -127,12 +129,12 @@ class Sealer:
 
 
 def discovery(ssrc: int) -> bytes:
-    """Asks for our own address."""
+    """Build an address discovery request."""
     return _DISCOVERY.pack(1, 70, ssrc, b"", 0)
 
 
 def discovered(datagram: bytes, ssrc: int) -> tuple[str, int] | None:
-    """Our address, where this is the answer."""
+    """Parse an address discovery response; return None for any other datagram."""
     if len(datagram) != _DISCOVERY.size:
         return None
     kind, _, whose, address, port = _DISCOVERY.unpack(datagram)
@@ -142,5 +144,5 @@ def discovered(datagram: bytes, ssrc: int) -> tuple[str, int] | None:
 
 
 def keepalive(count: int) -> bytes:
-    """Keeps the way open while nobody speaks; the server needs not answer."""
+    """Build a keepalive packet, which keeps NAT mappings open during silence; the server may ignore it."""
     return struct.pack("<I4x", count & 0xFFFFFFFF)

@@ -1,4 +1,4 @@
-"""Waveforms of what the microphone heard and what was played, for somebody who looks for an echo (SetAecDump)."""
+"""AEC dump: WAV files of the captured and played audio, for debugging echo cancellation (SetAecDump)."""
 
 import contextlib
 import wave
@@ -8,12 +8,12 @@ from typing import IO, Final
 from hubbub.sdk.audio import CHANNELS, FRAME_BYTES, SAMPLE_RATE
 
 FRAMES_MOST: Final = 15_000
-"""Five minutes, about 58 megabytes each; then nothing more is written."""
+"""Maximum length of a dump in frames: 5 minutes, about 58 MB per file."""
 NAMES: Final = ("hubbub-aec-in.wav", "hubbub-aec-out.wav")
 
 
 class Recording:
-    """The two files of one time that it was switched on; none where there is no directory for them."""
+    """The two WAV files of one AEC dump; it writes nothing if there is no directory."""
 
     def __init__(self, directory: Path | None) -> None:
         self._stack = contextlib.ExitStack()
@@ -22,12 +22,12 @@ class Recording:
         if directory is not None:
             with contextlib.suppress(OSError):
                 for name in NAMES:
-                    # Opened by itself: a waveform without a file is none, and complains when it is collected.
+                    # Open the file separately: if opening fails, `Wave_write` raises again in its destructor.
                     file = self._stack.enter_context((directory / name).open("wb"))
                     self._files.append(self._stack.enter_context(_waveform(file)))
 
     def take(self, captured: bytes | None, played: bytes | None) -> None:
-        """20 ms of both; where there was nothing there is silence."""
+        """Write a frame of captured and played audio; None is written as silence."""
         if len(self._files) < len(NAMES) or self._left <= 0:
             return
         self._left -= 1
@@ -35,7 +35,7 @@ class Recording:
             file.writeframesraw((data or b"")[:FRAME_BYTES].ljust(FRAME_BYTES, b"\0"))
 
     def close(self) -> None:
-        """That was it."""
+        """Close the files."""
         self._files = []
         self._stack.close()
 

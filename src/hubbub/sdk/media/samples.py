@@ -1,4 +1,4 @@
-"""Arithmetic of i16 samples without a library for it: a frame is 1920 of them, and few people speak at once."""
+"""Arithmetic on 16-bit samples in pure Python, which is fast enough for frames of 1920 samples and a few speakers."""
 
 import math
 from array import array
@@ -10,13 +10,13 @@ from hubbub.sdk.audio import FRAME_BYTES, FRAME_SAMPLES
 QUIETEST: Final = -100.0
 _FULL: Final = 32768.0
 _BITS: Final = 12
-"""Of a factor's fraction: whole numbers are multiplied in a third of the time."""
+"""Fraction bits of a fixed-point factor; integer multiplication takes a third of the time of float multiplication."""
 _STEP: Final = 16
-"""A level needs no more than each eighth sample of one channel."""
+"""Step between the samples that a level is computed from: every eighth sample of the left channel."""
 
 
 def frame_of(data: bytes) -> "array[int]":
-    """Samples of one frame; what is too short ends in silence, what is too long is cut."""
+    """Convert bytes to the samples of one frame, padded with silence or truncated."""
     samples = array("h", data[: min(len(data), FRAME_BYTES) & ~1])
     if len(samples) < FRAME_SAMPLES:
         samples.extend(array("h", bytes(2 * (FRAME_SAMPLES - len(samples)))))
@@ -24,19 +24,19 @@ def frame_of(data: bytes) -> "array[int]":
 
 
 def silence() -> "array[int]":
-    """A frame of nothing."""
+    """Return a frame of silence."""
     return array("h", bytes(FRAME_BYTES))
 
 
 def level(samples: "array[int]") -> float:
-    """How loud a frame is, in dBFS; -100 is nothing."""
+    """Return the level of a frame in dBFS, at least -100."""
     some = samples[::_STEP]
     power = sum(each * each for each in some) / max(len(some), 1)
     return max(QUIETEST, 10 * math.log10(power / (_FULL * _FULL))) if power else QUIETEST
 
 
 def scaled(samples: "array[int]", factor: float) -> "array[int]":
-    """The same, louder or softer."""
+    """Return the samples multiplied by a factor, clipped to 16 bits."""
     if factor == 1.0:
         return samples
     times = round(factor * (1 << _BITS))
@@ -44,12 +44,12 @@ def scaled(samples: "array[int]", factor: float) -> "array[int]":
 
 
 def mixed(one: "array[int]", other: "array[int]") -> "array[int]":
-    """Both at once."""
+    """Return the sum of two frames, clipped to 16 bits."""
     return _bounded(list(map(add, one, other)))
 
 
 def _bounded(values: list[int]) -> "array[int]":
-    # Mostly nothing is too loud, and the array looks at each of them anyhow.
+    # The array checks the range of each value anyway, so clip only after an overflow, which is rare.
     try:
         return array("h", values)
     except OverflowError:

@@ -1,4 +1,4 @@
-"""A connection to the voice gateway: version 8, heartbeats and numbers (voice.md 3 to 6). What messages mean is the line's."""
+"""WebSocket connection to the voice gateway, version 8, with heartbeats and sequence numbers (voice.md 3 to 6)."""
 
 import asyncio
 import random
@@ -15,17 +15,17 @@ T = TypeVar("T")
 
 VERSION: Final = 8
 OPEN_S: Final = 10.0
-"""How long connecting, and the server's greeting, may take."""
+"""Maximum time to connect and receive Hello."""
 CLOSE_S: Final = 0.5
 FRAME_MOST: Final = 1024 * 1024
 LEFT: Final = 1000
-"""Closed with this, the call is left."""
+"""Close code with which the client leaves the call."""
 SILENT: Final = 4000
-"""What we close with where the server does not answer any more; the session may be resumed."""
+"""Close code for a server that does not respond; the session can be resumed."""
 
 
 class Frame(msgspec.Struct):
-    """What the server says in text."""
+    """A text message of the voice gateway."""
 
     op: int
     d: msgspec.Raw = msgspec.Raw(b"null")
@@ -37,16 +37,16 @@ class _Hello(msgspec.Struct):
 
 
 class Closed(Exception):
-    """The connection is over."""
+    """Raised when the connection is closed."""
 
     def __init__(self, code: int) -> None:
         self.code = code
-        """Why, or 0 where nobody said."""
-        super().__init__(f"closed with {code}")
+        """Close code; 0 if there is none."""
+        super().__init__(f"Voice connection closed with code {code}")
 
 
 class VoiceSocket:
-    """One connection, from Hello to its end."""
+    """A connection to the voice gateway."""
 
     def __init__(self, http: aiohttp.ClientSession, endpoint: str, tls: ssl.SSLContext | bool, seq: int) -> None:
         self._http = http
@@ -56,10 +56,10 @@ class VoiceSocket:
         self._beating: asyncio.Task[None] | None = None
         self._unanswered = 0
         self.seq = seq
-        """The number of the last message; -1 before there was one."""
+        """Sequence number of the last message; -1 before the first."""
 
     async def open(self) -> None:
-        """Connect, and be greeted."""
+        """Connect, receive Hello and start the heartbeat; raise `Closed` on failure."""
         try:
             async with asyncio.timeout(OPEN_S):
                 self._socket = await self._http.ws_connect(
@@ -76,7 +76,7 @@ class VoiceSocket:
         self._beating = asyncio.create_task(self._beat(read(data, _Hello).heartbeat_interval / 1000))
 
     async def receive(self) -> tuple[int, bytes]:
-        """The next message: what it is, and its payload."""
+        """Return the opcode and the payload of the next message; raise `Closed` at the end of the connection."""
         assert self._socket is not None
         while True:
             message = await self._socket.receive()
@@ -97,11 +97,11 @@ class VoiceSocket:
             raise Closed(code if isinstance(code, int) else 0)
 
     async def say(self, op: int, data: Any) -> None:
-        """A message of text; nothing where the connection is gone, which whoever receives learns."""
+        """Send a text message; do nothing if the connection is closed, which `receive` reports."""
         await self._send(msgspec.json.encode({"op": op, "d": data}).decode())
 
     async def say_bytes(self, op: int, data: bytes) -> None:
-        """A binary message."""
+        """Send a binary message; do nothing if the connection is closed."""
         await self._send(bytes((op,)) + data)
 
     async def _send(self, data: str | bytes) -> None:
@@ -113,7 +113,7 @@ class VoiceSocket:
             return
 
     async def close(self, code: int) -> None:
-        """Hang up."""
+        """Stop the heartbeat and close the connection."""
         if self._beating is not None:
             self._beating.cancel()
         if self._socket is not None:
@@ -132,7 +132,7 @@ class VoiceSocket:
 
 
 def read(data: bytes | str, kind: type[T]) -> T:
-    """A payload; Closed where the server says what cannot be read."""
+    """Decode a payload; raise `Closed` if it is invalid."""
     try:
         return msgspec.json.decode(data, type=kind, strict=False)
     except msgspec.MsgspecError as error:

@@ -1,4 +1,4 @@
-"""The sound of one call: what we say becomes packets, and packets become what others say. All of it happens on the voice thread."""
+"""Audio stream of one call: encodes and sends the microphone, receives and decodes other speakers, on the voice thread."""
 
 import socket
 from array import array
@@ -21,21 +21,21 @@ from hubbub.sdk.media.opus import Decoder, Encoder, OpusError
 from hubbub.sdk.media.packets import SILENCE, Sealer, UnopenedError
 
 ENDING: Final = 5
-"""Silent frames after which others know that we ended (discord.py and others send as many)."""
+"""Number of silence frames sent at the end of speech (discord.py and others send as many)."""
 KEEP_FRAMES: Final = 250
-"""Every five seconds something goes out, so that the way stays open."""
+"""Number of frames without a packet, 5 seconds, after which a keepalive is sent."""
 QUIET: Final = 10
-"""Frames without sound after which somebody does not speak any more."""
+"""Number of frames without audio after which a user is no longer speaking."""
 READ_MOST: Final = 256
-"""Datagrams taken at once: then it is time to look at the clock again."""
+"""Maximum number of datagrams read per call, so that the voice thread stays on time."""
 SPEAKERS_MOST: Final = 128
 UNPLAYED_MOST: Final = 25 * FRAME_BYTES
 FADE: Final = 0.5
-"""What is lost sounds like what was before it, softer each time."""
+"""Volume factor for repeating the previous frame in place of a lost one."""
 
 
 class CallSettings(Settings, Protocol):
-    """What the game set for a call; read anew each time."""
+    """Settings of a call, read for every frame."""
 
     local_mutes: set[int]
     volumes: dict[int, float]
@@ -44,32 +44,32 @@ class CallSettings(Settings, Protocol):
 
     @property
     def muted(self) -> bool:
-        """Whether nobody hears us."""
+        """Whether the microphone is muted."""
 
     @property
     def deaf(self) -> bool:
-        """Whether we hear nobody."""
+        """Whether playback is off."""
 
 
 class Speaker:
-    """Somebody else, as we hear them."""
+    """Receiving side of one remote participant: jitter buffer, decoder and concealment of lost frames."""
 
     def __init__(self, user_id: int) -> None:
         self.user_id = user_id
         self.jitter = Jitter()
         self.quiet = QUIET
-        """Frames since something was heard."""
+        """Number of frames since the last audio, at most `QUIET`."""
         self._decoder: Decoder | None = None
         self._unplayed = bytearray()
         self._last: array[int] | None = None
 
     @property
     def speaks(self) -> bool:
-        """Whether they are heard now."""
+        """Whether the participant is speaking."""
         return self.quiet < QUIET
 
     def next(self, open_frame: Callable[[int, bytes], bytes | None]) -> "array[int] | None":
-        """Their next 20 ms."""
+        """Return the next 20 ms of audio, or None for silence; `open_frame` decrypts a frame of a user."""
         self.quiet = min(self.quiet + 1, QUIET)
         if len(self._unplayed) < FRAME_BYTES:
             frame, lost = self.jitter.take()
@@ -105,7 +105,7 @@ class Speaker:
 
 
 class Stream:
-    """One connection's packets, from the key to the end."""
+    """The audio packets of one voice session."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class Stream:
         self._settings = settings
         self._user_id = user_id
         self._speaking = speaking
-        """Told, on the voice thread, who begins and ends to speak."""
+        """Called on the voice thread with the ID of a user who starts or stops speaking."""
         self._gate = Gate(settings)
         self._encoder: Encoder | None = None
         self._said = False
@@ -133,31 +133,32 @@ class Stream:
         self._users: dict[int, int] = {}
         self._speakers: dict[int, Speaker] = {}
         self.heard_frames = 0
-        """Frames since the server was heard at all."""
+        """Number of frames since the last packet of the server."""
         self.over = False
+        """Whether the stream is to be removed from the voice thread."""
 
-    # From the network's thread; each is one step that cannot be seen half done
+    # Called on the network thread; each makes a single atomic assignment
 
     def note(self, ssrc: int, user_id: int) -> None:
-        """Whose packets are whose."""
+        """Record the user of an SSRC."""
         if ssrc in self._users or len(self._users) < SPEAKERS_MOST:
             self._users[ssrc] = user_id
 
     def forget(self, user_id: int) -> None:
-        """Somebody left."""
+        """Remove the SSRCs of a user who left."""
         self._users = {ssrc: who for ssrc, who in self._users.items() if who != user_id}
 
-    # On the voice thread
+    # Called on the voice thread
 
     def read(self) -> None:
-        """Take what came."""
+        """Read the datagrams that have arrived."""
         for _ in range(READ_MOST):
             try:
                 datagram = self.udp.recv(packets.PACKET_MOST)
             except (BlockingIOError, InterruptedError):
                 return
             except OSError:
-                # Nobody is there, for now: whether that lasts is for the socket to say.
+                # The server is unreachable; the WebSocket connection decides whether that lasts.
                 return
             self._take(datagram)
 
@@ -178,7 +179,7 @@ class Stream:
         speaker.jitter.put(heard.sequence, heard.frame)
 
     def speak(self, captured: bytes | None, volume: float) -> float | None:
-        """Say the next 20 ms, and how loud they are; None where nobody listened to the microphone."""
+        """Send the next 20 ms of the microphone and return their level in dBFS, or None while muted or without input."""
         self.heard_frames += 1
         self._timestamp += SAMPLES_PER_CHANNEL
         said, sent, loud = False, False, None
@@ -190,7 +191,7 @@ class Stream:
                 self._settings.captured_audio(frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
             loud = samples.level(frame)
             said = self._gate.passes(loud)
-            # Who is alone speaks to nobody, and without a group nothing is sent.
+            # Without an encryption group, such as when the user is alone in the call, nothing is sent.
             if said and self._encryption.ready:
                 sent = self._send(samples.scaled(frame, volume))
         if sent:
@@ -220,7 +221,7 @@ class Stream:
         try:
             self.udp.send(packet)
         except OSError:
-            # No room, or no way there.
+            # The send buffer is full, or the server is unreachable; the packet is lost.
             return
 
     def _keep_open(self) -> None:
@@ -230,7 +231,7 @@ class Stream:
             self._throw(packets.keepalive(self._kept))
 
     def hear(self) -> "list[array[int]]":
-        """What everybody said in the next 20 ms, as loud as they are to us."""
+        """Return the next 20 ms of each audible participant, with the participant's volume applied."""
         deaf, known = self._settings.deaf, self._users
         frames: list[array[int]] = []
         for ssrc, speaker in list(self._speakers.items()):
@@ -253,7 +254,7 @@ class Stream:
         return frames
 
     def hush(self) -> None:
-        """Nobody speaks any more, as far as we can tell."""
+        """Report that all users stopped speaking, because the stream ends."""
         for speaker in self._speakers.values():
             if speaker.speaks:
                 self._speaking(speaker.user_id, False)

@@ -1,4 +1,4 @@
-"""What a voice server says, as far as a line needs it: the SDK's own small models, as `payloads.py` has them for the gateway."""
+"""Wire models of the voice gateway, reduced to the fields that the SDK reads."""
 
 from msgspec import Struct
 
@@ -6,7 +6,7 @@ from hubbub.protocol.voice import DAVE_VERSION
 
 
 class Ready(Struct):
-    """Where packets go, and under which number."""
+    """Payload of READY: the address of the voice server and the client's SSRC."""
 
     ssrc: int
     ip: str
@@ -15,7 +15,7 @@ class Ready(Struct):
 
 
 class Description(Struct):
-    """The key of our packets."""
+    """Payload of SESSION_DESCRIPTION: the encryption mode and key of packets."""
 
     mode: str
     secret_key: list[int]
@@ -23,26 +23,26 @@ class Description(Struct):
 
 
 class Speaking(Struct):
-    """Whose packets are whose."""
+    """Payload of SPEAKING: the SSRC of a user."""
 
     user_id: int
     ssrc: int = 0
 
 
 class Users(Struct):
-    """Who is in the call, or came to it."""
+    """Payload of CLIENTS_CONNECT: users who are in the call or joined it."""
 
     user_ids: list[int] = []
 
 
 class User(Struct):
-    """Who left it."""
+    """Payload of CLIENT_DISCONNECT: a user who left the call."""
 
     user_id: int
 
 
 class Transition(Struct):
-    """A change of the group, or of what encrypts it."""
+    """Payload of the DAVE transition and epoch messages."""
 
     transition_id: int = 0
     protocol_version: int = DAVE_VERSION
