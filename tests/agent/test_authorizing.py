@@ -225,7 +225,7 @@ async def test_on_a_terminal_only_yes_is_a_yes(line: str, granted: bool, store_c
         return line
 
     assert await OnTerminal(answer, said.append).ask(QUESTION) == Answer(granted)
-    assert said == ["Puddle asks mary to let it:", "  - See your name", "Allow? [y/N] "]
+    assert said == ["Puddle requests access to the account mary:", "  - See your name", "Allow? [y/N] "]
 
 
 async def test_a_terminal_that_was_closed_says_no(store_config: object) -> None:

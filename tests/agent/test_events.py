@@ -251,8 +251,15 @@ async def test_the_person_accepts_and_links_on_the_terminal(two: Two) -> None:
     await terminal.obey(desk, "link", str(two.game.id))
     await terminal.obey(desk, "dance", "")
 
-    assert said[:3] == [f"  Puddle ({two.game.id})", f"  {invite['message_id']}: mary to Puddle", "  The game joins."]
-    assert said[3:5] == ["  No such game offers it now; see `games`.", "  It asks you in a moment."]
+    assert said[:3] == [
+        f"  Puddle ({two.game.id})",
+        f"  {invite['message_id']}: mary invites you to Puddle",
+        "  The game is joining.",
+    ]
+    assert said[3:5] == [
+        "  This game cannot be linked now. Type `games` to see which games can.",
+        "  The game will ask for access in a moment.",
+    ]
     assert (await guest.next("ACTIVITY_JOIN"))["secret"] == "come-in"
     await guest.next("AUTHORIZE_REQUEST")
     assert desk.invites == {}

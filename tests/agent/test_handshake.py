@@ -65,11 +65,11 @@ async def test_who_connects_is_told_who_is_signed_in(world: World, machine: Mach
         ({"v": 1}, 4000, "Invalid Client ID"),
         ({"v": 2, "client_id": "5"}, 4004, "Invalid Version"),
         ({"client_id": "5"}, 4004, "Invalid Version"),
-        ([1], 1003, "a handshake must hold a JSON object"),
-        (b"{", 1003, "a handshake must hold a JSON object"),
-        (b"\xff\xfe", 1003, "a handshake must hold a JSON object"),
-        (b'{"\xff": 1}', 1003, "a handshake must hold a JSON object"),
-        (b"[" * 5000 + b"]" * 5000, 1003, "a handshake must hold a JSON object"),
+        ([1], 1003, "The handshake must be a JSON object"),
+        (b"{", 1003, "The handshake must be a JSON object"),
+        (b"\xff\xfe", 1003, "The handshake must be a JSON object"),
+        (b'{"\xff": 1}', 1003, "The handshake must be a JSON object"),
+        (b"[" * 5000 + b"]" * 5000, 1003, "The handshake must be a JSON object"),
     ],
 )
 async def test_a_handshake_that_cannot_be_is_closed(machine: Machine, handshake: Any, code: int, message: str) -> None:
@@ -108,7 +108,7 @@ async def test_a_frame_must_hold_json(machine: Machine, game: oauth.Client) -> N
 
     program.write(FRAME, b'{"cmd": ' + b"[" * 5000 + b"]" * 5000 + b"}")
 
-    assert await program.read() == (CLOSE, {"code": 1003, "message": "a frame must hold JSON"})
+    assert await program.read() == (CLOSE, {"code": 1003, "message": "The frame is not valid JSON"})
 
 
 async def test_a_frame_longer_than_64_kib_is_not_read(machine: Machine, game: oauth.Client) -> None:
@@ -201,7 +201,7 @@ async def test_who_asks_without_end_while_the_person_thinks_is_let_go(machine: M
     for number in range(REQUESTS_WAITING + 2):
         program.write(FRAME, {"cmd": "SET_ACTIVITY", "nonce": str(number)})
 
-    assert await program.read() == (CLOSE, {"code": 4002, "message": "too many commands wait"})
+    assert await program.read() == (CLOSE, {"code": 4002, "message": "Too many queued commands"})
     assert await program.ended()
 
 
@@ -240,7 +240,7 @@ async def test_a_platform_that_is_away_is_said_to_be(machine: Machine, game: oau
 
     program.write(HANDSHAKE, {"v": 1, "client_id": str(game.id)})
 
-    assert await program.read() == (CLOSE, {"code": 1006, "message": "the platform cannot be reached"})
+    assert await program.read() == (CLOSE, {"code": 1006, "message": "The platform cannot be reached"})
 
 
 # The sockets
@@ -266,7 +266,7 @@ def test_a_socket_that_nobody_serves_is_taken_over_and_another_is_left(tmp_path:
         first, second = addresses.claim([tmp_path]), addresses.claim([tmp_path])
         assert {each.path.name for each in first} == {"hubbub-ipc-0", "discord-ipc-0"}
         assert {each.path.name for each in second} == {"hubbub-ipc-2", "discord-ipc-2"}
-        with pytest.raises(Taken, match="index 1 is taken"):
+        with pytest.raises(Taken, match="Index 1 is in use"):
             addresses.claim([tmp_path], 1)
         addresses.release([*first, *second])
 

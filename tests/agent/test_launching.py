@@ -67,7 +67,7 @@ async def test_a_game_that_does_not_run_is_started_and_joins(
 
     said = await accept(two.other, await invited(two))
 
-    assert said == ["  The game joins."]
+    assert said == ["  The game is joining."]
     async with asyncio.timeout(PATIENCE * 3):
         while not (told.exists() and told.read_text() == "come-in\n"):
             await asyncio.sleep(0.02)
@@ -83,7 +83,7 @@ async def test_a_game_that_runs_hears_as_soon_as_it_listens(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     game = await two.other.program(two.game.id)
 
-    assert await accept(two.other, await invited(two)) == ["  The game joins."]
+    assert await accept(two.other, await invited(two)) == ["  The game is joining."]
 
     await game.subscribe("ACTIVITY_JOIN")
     assert await game.next("ACTIVITY_JOIN") == {"secret": "come-in", "application_id": str(two.game.id)}
@@ -96,7 +96,7 @@ async def test_of_a_game_that_never_said_how_nothing_is_started(
 
     said = await accept(two.other, await invited(two))
 
-    assert said == ["  Accepted, but the game does not run here, and never said how it is started."]
+    assert said == ["  Invite accepted. The agent cannot start the game; start it yourself to join."]
     late = await two.other.program(two.game.id)
     await late.subscribe("ACTIVITY_JOIN")
     assert (await late.ask("SET_ACTIVITY", {"activity": None}), late.events) == (None, [])

@@ -67,7 +67,7 @@ async def test_files_go_along(world: World) -> None:
 
 
 async def test_an_operation_without_files_takes_none(world: World) -> None:
-    with pytest.raises(TypeError, match="takes no files"):
+    with pytest.raises(TypeError, match="does not accept files"):
         await client_of(await world.user()).call(users.GET_MY_USER, files=[File("a.txt", b"")])
 
 

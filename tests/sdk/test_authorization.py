@@ -373,7 +373,7 @@ async def test_a_device_without_a_browser_says_what_to_enter_and_where(world: Wo
     said = Heard()
 
     def no_browser(url: str) -> None:
-        raise OSError("no browser could be started")
+        raise OSError("No browser could be started")
 
     client = new_client(world, open_browser=no_browser)
     client.add_log_callback(said, LoggingSeverity.WARNING)
@@ -405,7 +405,7 @@ async def test_where_no_browser_can_start_nobody_waits_for_one(world: World, mon
             await authorize(client, application.id)
 
     result = caught.value.result
-    assert (result.type, result.error) == (ErrorType.AUTHORIZATION_FAILED, "no browser could be started")
+    assert (result.type, result.error) == (ErrorType.AUTHORIZATION_FAILED, "No browser could be started")
     client.open_authorize_device_screen(application.id, "ABCD1234")
     text, severity = await said.next()
     assert severity is LoggingSeverity.WARNING

@@ -182,9 +182,9 @@ async def test_a_game_that_is_linked_is_not_asked_to_link_again(world: World, ma
 
     assert said == [
         f"  Puddle ({puddle.id}), can be linked",
-        "  It asks you in a moment.",
+        "  The game will ask for access in a moment.",
         f"  Puddle ({puddle.id}), linked",
-        "  No such game offers it now; see `games`.",
+        "  This game cannot be linked now. Type `games` to see which games can.",
     ]
     assert len(heard.all) == 1
     await client.close()
@@ -230,7 +230,7 @@ async def test_without_session_and_chat_client_there_is_nothing_to_clear(
 
     client.clear_rich_presence()
 
-    _, severity = await said.next(lambda text, _: "presence" in text or "broke" in text)
+    _, severity = await said.next(lambda text, _: "presence" in text or "unexpected exception" in text)
     assert severity is LoggingSeverity.INFO
     await client.close()
 

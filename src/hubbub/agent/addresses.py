@@ -31,8 +31,8 @@ class Address(NamedTuple):
 def directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
     """Return the writable directories in which games look for the socket, in their order.
 
-    The first one follows the public rule. Some games also look in the user's runtime directory if no variable names it. Raises
-    Taken if there is none."""
+    The first one follows the public rule. Some games also look in the user's runtime directory if no variable names it.
+    Raises Taken if there is none."""
     first = next((Path(environ[name]) for name in VARIABLES if environ.get(name)), Path("/tmp"))
     found = [first]
     if sys.platform == "linux" and not environ.get(VARIABLES[0]):
@@ -47,9 +47,9 @@ def directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
 
 
 def claim(folders: Sequence[Path], index: int | None = None) -> list[Address]:
-    """Listen at the lowest index that is free under every name and in every folder, so that all games find the same agent.
+    """Listen at the lowest index that is free under every name and in every folder.
 
-    Raises Taken if no index is free."""
+    All games then find the same agent. Raises Taken if no index is free."""
     wanted = rpc.INDEXES if index is None else (index,)
     for number in wanted:
         made = _claim_all([folder / f"{name}-ipc-{number}" for folder in folders for name in NAMES])

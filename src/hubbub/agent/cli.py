@@ -44,8 +44,8 @@ def parser() -> argparse.ArgumentParser:
         "--consent",
         choices=CONSENTS,
         default="ask",
-        help="how to approve account access: ask on this terminal (or in the browser if there is none), browser, always "
-        "or never (default: ask)",
+        help="how to approve account access: ask on this terminal (or in the browser if there is none), browser, "
+        "always or never (default: ask)",
     )
     made.add_argument("--status", choices=STATUSES, default="online", help="your online status (default: online)")
     made.add_argument("--websocket", action="store_true", help="also accept web pages from origins registered by games")

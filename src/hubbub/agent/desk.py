@@ -109,7 +109,7 @@ class Desk:
         return any(link.application_id == application_id for link in self.links)
 
     async def request_authorization(self, application_id: str) -> int:
-        """Ask a game to start the authorization, unless it is already linked; return how many programs were notified."""
+        """Ask a game to start the authorization, unless it is linked; return how many programs were notified."""
         if application_id in await self.linked():
             return 0
         return self.tell("AUTHORIZE_REQUEST", None, application_id=application_id)

@@ -127,7 +127,7 @@ class Link:
         self._queue.put_nowait(request)
 
     async def _work(self, obey: Callable[["Link", rpc.Request], Awaitable[Any]]) -> None:
-        """Run commands and send responses in order, because pypresence reads the next frame as its response (rpc.md 3)."""
+        """Run commands and send responses in order: pypresence reads the next frame as its response (rpc.md 3)."""
         while True:
             request = await self._queue.get()
             try:

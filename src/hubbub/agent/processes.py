@@ -22,8 +22,8 @@ class Watch:
             self._descriptor = os.pidfd_open(pid)
             self._loop.add_reader(self._descriptor, self._ended)
         except (AttributeError, OSError):
-            # The system has no pidfd, or there is no such process: a sandboxed game has another process ID inside its sandbox,
-            # and its activity ends with its connection.
+            # The system has no pidfd, or there is no such process: a sandboxed game has another process ID inside its
+            # sandbox, and its activity ends with its connection.
             if is_alive(pid):
                 self._look()
 

@@ -1,7 +1,7 @@
 """Voice settings of the user, which one application at a time may change (rpc.md 9).
 
-The agent plays and records no audio: it stores the settings and sends change events. Mute and deaf are also sent to the platform
-while the user is in a voice channel.
+The agent plays and records no audio: it stores the settings and sends change events. Mute and deaf are also sent to the
+platform while the user is in a voice channel.
 """
 
 import copy
@@ -91,7 +91,7 @@ class Voice:
         self._tell(sent)
 
     def change_user(self, link: Link, user_id: str, sent: dict[str, Any]) -> None:
-        """Change the volume, pan or mute of another user; raise RpcError if another application controls the settings."""
+        """Change the local volume, pan or mute of another user; raise RpcError like `change`."""
         self._hold(link)
         self._users[user_id] = self._users.get(user_id, {}) | sent
 

@@ -1,7 +1,7 @@
 """Client library for games, bots and apps.
 
-`Client` is the social layer for games. `Api` sends any operation of the HTTP API through one typed `call`, for bots and backends.
-`hubbub.sdk.compat` offers the same classes under the specification's names.
+`Client` is the social layer for games. `Api` sends any operation of the HTTP API through one typed `call`, for bots and
+backends. `hubbub.sdk.compat` offers the same classes under the specification's names.
 """
 
 from hubbub.protocol.errors import ApiError

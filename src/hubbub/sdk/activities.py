@@ -21,7 +21,7 @@ SETTABLE: Final = frozenset(
 NOWHERE: Final = ActivityGamePlatforms(0)
 BUTTONS_MAX: Final = 2
 SECONDS_BELOW: Final = 10**11
-"""A timestamp below this value is read as seconds, not milliseconds; the specification leaves this open (decisions/0041)."""
+"""A timestamp below this value is read as seconds, not milliseconds (decisions/0041)."""
 
 
 class ActivityAssets(Record):
@@ -129,7 +129,7 @@ class Activity(Record):
 
     @property
     def joinable(self) -> bool:
-        """Whether other users can join (sdk.md 10.3): party, join secret and platforms are set, and the party is not full."""
+        """Whether other users can join: party, join secret and platforms are set, and there is room (sdk.md 10.3)."""
         party, secrets = self.party, self.secrets
         if not party or not party.id or not secrets or not secrets.join or not self.supported_platforms:
             return False

@@ -45,9 +45,9 @@ class File(NamedTuple):
 class Api:
     """HTTP API client of one platform with one token.
 
-    `base_url` is the URL of the platform or of its API. `timeout_ms` limits each request, `tries` the attempts after a transient
-    error, and `wait_most_ms` the time to wait for a rate limit. Pass `session` to share an aiohttp session, which `close` then
-    leaves open. Close the client with `close`, or use it as an asynchronous context manager."""
+    `base_url` is the URL of the platform or of its API. `timeout_ms` limits each request, `tries` the attempts after a
+    transient error, and `wait_most_ms` the time to wait for a rate limit. Pass `session` to share an aiohttp session,
+    which `close` then leaves open. Close the client with `close`, or use it as an asynchronous context manager."""
 
     def __init__(
         self,
@@ -96,8 +96,8 @@ class Api:
     ) -> ResultT:
         """Send an operation to the platform and return the decoded response, or None if it has no content.
 
-        `path` are the parameters of the operation's URL; `reason` is recorded in the guild's audit log. Raises `ApiError` for an
-        error response."""
+        `path` are the parameters of the operation's URL; `reason` is recorded in the guild's audit log. Raises
+        `ApiError` for an error response."""
         if files and operation.uploads is None:
             raise TypeError(f"{operation.method} {operation.path} does not accept files")
         headers = {"User-Agent": USER_AGENT}
@@ -139,8 +139,8 @@ class Api:
     ) -> bytes:
         """Send a request without a model and return the response body.
 
-        `parameters` fill the placeholders of `path`. The body is `json` or `form`; `authorization` is the whole header value.
-        Raises `ApiError` for an error response."""
+        `parameters` fill the placeholders of `path`. The body is `json` or `form`; `authorization` is the whole header
+        value. Raises `ApiError` for an error response."""
         headers = {"User-Agent": USER_AGENT}
         if authorization is not None:
             headers["Authorization"] = authorization

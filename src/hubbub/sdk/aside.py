@@ -1,7 +1,7 @@
 """Runs blocking calls on daemon threads, so that awaiting code can be canceled without waiting for the call to end.
 
-The loop's own executor does not work here: the loop and the program wait for its threads when they end, and starting a browser or
-resolving a host name cannot be interrupted.
+The loop's own executor does not work here: the loop and the program wait for its threads when they end, and starting a
+browser or resolving a host name cannot be interrupted.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Audio input and output of calls, in frames of 20 ms: 16-bit samples, 48 kHz, two channels.
 
-The SDK has no audio engine. A game subclasses `AudioBackend` to connect one, or uses the audio callbacks of a call. `AudioBackend`
-itself is a virtual device: it captures silence and discards what is played.
+The SDK has no audio engine. A game subclasses `AudioBackend` to connect one, or uses the audio callbacks of a call.
+`AudioBackend` itself is a virtual device: it captures silence and discards what is played.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ ReceivedAudio = Callable[[int, Any, int, int, int], Any]
 `samples` is an `array` of 16-bit integers, which may be changed in place. A true return value is the specification's
 `outShouldMute`: it mutes the local playback of the frame."""
 CapturedAudio = Callable[[Any, int, int, int], Any]
-"""Callback for microphone audio before it is processed and sent: `(samples, samples_per_channel, sample_rate, channels)`.
+"""Callback for microphone audio before it is sent: `(samples, samples_per_channel, sample_rate, channels)`.
 
 `samples` is an `array` of 16-bit integers, which may be changed in place."""
 
@@ -36,8 +36,8 @@ class MissingExtraError(ImportError):
 class AudioBackend:
     """Audio input and output of a client's calls; subclass it to connect an audio engine.
 
-    The base class is a silent virtual device. `capture` and `play` are called every 20 ms on the voice thread, between `start` and
-    `stop`, and must not block."""
+    The base class is a silent virtual device. `capture` and `play` are called every 20 ms on the voice thread, between
+    `start` and `stop`, and must not block."""
 
     def __init__(self) -> None:
         self.changed: Callable[[], object] = lambda: None
@@ -45,8 +45,8 @@ class AudioBackend:
         self.options: Mapping[str, Any] = {}
         """Current processing options; set by the client.
 
-        The keys are `echo_cancellation`, `noise_suppression` (off while `noise_cancellation` is on), `automatic_gain_control`,
-        `noise_cancellation` and `engine_managed_audio_session`."""
+        The keys are `echo_cancellation`, `noise_suppression` (off while `noise_cancellation` is on),
+        `automatic_gain_control`, `noise_cancellation` and `engine_managed_audio_session`."""
 
     def inputs(self) -> Sequence[tuple[str, str]]:
         """Return the microphones as (id, name) pairs, the default one first."""

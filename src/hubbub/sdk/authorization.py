@@ -84,8 +84,8 @@ class Authorization:
     ) -> Completion[Authorized]:
         """Ask the player to authorize the game, in the chat client on this machine or in a browser.
 
-        The operation completes with an `Authorized`, whose code and redirect URI the callback receives as separate arguments. It
-        fails with `ErrorType.ABORTED` if the player declines."""
+        The operation completes with an `Authorized`, whose code and redirect URI the callback receives as separate
+        arguments. It fails with `ErrorType.ABORTED` if the player declines."""
         return self._core.run("Authorize", callback, ("", ""), self._authorize, args.copy())
 
     def abort_authorize(self) -> None:

@@ -1,6 +1,7 @@
 """In-memory cache of users, relationships, channels, lobbies and recent messages.
 
-The cache holds data only. The caller holds the client's lock, and `events.py` decides which callbacks a change triggers.
+The cache holds data only. The caller holds the client's lock, and `events.py` decides which callbacks a change
+triggers.
 """
 
 import weakref
@@ -250,7 +251,8 @@ class Cache:
         if before is not None and (linked is None or linked.id != before.id):
             self._forget_linked(before.id)
         if linked is not None:
-            # Lobby messages name the linked channel, so its handle must exist; only text channels are linked (sdk.md 12.6).
+            # Lobby messages name the linked channel, so its handle must exist; only text channels are linked (sdk.md
+            # 12.6).
             self.channels[linked.id] = ChannelPayload(id=linked.id, type=GUILD_TEXT, name=linked.name)
         if told.members is not UNSET:
             known = lobby.members

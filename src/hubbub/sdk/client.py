@@ -10,9 +10,9 @@
     while playing:
         client.run_callbacks()
 
-`Client` delegates to one part class per subject; each assignment in its body names the method of a part. Calling an operation
-starts it. Await the returned `Completion` to get its value or an `SdkError`, or pass a callback, which is called once with
-`(result, outputs...)` inside `run_callbacks`.
+`Client` delegates to one part class per subject; each assignment in its body names the method of a part. Calling an
+operation starts it. Await the returned `Completion` to get its value or an `SdkError`, or pass a callback, which is
+called once with `(result, outputs...)` inside `run_callbacks`.
 """
 
 import sys
@@ -67,11 +67,13 @@ def _of(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate["Clien
 class Client(MoveOnly):
     """Connection of one player to one platform.
 
-    A client created inside a running asyncio loop uses that loop and delivers callbacks automatically. A client created elsewhere
-    runs the network on its own thread and delivers callbacks only inside `run_callbacks`. `threaded` overrides this choice.
+    A client created inside a running asyncio loop uses that loop and delivers callbacks automatically. A client created
+    elsewhere runs the network on its own thread and delivers callbacks only inside `run_callbacks`. `threaded`
+    overrides this choice.
 
-    `audio` records and plays the sound of calls; a backend serves one client only. `open_browser` opens the authorization pages.
-    `debug` also logs messages below the severity Warning. Close the client with `close`, or use it as a context manager."""
+    `audio` records and plays the sound of calls; a backend serves one client only. `open_browser` opens the
+    authorization pages. `debug` also logs messages below the severity Warning. Close the client with `close`, or use it
+    as a context manager."""
 
     _family: Mapping[type, type] = MappingProxyType({})
 
@@ -173,8 +175,8 @@ class Client(MoveOnly):
     ) -> Completion[ResultT]:
         """Send any operation of the HTTP API with the token set by `update_token`.
 
-        `path` are the parameters of the operation's URL; `reason` is recorded in the audit log. The operation completes with the
-        decoded response."""
+        `path` are the parameters of the operation's URL; `reason` is recorded in the audit log. The operation completes
+        with the decoded response."""
 
         async def run() -> ResultT:
             self._core.api.authorization = f"Bearer {self._core.token}" if self._core.token else None

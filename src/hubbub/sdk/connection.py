@@ -70,7 +70,9 @@ class Connection:
         self._core.listen("status_changed", callback)
 
     def set_application_id(self, application_id: int) -> None:
-        """Set the application ID of the game, for operations without a session; the token's application overrides it."""
+        """Set the application ID of the game for operations without a session.
+
+        The application of the token overrides it once the client connects."""
         with self._core.lock:
             self._core.application_id = application_id
 

@@ -1,7 +1,7 @@
 """State shared by the parts of a client: its lock, cache, callback queue, and the code that runs operations.
 
-All network code runs as coroutines on the driver's loop. The game's thread only starts operations, reads the cache under the lock,
-and delivers callbacks.
+All network code runs as coroutines on the driver's loop. The game's thread only starts operations, reads the cache
+under the lock, and delivers callbacks.
 """
 
 import asyncio
@@ -79,7 +79,7 @@ class Core:
         """ID of the publisher's application; 0 if the game does not belong to a family."""
         self.token = ""
         self.scheme = "Bearer "
-        """Prefix of the Authorization header: "Bearer " for a game's access token, empty for the user token of the local agent."""
+        """Prefix of the Authorization header: "Bearer " for an access token, empty for the agent's user token."""
         self.scopes: frozenset[str] = frozenset()
         """The scopes of the token, from READY."""
         self.disabled: frozenset[str] = frozenset()
@@ -172,7 +172,8 @@ class Core:
     ) -> Completion[T]:
         """Run an operation that requires the status Ready, and deliver `callback(result, *outputs)` when it ends.
 
-        `name` is the specification's name, by which the platform disables functions. `empty` are the outputs of a failure."""
+        `name` is the specification's name, by which the platform disables functions. `empty` are the outputs of a
+        failure."""
         return self._launch(callback, empty, self._gated, name, function, *args, **kwargs)
 
     def run(
@@ -285,8 +286,8 @@ class Core:
     ) -> bytes:
         """Send a request and return the response body.
 
-        `token` defaults to the client's token; an empty string sends none. `tries` limits the attempts; `parameters` are the
-        placeholders of `path`."""
+        `token` defaults to the client's token; an empty string sends none. `tries` limits the attempts; `parameters`
+        are the placeholders of `path`."""
         token = self.token if token is None else token
         authorization = f"{self.scheme}{token}" if token else None
         try:

@@ -1,7 +1,7 @@
 """Drivers that run the network code on the event loop of an asyncio program, or on a separate thread for a game loop.
 
-Both run the same coroutines. With `LoopDriver` the event loop delivers callbacks; with `ThreadDriver` the game does, by calling
-`run_callbacks`.
+Both run the same coroutines. With `LoopDriver` the event loop delivers callbacks; with `ThreadDriver` the game does, by
+calling `run_callbacks`.
 """
 
 import asyncio
@@ -17,13 +17,14 @@ from hubbub.sdk.results import failure
 T = TypeVar("T")
 
 JOIN_SECONDS = 1.0
-"""Maximum time that closing waits for the thread. It usually ends within milliseconds, and does not block program exit."""
+"""Maximum time that closing waits for the thread, which usually ends within milliseconds and is a daemon."""
 
 
 class Completion(Generic[T]):
     """A running operation: `await` it to get its value, or an `SdkError` if it fails.
 
-    The operation is already running and does not have to be awaited. Cancelling the awaiting task cancels the operation."""
+    The operation is already running and does not have to be awaited. Cancelling the awaiting task cancels the
+    operation."""
 
     def __init__(self) -> None:
         self._future: concurrent.futures.Future[T] = concurrent.futures.Future()
@@ -35,8 +36,8 @@ class Completion(Generic[T]):
     def result(self, timeout_s: float | None = None) -> T:
         """Block until the operation ends and return its value, or raise its `SdkError`.
 
-        Raises TimeoutError after `timeout_s` seconds. For scripts only: a game must not block, and on an event loop's own thread
-        this never returns."""
+        Raises TimeoutError after `timeout_s` seconds. For scripts only: a game must not block, and on an event loop's
+        own thread this never returns."""
         return self._future.result(timeout_s)
 
     @property

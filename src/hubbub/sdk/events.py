@@ -55,7 +55,9 @@ class Events:
         """Whether the player has been told that the chat client shows the same messages."""
         self.acknowledge: Callable[[], None] = lambda: None
         """Called when the disclosure was shown to the player."""
-        self.voice_state: Callable[[wire.VoiceStatePayload, wire.VoiceStatePayload | None], None] = lambda new, old: None
+        self.voice_state: Callable[[wire.VoiceStatePayload, wire.VoiceStatePayload | None], None] = lambda new, old: (
+            None
+        )
         """Called with the new and the previous voice state of a participant in a lobby's call."""
         self.voice_server: Callable[[wire.VoiceServerPayload], None] = lambda payload: None
         """Called with the voice server of a lobby's call."""

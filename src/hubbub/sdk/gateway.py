@@ -350,7 +350,7 @@ class Gateway:
             self._settled.set()
 
     async def _beat(self, interval_s: float) -> None:
-        """Send a heartbeat per interval, the first after a random delay; close the connection if one is not acknowledged."""
+        """Send heartbeats, the first after a random delay; close the connection if one is not acknowledged."""
         self._acknowledged = True
         await asyncio.sleep(interval_s * random.random())
         while True:

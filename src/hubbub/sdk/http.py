@@ -176,7 +176,8 @@ class Http:
             ) as response:
                 return response.status, response.headers, await response.read()
         except aiohttp.ClientResponseError as error:
-            # The response is not valid HTTP. aiohttp's own error would reveal the token, because it shows the request headers.
+            # The response is not valid HTTP. aiohttp's own error would reveal the token, because it shows the request
+            # headers.
             raise aiohttp.ClientConnectionError(f"Could not read the response: {error.message}") from None
 
     def _wait(self, request: Request, error: ApiError, back_off_s: float) -> tuple[float | None, bool]:

@@ -48,7 +48,8 @@ class Invites:
     def send_activity_invite(self, user_id: int, content: str, callback: Done | None = None) -> Completion[None]:
         """Invite a user to join the current user's game session.
 
-        The current user's activity must be joinable: see `Activity.joinable`. `content` is the text of the invite message."""
+        The current user's activity must be joinable: see `Activity.joinable`. `content` is the text of the invite
+        message."""
         return self._core.run("SendActivityInvite", callback, (), self._invite, user_id, content)
 
     def send_activity_join_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
@@ -116,7 +117,8 @@ class Invites:
             try:
                 return await self._send(user_id, content, ActivityActionTypes.JOIN, shown.party.id)
             except ApiError as error:
-                # The presence goes through the gateway and the invite over HTTP, so the platform may process the invite first.
+                # The presence goes through the gateway and the invite over HTTP, so the platform may process the invite
+                # first.
                 if wait_s is None or error.kind is not errors.INVALID_ACTIVITY_ACTION:
                     raise
                 await asyncio.sleep(wait_s)

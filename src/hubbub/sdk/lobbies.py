@@ -92,8 +92,8 @@ class Lobbies:
     ) -> Completion[int]:
         """Join the lobby with this secret and replace its metadata and the current user's member metadata.
 
-        The lobby is created if it does not exist. Each metadata has at most 25 keys and 1000 characters in total. Completes with
-        the lobby ID."""
+        The lobby is created if it does not exist. Each metadata has at most 25 keys and 1000 characters in total.
+        Completes with the lobby ID."""
         name = "CreateOrJoinLobbyWithMetadata"
         lobby, member = dict(lobby_metadata), dict(member_metadata)
         return self._core.start(name, callback, (0,), self._join, secret, lobby, member)

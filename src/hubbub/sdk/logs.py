@@ -1,4 +1,4 @@
-"""Log output of the SDK, with secrets removed from every message at every level (the specification, Authentication 9)."""
+"""Log output of the SDK; secrets are masked in every message at every level (the specification, Authentication 9)."""
 
 import re
 import threading

@@ -39,8 +39,8 @@ class Loopback:
         assert self._server is not None
         self._server.close()
         self.answer.cancel()
-        # Browsers open spare connections that they may never use, so their tasks are canceled; a response that was written is
-        # still sent. A connection that was just accepted has no task yet, so let the loop start it first.
+        # Browsers open spare connections that they may never use, so their tasks are canceled; a response that was
+        # written is still sent. A connection that was just accepted has no task yet, so let the loop start it first.
         for _step in range(ACCEPTING_STEPS):
             await asyncio.sleep(0)
         for task in self._serving:
@@ -78,7 +78,11 @@ class Loopback:
             return "405 Method Not Allowed", "Method not allowed", "You can close this window and return to the game."
         fields = dict(parse_qsl(parts.query))
         if not {"code", "error"} & set(fields):
-            return "400 Bad Request", "Invalid response", "The redirect has neither a code nor an error. Try again in the game."
+            return (
+                "400 Bad Request",
+                "Invalid response",
+                "The redirect has neither a code nor an error. Try again in the game.",
+            )
         if not self.answer.done():
             self.answer.set_result(fields)
         if "error" in fields:

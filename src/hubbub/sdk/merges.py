@@ -1,4 +1,4 @@
-"""Operations that require a full account: the game is asked to merge the provisional account and reports the outcome."""
+"""Operations that require a full account: the game is asked to merge the provisional account and reports back."""
 
 import asyncio
 

@@ -112,7 +112,8 @@ class Messages:
     ) -> Completion[list[MessageHandle]]:
         """Return the newest direct messages with a user, newest first: at most 200, not older than 72 hours.
 
-        A `limit` of 0 or less means 200. This sends a request only if the client does not have enough messages cached."""
+        A `limit` of 0 or less means 200. This sends a request only if the client does not have enough messages
+        cached."""
         return self._core.start("GetUserMessagesWithLimit", callback, ([],), self._with_user, recipient_id, limit)
 
     def get_user_message_summaries(
@@ -154,8 +155,8 @@ class Messages:
     ) -> Completion[None]:
         """Show a message in the chat client on this machine.
 
-        If the current user has a provisional account, `provisional_user_merge_required` is called first; the game then links the
-        account and calls `provisional_user_merge_completed`."""
+        If the current user has a provisional account, `provisional_user_merge_required` is called first; the game then
+        links the account and calls `provisional_user_merge_completed`."""
         name = "OpenMessageInPlatform"
         return self._core.start(
             name, callback, (), self._open, message_id, self._core.hold(provisional_user_merge_required)

@@ -1,8 +1,8 @@
 """Base classes of all SDK objects: truth value, `nullobj`, copy and move (the specification's rules for all types).
 
-An object is true while it is valid. `nullobj` and moved-from objects are invalid: reading or writing them is a programming error
-and raises `InvalidObjectError`, an AssertionError because the public SDK asserts as well. A moved-from object may be assigned to.
-`nullobj` may not: each class has one instance, shared by the whole program.
+An object is true while it is valid. `nullobj` and moved-from objects are invalid: reading or writing them is a
+programming error and raises `InvalidObjectError`, an AssertionError because the public SDK asserts as well. A
+moved-from object may be assigned to. `nullobj` may not: each class has one instance, shared by the whole program.
 """
 
 from copy import copy
@@ -39,7 +39,8 @@ class Object:
         return self._valid
 
     def __getattr__(self, name: str) -> Any:
-        # Called for missing attributes only. An invalid object has an empty __dict__, so every read of a field arrives here.
+        # Called for missing attributes only. An invalid object has an empty __dict__, so every read of a field arrives
+        # here.
         if self._valid or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__} has no {name}")
         raise InvalidObjectError(f"Cannot read {name}: this {type(self).__name__} is null or was moved from")

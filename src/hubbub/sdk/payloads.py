@@ -1,7 +1,7 @@
-"""Wire models of the SDK, reduced to the fields that it reads; nearly every field is optional and unknown fields are ignored.
+"""Wire models of the SDK, reduced to the fields that it reads; most fields are optional and unknown ones ignored.
 
-They are separate from the protocol's models on purpose: a game must work with older and newer platforms than its SDK, and should
-not pay at import for two hundred models that it never sends (decisions/0041).
+They are separate from the protocol's models on purpose: a game must work with older and newer platforms than its SDK,
+and should not pay at import for two hundred models that it never sends (decisions/0041).
 """
 
 from typing import Any, Final, TypeVar

@@ -37,7 +37,7 @@ SESSION: Final = frozenset(
         ClientStatus.HTTP_WAIT,
     )
 )
-"""Statuses with a current or upcoming session: the activity is then sent through it, not through the local chat client."""
+"""Statuses with a current or upcoming session, which then sends the activity instead of the local chat client."""
 
 
 class Presence:
@@ -53,7 +53,7 @@ class Presence:
         self._showing_chat = False
         self._shown_locally = False
         self._shown_as = 0
-        """Application ID under which the chat client shows the activity; the session may belong to another application."""
+        """Application ID under which the chat client shows the activity; that of the session may differ."""
         self._before = ClientStatus.DISCONNECTED
         self._sent: deque[float] = deque(maxlen=UPDATES)
         self._revision = 0
@@ -68,8 +68,8 @@ class Presence:
     ) -> Completion[None]:
         """Set the activity of the current user that others see.
 
-        The activity is sent through the session or, while the client is disconnected, through the chat client on this machine.
-        At most 5 updates per 20 seconds are sent; of several that wait only the newest one is sent."""
+        The activity is sent through the session or, while the client is disconnected, through the chat client on this
+        machine. At most 5 updates per 20 seconds are sent; of several that wait only the newest one is sent."""
         return self._core.run("UpdateRichPresence", callback, (), self._update, activity.copy())
 
     def clear_rich_presence(self) -> None:
@@ -173,7 +173,7 @@ class Presence:
             await self._show(None)
         except (SdkError, OSError) as error:
             # No chat client shows an activity, or the next session sends the new state.
-            self._core.logs.info(f"Presence was not cleared: {error}")
+            self._core.logs.info(f"Could not clear the presence: {error}")
 
     async def _clear_locally(self) -> None:
         self._shown_locally = False

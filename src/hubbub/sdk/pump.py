@@ -7,7 +7,7 @@ from typing import Any
 
 _pumps: set["Pump"] = set()
 _guard = threading.RLock()
-"""Guards `_pumps`. Reentrant, because the garbage collector may close a forgotten client while this thread holds the lock."""
+"""Guards `_pumps`. Reentrant, because the garbage collector may close a client while this thread holds the lock."""
 _free_threaded = False
 
 
@@ -28,7 +28,8 @@ class Pump:
         """Queue a call; safe to call from any thread."""
         self._queue.append((function, args))
         if self.closed:
-            # An operation started after `close` still completes with an error, and `run_callbacks` has to find this queue.
+            # An operation started after `close` still completes with an error, and `run_callbacks` has to find this
+            # queue.
             with _guard:
                 _pumps.add(self)
         if self.wake is not None:

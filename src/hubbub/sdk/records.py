@@ -83,7 +83,7 @@ class AuthorizationCodeChallenge(Record):
 
 
 class AuthorizationCodeVerifier(Record):
-    """PKCE verifier of one authorization with its challenge; create it with `Client.create_authorization_code_verifier`."""
+    """PKCE verifier and challenge of one authorization; see `Client.create_authorization_code_verifier`."""
 
     challenge: AuthorizationCodeChallenge = field(default_factory=AuthorizationCodeChallenge)
     """The challenge to pass to `Client.authorize`."""
@@ -240,7 +240,7 @@ class ClientCreateOptions(Record):
     """Options of a new `Client`."""
 
     web_base: str = ""
-    """URL of the platform's web pages; empty uses `http://127.0.0.1:8080`, the default of `hubbub dev` and `hubbub serve`."""
+    """URL of the platform; empty uses `http://127.0.0.1:8080`, the default of `hubbub dev` and `hubbub serve`."""
     api_base: str = ""
     """URL of the HTTP API; empty derives it from `web_base`."""
     experimental_audio_system: AudioSystem = AudioSystem.STANDARD

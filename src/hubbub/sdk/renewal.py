@@ -1,6 +1,7 @@
 """Comparison of the cache before and after a new session, to emit the changes that the client missed.
 
-The platform does not send events for what happened between two sessions. The READY handler emits added and removed lobbies itself.
+The platform does not send events for what happened between two sessions. The READY handler emits added and removed
+lobbies itself.
 """
 
 from collections.abc import Iterator

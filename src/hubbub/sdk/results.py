@@ -11,7 +11,7 @@ from hubbub.sdk.http import Refused
 from hubbub.sdk.objects import Copyable
 
 TRANSIENT: Final = frozenset((423, 429, 500, 502, 503, 504))
-"""HTTP statuses after which the same request may succeed; 423 means that an account merge is in progress (sdk.md 8.5)."""
+"""HTTP statuses after which a retry may succeed; 423 means that an account merge is in progress (sdk.md 8.5)."""
 
 
 class ClientResult(Copyable):

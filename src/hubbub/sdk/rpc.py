@@ -1,7 +1,7 @@
 """Client for the local RPC socket of the chat client on the same machine (sdk.md 15, rpc.md).
 
-A connection belongs to the application of its handshake, so there is one per application, opened on first use. While there are
-event subscriptions, a lost connection is reopened and the subscriptions are renewed (since 1.9.17228).
+A connection belongs to the application of its handshake, so there is one per application, opened on first use. While
+there are event subscriptions, a lost connection is reopened and the subscriptions are renewed (since 1.9.17228).
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class Rpc:
         core.closers.append(self.close)
 
     async def connect(self, client_id: int = 0) -> "Line":
-        """Return the open connection of an application, by default the client's own; raise SdkError if there is none."""
+        """Return the open connection of an application, by default the client's own; raise SdkError on failure."""
         client_id = client_id or self._core.application_id
         line = self._lines.setdefault(client_id, Line(client_id, self._hear))
         await line.connect()

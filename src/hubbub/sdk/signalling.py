@@ -119,7 +119,8 @@ class Signalling:
         A new session repeats the voice state of the previous one, which is none of these."""
         here = told.channel_id is not None
         if state.ticket is None:
-            # Without a ticket, leaving refers to an earlier call. Being absent without having been in the call is a rejection.
+            # Without a ticket, leaving refers to an earlier call. Being absent without having been in the call is a
+            # rejection.
             if not here and was is None:
                 self._expel(state)
         elif not here and state.status is CallStatus.RECONNECTING:

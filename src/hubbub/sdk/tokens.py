@@ -22,7 +22,7 @@ DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 SLOW_DOWN_S: Final = 5
 EXPIRY_LEAD_S: Final = 600.0
 EXPIRY_SHARE: Final = 0.1
-"""The expiration callback runs `EXPIRY_LEAD_S` before a token expires, or this share of its lifetime if that is shorter."""
+"""The expiration callback runs `EXPIRY_LEAD_S` before a token expires, or this share of a shorter lifetime."""
 LIFE_S: Final = 604_800
 NO_TOKENS: Final = ("", "", AuthorizationTokenType.USER, 0, "")
 
@@ -104,8 +104,8 @@ class Tokens:
     ) -> Completion[TokenExchange]:
         """Exchange an authorization code for tokens; for public clients only.
 
-        `code` and `redirect_uri` are the outputs of `authorize`, `code_verifier` is the verifier of its PKCE challenge. The
-        operation completes with a `TokenExchange`, whose fields the callback receives as separate arguments."""
+        `code` and `redirect_uri` are the outputs of `authorize`, `code_verifier` is the verifier of its PKCE challenge.
+        The operation completes with a `TokenExchange`, whose fields the callback receives as separate arguments."""
         form = self._code_form(application_id, code, code_verifier, redirect_uri)
         return self._core.run("GetToken", callback, NO_TOKENS, self._exchange, form)
 
@@ -119,9 +119,10 @@ class Tokens:
         external_auth_token: str,
         callback: Exchanged | None = None,
     ) -> Completion[TokenExchange]:
-        """Exchange an authorization code for tokens, and merge the player's provisional account into the authorized account.
+        """Exchange an authorization code for tokens, and merge the player's provisional account into the account.
 
-        `external_auth_type` and `external_auth_token` identify the provisional account, as in `get_provisional_token`."""
+        `external_auth_type` and `external_auth_token` identify the provisional account, as in
+        `get_provisional_token`."""
         form = self._code_form(application_id, code, code_verifier, redirect_uri)
         form |= self._external(external_auth_type, external_auth_token)
         return self._core.run("GetTokenFromProvisionalMerge", callback, NO_TOKENS, self._exchange, form)
@@ -171,8 +172,8 @@ class Tokens:
     ) -> Completion[TokenExchange]:
         """Get a token of the player's provisional account, which is created if it does not exist.
 
-        `external_auth_token` proves the player's identity to the provider named by `external_auth_type`. There is no refresh
-        token: call this again when the access token expires."""
+        `external_auth_token` proves the player's identity to the provider named by `external_auth_type`. There is no
+        refresh token: call this again when the access token expires."""
         body = {"client_id": str(application_id), **self._external(external_auth_type, external_auth_token)}
         return self._core.run("GetProvisionalToken", callback, NO_TOKENS, self._provisional, body)
 
@@ -200,8 +201,9 @@ class Tokens:
     ) -> Completion[TokenExchange]:
         """Get tokens for a device without a browser: the player enters a code on another device.
 
-        The client's `open_browser` receives the page with the code; if it cannot open a browser, a log warning contains the page
-        and the code. The operation polls the platform until the player responds, and completes with a `TokenExchange`."""
+        The client's `open_browser` receives the page with the code; if it cannot open a browser, a log warning contains
+        the page and the code. The operation polls the platform until the player responds, and completes with a
+        `TokenExchange`."""
         return self._core.run("GetTokenFromDevice", callback, NO_TOKENS, self._device, args.copy(), {})
 
     def get_token_from_device_provisional_merge(
@@ -211,9 +213,10 @@ class Tokens:
         external_auth_token: str,
         callback: Exchanged | None = None,
     ) -> Completion[TokenExchange]:
-        """Get tokens as `get_token_from_device` does, and merge the player's provisional account into the authorized account.
+        """Get tokens as `get_token_from_device` does, and merge the player's provisional account into the account.
 
-        `external_auth_type` and `external_auth_token` identify the provisional account, as in `get_provisional_token`."""
+        `external_auth_type` and `external_auth_token` identify the provisional account, as in
+        `get_provisional_token`."""
         external = self._external(external_auth_type, external_auth_token)
         name = "GetTokenFromDeviceProvisionalMerge"
         return self._core.run(name, callback, NO_TOKENS, self._device, args.copy(), external)
@@ -242,8 +245,8 @@ class Tokens:
     ) -> Completion[None]:
         """Set the access token of the client; only bearer tokens are supported.
 
-        Wait for completion before calling `connect`. If the client is connected and the token belongs to another user or
-        application, a new session is started."""
+        Wait for completion before calling `connect`. If the client is connected and the token belongs to another user
+        or application, a new session is started."""
         self._core.logs.hide(token)
         return self._core.run("UpdateToken", callback, (), self._update, token_type, token)
 

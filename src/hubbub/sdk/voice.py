@@ -69,7 +69,7 @@ class Voice:
             "engine_managed_audio_session": False,
             "aec_dump": False,
         }
-        """Audio options. The first four and the audio session are for the audio backend; the SDK does not process sound."""
+        """Audio options; the first four and the audio session are for the audio backend only."""
         audio.changed, audio.options = self._devices_changed, MappingProxyType(self.options)
         core.resetters.append(self._forget)
         core.closers.append(self._close)
@@ -91,13 +91,13 @@ class Voice:
     ) -> Call | None:
         """Start or join the call of a lobby with callbacks that can read and change the audio samples.
 
-        `received_cb(user_id, samples, samples_per_channel, sample_rate, channels)` receives the audio of each participant and
-        returns whether to mute its local playback. `captured_cb(samples, samples_per_channel, sample_rate, channels)` receives the
-        microphone audio before it is sent. Both may change `samples` in place. They run on the voice thread, not inside
-        `run_callbacks`, and must return quickly.
+        `received_cb(user_id, samples, samples_per_channel, sample_rate, channels)` receives the audio of each
+        participant and returns whether to mute its local playback. `captured_cb(samples, samples_per_channel,
+        sample_rate, channels)` receives the microphone audio before it is sent. Both may change `samples` in place.
+        They run on the voice thread, not inside `run_callbacks`, and must return quickly.
 
-        Returns None if the current user is already in the call. Raises `MissingExtraError` if the `hubbub[voice]` extra is not
-        installed."""
+        Returns None if the current user is already in the call. Raises `MissingExtraError` if the `hubbub[voice]` extra
+        is not installed."""
         return self._start(lobby_id, received_cb, captured_cb)
 
     def _start(self, lobby_id: int, received: ReceivedAudio | None, captured: CapturedAudio | None) -> Call | None:
@@ -408,23 +408,31 @@ class Voice:
         self._refresh()
 
     def set_echo_cancellation(self, on: bool) -> None:
-        """Turn echo cancellation on or off; the default is on. It has an effect only if the audio backend supports it."""
+        """Turn echo cancellation on or off; the default is on.
+
+        It has an effect only if the audio backend supports it."""
         self.options["echo_cancellation"] = on
 
     def set_noise_suppression(self, on: bool) -> None:
-        """Turn noise suppression on or off; the default is on. It has an effect only if the audio backend supports it."""
+        """Turn noise suppression on or off; the default is on.
+
+        It has an effect only if the audio backend supports it."""
         self.options["noise_suppression"] = on
 
     def set_automatic_gain_control(self, on: bool) -> None:
-        """Turn automatic gain control on or off; the default is on. The audio backend must support it."""
+        """Turn automatic gain control on or off; the default is on.
+
+        It has an effect only if the audio backend supports it."""
         self.options["automatic_gain_control"] = on
 
     def set_noise_cancellation(self, on: bool) -> None:
-        """Turn noise cancellation on or off; while it is on, noise suppression is off. The audio backend must support it."""
+        """Turn noise cancellation on or off; the default is off.
+
+        While it is on, noise suppression is off. It has an effect only if the audio backend supports it."""
         self.options["noise_cancellation"] = on
 
     def set_no_audio_input_threshold(self, dbfs_threshold: float) -> None:
-        """Set the level below which the microphone counts as silent, from -100 to 100 dBFS; -100 turns the detection off."""
+        """Set the level below which the microphone counts as silent, from -100 to 100 dBFS; -100 is off."""
         self.options["no_audio_input_threshold"] = min(100.0, max(-100.0, dbfs_threshold))
 
     def set_no_audio_input_callback(self, callback: Callable[[bool], object]) -> None:
@@ -473,7 +481,7 @@ def _bare(callback: Callable[..., object] | None) -> Callable[..., object] | Non
 
 
 def _trust(authority: str) -> ssl.SSLContext | bool:
-    """Return the TLS configuration for voice servers, with an extra certificate authority if given (`hubbub dev` has one)."""
+    """Return the TLS configuration for voice servers, with an extra certificate authority if given."""
     if not authority:
         return True
     context = ssl.create_default_context()

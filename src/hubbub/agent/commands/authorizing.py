@@ -83,7 +83,8 @@ async def authorize(desk: Desk, link: Link, request: Request) -> dict[str, str]:
     fields |= {name: str(args[name]) for name in PASSED_ON if name in args}
     try:
         preview = await desk.account.ask("GET", "/oauth2/authorize", query=fields)
-        # No consent is needed with an RPC token of the backend, or for an earlier grant if the program requests no prompt.
+        # No consent is needed with an RPC token of the backend, or for an earlier grant if the program requests no
+        # prompt.
         if "rpc_token" in args:
             answer, fields["rpc_token"] = Answer(granted=True), args["rpc_token"]
         elif args.get("prompt") == "none" and preview["authorized"]:
@@ -151,7 +152,7 @@ async def _look(desk: Desk, link: Link, token: str) -> dict[str, Any]:
 
 
 async def renew(desk: Desk, link: Link) -> None:
-    """Check the token of a connection again if the last check is old; close the connection with 4003 if it is invalid."""
+    """Check the token of a connection again if the last check is old; close it with 4003 if the token is invalid."""
     if link.token is None or machine_ms() < link.looked_ms + RENEW_MS:
         return
     try:

@@ -17,7 +17,7 @@ from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 CONTENT_MAX: Final = 1024
 PID: Final = number(0, (1 << 31) - 1)
 HEARD_S: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
-"""Delays between attempts to send an invite: the platform may not have processed the activity yet, which is sent separately."""
+"""Delays between attempts to send an invite, because the platform may not have processed the activity yet."""
 
 
 @obeys("SET_ACTIVITY")

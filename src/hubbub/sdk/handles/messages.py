@@ -85,7 +85,7 @@ class MessageHandle(Handle):
 
     @property
     def content(self) -> str:
-        """The text to display: mentions, channels and custom emoji are replaced by their names where the client knows them."""
+        """The text to display, with known mentions, channels and custom emoji replaced by their names."""
         named = _CHANNEL.sub(self._placed, _MENTION.sub(self._named, self.raw_content))
         return _EMOJI.sub(r":\1:", named)
 
@@ -119,7 +119,9 @@ class MessageHandle(Handle):
 
     @property
     def recipient_id(self) -> int:
-        """User ID of the other participant of a direct message conversation, also for received messages; 0 elsewhere."""
+        """User ID of the other participant of a direct message conversation; 0 in a lobby.
+
+        For a received message this is the author, not the current user."""
         return self._message.other if self._alive else 0
 
     @property

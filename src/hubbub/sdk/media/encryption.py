@@ -1,6 +1,7 @@
 """End-to-end encryption of a call with davey (voice.md 8 to 10).
 
-The network thread processes the MLS messages of the group; the voice thread encrypts and decrypts frames. A lock serializes them.
+The network thread processes the MLS messages of the group; the voice thread encrypts and decrypts frames. A lock
+serializes them.
 """
 
 import threading
@@ -59,7 +60,7 @@ class Encryption:
                 raise GroupError(str(error)) from error
 
     def take_proposals(self, data: bytes, people: Collection[int]) -> bytes | None:
-        """Process proposals to add and remove members; return a commit and welcome, or None if there is nothing to commit."""
+        """Process proposals to add and remove members; return a commit and welcome, or None if none is needed."""
         if not data:
             raise GroupError("Empty proposals message")
         kind = davey.ProposalsOperationType.append if data[0] == 0 else davey.ProposalsOperationType.revoke

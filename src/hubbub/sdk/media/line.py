@@ -1,6 +1,7 @@
 """Voice connection of one call: connects with a ticket and reconnects after a loss (sdk.md 13.3, voice.md 4 to 6).
 
-It runs on the network loop. After a loss it first resumes, then identifies with the same ticket, then requests a new ticket.
+It runs on the network loop. After a loss it first resumes, then identifies with the same ticket, then requests a new
+ticket.
 """
 
 import asyncio
@@ -35,9 +36,9 @@ RETURN_S: Final = 120.0
 MOVE_S: Final = 5.0
 """Maximum time to wait for a new ticket after the close code 4014."""
 ENCRYPTION_S: Final = 5.0
-"""Maximum time to wait for the encryption group before the status becomes Connected anyway; audio starts with the group."""
+"""Maximum time to wait for the encryption group before the status becomes Connected; audio needs the group."""
 DEAF_FRAMES: Final = 1000
-"""Number of frames without a packet, 20 seconds, after which UDP counts as lost; the server sends a report every 5 seconds."""
+"""Frames without a packet, 20 seconds, after which UDP counts as lost; the server sends a report every 5 seconds."""
 LOOK_S: Final = 1.0
 """Interval of the connection checks."""
 STEADY_S: Final = 10.0
@@ -275,7 +276,7 @@ class Line:
                 await asyncio.gather(closing, return_exceptions=True)
 
     async def _watch(self, voice: VoiceSocket, ticket: Ticket) -> None:
-        """Close the connection if the call moved, the user was removed, packets stopped, or connecting takes too long."""
+        """Close the connection if the call moved, the user was removed, packets stopped, or connecting is too slow."""
         state, expelled, loop = self._state, 0, asyncio.get_running_loop()
         deadline = loop.time() + ESTABLISH_S
         while True:

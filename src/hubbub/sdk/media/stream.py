@@ -1,4 +1,4 @@
-"""Audio stream of one call: encodes and sends the microphone, receives and decodes other speakers, on the voice thread."""
+"""Audio stream of one call, on the voice thread: sends the microphone, and receives and decodes other speakers."""
 
 import socket
 from array import array
@@ -179,7 +179,7 @@ class Stream:
         speaker.jitter.put(heard.sequence, heard.frame)
 
     def speak(self, captured: bytes | None, volume: float) -> float | None:
-        """Send the next 20 ms of the microphone and return their level in dBFS, or None while muted or without input."""
+        """Send the next 20 ms of the microphone; return their level in dBFS, or None while muted or without input."""
         self.heard_frames += 1
         self._timestamp += SAMPLES_PER_CHANNEL
         said, sent, loud = False, False, None
