@@ -119,7 +119,7 @@ LONG = "x" * 129
         ({"party": {"id": "x"}}, "at least 2 characters"),
         ({"party": {"size": [1]}}, '"size" must contain at least 2 items'),
         ({"party": {"size": [0, 4]}}, '"size" at position 0 fails because ["0" must be larger than or equal to 1]'),
-        ({"party": {"size": [5, 4]}}, "more than there is room for"),
+        ({"party": {"size": [5, 4]}}, "greater than its maximum size"),
         ({"party": {"privacy": 2}}, "must be one of [0, 1]"),
         ({"secrets": {"join": LONG}}, "128 characters"),
         ({"secrets": {"join": "same", "match": "same"}}, "must all be different"),

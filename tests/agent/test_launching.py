@@ -108,7 +108,7 @@ async def test_a_game_that_cannot_be_started_or_takes_too_long_is_not_waited_for
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     client = Client()
     assert client.register_launch_command(two.game.id, str(tmp_path / "gone"))
-    assert "does not run here" in (await accept(two.other, await invited(two)))[0]
+    assert "cannot start the game" in (await accept(two.other, await invited(two)))[0]
 
     launcher = two.other.agent.desk.launcher
     launcher.wait_s = 0.01

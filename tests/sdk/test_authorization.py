@@ -96,7 +96,7 @@ async def test_a_player_links_an_account_in_a_browser(world: World) -> None:
     assert (tokens.token_type, tokens.expires_in, tokens.scopes) == (BEARER, 604_800, "openid sdk.social_layer")
     assert await client.fetch_current_user(BEARER, tokens.access_token) == (mary.id, "mary")
     await asyncio.wait_for(_until(lambda: browser.pages), PATIENCE)
-    assert "go back to the game" in browser.pages[0]
+    assert "return to the game" in browser.pages[0]
     await client.close()
 
 

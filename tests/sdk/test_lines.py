@@ -207,7 +207,7 @@ async def test_a_call_without_end_to_end_encryption_is_not_made(server: Server, 
     server.scripts = [plain]
 
     assert await calling.ends() == (CallError.VOICE_CONNECTION_FAILED, 0)
-    assert "without end-to-end encryption" in calling.logged[0]
+    assert "does not offer end-to-end encryption" in calling.logged[0]
     assert not [frame for each in server.conversations for frame in each.heard if frame["op"] == 26]
 
 
@@ -398,4 +398,4 @@ async def test_packets_that_stop_begin_another_connection(
     server.scripts = [mute, last]
 
     assert await calling.ends() == (CallError.SIGNALING_UNEXPECTED_CLOSE, 4022)
-    assert "no packet came" in calling.logged[0]
+    assert "No packet arrived" in calling.logged[0]

@@ -250,7 +250,7 @@ def test_a_machine_learns_how_a_game_is_started(tmp_path: Path, monkeypatch: pyt
     assert client.register_launch_command(102, "")
     itself = launching.find("102")
     assert itself is not None
-    assert (itself.arguments[0], itself.folder) == (os.path.abspath(sys.executable), str(tmp_path))
+    assert (itself.arguments[0], itself.working_directory) == (os.path.abspath(sys.executable), str(tmp_path))
 
     for wrong in ("one\nExec=another", "'unbalanced", "no-such-program-anywhere --play", "   "):
         assert not client.register_launch_command(103, wrong)

@@ -47,7 +47,7 @@ def test_a_debug_client_says_all_and_warns_of_it_first() -> None:
     client.run_callbacks()
 
     assert heard[0][1] is LoggingSeverity.WARNING
-    assert "debug" in heard[0][0]
+    assert "Debug" in heard[0][0]
     assert heard[1:] == [
         ("detail", LoggingSeverity.VERBOSE),
         ("fault", LoggingSeverity.ERROR),
@@ -175,4 +175,4 @@ def test_voice_logs_of_the_last_run_are_kept(tmp_path: Path) -> None:
         client.close()
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["hubbub-last-webrtc_0", "hubbub-webrtc_0"]
-    assert "cannot be started" in (tmp_path / "hubbub-webrtc_0").read_text()
+    assert "Could not start" in (tmp_path / "hubbub-webrtc_0").read_text()

@@ -43,12 +43,12 @@ class Account:
         self._core.scheme, self._core.token = "", token
         self._core.logs.hide(token)
         self._core.logs.add_callback(self._log, LoggingSeverity.VERBOSE)
-        self._gateway = Gateway(self._core, self._hear)
+        self._gateway = Gateway(self._core, self._handle_event)
         self._gateway.identity = {
             "properties": {"os": "", "browser": "Hubbub Agent", "device": "desktop", "version": __version__},
         }
         self._gateway.presence = self._at_identify
-        self._core.watchers.append(self._watch)
+        self._core.watchers.append(self._status_changed)
         self._status = status
         self.state: Final = State()
         self.activities: Callable[[], list[dict[str, Any]]] = list
@@ -57,11 +57,11 @@ class Account:
         """Functions called with each event, after the state is updated."""
         self.ended = asyncio.Event()
         """Set when the session has ended and will not be restored."""
-        self._told = asyncio.Event()
+        self._event_received = asyncio.Event()
         self._revision = 0
-        self._said = -1
+        self._sent_revision = -1
         seconds = PRESENCE_UPDATES_SECONDS if presence_s is None else presence_s
-        self._saying = Throttle(PRESENCE_UPDATES_MAX, seconds, self._say)
+        self._presence_throttle = Throttle(PRESENCE_UPDATES_MAX, seconds, self._publish)
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -88,7 +88,7 @@ class Account:
 
     async def close(self) -> None:
         """Disconnect and release all resources."""
-        self._saying.cancel()
+        self._presence_throttle.cancel()
         await self._core.close()
 
     # Presence
@@ -97,40 +97,40 @@ class Account:
         """Publish the current activities, within the gateway's rate limit."""
         self._revision += 1
         if self.is_ready:
-            self._saying.call()
+            self._presence_throttle.call()
 
     def _payload(self) -> dict[str, Any]:
         return {"status": self._status, "since": None, "afk": False, "activities": self.activities()}
 
     def _at_identify(self) -> dict[str, Any]:
-        self._said = self._revision
+        self._sent_revision = self._revision
         return self._payload()
 
-    def _say(self) -> None:
-        self._said = self._revision
-        self._later(self._send_presence())
+    def _publish(self) -> None:
+        self._sent_revision = self._revision
+        self._spawn(self._send_presence())
 
     async def _send_presence(self) -> None:
         try:
             await self._gateway.send(GatewayOpcode.PRESENCE_UPDATE, self._payload())
         except (OSError, aiohttp.ClientError):
             # Sent again once the session is restored.
-            self._said = -1
+            self._sent_revision = -1
 
-    def _watch(self, status: ClientStatus) -> None:
+    def _status_changed(self, status: ClientStatus) -> None:
         if status is ClientStatus.DISCONNECTED:
             self.ended.set()
-        if status is ClientStatus.READY and self._said != self._revision:
-            self._saying.call()
+        if status is ClientStatus.READY and self._sent_revision != self._revision:
+            self._presence_throttle.call()
 
-    def _later(self, work: Any) -> None:
+    def _spawn(self, work: Any) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     # Events
 
-    def _hear(self, event: str, raw: msgspec.Raw) -> None:
+    def _handle_event(self, event: str, raw: msgspec.Raw) -> None:
         data = msgspec.json.decode(raw)
         before = self.state.voice_channel()
         self.state.hear(event, data)
@@ -140,15 +140,15 @@ class Account:
         if (before or {}).get("id") != (after or {}).get("id"):
             for listener in self.listeners:
                 listener("_VOICE_CHANNEL_SELECT", after)
-        told, self._told = self._told, asyncio.Event()
-        told.set()
+        received, self._event_received = self._event_received, asyncio.Event()
+        received.set()
 
-    async def until(self, holds: Callable[[], Any], timeout_s: float) -> bool:
+    async def until(self, predicate: Callable[[], Any], timeout_s: float) -> bool:
         """Wait until a predicate of the state is true; return False on timeout."""
         try:
             async with asyncio.timeout(timeout_s):
-                while not holds():
-                    await self._told.wait()
+                while not predicate():
+                    await self._event_received.wait()
         except TimeoutError:
             return False
         return True

@@ -65,33 +65,33 @@ def _schema(types: Collection[int]) -> Check:
     )
 
 
-def read(sent: Any, *, application_id: str, name: str, types: Collection[int], now_ms: int) -> dict[str, Any]:
+def read(value: Any, *, application_id: str, name: str, types: Collection[int], now_ms: int) -> dict[str, Any]:
     """Validate an activity and convert it to the platform's format; raise RpcError 4000 with a schema error message."""
     try:
         try:
-            activity: dict[str, Any] = _schema(types)(sent, "activity")
+            activity: dict[str, Any] = _schema(types)(value, "activity")
             secrets = list(activity.get("secrets", {}).values())
             if len(set(secrets)) < len(secrets):
                 raise child("secrets", '"secrets" must all be different')
             if secrets and activity.get("buttons"):
                 raise child("buttons", '"secrets" cannot be sent together with buttons')
-        except Wrong as wrong:
-            raise child("activity", wrong) from None
-    except Wrong as wrong:
-        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, str(wrong)) from None
-    kept: dict[str, Any] = {
+        except Wrong as error:
+            raise child("activity", error) from None
+    except Wrong as error:
+        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, str(error)) from None
+    result: dict[str, Any] = {
         "application_id": application_id,
         "name": name[: wire.ACTIVITY_NAME_MAX],
         "type": 0,
     } | activity
-    if times := kept.get("timestamps"):
-        kept["timestamps"] = {key: in_milliseconds(value, now_ms) for key, value in times.items()}
-    if buttons := kept.pop("buttons", None):
-        kept["buttons"] = [button["label"] for button in buttons]
-        kept["metadata"] = {"button_urls": [button["url"] for button in buttons]}
-    if flags := _flags(kept):
-        kept["flags"] = flags
-    return {key: value for key, value in kept.items() if value not in ({}, [])}
+    if times := result.get("timestamps"):
+        result["timestamps"] = {key: in_milliseconds(value, now_ms) for key, value in times.items()}
+    if buttons := result.pop("buttons", None):
+        result["buttons"] = [button["label"] for button in buttons]
+        result["metadata"] = {"button_urls": [button["url"] for button in buttons]}
+    if flags := _flags(result):
+        result["flags"] = flags
+    return {key: value for key, value in result.items() if value not in ({}, [])}
 
 
 def in_milliseconds(value: int, now_ms: int) -> int:
@@ -136,24 +136,24 @@ class Activities:
     def find(self, application_id: str, pid: int | None = None) -> dict[str, Any] | None:
         """Return the newest activity of an application, or of one of its processes; None if there is none."""
         found = None
-        for place, (_, activity) in self._shown.items():
-            if place.application_id == application_id and pid in (None, place.pid):
+        for key, (_, activity) in self._shown.items():
+            if key.application_id == application_id and pid in (None, key.pid):
                 found = activity
         return found
 
     def put(self, owner: Owner, pid: int, activity: dict[str, Any] | None) -> None:
         """Set the activity of a process, or remove it with None."""
-        place = Place(owner.application_id, pid)
-        before = self._shown.pop(place, None)
+        key = Place(owner.application_id, pid)
+        before = self._shown.pop(key, None)
         if activity is not None:
-            self._shown[place] = (owner, activity)
+            self._shown[key] = (owner, activity)
         if activity is not None or before is not None:
             self._changed()
 
     def drop(self, owner: Owner, pid: int | None = None) -> None:
         """Remove the activities of a connection, or those of one of its processes."""
-        gone = [place for place, (by, _) in self._shown.items() if by is owner and pid in (None, place.pid)]
-        for place in gone:
-            del self._shown[place]
+        gone = [key for key, (setter, _) in self._shown.items() if setter is owner and pid in (None, key.pid)]
+        for key in gone:
+            del self._shown[key]
         if gone:
             self._changed()

@@ -52,48 +52,48 @@ def claim(folders: Sequence[Path], index: int | None = None) -> list[Address]:
     All games then find the same agent. Raises Taken if no index is free."""
     wanted = rpc.INDEXES if index is None else (index,)
     for number in wanted:
-        made = _claim_all([folder / f"{name}-ipc-{number}" for folder in folders for name in NAMES])
-        if made is not None:
-            return made
-    place = f"Index {index} is" if index is not None else f"Indexes {rpc.INDEXES[0]} to {rpc.INDEXES[-1]} are"
-    raise Taken(f"{place} in use in {', '.join(map(str, folders))}. Stop the other agent or chat client first")
+        claimed = _claim_all([folder / f"{name}-ipc-{number}" for folder in folders for name in NAMES])
+        if claimed is not None:
+            return claimed
+    indexes = f"Index {index} is" if index is not None else f"Indexes {rpc.INDEXES[0]} to {rpc.INDEXES[-1]} are"
+    raise Taken(f"{indexes} in use in {', '.join(map(str, folders))}. Stop the other agent or chat client first")
 
 
 def _claim_all(paths: list[Path]) -> list[Address] | None:
-    made: list[Address] = []
+    claimed: list[Address] = []
     for path in paths:
         listening = _listen(path)
         if listening is None:
-            release(made)
+            release(claimed)
             return None
-        made.append(Address(path, listening))
-    return made
+        claimed.append(Address(path, listening))
+    return claimed
 
 
 def _listen(path: Path) -> socket.socket | None:
-    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         if path.exists() or path.is_symlink():
-            if _answers(path) or not stat.S_ISSOCK(path.lstat().st_mode):
+            if _is_listening(path) or not stat.S_ISSOCK(path.lstat().st_mode):
                 raise FileExistsError(path)
             # No process listens on this socket: its program was killed.
             path.unlink()
         # Create the socket with restricted permissions, so that other users cannot connect before chmod.
         before = os.umask(0o177)
         try:
-            made.bind(str(path))
+            listener.bind(str(path))
         finally:
             os.umask(before)
         path.chmod(0o600)
-        made.listen(BACKLOG)
-        made.setblocking(False)
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
     except OSError:
-        made.close()
+        listener.close()
         return None
-    return made
+    return listener
 
 
-def _answers(path: Path) -> bool:
+def _is_listening(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         probe.settimeout(PROBE_S)
         try:

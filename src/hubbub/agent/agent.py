@@ -74,7 +74,7 @@ class Agent:
 
     async def greet(
         self,
-        door: Door,
+        transport: Door,
         handshake: dict[str, Any],
         *,
         pid: int | None,
@@ -87,21 +87,21 @@ class Agent:
         application = await self.application(str(handshake.get("client_id") or ""))
         if origin is not None and PseudoScope.PRIVATE not in scopes and origin not in application.rpc_origins:
             raise Closed(CloseCode.INVALID_ORIGIN, "Invalid Origin")
-        if sum(link.application_id == application.id for link in self.desk.links) >= LINKS_MAX:
+        if sum(connection.application_id == application.id for connection in self.desk.links) >= LINKS_MAX:
             raise Closed(CloseCode.RATE_LIMITED, "Too many connections")
-        link = Link(door, application, pid=pid, scopes=scopes)
-        link.updates = Throttle(rpc.ACTIVITY_UPDATES_MAX, self._updates_s, lambda: self.desk.show(link))
-        link.dispatch("READY", {"v": rpc.VERSION, "config": self._config(), "user": self.desk.user()})
-        self.desk.links.append(link)
-        link.start(self.obey)
-        self.desk.voice.restore(link)
-        return link
+        connection = Link(transport, application, pid=pid, scopes=scopes)
+        connection.updates = Throttle(rpc.ACTIVITY_UPDATES_MAX, self._updates_s, lambda: self.desk.show(connection))
+        connection.dispatch("READY", {"v": rpc.VERSION, "config": self._config(), "user": self.desk.user()})
+        self.desk.links.append(connection)
+        connection.start(self.obey)
+        self.desk.voice.restore(connection)
+        return connection
 
-    async def gone(self, link: Link) -> None:
+    async def gone(self, connection: Link) -> None:
         """Remove a connection and everything that it set."""
-        self.desk.links.remove(link)
-        await link.stop()
-        self.desk.forget(link)
+        self.desk.links.remove(connection)
+        await connection.stop()
+        self.desk.forget(connection)
 
     async def application(self, client_id: str) -> Application:
         """Fetch an application by client ID; raise Closed if it does not exist."""
@@ -109,7 +109,7 @@ class Agent:
         if not client_id.isascii() or not client_id.isdecimal() or len(client_id) > 20:
             raise unknown
         try:
-            told = await self.account.ask(
+            payload = await self.account.ask(
                 "GET", "/applications/{application_id}/rpc", application_id=client_id, anonymous=True
             )
         except ApiError as error:
@@ -119,12 +119,12 @@ class Agent:
         except RpcError as error:
             raise Closed(CloseCode.ABNORMAL, error.message) from None
         return Application(
-            id=told["id"],
-            name=told["name"],
-            icon=told["icon"],
-            description=told["description"],
-            rpc_origins=told["rpc_origins"],
-            activity_types=frozenset(told["activity_types"]),
+            id=payload["id"],
+            name=payload["name"],
+            icon=payload["icon"],
+            description=payload["description"],
+            rpc_origins=payload["rpc_origins"],
+            activity_types=frozenset(payload["activity_types"]),
         )
 
     def _config(self) -> dict[str, str]:
@@ -133,13 +133,13 @@ class Agent:
 
     # Commands
 
-    async def obey(self, link: Link, request: rpc.Request) -> Any:
+    async def obey(self, connection: Link, request: rpc.Request) -> Any:
         """Run a command and return its result; raise RpcError if it is unknown, not allowed or fails."""
         needs = rpc_scopes.COMMANDS.get(request.cmd)
         if needs is None:
             raise RpcError(RpcErrorCode.INVALID_COMMAND, f"Invalid command: {request.cmd[:64]}")
-        if not rpc_scopes.allows(needs, link.given):
-            await commands.renew(self.desk, link)
-            commands.require(rpc_scopes.allows(needs, link.scopes))
+        if not rpc_scopes.allows(needs, connection.given):
+            await commands.renew(self.desk, connection)
+            commands.require(rpc_scopes.allows(needs, connection.scopes))
         handler = commands.TABLE[request.cmd]
-        return await handler(self.desk, link, request)
+        return await handler(self.desk, connection, request)

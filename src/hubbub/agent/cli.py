@@ -29,31 +29,33 @@ CONSENTS: Final = ("ask", "browser", "always", "never")
 
 def parser() -> argparse.ArgumentParser:
     """Build the argument parser."""
-    made = argparse.ArgumentParser(
+    result = argparse.ArgumentParser(
         prog="hubbub agent",
         description="Let games on this machine show your activity, invite your friends and link your account.",
     )
-    made.add_argument("--url", help=f"URL of the platform (default: {URL_VARIABLE} or {WEB_BASE})")
-    made.add_argument(
+    result.add_argument("--url", help=f"URL of the platform (default: {URL_VARIABLE} or {WEB_BASE})")
+    result.add_argument(
         "--token-file",
         metavar="FILE",
         help=f"file with your token (default: {signing_in.TOKEN_VARIABLE}, the stored token, or a login prompt)",
     )
-    made.add_argument("--sign-out", action="store_true", help="delete the stored token of this platform and exit")
-    made.add_argument(
+    result.add_argument("--sign-out", action="store_true", help="delete the stored token of this platform and exit")
+    result.add_argument(
         "--consent",
         choices=CONSENTS,
         default="ask",
         help="how to approve account access: ask on this terminal (or in the browser if there is none), browser, "
         "always or never (default: ask)",
     )
-    made.add_argument("--status", choices=STATUSES, default="online", help="your online status (default: online)")
-    made.add_argument("--websocket", action="store_true", help="also accept web pages from origins registered by games")
-    made.add_argument(
+    result.add_argument("--status", choices=STATUSES, default="online", help="your online status (default: online)")
+    result.add_argument(
+        "--websocket", action="store_true", help="also accept web pages from origins registered by games"
+    )
+    result.add_argument(
         "--ipc-index", metavar="N", help=f"index of the socket (default: {INDEX_VARIABLE} or the first free one)"
     )
-    made.add_argument("--verbose", action="store_true", help="print debug messages")
-    return made
+    result.add_argument("--verbose", action="store_true", help="print debug messages")
+    return result
 
 
 def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.environ) -> int:
@@ -76,14 +78,14 @@ async def run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
     if sys.platform == "win32":
         raise SettingError("agent", "requires Linux or macOS; Windows is not supported yet")
     url = checked_url(arguments.url or environ.get(URL_VARIABLE) or WEB_BASE)
-    kept = signing_in.kept_path(environ)
+    tokens_path = signing_in.kept_path(environ)
     if arguments.sign_out:
-        signing_in.keep(url, None, kept)
+        signing_in.keep(url, None, tokens_path)
         return 0
     index = checked_index(arguments.ipc_index or environ.get(INDEX_VARIABLE))
     token = signing_in.given(arguments.token_file, environ)
-    handed_over = token is not None
-    token = token or signing_in.recall(url, kept)
+    token_was_given = token is not None
+    token = token or signing_in.recall(url, tokens_path)
     interactive = sys.stdin is not None and sys.stdin.isatty()
     if token is None:
         if not interactive:
@@ -91,18 +93,18 @@ async def run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
                 "token", f"set --token-file or {signing_in.TOKEN_VARIABLE}, or run the command in a terminal to sign in"
             )
         token = await signing_in.sign_in(url, input, getpass.getpass)
-        signing_in.keep(url, token, kept)
+        signing_in.keep(url, token, tokens_path)
     account = Account(url, token, status=arguments.status)
     try:
-        await _live(arguments, account, index, interactive)
+        await _serve(arguments, account, index, interactive)
     except SignedOut:
-        if not handed_over:
-            signing_in.keep(url, None, kept)
+        if not token_was_given:
+            signing_in.keep(url, None, tokens_path)
         raise
     return 0
 
 
-async def _live(arguments: argparse.Namespace, account: Account, index: int | None, interactive: bool) -> None:
+async def _serve(arguments: argparse.Namespace, account: Account, index: int | None, interactive: bool) -> None:
     terminal = Terminal()
     claimed = addresses.claim(addresses.directories(), index)
     agent = Agent(

@@ -17,11 +17,11 @@ class Question(NamedTuple):
 
     application: str
     """Name of the application."""
-    person: str
+    user_name: str
     """Name of the user."""
     scopes: list[str]
     """Descriptions of the requested scopes."""
-    address: str
+    url: str
     """URL of the platform's consent page."""
     fields: dict[str, str]
     """Query parameters of the consent page."""
@@ -32,7 +32,7 @@ class Answer(NamedTuple):
 
     granted: bool
     """Whether the user agreed."""
-    returned: dict[str, str] | None = None
+    redirect_query: dict[str, str] | None = None
     """Query parameters of the redirect if the user decided on the platform's consent page; None otherwise."""
     redirect_uri: str | None = None
     """Redirect URI of the consent page; None without it."""
@@ -64,15 +64,15 @@ class OnTerminal:
 
     def __init__(self, ask: Callable[[str], Awaitable[str]], say: Callable[[str], Any] = print) -> None:
         self._ask = ask
-        self._say = say
-        self._turn = asyncio.Lock()
+        self._write = say
+        self._lock = asyncio.Lock()
 
     async def ask(self, question: Question) -> Answer:
         """Ask one question at a time; any answer but yes denies, and so does a timeout."""
-        async with self._turn:
-            self._say(f"{question.application} requests access to the account {question.person}:")
-            for words in question.scopes:
-                self._say(f"  - {words}")
+        async with self._lock:
+            self._write(f"{question.application} requests access to the account {question.user_name}:")
+            for description in question.scopes:
+                self._write(f"  - {description}")
             try:
                 async with asyncio.timeout(ANSWER_S):
                     answer = await self._ask("Allow? [y/N] ")
@@ -91,10 +91,10 @@ class InBrowser:
         """Open the consent page and wait for its redirect; the application must allow loopback redirects."""
         async with Loopback() as loopback:
             fields = question.fields | {"redirect_uri": loopback.redirect_uri}
-            await aside(self._opener, f"{question.address}?{urlencode(fields)}")
+            await aside(self._opener, f"{question.url}?{urlencode(fields)}")
             try:
                 async with asyncio.timeout(ANSWER_S):
-                    returned = await loopback.answer
+                    redirect_query = await loopback.answer
             except TimeoutError:
                 return NO
-            return Answer("code" in returned, returned, loopback.redirect_uri)
+            return Answer("code" in redirect_query, redirect_query, loopback.redirect_uri)

@@ -40,15 +40,15 @@ class Desk:
         """Pending join requests, as pairs of application ID and user ID."""
         self.invites: Final[dict[str, dict[str, Any]]] = {}
         """Received activity invites by message ID, which the user may accept."""
-        self.launcher: Final = Launcher(self._runs, self._tell_join)
+        self.launcher: Final = Launcher(self._is_connected, self._publish_join)
         self._watches: dict[tuple[Link, int], Watch] = {}
-        self._muting: set[asyncio.Task[None]] = set()
+        self._voice_tasks: set[asyncio.Task[None]] = set()
 
     def user(self) -> dict[str, Any]:
         """Build the user object of READY for the signed-in user."""
         me = self.account.state.user
-        shown = {name: me.get(name) for name in USER_FIELDS}
-        return shown | {"bot": False, "flags": me.get("flags", 0), "premium_type": me.get("premium_type") or 0}
+        view = {name: me.get(name) for name in USER_FIELDS}
+        return view | {"bot": False, "flags": me.get("flags", 0), "premium_type": me.get("premium_type") or 0}
 
     async def open(self, path: str) -> None:
         """Open a page of the platform in the user's browser."""
@@ -56,57 +56,59 @@ class Desk:
 
     # Activities
 
-    def set_activity(self, link: Link, pid: int, activity: dict[str, Any] | None) -> None:
+    def set_activity(self, connection: Link, pid: int, activity: dict[str, Any] | None) -> None:
         """Set the activity of a process, within the rate limit of its connection."""
-        link.wanted.pop(pid, None)
-        link.wanted[pid] = activity
-        if activity is not None and (link, pid) not in self._watches:
-            self._watches[link, pid] = Watch(pid, lambda: self._ended(link, pid))
-        assert link.updates is not None
-        link.updates.call()
+        connection.wanted.pop(pid, None)
+        connection.wanted[pid] = activity
+        if activity is not None and (connection, pid) not in self._watches:
+            self._watches[connection, pid] = Watch(pid, lambda: self._process_ended(connection, pid))
+        assert connection.updates is not None
+        connection.updates.call()
 
-    def show(self, link: Link) -> None:
+    def show(self, connection: Link) -> None:
         """Publish the pending activities of a connection."""
-        wanted, link.wanted = link.wanted, {}
-        for pid, activity in wanted.items():
-            self.activities.put(link, pid, activity)
+        pending, connection.wanted = connection.wanted, {}
+        for pid, activity in pending.items():
+            self.activities.put(connection, pid, activity)
 
-    def forget(self, link: Link) -> None:
+    def forget(self, connection: Link) -> None:
         """Remove everything that a closed connection set."""
-        self.activities.drop(link)
-        for key in [key for key in self._watches if key[0] is link]:
+        self.activities.drop(connection)
+        for key in [key for key in self._watches if key[0] is connection]:
             self._watches.pop(key).cancel()
-        self.voice.release(link)
+        self.voice.release(connection)
 
-    def _ended(self, link: Link, pid: int) -> None:
-        self._watches.pop((link, pid), None)
-        link.wanted.pop(pid, None)
-        self.activities.drop(link, pid)
+    def _process_ended(self, connection: Link, pid: int) -> None:
+        self._watches.pop((connection, pid), None)
+        connection.wanted.pop(pid, None)
+        self.activities.drop(connection, pid)
 
     # Events
 
     def tell(self, event: str, data: Any, *, about: str | None = None, application_id: str | None = None) -> int:
         """Send an event to the connections that subscribed to it and have its scope; return how many there are."""
-        wanted = {Subscription(event, None), Subscription(event, about)}
-        told = 0
-        for link in list(self.links):
-            if application_id is not None and link.application_id != application_id:
+        matching = {Subscription(event, None), Subscription(event, about)}
+        count = 0
+        for connection in list(self.links):
+            if application_id is not None and connection.application_id != application_id:
                 continue
-            if not wanted.isdisjoint(link.subscriptions) and rpc_scopes.allows(rpc_scopes.EVENTS[event], link.scopes):
-                link.dispatch(event, data)
-                told += 1
-        return told
+            if not matching.isdisjoint(connection.subscriptions) and rpc_scopes.allows(
+                rpc_scopes.EVENTS[event], connection.scopes
+            ):
+                connection.dispatch(event, data)
+                count += 1
+        return count
 
     async def join(self, application_id: str, secret: str) -> bool:
         """Send a join secret to a game, launching it if needed; return False if it neither runs nor can be launched."""
         data = {"secret": secret, "application_id": application_id}
-        return bool(self._tell_join(application_id, data)) or await self.launcher.join(application_id, data)
+        return bool(self._publish_join(application_id, data)) or await self.launcher.join(application_id, data)
 
-    def _tell_join(self, application_id: str, data: Any) -> int:
+    def _publish_join(self, application_id: str, data: Any) -> int:
         return self.tell("ACTIVITY_JOIN", data, application_id=application_id)
 
-    def _runs(self, application_id: str) -> bool:
-        return any(link.application_id == application_id for link in self.links)
+    def _is_connected(self, application_id: str) -> bool:
+        return any(connection.application_id == application_id for connection in self.links)
 
     async def request_authorization(self, application_id: str) -> int:
         """Ask a game to start the authorization, unless it is linked; return how many programs were notified."""
@@ -117,12 +119,12 @@ class Desk:
     async def linked(self) -> set[str]:
         """Return the IDs of the games that the user authorized for the social layer (sdk.md 6.4)."""
         try:
-            told = await self.account.ask("GET", "/oauth2/tokens")
+            grants = await self.account.ask("GET", "/oauth2/tokens")
         except (ApiError, RpcError) as error:
             # The game may then request an authorization that already exists, which the platform handles.
             log.info("Could not list the linked games: %s", error)
             return set()
-        return {each["application"]["id"] for each in told if not SOCIAL.isdisjoint(each["scopes"])}
+        return {each["application"]["id"] for each in grants if not SOCIAL.isdisjoint(each["scopes"])}
 
     # Voice
 
@@ -132,11 +134,11 @@ class Desk:
         self.tell("VOICE_SETTINGS_UPDATE_2", settings)
         channel = self.account.state.voice_channel()
         if channel is not None and changed.keys() & {"mute", "deaf"}:
-            task = asyncio.get_running_loop().create_task(self._send_voice(channel))
-            self._muting.add(task)
-            task.add_done_callback(self._muting.discard)
+            task = asyncio.get_running_loop().create_task(self._send_voice_state(channel))
+            self._voice_tasks.add(task)
+            task.add_done_callback(self._voice_tasks.discard)
 
-    async def _send_voice(self, channel: dict[str, Any]) -> None:
+    async def _send_voice_state(self, channel: dict[str, Any]) -> None:
         try:
             await self.enter_voice(channel)
         except RpcError:

@@ -21,7 +21,7 @@ def child(name: str, problem: object) -> Wrong:
     return Wrong(f'child "{name}" fails because [{problem}]')
 
 
-def text(least: int, most: int) -> Check:
+def text(minimum: int, maximum: int) -> Check:
     """Return a check for a string with a length from `least` to `most`."""
 
     def check(value: Any, name: str) -> str:
@@ -29,34 +29,34 @@ def text(least: int, most: int) -> Check:
             raise Wrong(f'"{name}" must be a string')
         if not value:
             raise Wrong(f'"{name}" is not allowed to be empty')
-        if len(value) < least:
-            raise Wrong(f'"{name}" length must be at least {least} characters long')
-        if len(value) > most:
-            raise Wrong(f'"{name}" length must be less than or equal to {most} characters long')
+        if len(value) < minimum:
+            raise Wrong(f'"{name}" length must be at least {minimum} characters long')
+        if len(value) > maximum:
+            raise Wrong(f'"{name}" length must be less than or equal to {maximum} characters long')
         return value
 
     return check
 
 
-def link(most: int) -> Check:
+def link(maximum: int) -> Check:
     """Return a check for an http or https URL of at most `most` characters."""
-    long = text(1, most)
+    check_text = text(1, maximum)
 
     def check(value: Any, name: str) -> str:
-        sent: str = long(value, name)
+        url: str = check_text(value, name)
         try:
-            parts = urlsplit(sent)
-            sound = parts.scheme in ("http", "https") and bool(parts.hostname)
+            parts = urlsplit(url)
+            is_valid = parts.scheme in ("http", "https") and bool(parts.hostname)
         except ValueError:
-            sound = False
-        if not sound:
+            is_valid = False
+        if not is_valid:
             raise Wrong(f'"{name}" must be a valid uri')
-        return sent
+        return url
 
     return check
 
 
-def number(least: float | None = None, most: float | None = None, *, whole: bool = True) -> Check:
+def number(minimum: float | None = None, maximum: float | None = None, *, whole: bool = True) -> Check:
     """Return a check for a number from `least` to `most`; `whole` requires an integer."""
 
     def check(value: Any, name: str) -> float:
@@ -64,10 +64,10 @@ def number(least: float | None = None, most: float | None = None, *, whole: bool
             raise Wrong(f'"{name}" must be a number')
         if whole and value != int(value):
             raise Wrong(f'"{name}" must be an integer')
-        if least is not None and value < least:
-            raise Wrong(f'"{name}" must be larger than or equal to {least}')
-        if most is not None and value > most:
-            raise Wrong(f'"{name}" must be less than or equal to {most}')
+        if minimum is not None and value < minimum:
+            raise Wrong(f'"{name}" must be larger than or equal to {minimum}')
+        if maximum is not None and value > maximum:
+            raise Wrong(f'"{name}" must be less than or equal to {maximum}')
         return int(value) if whole else value
 
     return check
@@ -102,23 +102,23 @@ def snowflake(value: Any, name: str) -> str:
     return value
 
 
-def items(each: Check, least: int, most: int) -> Check:
+def items(each: Check, minimum: int, maximum: int) -> Check:
     """Return a check for a list of `least` to `most` items that pass the check `each`."""
 
     def check(value: Any, name: str) -> list[Any]:
         if not isinstance(value, list):
             raise Wrong(f'"{name}" must be an array')
-        if len(value) < least:
-            raise Wrong(f'"{name}" must contain at least {least} items')
-        if len(value) > most:
-            raise Wrong(f'"{name}" must contain less than or equal to {most} items')
-        kept = []
+        if len(value) < minimum:
+            raise Wrong(f'"{name}" must contain at least {minimum} items')
+        if len(value) > maximum:
+            raise Wrong(f'"{name}" must contain less than or equal to {maximum} items')
+        result = []
         for position, one in enumerate(value):
             try:
-                kept.append(each(one, str(position)))
-            except Wrong as wrong:
-                raise Wrong(f'"{name}" at position {position} fails because [{wrong}]') from None
-        return kept
+                result.append(each(one, str(position)))
+            except Wrong as error:
+                raise Wrong(f'"{name}" at position {position} fails because [{error}]') from None
+        return result
 
     return check
 
@@ -129,17 +129,17 @@ def fields(checks: Mapping[str, Check], required: Collection[str] = ()) -> Check
     def check(value: Any, name: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise Wrong(f'"{name}" must be an object')
-        kept: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         for key, inner in checks.items():
             if value.get(key) is None:
                 if key in required:
                     raise child(key, f'"{key}" is required')
                 continue
             try:
-                kept[key] = inner(value[key], key)
-            except Wrong as wrong:
-                raise child(key, wrong) from None
-        return kept
+                result[key] = inner(value[key], key)
+            except Wrong as error:
+                raise child(key, error) from None
+        return result
 
     return check
 
@@ -151,6 +151,6 @@ def arguments(args: Mapping[str, Any] | None, checks: Mapping[str, Check], *requ
     """Validate the arguments of a command; raise RpcError 4000 if they are invalid."""
     try:
         checked: dict[str, Any] = fields(checks, required)(dict(args or {}), ARGUMENTS)
-    except Wrong as wrong:
-        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, str(wrong)) from None
+    except Wrong as error:
+        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, str(error)) from None
     return checked

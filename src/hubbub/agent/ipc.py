@@ -65,17 +65,17 @@ class Ipc:
     def __init__(
         self,
         addresses: Sequence[Address],
-        greet: Greet,
-        gone: Callable[[Link], Awaitable[None]],
+        accept: Greet,
+        on_closed: Callable[[Link], Awaitable[None]],
         *,
         handshake_s: float = rpc.HANDSHAKE_SECONDS,
     ) -> None:
         self.addresses = addresses
-        self._greet = greet
-        self._gone = gone
+        self._accept = accept
+        self._on_closed = on_closed
         self._handshake_s = handshake_s
         self._servers: list[asyncio.Server] = []
-        self._serving: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Start to listen."""
@@ -86,49 +86,49 @@ class Ipc:
         """Close all connections and delete the sockets."""
         for server in self._servers:
             server.close()
-        for task in list(self._serving):
+        for task in list(self._tasks):
             task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         release(self.addresses)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._serving.add(task)
-        door, link = StreamDoor(writer), None
+        self._tasks.add(task)
+        transport, connection = StreamDoor(writer), None
         try:
             pid = _peer(writer.get_extra_info("socket"))
             async with asyncio.timeout(self._handshake_s):
                 handshake = await _read_handshake(reader)
-                link = await self._greet(
-                    door, handshake, pid=pid, origin=None, scopes=frozenset({PseudoScope.LOCAL.value})
+                connection = await self._accept(
+                    transport, handshake, pid=pid, origin=None, scopes=frozenset({PseudoScope.LOCAL.value})
                 )
-            await self._read(reader, door, link)
+            await self._read(reader, transport, connection)
         except Closed as closed:
-            door.close(closed.code, closed.message)
+            transport.close(closed.code, closed.message)
         except TimeoutError:
-            door.close(CloseCode.UNSUPPORTED, "The handshake timed out")
+            transport.close(CloseCode.UNSUPPORTED, "The handshake timed out")
         except PermissionError as error:
             log.warning("Rejected a connection: %s", error)
         except (EOFError, OSError):
             # Programs connect and disconnect without a handshake to probe for the agent (rpc.md 2).
             pass
         except asyncio.CancelledError:
-            door.close(CloseCode.NORMAL, "The agent is shutting down")
+            transport.close(CloseCode.NORMAL, "The agent is shutting down")
         finally:
-            self._serving.discard(task)
-            if link is not None:
-                await self._gone(link)
+            self._tasks.discard(task)
+            if connection is not None:
+                await self._on_closed(connection)
             writer.close()
 
-    async def _read(self, reader: asyncio.StreamReader, door: StreamDoor, link: Link) -> None:
+    async def _read(self, reader: asyncio.StreamReader, transport: StreamDoor, connection: Link) -> None:
         while True:
             opcode, body = await _read_frame(reader)
             if opcode == Opcode.FRAME:
-                link.take(body)
+                connection.take(body)
             elif opcode == Opcode.PING:
                 # The sender compares the bytes, so return them unchanged (rpc.md 3).
-                door.send(Opcode.PONG, body)
+                transport.send(Opcode.PONG, body)
             elif opcode == Opcode.CLOSE:
                 return
             elif opcode != Opcode.PONG:
@@ -142,12 +142,12 @@ async def _read_handshake(reader: asyncio.StreamReader) -> dict[str, Any]:
     if opcode != Opcode.HANDSHAKE:
         raise Closed(CloseCode.UNSUPPORTED, "The first frame must be a handshake")
     try:
-        sent = wire.decode_any(body)
+        handshake = wire.decode_any(body)
     except msgspec.DecodeError:
-        sent = None
-    if not isinstance(sent, dict):
+        handshake = None
+    if not isinstance(handshake, dict):
         raise Closed(CloseCode.UNSUPPORTED, "The handshake must be a JSON object")
-    return sent
+    return handshake
 
 
 async def _read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
@@ -157,11 +157,11 @@ async def _read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     return opcode, await reader.readexactly(length)
 
 
-def _peer(connected: socket.socket) -> int | None:
+def _peer(sock: socket.socket) -> int | None:
     """Return the process ID of the peer, or None; raise PermissionError if it belongs to another user."""
     if sys.platform != "linux":
         return None
-    raw = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
+    raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
     pid, uid, _ = CREDENTIALS.unpack(raw)
     if uid != os.getuid():
         raise PermissionError(f"the program belongs to another user (uid {uid})")

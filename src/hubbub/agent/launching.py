@@ -19,9 +19,9 @@ WAIT_S: Final = 60.0
 class Launcher:
     """Launches games, and holds their pending join until they subscribe to it."""
 
-    def __init__(self, runs: Callable[[str], bool], tell: Callable[[str, Any], int]) -> None:
-        self._runs = runs
-        self._tell = tell
+    def __init__(self, is_connected: Callable[[str], bool], send: Callable[[str, Any], int]) -> None:
+        self._is_connected = is_connected
+        self._send = send
         self.wait_s = WAIT_S
         self._kept: dict[str, tuple[Any, asyncio.TimerHandle]] = {}
 
@@ -29,38 +29,38 @@ class Launcher:
         """Send a join to a game once it subscribes, and launch the game if needed.
 
         Returns False if the game is not running and has no launch command."""
-        under_way = application_id in self._kept
-        self._keep(application_id, data)
-        if under_way or self._runs(application_id) or await self._start(application_id):
+        already_pending = application_id in self._kept
+        self._add_pending(application_id, data)
+        if already_pending or self._is_connected(application_id) or await self._start(application_id):
             return True
-        self._forget(application_id)
+        self._drop_pending(application_id)
         return False
 
     def listens(self, application_id: str) -> None:
         """Send the pending join of a game whose program just subscribed."""
         if application_id in self._kept:
             # Send it after the response to SUBSCRIBE, which the program waits for.
-            asyncio.get_running_loop().call_soon(self._tell_kept, application_id)
+            asyncio.get_running_loop().call_soon(self._send_pending, application_id)
 
     def close(self) -> None:
         """Drop all pending joins; launched games keep running."""
         for application_id in list(self._kept):
-            self._forget(application_id)
+            self._drop_pending(application_id)
 
-    def _keep(self, application_id: str, data: Any) -> None:
-        self._forget(application_id)
-        timer = asyncio.get_running_loop().call_later(self.wait_s, self._forget, application_id)
+    def _add_pending(self, application_id: str, data: Any) -> None:
+        self._drop_pending(application_id)
+        timer = asyncio.get_running_loop().call_later(self.wait_s, self._drop_pending, application_id)
         self._kept[application_id] = (data, timer)
 
-    def _forget(self, application_id: str) -> None:
-        kept = self._kept.pop(application_id, None)
-        if kept is not None:
-            kept[1].cancel()
+    def _drop_pending(self, application_id: str) -> None:
+        pending = self._kept.pop(application_id, None)
+        if pending is not None:
+            pending[1].cancel()
 
-    def _tell_kept(self, application_id: str) -> None:
-        kept = self._kept.get(application_id)
-        if kept is not None and self._tell(application_id, kept[0]):
-            self._forget(application_id)
+    def _send_pending(self, application_id: str) -> None:
+        pending = self._kept.get(application_id)
+        if pending is not None and self._send(application_id, pending[0]):
+            self._drop_pending(application_id)
 
     async def _start(self, application_id: str) -> bool:
         launch = find(application_id)
@@ -78,7 +78,7 @@ def _run(launch: Launch) -> None:
     """Start a program in its own session, and wait for it on a thread so that it does not become a zombie."""
     process = subprocess.Popen(
         launch.arguments,
-        cwd=launch.folder,
+        cwd=launch.working_directory,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

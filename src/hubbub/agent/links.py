@@ -55,8 +55,10 @@ class Subscription(NamedTuple):
 class Link:
     """The connection of a program."""
 
-    def __init__(self, door: Door, application: Application, *, pid: int | None = None, scopes: frozenset[str]) -> None:
-        self.door = door
+    def __init__(
+        self, transport: Door, application: Application, *, pid: int | None = None, scopes: frozenset[str]
+    ) -> None:
+        self.door = transport
         self.application = application
         self.pid = pid
         """Process ID of the program; None if the system does not provide it."""
@@ -76,7 +78,7 @@ class Link:
         self.ended = False
         """Whether the connection is closed."""
         self._queue: asyncio.Queue[rpc.Request] = asyncio.Queue(REQUESTS_WAITING)
-        self._working: asyncio.Task[None] | None = None
+        self._worker: asyncio.Task[None] | None = None
 
     @property
     def application_id(self) -> str:
@@ -93,52 +95,54 @@ class Link:
         """Whether the program authenticated with a token."""
         return PseudoScope.AUTHENTICATED in self.granted
 
-    def start(self, obey: Callable[["Link", rpc.Request], Awaitable[Any]]) -> None:
+    def start(self, handler: Callable[["Link", rpc.Request], Awaitable[Any]]) -> None:
         """Start to process commands with the handler `obey`."""
-        self._working = asyncio.get_running_loop().create_task(self._work(obey))
+        self._worker = asyncio.get_running_loop().create_task(self._run_commands(handler))
 
     async def stop(self) -> None:
         """Cancel the running command after the connection closed."""
         self.ended = True
         if self.updates is not None:
             self.updates.cancel()
-        if self._working is not None:
-            self._working.cancel()
-            await asyncio.wait([self._working])
+        if self._worker is not None:
+            self._worker.cancel()
+            await asyncio.wait([self._worker])
 
     # Receiving
 
     def take(self, body: bytes) -> None:
         """Queue the command in a received frame, or reply with an error."""
         try:
-            sent = wire.decode_any(body)
+            payload = wire.decode_any(body)
         except msgspec.DecodeError:
             self.door.close(CloseCode.UNSUPPORTED, "The frame is not valid JSON")
             return
-        nonce = sent.get("nonce") if isinstance(sent, dict) else None
+        nonce = payload.get("nonce") if isinstance(payload, dict) else None
         try:
-            request = msgspec.convert(sent, rpc.Request)
+            request = msgspec.convert(payload, rpc.Request)
         except msgspec.ValidationError as error:
-            self._refuse("", nonce, RpcError(RpcErrorCode.INVALID_PAYLOAD, f"Invalid payload: {error}"))
+            self._send_error("", nonce, RpcError(RpcErrorCode.INVALID_PAYLOAD, f"Invalid payload: {error}"))
             return
         if self._queue.full():
             self.door.close(CloseCode.RATE_LIMITED, "Too many queued commands")
             return
         self._queue.put_nowait(request)
 
-    async def _work(self, obey: Callable[["Link", rpc.Request], Awaitable[Any]]) -> None:
+    async def _run_commands(self, handler: Callable[["Link", rpc.Request], Awaitable[Any]]) -> None:
         """Run commands and send responses in order: pypresence reads the next frame as its response (rpc.md 3)."""
         while True:
             request = await self._queue.get()
             try:
-                data = await obey(self, request)
+                data = await handler(self, request)
             except RpcError as error:
-                self._refuse(request.cmd, request.nonce, error)
+                self._send_error(request.cmd, request.nonce, error)
             except ApiError as error:
-                self._refuse(request.cmd, request.nonce, RpcError(RpcErrorCode.UNKNOWN, str(error)))
+                self._send_error(request.cmd, request.nonce, RpcError(RpcErrorCode.UNKNOWN, str(error)))
             except Exception:
                 log.exception("%s failed with an unexpected exception", request.cmd)
-                self._refuse(request.cmd, request.nonce, RpcError(RpcErrorCode.UNKNOWN, "Internal error of the agent"))
+                self._send_error(
+                    request.cmd, request.nonce, RpcError(RpcErrorCode.UNKNOWN, "Internal error of the agent")
+                )
             else:
                 # `evt` must be present as null, because pypresence indexes it (rpc.md 5).
                 self._send({"cmd": request.cmd, "data": data, "evt": None, "nonce": request.nonce})
@@ -149,9 +153,9 @@ class Link:
         """Send an event to the program."""
         self._send({"cmd": "DISPATCH", "data": data, "evt": event, "nonce": None})
 
-    def _refuse(self, cmd: str, nonce: Any, error: RpcError) -> None:
-        told = {"code": int(error.code), "message": error.message}
-        self._send({"cmd": cmd, "data": told, "evt": "ERROR", "nonce": nonce})
+    def _send_error(self, cmd: str, nonce: Any, error: RpcError) -> None:
+        data = {"code": int(error.code), "message": error.message}
+        self._send({"cmd": cmd, "data": data, "evt": "ERROR", "nonce": nonce})
 
     def _send(self, payload: Any) -> None:
         if not self.ended:

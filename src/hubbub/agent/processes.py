@@ -12,9 +12,9 @@ LOOK_S: Final = 5.0
 class Watch:
     """Calls a function when a process ends."""
 
-    def __init__(self, pid: int, gone: Callable[[], None]) -> None:
+    def __init__(self, pid: int, on_end: Callable[[], None]) -> None:
         self.pid = pid
-        self._gone = gone
+        self._on_end = on_end
         self._loop = asyncio.get_running_loop()
         self._descriptor: int | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -25,7 +25,7 @@ class Watch:
             # The system has no pidfd, or there is no such process: a sandboxed game has another process ID inside its
             # sandbox, and its activity ends with its connection.
             if is_alive(pid):
-                self._look()
+                self._poll()
 
     def cancel(self) -> None:
         """Stop watching."""
@@ -36,15 +36,15 @@ class Watch:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         if is_alive(self.pid):
-            self._timer = self._loop.call_later(LOOK_S, self._look)
+            self._timer = self._loop.call_later(LOOK_S, self._poll)
         else:
             self._ended()
 
     def _ended(self) -> None:
         self.cancel()
-        self._gone()
+        self._on_end()
 
 
 def is_alive(pid: int) -> bool:

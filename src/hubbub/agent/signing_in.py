@@ -64,11 +64,11 @@ def keep(url: str, token: str | None, path: Path) -> None:
     if token is not None:
         tokens[url] = token
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
     # Create the file with restricted permissions, and replace the old one atomically.
-    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "w", encoding="utf-8") as file:
+    with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "w", encoding="utf-8") as file:
         json.dump(tokens, file)
-    os.replace(fresh, path)
+    os.replace(temporary, path)
 
 
 def _read(path: Path) -> dict[str, str]:
@@ -87,14 +87,14 @@ async def sign_in(url: str, ask: Callable[[str], str], ask_secretly: Callable[[s
     login = ask("Username or email: ")
     async with Api(url) as api:
         try:
-            told = json.loads(
+            response = json.loads(
                 await api.request("POST", "/auth/login", json={"login": login, "password": ask_secretly("Password: ")})
             )
-            if told.get("mfa"):
-                sent = {"ticket": told["ticket"], "code": ask("Authenticator code: ")}
-                told = json.loads(await api.request("POST", "/auth/mfa/totp", json=sent))
+            if response.get("mfa"):
+                body = {"ticket": response["ticket"], "code": ask("Authenticator code: ")}
+                response = json.loads(await api.request("POST", "/auth/mfa/totp", json=body))
         except ApiError as error:
             raise SettingError("login", f"the platform rejected it: {error}") from None
         except (aiohttp.ClientError, OSError) as error:
             raise SettingError("url", f"cannot reach {url}: {error}") from None
-    return str(told["token"])
+    return str(response["token"])

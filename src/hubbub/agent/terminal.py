@@ -24,7 +24,7 @@ class Terminal:
     def __init__(self, source: TextIO | None = None, say: Callable[[str], Any] = print) -> None:
         self._source = source or sys.stdin
         self.say = say
-        self._asked: asyncio.Future[str] | None = None
+        self._open_question: asyncio.Future[str] | None = None
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
 
     def start(self) -> None:
@@ -34,75 +34,77 @@ class Terminal:
         def read() -> None:
             try:
                 for line in self._source:
-                    loop.call_soon_threadsafe(self._take, line.rstrip("\n"))
-                loop.call_soon_threadsafe(self._take, None)
+                    loop.call_soon_threadsafe(self._handle_line, line.rstrip("\n"))
+                loop.call_soon_threadsafe(self._handle_line, None)
             except (RuntimeError, ValueError):
                 # The agent has stopped.
                 return
 
         threading.Thread(target=read, name="hubbub-terminal", daemon=True).start()
 
-    def _take(self, line: str | None) -> None:
-        if self._asked is not None and not self._asked.done():
+    def _handle_line(self, line: str | None) -> None:
+        if self._open_question is not None and not self._open_question.done():
             if line is None:
-                self._asked.set_exception(EOFError())
+                self._open_question.set_exception(EOFError())
             else:
-                self._asked.set_result(line)
+                self._open_question.set_result(line)
         else:
             self._lines.put_nowait(line)
 
     async def ask(self, question: str) -> str:
         """Ask a question and return the answer; raise EOFError if the terminal is closed."""
         self.say(question)
-        self._asked = asyncio.get_running_loop().create_future()
+        self._open_question = asyncio.get_running_loop().create_future()
         try:
-            return await self._asked
+            return await self._open_question
         finally:
-            self._asked = None
+            self._open_question = None
 
-    async def serve(self, desk: Desk) -> None:
+    async def serve(self, context: Desk) -> None:
         """Run the typed commands until `quit`."""
         while (line := await self._lines.get()) is not None:
-            word, _, rest = line.strip().partition(" ")
-            if word == "quit":
+            command, _, argument = line.strip().partition(" ")
+            if command == "quit":
                 return
-            await self.obey(desk, word, rest.strip())
+            await self.obey(context, command, argument.strip())
         # A closed terminal does not stop the agent, which may have been started by a script.
         await asyncio.Event().wait()
 
-    async def obey(self, desk: Desk, word: str, rest: str) -> None:
+    async def obey(self, context: Desk, command: str, argument: str) -> None:
         """Run one command."""
-        if word == "games":
-            linked = await desk.linked()
-            for link in desk.links:
-                offers = any(each.event == "AUTHORIZE_REQUEST" for each in link.subscriptions)
-                note = ", linked" if link.application_id in linked else ", can be linked" if offers else ""
-                self.say(f"  {link.application.name} ({link.application_id}){note}")
-        elif word == "link":
-            told = await desk.request_authorization(rest)
+        if command == "games":
+            linked = await context.linked()
+            for connection in context.links:
+                can_link = any(each.event == "AUTHORIZE_REQUEST" for each in connection.subscriptions)
+                note = ", linked" if connection.application_id in linked else ", can be linked" if can_link else ""
+                self.say(f"  {connection.application.name} ({connection.application_id}){note}")
+        elif command == "link":
+            notified = await context.request_authorization(argument)
             self.say(
                 "  The game will ask for access in a moment."
-                if told
+                if notified
                 else "  This game cannot be linked now. Type `games` to see which games can."
             )
-        elif word == "invites":
-            for message_id, invite in desk.invites.items():
+        elif command == "invites":
+            for message_id, invite in context.invites.items():
                 self.say(f"  {message_id}: {invite['user']['username']} invites you to {invite['application']}")
-        elif word == "accept" and rest in desk.invites:
-            await self._accept(desk, rest, desk.invites[rest])
-        elif word:
+        elif command == "accept" and argument in context.invites:
+            await self._accept(context, argument, context.invites[argument])
+        elif command:
             self.say(HELP)
 
-    async def _accept(self, desk: Desk, message_id: str, invite: dict[str, Any]) -> None:
-        where = {"channel_id": invite["channel_id"], "message_id": message_id}
+    async def _accept(self, context: Desk, message_id: str, invite: dict[str, Any]) -> None:
+        query = {"channel_id": invite["channel_id"], "message_id": message_id}
         try:
-            told = await join(desk, invite["user"]["id"], str(invite["session_id"]), invite["application_id"], where)
+            joined = await join(
+                context, invite["user"]["id"], str(invite["session_id"]), invite["application_id"], query
+            )
         except RpcError as error:
             self.say(f"  Could not accept the invite: {error.message}")
             return
-        del desk.invites[message_id]
+        del context.invites[message_id]
         self.say(
             "  The game is joining."
-            if told
+            if joined
             else "  Invite accepted. The agent cannot start the game; start it yourself to join."
         )

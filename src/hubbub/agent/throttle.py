@@ -8,34 +8,34 @@ from collections.abc import Callable
 class Throttle:
     """Calls a function at most `most` times per `seconds`; excess calls are merged into one later call."""
 
-    def __init__(self, most: int, seconds: float, act: Callable[[], None]) -> None:
-        self._most = most
+    def __init__(self, limit: int, seconds: float, function: Callable[[], None]) -> None:
+        self._limit = limit
         self._seconds = seconds
-        self._act = act
-        self._done: deque[float] = deque(maxlen=most)
-        self._waiting: asyncio.TimerHandle | None = None
+        self._function = function
+        self._called_at: deque[float] = deque(maxlen=limit)
+        self._delayed: asyncio.TimerHandle | None = None
 
     def call(self) -> None:
         """Call the function now, or once the limit allows; further calls until then have no effect."""
-        if self._waiting is not None:
+        if self._delayed is not None:
             return
         loop = asyncio.get_running_loop()
-        wait_s = self._done[0] + self._seconds - loop.time() if len(self._done) == self._most else 0.0
+        wait_s = self._called_at[0] + self._seconds - loop.time() if len(self._called_at) == self._limit else 0.0
         if wait_s > 0:
-            self._waiting = loop.call_later(wait_s, self._late)
+            self._delayed = loop.call_later(wait_s, self._call_delayed)
         else:
-            self._do()
+            self._call_now()
 
     def cancel(self) -> None:
         """Cancel the delayed call."""
-        if self._waiting is not None:
-            self._waiting.cancel()
-            self._waiting = None
+        if self._delayed is not None:
+            self._delayed.cancel()
+            self._delayed = None
 
-    def _late(self) -> None:
-        self._waiting = None
-        self._do()
+    def _call_delayed(self) -> None:
+        self._delayed = None
+        self._call_now()
 
-    def _do(self) -> None:
-        self._done.append(asyncio.get_running_loop().time())
-        self._act()
+    def _call_now(self) -> None:
+        self._called_at.append(asyncio.get_running_loop().time())
+        self._function()

@@ -25,49 +25,49 @@ MESSAGE: Final = (
 )
 
 
-def user(sent: Data) -> Data:
+def user(payload: Data) -> Data:
     """Build a user object."""
-    return {name: sent.get(name) for name in USER} | {
-        "bot": bool(sent.get("bot")),
-        "flags": sent.get("public_flags", 0),
-        "premium_type": sent.get("premium_type") or 0,
+    return {name: payload.get(name) for name in USER} | {
+        "bot": bool(payload.get("bot")),
+        "flags": payload.get("public_flags", 0),
+        "premium_type": payload.get("premium_type") or 0,
     }
 
 
-def avatar_url(web: str, sent: Data) -> str | None:
+def avatar_url(web: str, payload: Data) -> str | None:
     """Return the URL of a user's avatar image, or None."""
-    if not sent.get("avatar"):
+    if not payload.get("avatar"):
         return None
-    return f"{web}/cdn/avatars/{sent['id']}/{sent['avatar']}.png"
+    return f"{web}/cdn/avatars/{payload['id']}/{payload['avatar']}.png"
 
 
-def guild(web: str, sent: Data) -> Data:
+def guild(web: str, payload: Data) -> Data:
     """Build a guild object."""
-    icon = f"{web}/cdn/icons/{sent['id']}/{sent['icon']}.png" if sent.get("icon") else None
-    return {"id": sent["id"], "name": sent.get("name", ""), "icon_url": icon}
+    icon = f"{web}/cdn/icons/{payload['id']}/{payload['icon']}.png" if payload.get("icon") else None
+    return {"id": payload["id"], "name": payload.get("name", ""), "icon_url": icon}
 
 
 def member(state: State, guild_id: str) -> Data:
     """Build the member object of the signed-in user in a guild."""
-    known = state.members.get(guild_id, {})
+    member_payload = state.members.get(guild_id, {})
     me = state.user
     return {
         "user_id": state.user_id,
         "guild_id": guild_id,
-        "nick": known.get("nick"),
-        "avatar": known.get("avatar") or me.get("avatar"),
-        "roles": known.get("roles", []),
+        "nick": member_payload.get("nick"),
+        "avatar": member_payload.get("avatar") or me.get("avatar"),
+        "roles": member_payload.get("roles", []),
     }
 
 
-def relationship(state: State, sent: Data) -> Data:
+def relationship(state: State, payload: Data) -> Data:
     """Build a relationship object with the user's presence, which is offline if unknown."""
-    user_id = sent["id"]
+    user_id = payload["id"]
     presence = state.presences.get(user_id, {})
     activities = presence.get("activities") or []
     return {
-        "type": sent.get("type", 0),
-        "user": user(sent.get("user") or state.users.get(user_id) or {"id": user_id}),
+        "type": payload.get("type", 0),
+        "user": user(payload.get("user") or state.users.get(user_id) or {"id": user_id}),
         "presence": {
             "status": presence.get("status", "offline"),
             "activity": activities[0] if activities else None,
@@ -75,13 +75,13 @@ def relationship(state: State, sent: Data) -> Data:
     }
 
 
-def voice_state(state: State, voice: Voice, sent: Data) -> Data:
+def voice_state(state: State, voice: Voice, payload: Data) -> Data:
     """Build the object of a user in a voice channel, with the local volume, mute and pan."""
-    user_id, guild_id = sent["user_id"], str(sent.get("guild_id") or "")
-    participant = state.users.get(user_id) or (sent.get("member") or {}).get("user") or {"id": user_id}
+    user_id, guild_id = payload["user_id"], str(payload.get("guild_id") or "")
+    participant = state.users.get(user_id) or (payload.get("member") or {}).get("user") or {"id": user_id}
     local = voice.of_user(user_id)
     return {
-        "voice_state": {name: bool(sent.get(name)) for name in VOICE},
+        "voice_state": {name: bool(payload.get(name)) for name in VOICE},
         "user": user(participant),
         "nick": state.nicks.get((guild_id, user_id)) or state.name_of(participant),
         "volume": local["volume"],
@@ -90,28 +90,28 @@ def voice_state(state: State, voice: Voice, sent: Data) -> Data:
     }
 
 
-def channel(state: State, voice: Voice, sent: Data, messages: list[Data]) -> Data:
+def channel(state: State, voice: Voice, payload: Data, messages: list[Data]) -> Data:
     """Build a channel object with its voice states and messages."""
     return {
-        "id": sent["id"],
-        "name": sent.get("name") or ", ".join(state.name_of(each) for each in sent.get("recipients", [])),
-        "type": sent["type"],
-        "topic": sent.get("topic") or "",
-        "bitrate": sent.get("bitrate") or 0,
-        "user_limit": sent.get("user_limit") or 0,
-        "guild_id": sent.get("guild_id"),
-        "position": sent.get("position") or 0,
-        "voice_states": [voice_state(state, voice, each) for each in state.in_voice(sent["id"])],
+        "id": payload["id"],
+        "name": payload.get("name") or ", ".join(state.name_of(each) for each in payload.get("recipients", [])),
+        "type": payload["type"],
+        "topic": payload.get("topic") or "",
+        "bitrate": payload.get("bitrate") or 0,
+        "user_limit": payload.get("user_limit") or 0,
+        "guild_id": payload.get("guild_id"),
+        "position": payload.get("position") or 0,
+        "voice_states": [voice_state(state, voice, each) for each in state.in_voice(payload["id"])],
         "messages": [message(state, each) for each in messages],
     }
 
 
-def message(state: State, sent: Data) -> Data:
+def message(state: State, payload: Data) -> Data:
     """Build a message object."""
-    author = sent.get("author")
-    shown: Data = {name: sent[name] for name in MESSAGE if name in sent}
+    author = payload.get("author")
+    view: Data = {name: payload[name] for name in MESSAGE if name in payload}
     if author is not None:
-        guild_id = str(sent.get("guild_id") or "")
-        shown |= {"author": user(author), "nick": state.nicks.get((guild_id, author["id"])), "blocked": False}
-        shown["blocked"] = state.relationships.get(author["id"], {}).get("type") == 2
-    return shown
+        guild_id = str(payload.get("guild_id") or "")
+        view |= {"author": user(author), "nick": state.nicks.get((guild_id, author["id"])), "blocked": False}
+        view["blocked"] = state.relationships.get(author["id"], {}).get("type") == 2
+    return view

@@ -62,13 +62,13 @@ USER: Final[dict[str, Check]] = {
 class Voice:
     """The voice settings of the user."""
 
-    def __init__(self, told: Callable[[dict[str, Any]], None]) -> None:
-        self._tell = told
-        self._own = copy.deepcopy(DEFAULTS)
+    def __init__(self, on_change: Callable[[dict[str, Any]], None]) -> None:
+        self._on_change = on_change
+        self._defaults = copy.deepcopy(DEFAULTS)
         self._changed: dict[str, Any] = {}
         """Settings changed by the program that controls them."""
         self._users: dict[str, dict[str, Any]] = {}
-        self._holder: Link | None = None
+        self._controller: Link | None = None
         self._saved: dict[str, dict[str, Any]] = {}
         """Settings of disconnected applications by ID, which are restored on their next connection."""
         self.devices: list[dict[str, Any]] = []
@@ -78,49 +78,49 @@ class Voice:
 
     def settings(self) -> dict[str, Any]:
         """Return the current settings."""
-        return _merged(self._own, self._changed)
+        return _merged(self._defaults, self._changed)
 
     def of_user(self, user_id: str) -> dict[str, Any]:
         """Return the local volume, pan and mute of another user."""
         return {"pan": {"left": 1.0, "right": 1.0}, "volume": 100, "mute": False} | self._users.get(user_id, {})
 
-    def change(self, link: Link, sent: dict[str, Any]) -> None:
+    def change(self, connection: Link, settings: dict[str, Any]) -> None:
         """Change the settings; raise RpcError if another application controls them until it disconnects."""
-        self._hold(link)
-        self._changed = _merged(self._changed, sent)
-        self._tell(sent)
+        self._take_control(connection)
+        self._changed = _merged(self._changed, settings)
+        self._on_change(settings)
 
-    def change_user(self, link: Link, user_id: str, sent: dict[str, Any]) -> None:
+    def change_user(self, connection: Link, user_id: str, settings: dict[str, Any]) -> None:
         """Change the local volume, pan or mute of another user; raise RpcError like `change`."""
-        self._hold(link)
-        self._users[user_id] = self._users.get(user_id, {}) | sent
+        self._take_control(connection)
+        self._users[user_id] = self._users.get(user_id, {}) | settings
 
-    def restore(self, link: Link) -> None:
+    def restore(self, connection: Link) -> None:
         """Restore the settings of a reconnected application, unless another one controls them."""
-        if self._holder is None and (saved := self._saved.get(link.application_id)):
-            self._holder, self._changed = link, saved
-            self._tell(saved)
+        if self._controller is None and (saved := self._saved.get(connection.application_id)):
+            self._controller, self._changed = connection, saved
+            self._on_change(saved)
 
-    def release(self, link: Link) -> None:
+    def release(self, connection: Link) -> None:
         """Reset the settings to their previous values if the disconnected program controlled them."""
-        if self._holder is link:
-            fell_back, self._changed = self._changed, {}
-            self._saved[link.application_id] = fell_back
-            self._holder = None
+        if self._controller is connection:
+            released, self._changed = self._changed, {}
+            self._saved[connection.application_id] = released
+            self._controller = None
             self._users = {}
             self.pushed = False
-            if fell_back:
-                self._tell(fell_back)
+            if released:
+                self._on_change(released)
 
-    def _hold(self, link: Link) -> None:
-        if self._holder is not None and self._holder.application_id != link.application_id:
+    def _take_control(self, connection: Link) -> None:
+        if self._controller is not None and self._controller.application_id != connection.application_id:
             raise RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Another application controls the voice settings")
-        self._holder = self._holder or link
+        self._controller = self._controller or connection
 
 
-def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    merged = copy.deepcopy(one)
-    for key, value in other.items():
-        known = merged.get(key)
-        merged[key] = known | value if isinstance(known, dict) and isinstance(value, dict) else value
+def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    merged = copy.deepcopy(base)
+    for key, value in changes.items():
+        current = merged.get(key)
+        merged[key] = current | value if isinstance(current, dict) and isinstance(value, dict) else value
     return merged

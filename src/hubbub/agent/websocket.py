@@ -24,8 +24,8 @@ class SocketDoor:
     def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
         self._socket = socket
         self._transport = transport
-        self._sending: set[asyncio.Task[object]] = set()
-        self._order: asyncio.Lock = asyncio.Lock()
+        self._pending: set[asyncio.Task[object]] = set()
+        self._send_lock: asyncio.Lock = asyncio.Lock()
 
     def send(self, opcode: Opcode, body: bytes) -> None:
         """Send a payload in order; abort the connection if the page reads too slowly."""
@@ -40,36 +40,40 @@ class SocketDoor:
         self._spawn(self._close(code, message))
 
     async def _send(self, body: bytes) -> None:
-        async with self._order:
+        async with self._send_lock:
             if not self._socket.closed:
                 await self._socket.send_str(body.decode())
 
     async def _close(self, code: CloseCode, message: str) -> None:
-        async with self._order:
+        async with self._send_lock:
             await self._socket.close(code=int(code), message=message.encode())
 
     async def settle(self) -> None:
         """Wait until all pending messages are sent."""
-        await asyncio.gather(*self._sending, return_exceptions=True)
+        await asyncio.gather(*self._pending, return_exceptions=True)
 
     def _spawn(self, work: Awaitable[object]) -> None:
         task = asyncio.ensure_future(work)
-        self._sending.add(task)
-        task.add_done_callback(self._sending.discard)
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
 
 
 class WebSockets:
     """RPC server on a WebSocket at the first free port."""
 
     def __init__(
-        self, greet: Greet, gone: Callable[[Link], Awaitable[None]], platform: str, ports: Sequence[int]
+        self,
+        accept_handshake: Greet,
+        on_closed: Callable[[Link], Awaitable[None]],
+        platform_url: str,
+        ports: Sequence[int],
     ) -> None:
         self._ports = ports
-        self._greet = greet
-        self._gone = gone
-        self._platform = platform
+        self._accept_handshake = accept_handshake
+        self._on_closed = on_closed
+        self._platform_url = platform_url
         self._runner: web.AppRunner | None = None
-        self._open: set[web.WebSocketResponse] = set()
+        self._open_sockets: set[web.WebSocketResponse] = set()
         self.port: int | None = None
 
     async def start(self) -> None:
@@ -90,7 +94,7 @@ class WebSockets:
 
     async def stop(self) -> None:
         """Close all connections and stop the server."""
-        for socket in list(self._open):
+        for socket in list(self._open_sockets):
             await socket.close(code=WSCloseCode.OK, message=b"The agent is shutting down")
         if self._runner is not None:
             await self._runner.cleanup()
@@ -101,29 +105,29 @@ class WebSockets:
             raise web.HTTPForbidden
         socket = web.WebSocketResponse(max_msg_size=rpc.FRAME_MAX)
         await socket.prepare(request)
-        self._open.add(socket)
-        door, link = SocketDoor(socket, request.transport), None
+        self._open_sockets.add(socket)
+        transport, connection = SocketDoor(socket, request.transport), None
         try:
-            link = await self._welcome(door, request)
+            connection = await self._accept(transport, request)
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
-                    link.take(message.data.encode())
+                    connection.take(message.data.encode())
                 else:
                     raise Closed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
         except Closed as closed:
-            door.close(closed.code, closed.message)
+            transport.close(closed.code, closed.message)
         finally:
-            self._open.discard(socket)
-            if link is not None:
-                await self._gone(link)
-            await door.settle()
+            self._open_sockets.discard(socket)
+            if connection is not None:
+                await self._on_closed(connection)
+            await transport.settle()
         return socket
 
-    async def _welcome(self, door: SocketDoor, request: web.Request) -> Link:
+    async def _accept(self, transport: SocketDoor, request: web.Request) -> Link:
         if request.query.get("encoding", "json") != "json":
             raise Closed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
         origin = request.headers.get("Origin")
         # A web page always sends its origin, so a request without one comes from a local program.
-        scopes = PseudoScope.LOCAL if origin is None else PseudoScope.PRIVATE if origin == self._platform else None
+        scopes = PseudoScope.LOCAL if origin is None else PseudoScope.PRIVATE if origin == self._platform_url else None
         held = frozenset() if scopes is None else frozenset({scopes.value})
-        return await self._greet(door, dict(request.query), pid=None, origin=origin, scopes=held)
+        return await self._accept_handshake(transport, dict(request.query), pid=None, origin=origin, scopes=held)

@@ -159,11 +159,11 @@ def problems(activity: Activity) -> Iterator[str]:
         yield "name must have at most 128 characters"
     if activity.type not in SETTABLE:
         yield "type must be Playing, Listening, Watching or Competing"
-    for path, (least, most) in _LENGTHS.items():
+    for path, (minimum, maximum) in _LENGTHS.items():
         value = _value(activity, path)
         # Empty texts are omitted, like null keys since 1.4.
-        if value and not least <= len(value) <= most:
-            yield f"{path} must have between {least} and {most} characters"
+        if value and not minimum <= len(value) <= maximum:
+            yield f"{path} must have between {minimum} and {maximum} characters"
     party = activity.party
     if party and party.id:
         if party.current_size < 1:
@@ -190,7 +190,7 @@ def _value(activity: Activity, path: str) -> str | None:
 
 def to_wire(activity: Activity, application_id: int, *, local: bool = False) -> dict[str, Any]:
     """Encode an activity for the gateway or, with `local`, for the chat client, which takes buttons with their URLs."""
-    sent: dict[str, Any] = {
+    payload: dict[str, Any] = {
         "name": activity.name or None,
         "type": int(activity.type),
         "state": activity.state,
@@ -198,37 +198,37 @@ def to_wire(activity: Activity, application_id: int, *, local: bool = False) -> 
         "details": activity.details,
         "details_url": activity.details_url,
         "status_display_type": None if activity.status_display_type is None else int(activity.status_display_type),
-        "assets": _texts(activity.assets),
-        "secrets": _texts(activity.secrets),
+        "assets": _set_fields(activity.assets),
+        "secrets": _set_fields(activity.secrets),
     }
     if not local:
-        sent["application_id"] = str(application_id)
+        payload["application_id"] = str(application_id)
     if activity.timestamps:
         times = {"start": _ms(activity.timestamps.start), "end": _ms(activity.timestamps.end)}
-        sent["timestamps"] = {name: value for name, value in times.items() if value}
+        payload["timestamps"] = {name: value for name, value in times.items() if value}
     party = activity.party
     if party and party.id:
-        sent["party"] = {"id": party.id, "privacy": int(party.privacy)}
+        payload["party"] = {"id": party.id, "privacy": int(party.privacy)}
         # A maximum of 0 means none; the chat client rejects a size with it.
         if party.max_size or not local:
-            sent["party"]["size"] = [party.current_size, party.max_size]
+            payload["party"]["size"] = [party.current_size, party.max_size]
     if activity.supported_platforms:
-        sent["supported_platforms"] = [
+        payload["supported_platforms"] = [
             each.name.lower() for each in ActivityGamePlatforms if each in activity.supported_platforms and each.name
         ]
     if activity.buttons and local:
-        sent["buttons"] = [{"label": button.label, "url": button.url} for button in activity.buttons]
+        payload["buttons"] = [{"label": button.label, "url": button.url} for button in activity.buttons]
     elif activity.buttons:
-        sent["buttons"] = [button.label for button in activity.buttons]
-        sent["metadata"] = {"button_urls": [button.url for button in activity.buttons]}
-    return {name: value for name, value in sent.items() if value not in (None, "", {}, [])}
+        payload["buttons"] = [button.label for button in activity.buttons]
+        payload["metadata"] = {"button_urls": [button.url for button in activity.buttons]}
+    return {name: value for name, value in payload.items() if value not in (None, "", {}, [])}
 
 
 def _ms(value: int) -> int:
     return value * 1000 if 0 < value < SECONDS_BELOW else value
 
 
-def _texts(record: Record | None) -> dict[str, str]:
+def _set_fields(record: Record | None) -> dict[str, str]:
     if not record:
         return {}
     return {name: value for name in record.fields if (value := getattr(record, name))}
@@ -238,42 +238,42 @@ def _plain(kind: type[T], **fields: Any) -> T:
     return kind(**fields)
 
 
-def from_wire(sent: ActivityPayload, make: Callable[..., Any] = _plain) -> Activity:
+def from_wire(payload: ActivityPayload, make: Callable[..., Any] = _plain) -> Activity:
     """Decode the activity of a user; secrets and button URLs are never sent to other users."""
     platforms = ActivityGamePlatforms(0)
-    for word in sent.supported_platforms or ():
-        platforms |= ActivityGamePlatforms.__members__.get(word.upper(), ActivityGamePlatforms(0))
-    size = (sent.party.size or []) if sent.party else []
-    made: Activity = make(
+    for name in payload.supported_platforms or ():
+        platforms |= ActivityGamePlatforms.__members__.get(name.upper(), ActivityGamePlatforms(0))
+    size = (payload.party.size or []) if payload.party else []
+    activity: Activity = make(
         Activity,
-        name=sent.name,
-        type=known(ActivityTypes, sent.type, ActivityTypes.PLAYING),
+        name=payload.name,
+        type=known(ActivityTypes, payload.type, ActivityTypes.PLAYING),
         status_display_type=None
-        if sent.status_display_type is None
-        else known(StatusDisplayTypes, sent.status_display_type, StatusDisplayTypes.NAME),
-        state=sent.state,
-        state_url=sent.state_url,
-        details=sent.details,
-        details_url=sent.details_url,
-        application_id=sent.application_id,
-        parent_application_id=sent.parent_application_id,
-        assets=make(ActivityAssets, **{name: sent.assets.get(name) for name in _ASSETS}) if sent.assets else None,
-        timestamps=make(ActivityTimestamps, start=sent.timestamps.start or 0, end=sent.timestamps.end or 0)
-        if sent.timestamps
+        if payload.status_display_type is None
+        else known(StatusDisplayTypes, payload.status_display_type, StatusDisplayTypes.NAME),
+        state=payload.state,
+        state_url=payload.state_url,
+        details=payload.details,
+        details_url=payload.details_url,
+        application_id=payload.application_id,
+        parent_application_id=payload.parent_application_id,
+        assets=make(ActivityAssets, **{name: payload.assets.get(name) for name in _ASSETS}) if payload.assets else None,
+        timestamps=make(ActivityTimestamps, start=payload.timestamps.start or 0, end=payload.timestamps.end or 0)
+        if payload.timestamps
         else None,
         party=make(
             ActivityParty,
-            id=sent.party.id or "",
+            id=payload.party.id or "",
             current_size=size[0] if size else 0,
             max_size=size[1] if len(size) > 1 else 0,
-            privacy=known(ActivityPartyPrivacy, sent.party.privacy or 0, ActivityPartyPrivacy.PRIVATE),
+            privacy=known(ActivityPartyPrivacy, payload.party.privacy or 0, ActivityPartyPrivacy.PRIVATE),
         )
-        if sent.party
+        if payload.party
         else None,
         supported_platforms=platforms,
-        buttons=[make(ActivityButton, label=label) for label in sent.buttons or () if isinstance(label, str)],
+        buttons=[make(ActivityButton, label=label) for label in payload.buttons or () if isinstance(label, str)],
     )
-    return made
+    return activity
 
 
 _ASSETS: Final = tuple(ActivityAssets.fields)

@@ -21,36 +21,38 @@ THREAD: Final = "hubbub-aside"
 async def aside(function: Callable[..., T], *args: Any) -> T:
     """Run a blocking call on a daemon thread and return its value; on cancellation its outcome is discarded."""
     loop = asyncio.get_running_loop()
-    answer: asyncio.Future[T] = loop.create_future()
+    future: asyncio.Future[T] = loop.create_future()
 
-    def take(value: T | None, error: BaseException | None) -> None:
-        if answer.done():
+    def resolve(value: T | None, error: BaseException | None) -> None:
+        if future.done():
             return
         if error is not None:
-            answer.set_exception(error)
+            future.set_exception(error)
         else:
-            answer.set_result(value)  # type: ignore[arg-type]  # None only where T is None
+            future.set_result(value)  # type: ignore[arg-type]  # None only where T is None
 
-    def tell(value: T | None, error: BaseException | None) -> None:
-        loop.call_soon_threadsafe(take, value, error)
+    def report(value: T | None, error: BaseException | None) -> None:
+        loop.call_soon_threadsafe(resolve, value, error)
 
     # The thread reports through this list. Clearing it drops the thread's only reference to the client.
-    door = [tell]
-    threading.Thread(target=_call, args=(door, function, args), name=THREAD, daemon=True).start()
+    reporters = [report]
+    threading.Thread(target=_run_and_report, args=(reporters, function, args), name=THREAD, daemon=True).start()
     try:
-        return await answer
+        return await future
     finally:
-        door.clear()
+        reporters.clear()
 
 
-def _call(door: list[Callable[[Any, BaseException | None], None]], function: Callable[..., Any], args: Any) -> None:
+def _run_and_report(
+    reporters: list[Callable[[Any, BaseException | None], None]], function: Callable[..., Any], args: Any
+) -> None:
     value, failed = None, None
     try:
         value = function(*args)
     except BaseException as error:
         failed = error
     try:
-        door.pop()(value, failed)
+        reporters.pop()(value, failed)
     except (IndexError, RuntimeError):
         # The awaiting task was canceled, or its loop is closed.
         return

@@ -96,7 +96,7 @@ class Authorization:
         """Complete the running authorization with the redirect URL that the operating system opened the game with.
 
         Required for custom schemes only; see `AuthorizationArgs.custom_scheme_param`."""
-        self._core.driver.post(self._returned, dict(parse_qsl(urlsplit(url).query)))
+        self._core.driver.post(self._handle_redirect, dict(parse_qsl(urlsplit(url).query)))
 
     # Requests from the chat client
 
@@ -122,7 +122,7 @@ class Authorization:
         if self._running is not None:
             self._running.cancel()
 
-    def _returned(self, fields: dict[str, str]) -> None:
+    def _handle_redirect(self, fields: dict[str, str]) -> None:
         if self._redirected is not None and not self._redirected.done():
             self._redirected.set_result(fields)
 
@@ -134,7 +134,7 @@ class Authorization:
             raise invalid("client_id is required; set it or call set_application_id() first")
         if self._running is not None:
             raise invalid("An authorization is already in progress")
-        self._running = asyncio.create_task(self._ask(args, client_id))
+        self._running = asyncio.create_task(self._run_authorization(args, client_id))
         try:
             return await self._running
         except asyncio.CancelledError:
@@ -147,13 +147,13 @@ class Authorization:
         finally:
             self._running = None
 
-    async def _ask(self, args: AuthorizationArgs, client_id: int) -> Authorized:
+    async def _run_authorization(self, args: AuthorizationArgs, client_id: int) -> Authorized:
         state = args.state if args.state is not None else secrets.token_urlsafe(STATE_BYTES)
         custom = args.custom_scheme_param is not None or sys.platform in MOBILE
         if not custom:
-            told = await self._ask_chat_client(args, client_id, state)
-            if told is not None:
-                return told
+            authorized = await self._authorize_in_chat_client(args, client_id, state)
+            if authorized is not None:
+                return authorized
         if custom:
             scheme = args.custom_scheme_param or f"{STANDARD_SCHEME}-{client_id}"
             redirect_uri = f"{scheme}:/authorize/callback"
@@ -164,13 +164,13 @@ class Authorization:
             await self._open(self._url(args, client_id, state, loopback.redirect_uri))
             return self._check(await loopback.answer, state, loopback.redirect_uri)
 
-    async def _ask_chat_client(self, args: AuthorizationArgs, client_id: int, state: str) -> Authorized | None:
+    async def _authorize_in_chat_client(self, args: AuthorizationArgs, client_id: int, state: str) -> Authorized | None:
         """Authorize through the local chat client; return None if none is running."""
         try:
-            line = await self._rpc().connect(client_id)
+            connection = await self._rpc().connect(client_id)
         except SdkError:
             return None
-        asked: dict[str, Any] = {
+        args_sent: dict[str, Any] = {
             "client_id": str(client_id),
             "scopes": args.scopes.split(),
             "response_type": "code",
@@ -180,18 +180,20 @@ class Authorization:
             "integration_type": None if args.integration_type is None else int(args.integration_type),
         }
         if args.code_challenge:
-            asked |= {"code_challenge": args.code_challenge.challenge, "code_challenge_method": "S256"}
+            args_sent |= {"code_challenge": args.code_challenge.challenge, "code_challenge_method": "S256"}
         try:
-            told = await line.command("AUTHORIZE", {name: value for name, value in asked.items() if value is not None})
+            response = await connection.command(
+                "AUTHORIZE", {name: value for name, value in args_sent.items() if value is not None}
+            )
         except SdkError as error:
             if error.result.error_code == OAUTH_ERROR:
                 raise refused(error.result.error) from None
             raise
-        code = str(told.get("code", "")) if isinstance(told, dict) else ""
+        code = str(response.get("code", "")) if isinstance(response, dict) else ""
         if not code:
             raise failure(ErrorType.AUTHORIZATION_FAILED, "The chat client returned no code")
         self._core.logs.hide(code)
-        return Authorized(code, str(told.get("redirect_uri") or f"http://{HOST}{PATH}"))
+        return Authorized(code, str(response.get("redirect_uri") or f"http://{HOST}{PATH}"))
 
     def _url(self, args: AuthorizationArgs, client_id: int, state: str, redirect_uri: str) -> str:
         fields: dict[str, Any] = {
@@ -227,10 +229,10 @@ class Authorization:
         return Authorized(code, redirect_uri)
 
 
-def refused(word: str) -> SdkError:
+def refused(error_code: str) -> SdkError:
     """Convert an OAuth2 error code: a declined request is Aborted, any other error AuthorizationFailed (since 1.5)."""
-    kind = ErrorType.ABORTED if word == "access_denied" else ErrorType.AUTHORIZATION_FAILED
-    return failure(kind, word)
+    kind = ErrorType.ABORTED if error_code == "access_denied" else ErrorType.AUTHORIZATION_FAILED
+    return failure(kind, error_code)
 
 
 def _open_browser(url: str) -> None:

@@ -82,12 +82,14 @@ class History:
     def add(self, message: Message) -> None:
         """Insert a new message in order of its ID, unless a history response already contained it."""
         new = message.payload.id
-        place = next((n for n, each in enumerate(self.messages) if each.payload.id <= new), len(self.messages))
-        if place == HISTORY_MESSAGES or (place < len(self.messages) and self.messages[place].payload.id == new):
+        position = next((n for n, each in enumerate(self.messages) if each.payload.id <= new), len(self.messages))
+        if position == HISTORY_MESSAGES or (
+            position < len(self.messages) and self.messages[position].payload.id == new
+        ):
             return
         if len(self.messages) == HISTORY_MESSAGES:
             self.messages.pop()
-        self.messages.insert(place, message)
+        self.messages.insert(position, message)
 
     def enough(self, limit: int) -> bool:
         """Return whether the history can serve `limit` messages without a request."""
@@ -134,47 +136,47 @@ class Cache:
 
     # Users
 
-    def note_user(self, told: UserPayload | None) -> bool:
+    def note_user(self, payload: UserPayload | None) -> bool:
         """Merge a user payload into the cache; return whether anything changed."""
-        if told is None:
+        if payload is None:
             return False
-        known = self.users.get(told.id)
+        known = self.users.get(payload.id)
         if known is None:
-            if told.username is None:
+            if payload.username is None:
                 return False
-            self.users[told.id] = told
+            self.users[payload.id] = payload
             return True
         merged = UserPayload(
-            id=told.id,
-            username=told.username if told.username is not None else known.username,
-            global_name=known.global_name if told.global_name is UNSET else told.global_name,
-            avatar=known.avatar if told.avatar is UNSET else told.avatar,
-            flags=told.flags if told.flags is not None else known.flags,
-            public_flags=told.public_flags if told.public_flags is not None else known.public_flags,
-            bot=told.bot if told.bot is not None else known.bot,
+            id=payload.id,
+            username=payload.username if payload.username is not None else known.username,
+            global_name=known.global_name if payload.global_name is UNSET else payload.global_name,
+            avatar=known.avatar if payload.avatar is UNSET else payload.avatar,
+            flags=payload.flags if payload.flags is not None else known.flags,
+            public_flags=payload.public_flags if payload.public_flags is not None else known.public_flags,
+            bot=payload.bot if payload.bot is not None else known.bot,
         )
-        self.users[told.id] = merged
+        self.users[payload.id] = merged
         return merged != known
 
-    def note_profiles(self, user_id: int, told: list[ProfilePayload] | None) -> bool:
+    def note_profiles(self, user_id: int, payload: list[ProfilePayload] | None) -> bool:
         """Replace the application profiles of a user, unless the payload is None; return whether they changed."""
-        if told is None or told == self.profiles.get(user_id, []):
+        if payload is None or payload == self.profiles.get(user_id, []):
             return False
-        self.profiles[user_id] = told
+        self.profiles[user_id] = payload
         return True
 
-    def note_presence(self, told: PresencePayload) -> tuple[int, bool]:
+    def note_presence(self, payload: PresencePayload) -> tuple[int, bool]:
         """Store a presence; return the user's ID and whether anything changed."""
-        who = told.user.id if told.user is not None else told.user_id or 0
-        news = self.note_user(told.user)
-        known = self.presences.get(who)
-        if told.has_played_game is None and known is not None:
-            told.has_played_game = known.has_played_game
-        told.user = None
-        if known is not None and (known.status, known.activities) == (told.status, told.activities):
-            return who, news
-        self.presences[who] = told
-        return who, True
+        user_id = payload.user.id if payload.user is not None else payload.user_id or 0
+        changed = self.note_user(payload.user)
+        known = self.presences.get(user_id)
+        if payload.has_played_game is None and known is not None:
+            payload.has_played_game = known.has_played_game
+        payload.user = None
+        if known is not None and (known.status, known.activities) == (payload.status, payload.activities):
+            return user_id, changed
+        self.presences[user_id] = payload
+        return user_id, True
 
     def activity_of(self, user_id: int, applications: frozenset[int], parent: int = 0) -> ActivityPayload | None:
         """Return a user's activity in one of the applications or in a child application of `parent`, or None."""
@@ -194,26 +196,26 @@ class Cache:
 
     # Relationships
 
-    def note_relationship(self, told: RelationshipPayload) -> Relation:
+    def note_relationship(self, payload: RelationshipPayload) -> Relation:
         """Store a platform relationship."""
-        self.note_user(told.user)
-        self.note_profiles(told.id, told.user_application_profiles)
-        relation = self.relations.setdefault(told.id, Relation())
-        if told.type is not None:
+        self.note_user(payload.user)
+        self.note_profiles(payload.id, payload.user_application_profiles)
+        relation = self.relations.setdefault(payload.id, Relation())
+        if payload.type is not None:
             # The spam flag is sent with each new type, and only if it is set.
-            relation.platform, relation.spam = told.type, bool(told.is_spam_request)
-        elif told.is_spam_request is not None:
-            relation.spam = told.is_spam_request
-        if told.has_played_game is not None:
-            relation.has_played = told.has_played_game
+            relation.platform, relation.spam = payload.type, bool(payload.is_spam_request)
+        elif payload.is_spam_request is not None:
+            relation.spam = payload.is_spam_request
+        if payload.has_played_game is not None:
+            relation.has_played = payload.has_played_game
         return relation
 
-    def note_game_relationship(self, told: GameRelationshipPayload) -> Relation:
+    def note_game_relationship(self, payload: GameRelationshipPayload) -> Relation:
         """Store a game relationship."""
-        self.note_user(told.user)
-        self.note_profiles(told.id, told.user_application_profiles)
-        relation = self.relations.setdefault(told.id, Relation())
-        relation.game = told.type
+        self.note_user(payload.user)
+        self.note_profiles(payload.id, payload.user_application_profiles)
+        relation = self.relations.setdefault(payload.id, Relation())
+        relation.game = payload.type
         return relation
 
     def end_relationship(self, user_id: int, *, game: bool) -> None:
@@ -235,37 +237,37 @@ class Cache:
 
     # Lobbies
 
-    def note_lobby(self, told: LobbyPayload) -> tuple[Lobby, bool]:
+    def note_lobby(self, payload: LobbyPayload) -> tuple[Lobby, bool]:
         """Merge a lobby payload into the cache; return the lobby and whether it is new."""
-        lobby = self.lobbies.get(told.id)
+        lobby = self.lobbies.get(payload.id)
         new = lobby is None
         if lobby is None:
-            lobby = self.lobbies[told.id] = Lobby(told.id)
-        lobby.application_id = told.application_id or lobby.application_id
-        lobby.flags = told.flags
-        if told.metadata is not UNSET:
-            lobby.metadata = dict(told.metadata or {})
+            lobby = self.lobbies[payload.id] = Lobby(payload.id)
+        lobby.application_id = payload.application_id or lobby.application_id
+        lobby.flags = payload.flags
+        if payload.metadata is not UNSET:
+            lobby.metadata = dict(payload.metadata or {})
         # A linked lobby always names its channel, so a missing key means that it is not linked.
-        before, linked = lobby.linked_channel, told.linked_channel
+        before, linked = lobby.linked_channel, payload.linked_channel
         lobby.linked_channel = linked
         if before is not None and (linked is None or linked.id != before.id):
-            self._forget_linked(before.id)
+            self._remove_linked_channel(before.id)
         if linked is not None:
             # Lobby messages name the linked channel, so its handle must exist; only text channels are linked (sdk.md
             # 12.6).
             self.channels[linked.id] = ChannelPayload(id=linked.id, type=GUILD_TEXT, name=linked.name)
-        if told.members is not UNSET:
+        if payload.members is not UNSET:
             known = lobby.members
             lobby.members = {}
-            for member in told.members:
+            for member in payload.members:
                 self.note_user(member.user)
                 self.note_profiles(member.who, member.user_application_profiles)
                 if member.connected is None and member.who in known:
                     # HTTP responses do not have the connection state.
                     member.connected = known[member.who].connected
                 lobby.members[member.who] = member
-        if told.voice_states is not UNSET:
-            lobby.voice_states = {state.user_id: state for state in told.voice_states}
+        if payload.voice_states is not UNSET:
+            lobby.voice_states = {state.user_id: state for state in payload.voice_states}
         return lobby, new
 
     def forget_places(self, lobby_id: int) -> None:
@@ -274,9 +276,9 @@ class Cache:
         lobby = self.lobbies.get(lobby_id)
         if lobby is not None and lobby.linked_channel is not None:
             linked, lobby.linked_channel = lobby.linked_channel, None
-            self._forget_linked(linked.id)
+            self._remove_linked_channel(linked.id)
 
-    def _forget_linked(self, channel_id: int) -> None:
+    def _remove_linked_channel(self, channel_id: int) -> None:
         # The event of another lobby that was linked to this channel may have arrived first.
         if not any(lobby.linked_channel and lobby.linked_channel.id == channel_id for lobby in self.lobbies.values()):
             self.channels.pop(channel_id, None)
@@ -341,10 +343,10 @@ class Cache:
         return message
 
     @staticmethod
-    def change(message: Message, told: MessagePayload) -> None:
+    def change(message: Message, payload: MessagePayload) -> None:
         """Merge an update into a message; fields that are missing in the update stay unchanged."""
         known = message.payload
-        merged = msgspec.structs.replace(told)
+        merged = msgspec.structs.replace(payload)
         for name in MessagePayload.__struct_fields__:
             value = getattr(merged, name)
             if name != "moderation_metadata" and (value is None or (value == 0 and name != "flags")):
@@ -354,10 +356,10 @@ class Cache:
             merged.moderation_metadata = known.moderation_metadata
         message.payload = merged
 
-    def drop(self, message_id: int, place: int) -> Message | None:
+    def drop(self, message_id: int, channel_id: int) -> Message | None:
         """Remove a deleted message; return it if it was cached, or None."""
         message = self._messages.pop(message_id, None)
-        recent = self._recent.get(place)
+        recent = self._recent.get(channel_id)
         if message is None:
             return None
         if recent is not None and message in recent:

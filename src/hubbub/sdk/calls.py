@@ -36,9 +36,9 @@ class CallState:
 
     The game's thread writes the settings and the voice thread reads them; each access is a single atomic operation."""
 
-    def __init__(self, core: Core, lobby_id: int, everywhere: AllCalls) -> None:
+    def __init__(self, core: Core, lobby_id: int, global_settings: AllCalls) -> None:
         self._core = core
-        self._everywhere = everywhere
+        self._global_settings = global_settings
         self.lobby_id = lobby_id
         self.status = CallStatus.DISCONNECTED
         self.ended = False
@@ -64,18 +64,18 @@ class CallState:
         self.news = asyncio.Event()
         """Set when `ticket` or `expelled` changes."""
         self._speaking: dict[int, bool] = {}
-        self._told_speaking: dict[int, bool] = {}
-        self._speaking_waits = False
+        self._delivered_speaking: dict[int, bool] = {}
+        self._speaking_is_queued = False
 
     @property
     def muted(self) -> bool:
         """Whether the microphone is muted, here or for all calls; a deafened user is muted as well."""
-        return self.self_mute or self._everywhere.mute or self.deaf
+        return self.self_mute or self._global_settings.mute or self.deaf
 
     @property
     def deaf(self) -> bool:
         """Whether playback is off, here or for all calls."""
-        return self.self_deaf or self._everywhere.deaf
+        return self.self_deaf or self._global_settings.deaf
 
     def reachable(self) -> bool:
         """Return whether the gateway session is ready, so that voice events can arrive."""
@@ -103,25 +103,29 @@ class CallState:
         """Record that a user starts or stops speaking; changes between two `run_callbacks` are merged per user."""
         with self._core.lock:
             self._speaking[user_id] = speaks
-            waits, self._speaking_waits = self._speaking_waits, True
-        if not waits:
-            self._core.pump.put(self._tell_speaking)
+            queued, self._speaking_is_queued = self._speaking_is_queued, True
+        if not queued:
+            self._core.pump.put(self._deliver_speaking)
 
-    def _tell_speaking(self) -> None:
+    def _deliver_speaking(self) -> None:
         with self._core.lock:
-            self._speaking_waits = False
-            told = self._told_speaking
-            news = [(who, speaks) for who, speaks in self._speaking.items() if told.get(who, False) != speaks]
-            self._told_speaking = {who: True for who, speaks in self._speaking.items() if speaks}
-            self._speaking = dict(self._told_speaking)
-        for who, speaks in news:
-            self._call("speaking", (who, speaks))
+            self._speaking_is_queued = False
+            delivered = self._delivered_speaking
+            changes = [
+                (user_id, speaks)
+                for user_id, speaks in self._speaking.items()
+                if delivered.get(user_id, False) != speaks
+            ]
+            self._delivered_speaking = {user_id: True for user_id, speaks in self._speaking.items() if speaks}
+            self._speaking = dict(self._delivered_speaking)
+        for user_id, speaks in changes:
+            self._call("speaking", (user_id, speaks))
 
     def reset(self) -> None:
         """Drop all callbacks."""
         self.callbacks.clear()
         self.received_audio = self.captured_audio = None
-        self._speaking_waits = False
+        self._speaking_is_queued = False
 
 
 class Call(Copyable):

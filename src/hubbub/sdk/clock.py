@@ -44,18 +44,18 @@ class PlatformClock:
 
     def note(self, headers: Mapping[str, str]) -> None:
         """Update the estimate from the headers of a response."""
-        told = _of_rate_limit(headers)
-        if told is None:
-            told = _of_date(headers)
-            if told is None or (self._ahead_ms is not None and 0 <= self() - told < COARSE_MS):
+        now_ms = _time_of_rate_limit(headers)
+        if now_ms is None:
+            now_ms = _time_of_date(headers)
+            if now_ms is None or (self._ahead_ms is not None and 0 <= self() - now_ms < COARSE_MS):
                 return
-        self._set(told)
+        self._set(now_ms)
 
     def heard(self, id: int) -> None:
         """Update the estimate from an ID just created by the platform, whose time cannot be earlier than the ID's."""
-        made = (id >> 22) + EPOCH_MS
-        if id and (self._ahead_ms is None or made > self()):
-            self._set(made)
+        created_ms = (id >> 22) + EPOCH_MS
+        if id and (self._ahead_ms is None or created_ms > self()):
+            self._set(created_ms)
 
     def _set(self, now_ms: int) -> None:
         before = self()
@@ -65,7 +65,7 @@ class PlatformClock:
                 watcher()
 
 
-def _of_rate_limit(headers: Mapping[str, str]) -> int | None:
+def _time_of_rate_limit(headers: Mapping[str, str]) -> int | None:
     """Return the time of a response as the bucket's reset time minus its reset delay, exact to 1 ms (http.md 1.14)."""
     try:
         return round((float(headers["X-RateLimit-Reset"]) - float(headers["X-RateLimit-Reset-After"])) * 1000)
@@ -73,7 +73,7 @@ def _of_rate_limit(headers: Mapping[str, str]) -> int | None:
         return None
 
 
-def _of_date(headers: Mapping[str, str]) -> int | None:
+def _time_of_date(headers: Mapping[str, str]) -> int | None:
     date = headers.get("Date")
     if date is None or "Age" in headers:
         # A response with an Age header comes from a cache, so its Date is in the past.

@@ -72,7 +72,7 @@ def _initializer(original: type[Any]) -> Callable[..., None]:
     return initialize
 
 
-def _renamed(original: type[Any]) -> type[Any]:
+def _with_spec_names(original: type[Any]) -> type[Any]:
     """Create a subclass with the specification's names."""
     members: dict[str, Any] = {"__doc__": original.__doc__, "__module__": __name__}
     for kind in reversed(original.__mro__):
@@ -110,27 +110,27 @@ def _enumeration(original: Any) -> Any:
 
 
 def _module() -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    family: dict[type, type] = {}
+    names: dict[str, Any] = {}
+    variants: dict[type, type] = {}
     for name in sdk.__all__:
         original = getattr(sdk, name)
         if isinstance(original, type) and issubclass(original, Enumeration | sdk.ActivityGamePlatforms):
-            made[name] = _enumeration(original)
+            names[name] = _enumeration(original)
         elif isinstance(original, type) and issubclass(original, Object):
             # Two names of the same class must give the same subclass.
-            made[name] = family[original] = family.get(original) or _renamed(original)
-    made["Client"]._family = MappingProxyType(family)
+            names[name] = variants[original] = variants.get(original) or _with_spec_names(original)
+    names["Client"]._class_variants = MappingProxyType(variants)
     for owner, nested in (
         ("Client", ("Status", "Error", "Thread")),
         ("Call", ("Status", "Error")),
     ):
         for name in nested:
-            setattr(made[owner], name, made.pop(f"{owner}{name}"))
-    made["UserHandle"].AvatarType = made.pop("AvatarType")
-    made["RunCallbacks"] = sdk.run_callbacks
-    made["SetFreeThreaded"] = sdk.set_free_threaded
-    made["ResetCallbacks"] = sdk.reset_callbacks
-    return made
+            setattr(names[owner], name, names.pop(f"{owner}{name}"))
+    names["UserHandle"].AvatarType = names.pop("AvatarType")
+    names["RunCallbacks"] = sdk.run_callbacks
+    names["SetFreeThreaded"] = sdk.set_free_threaded
+    names["ResetCallbacks"] = sdk.reset_callbacks
+    return names
 
 
 globals().update(_module())

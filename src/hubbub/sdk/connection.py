@@ -154,20 +154,20 @@ class Connection:
     async def _connected_user(self, application_id: int) -> UserHandle | None:
         from hubbub.sdk.payloads import UserPayload, read
 
-        line = await self._rpc().connect(application_id)
-        if not line.user:
+        connection = await self._rpc().connect(application_id)
+        if not connection.user:
             return None
         import msgspec
 
-        told = read(msgspec.json.encode(line.user), UserPayload)
+        user = read(msgspec.json.encode(connection.user), UserPayload)
         with self._core.lock:
-            self._core.cache.note_user(told)
-        return find_user(self._core, told.id)
+            self._core.cache.note_user(user)
+        return find_user(self._core, user.id)
 
     def is_platform_app_installed(self, callback: Callable[[bool], object] | None = None) -> Completion[bool]:
         """Get whether the mobile app of the chat client is installed; always False on desktop systems."""
-        told = None if callback is None else lambda _, installed: callback(installed)
-        return self._core.run("IsPlatformAppInstalled", told, (False,), self._installed)
+        adapted = None if callback is None else lambda _, installed: callback(installed)
+        return self._core.run("IsPlatformAppInstalled", adapted, (False,), self._installed)
 
     async def _installed(self) -> bool:
         return False

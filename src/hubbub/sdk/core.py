@@ -50,25 +50,25 @@ class Core:
         threaded: bool | None = None,
         debug: bool = False,
         clock: Clock = machine_ms,
-        family: Mapping[type, type] | None = None,
+        class_variants: Mapping[type, type] | None = None,
     ) -> None:
         self.options = options
         self.web_base: Final = (options.web_base or _origin(options.api_base) or WEB_BASE).rstrip("/")
         self.clock: Final = PlatformClock(clock)
         """The platform's clock. The machine's clock is used for log lines only."""
         self.api: Final = Api(options.api_base or self.web_base, clock=self.clock)
-        self._family = family or {}
+        self._class_variants = class_variants or {}
         self.lock: Final = threading.RLock()
         """Guards the cache and the fields below, which the network thread writes and the game's thread reads."""
         self.cache: Final = Cache()
         self.pump: Final = Pump()
         self.logs: Final = Logs(self.pump, clock, debug=debug)
         if threaded is None:
-            threaded = not _inside_a_loop()
+            threaded = not _in_event_loop()
         self.driver: Final[Driver] = ThreadDriver() if threaded else LoopDriver(self.pump)
         self.callbacks: Final[dict[str, Callable[..., object]]] = {}
         """The event callbacks by event name, one per event."""
-        self._held: Final[weakref.WeakSet[Held]] = weakref.WeakSet()
+        self._pending_callbacks: Final[weakref.WeakSet[Held]] = weakref.WeakSet()
         """The callbacks of pending operations."""
         self.resetters: Final[list[Callable[[], None]]] = []
         """Functions with which the parts drop their own callbacks on `reset`."""
@@ -95,29 +95,29 @@ class Core:
 
     def make(self, kind: type[T], *args: Any, **fields: Any) -> T:
         """Create an object for the game, of this client's variant of the class `kind`."""
-        made: T = self._family.get(kind, kind)(*args, **fields)
-        return made
+        instance: T = self._class_variants.get(kind, kind)(*args, **fields)
+        return instance
 
     def kind(self, kind: type[T]) -> type[T]:
         """Return this client's variant of the class `kind`; a client of `hubbub.sdk.compat` has its own."""
-        return self._family.get(kind, kind)
+        return self._class_variants.get(kind, kind)
 
-    def _faced(self, result: ClientResult) -> ClientResult:
+    def _to_variant(self, result: ClientResult) -> ClientResult:
         """Convert a result to this client's variant of `ClientResult`."""
         kind = self.kind(ClientResult)
         if isinstance(result, kind):
             return result
-        made = object.__new__(kind)
-        made.__dict__.update(result.__dict__)
-        return made
+        variant = object.__new__(kind)
+        variant.__dict__.update(result.__dict__)
+        return variant
 
     # Events
 
     def emit(self, event: str, *args: Any) -> None:
         """Queue an event for its callback."""
-        self.pump.put(self._fire, event, args)
+        self.pump.put(self._deliver, event, args)
 
-    def _fire(self, event: str, args: tuple[Any, ...]) -> None:
+    def _deliver(self, event: str, args: tuple[Any, ...]) -> None:
         # Looked up on delivery, so that a callback that was replaced or reset meanwhile is not called.
         callback = self.callbacks.get(event)
         if callback is not None:
@@ -134,14 +134,14 @@ class Core:
         """Wrap the callback of an operation so that `reset` can clear it."""
         held = Held(callback)
         with self.lock:
-            self._held.add(held)
+            self._pending_callbacks.add(held)
         return held
 
     def reset(self) -> None:
         """Drop every callback: of events, logs, queued completions and pending operations (sdk.md 1.2)."""
         with self.lock:
             self.callbacks.clear()
-            for held in self._held:
+            for held in self._pending_callbacks:
                 held.callback = None
             for forget in self.resetters:
                 forget()
@@ -174,7 +174,7 @@ class Core:
 
         `name` is the specification's name, by which the platform disables functions. `empty` are the outputs of a
         failure."""
-        return self._launch(callback, empty, self._gated, name, function, *args, **kwargs)
+        return self._launch(callback, empty, self._run_when_ready, name, function, *args, **kwargs)
 
     def run(
         self,
@@ -186,14 +186,14 @@ class Core:
         **kwargs: P.kwargs,
     ) -> Completion[T]:
         """Run an operation that does not require a session (sdk.md 20); the parameters are those of `start`."""
-        return self._launch(callback, empty, self._permitted, name, function, *args, **kwargs)
+        return self._launch(callback, empty, self._run_if_enabled, name, function, *args, **kwargs)
 
-    async def _gated(self, name: str, function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
+    async def _run_when_ready(self, name: str, function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
         if self.status is not ClientStatus.READY:
             raise failure(ErrorType.CLIENT_NOT_READY, f"{name} requires the client status Ready; call connect() first")
-        return await self._permitted(name, function, *args, **kwargs)
+        return await self._run_if_enabled(name, function, *args, **kwargs)
 
-    async def _permitted(self, name: str, function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
+    async def _run_if_enabled(self, name: str, function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
         if name in self.disabled:
             raise failure(ErrorType.DISABLED, f"{name} is disabled by the platform")
         return await function(*args, **kwargs)
@@ -235,7 +235,7 @@ class Core:
     ) -> None:
         value, result = self._outcome(task)
         if isinstance(result, ClientResult):
-            result = self._faced(result)
+            result = self._to_variant(result)
             self.tell(held, result, *(outputs(value, len(empty)) if result.successful else empty))
             if result.successful:
                 completion.succeed(value)
@@ -243,7 +243,7 @@ class Core:
                 completion.fail(SdkError(result))
             return
         self.logs.error(f"An operation raised an unexpected exception: {result!r}")
-        self.tell(held, self._faced(ClientResult(ErrorType.VALIDATION_ERROR, str(result))), *empty)
+        self.tell(held, self._to_variant(ClientResult(ErrorType.VALIDATION_ERROR, str(result))), *empty)
         completion.fail(result)
 
     def tell(self, held: Held, *args: Any) -> bool:
@@ -267,8 +267,8 @@ class Core:
             return None, ClientResult(ErrorType.NETWORK_ERROR, f"Could not decode the platform's response: {error}")
         try:
             return None, of_exception(error)
-        except BaseException as broken:
-            return None, broken
+        except BaseException as unexpected:
+            return None, unexpected
 
     # Requests
 
@@ -332,15 +332,15 @@ class Core:
         completion: Completion[None] = Completion()
         with self.lock:
             self.destroyed = True
-        self.driver.stop(self._end, completion)
+        self.driver.stop(self._shut_down, completion)
         self.pump.close()
         return completion
 
-    async def _end(self) -> None:
+    async def _shut_down(self) -> None:
         # A task that was just created must run its first step: only then is it in `tasks` and can be canceled.
         await asyncio.sleep(0)
-        mine = asyncio.current_task()
-        tasks = [task for task in self.tasks if task is not mine]
+        current = asyncio.current_task()
+        tasks = [task for task in self.tasks if task is not current]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -367,7 +367,7 @@ def _origin(url: str) -> str:
     return str(URL(url).origin()) if url else ""
 
 
-def _inside_a_loop() -> bool:
+def _in_event_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -86,19 +86,19 @@ class LoopDriver:
     def __init__(self, pump: Pump) -> None:
         self._loop = asyncio.get_running_loop()
         self._pump = pump
-        self._waiting = False
+        self._delivery_is_scheduled = False
         self._stopped = False
         self._last: asyncio.Task[None] | None = None
         pump.wake = self._wake
 
     def _wake(self) -> None:
-        if self._waiting or self._loop.is_closed():
+        if self._delivery_is_scheduled or self._loop.is_closed():
             return
-        self._waiting = True
+        self._delivery_is_scheduled = True
         self._loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
-        self._waiting = False
+        self._delivery_is_scheduled = False
         try:
             self._pump.run()
         finally:
@@ -163,7 +163,7 @@ class ThreadDriver:
         with self._guard:
             if not self._stopped:
                 loop = self._start()
-                loop.call_soon_threadsafe(_begin, loop, work, done)
+                loop.call_soon_threadsafe(_create_task, loop, work, done)
                 return
         done(None)
 
@@ -180,13 +180,13 @@ class ThreadDriver:
             loop, thread = self._loop, self._thread
             if not stopped and loop is not None:
                 # The loop runs its callbacks in order, so operations that were spawned earlier have started by then.
-                loop.call_soon_threadsafe(_begin, loop, last, lambda _: loop.stop())
+                loop.call_soon_threadsafe(_create_task, loop, last, lambda _: loop.stop())
         if thread is not None and thread is not threading.current_thread():
             thread.join(JOIN_SECONDS)
         completion.succeed(None)
 
 
-def _begin(
+def _create_task(
     loop: asyncio.AbstractEventLoop,
     work: Callable[[], Coroutine[Any, Any, T]],
     done: Callable[["asyncio.Task[T] | None"], None],

@@ -84,9 +84,9 @@ class Gateway:
         self._sequence: int | None = None
         self._acknowledged = True
         self._attempts = 0
-        self._supplement: asyncio.TimerHandle | None = None
+        self._supplemental_timer: asyncio.TimerHandle | None = None
         self._settled: asyncio.Event | None = None
-        self._begins_anew = False
+        self._is_restarting = False
         self.presence: Callable[[], dict[str, Any] | None] = lambda: None
         """Returns the presence for Identify, or None to send none."""
         self.identity: dict[str, Any] = {
@@ -123,15 +123,15 @@ class Gateway:
             self._settled = asyncio.Event()
             self._session, self._sequence, self._attempts = None, None, 0
             self._core.become(ClientStatus.CONNECTING)
-            self._task = asyncio.create_task(self._stay())
+            self._task = asyncio.create_task(self._run())
             self._core.tasks.add(self._task)
             self._task.add_done_callback(self._ended)
         assert self._settled is not None
         await self._settled.wait()
         if self._core.status is ClientStatus.DISCONNECTED:
-            raise self._why
+            raise self._loss
 
-    _why = Lost(ClientError.CONNECTION_CANCELED)
+    _loss = Lost(ClientError.CONNECTION_CANCELED)
 
     async def disconnect(self) -> None:
         """Disconnect and end the session."""
@@ -141,7 +141,7 @@ class Gateway:
         interrupted = self._core.status in (ClientStatus.CONNECTING, ClientStatus.HTTP_WAIT)
         error = ClientError.CONNECTION_CANCELED if interrupted else ClientError.NONE
         self._core.become(ClientStatus.DISCONNECTING)
-        self._why = Lost(ClientError.CONNECTION_CANCELED)
+        self._loss = Lost(ClientError.CONNECTION_CANCELED)
         task.cancel()
         await asyncio.wait([task])
         self._session = None
@@ -156,7 +156,7 @@ class Gateway:
     async def begin_anew(self) -> None:
         """End the session and start a new one with the current token."""
         if self._socket is not None:
-            self._session, self._begins_anew = None, True
+            self._session, self._is_restarting = None, True
             await self._socket.close(code=1000)
 
     async def close(self) -> None:
@@ -171,24 +171,24 @@ class Gateway:
 
     def _ended(self, task: "asyncio.Task[None]") -> None:
         self._core.tasks.discard(task)
-        if self._supplement is not None:
-            self._supplement.cancel()
+        if self._supplemental_timer is not None:
+            self._supplemental_timer.cancel()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._core.logs.error(f"The connection failed with an unexpected exception: {error!r}")
-            self._why = Lost(ClientError.CONNECTION_FAILED)
+            self._loss = Lost(ClientError.CONNECTION_FAILED)
             self._core.become(ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED)
         if self._settled is not None:
             self._settled.set()
 
-    async def _stay(self) -> None:
+    async def _run(self) -> None:
         while True:
             try:
-                url = await self._find()
-                await self._live(url)
+                url = await self._find_url()
+                await self._run_socket(url)
             except Lost as lost:
                 if lost.detail in TERMINAL:
                     # Since 1.10 the client does not reconnect: every attempt would fail.
-                    self._why, self._session = lost, None
+                    self._loss, self._session = lost, None
                     if lost.detail == INVALID_TOKEN:
                         self.refused()
                     self._core.become(ClientStatus.DISCONNECTED, lost.error, lost.detail)
@@ -200,46 +200,46 @@ class Gateway:
                 if not lost.at_once:
                     await self._back_off()
 
-    async def _back_off(self, told_s: float = 0.0) -> None:
+    async def _back_off(self, retry_after_s: float = 0.0) -> None:
         """Wait 1 to 60 seconds, growing exponentially with jitter, but not less than the platform's `retry_after`."""
-        most = min(BACKOFF_MOST_S, BACKOFF_LEAST_S * 2**self._attempts)
+        delay_s = min(BACKOFF_MOST_S, BACKOFF_LEAST_S * 2**self._attempts)
         self._attempts += 1
-        await self.sleep(max(told_s, most * (0.5 + random.random() / 2)))
+        await self.sleep(max(retry_after_s, delay_s * (0.5 + random.random() / 2)))
 
-    async def _find(self) -> str:
+    async def _find_url(self) -> str:
         """Return the gateway URL, and retry with the status HttpWait until the platform responds."""
         while True:
             if self._session is not None and self._session.url is not None:
                 return self._session.url
-            told_s = 0.0
+            retry_after_s = 0.0
             try:
                 if self._session is None and self.bootstrap is not None:
                     await self.bootstrap()
                 # A single try, because the game sees each wait as the status HttpWait.
-                answer = await self._core.ask("GET", "/gateway", tries=1)
-                url: str = msgspec.json.decode(answer)["url"]
+                response = await self._core.ask("GET", "/gateway", tries=1)
+                url: str = msgspec.json.decode(response)["url"]
                 return url
             except ApiError as error:
                 if error.status == 401:
                     raise Lost(ClientError.UNEXPECTED_CLOSE, INVALID_TOKEN) from None
-                detail, told_s = error.status, float(error.extra.get("retry_after") or 0)
+                detail, retry_after_s = error.status, float(error.extra.get("retry_after") or 0)
             except (aiohttp.ClientError, OSError, msgspec.MsgspecError, KeyError, TypeError):
                 detail = 0
             before = self._core.status
             self._core.become(ClientStatus.HTTP_WAIT, ClientError.CONNECTION_FAILED, detail)
-            await self._back_off(told_s)
+            await self._back_off(retry_after_s)
             self._core.become(before if before is ClientStatus.RECONNECTING else ClientStatus.CONNECTING)
 
-    async def _live(self, url: str) -> None:
+    async def _run_socket(self, url: str) -> None:
         """Run one WebSocket from Hello to its end; always raises `Lost`."""
         if self._http is None:
             self._http = new_session()
-        joint = "&" if "?" in url else "?"
-        patience_s = self._core.api.timeout_ms / 1000
+        separator = "&" if "?" in url else "?"
+        timeout_s = self._core.api.timeout_ms / 1000
         try:
-            async with asyncio.timeout(patience_s):
+            async with asyncio.timeout(timeout_s):
                 self._socket = await self._http.ws_connect(
-                    f"{url}{joint}v=10&encoding=json&compress=zlib-stream",
+                    f"{url}{separator}v=10&encoding=json&compress=zlib-stream",
                     max_msg_size=0,
                     timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_S),
                 )
@@ -250,12 +250,12 @@ class Gateway:
                 # Since 1.6 the client falls back from the session's resume URL to the default one.
                 self._session = self._session._replace(url=None)
             raise Lost(ClientError.CONNECTION_FAILED, status) from None
-        beating: asyncio.Task[None] | None = None
+        heartbeat: asyncio.Task[None] | None = None
         inflater, pending = zlib.decompressobj(), bytearray()
         try:
             while True:
                 # Hello must arrive in time; afterwards the heartbeat detects a dead connection.
-                message = await self._socket.receive(None if beating else patience_s)
+                message = await self._socket.receive(None if heartbeat else timeout_s)
                 if message.type is aiohttp.WSMsgType.BINARY:
                     pending += message.data
                     if not pending.endswith(SUFFIX):
@@ -269,21 +269,21 @@ class Gateway:
                 frame = read(data, Frame)
                 if frame.op == 10:
                     interval_s = msgspec.json.decode(frame.d)["heartbeat_interval"] / 1000
-                    beating = asyncio.create_task(self._beat(interval_s))
-                    await self._introduce()
+                    heartbeat = asyncio.create_task(self._heartbeat(interval_s))
+                    await self._identify_or_resume()
                 else:
-                    await self._hear(frame)
-            at_once, self._begins_anew = self._begins_anew, False
+                    await self._handle_frame(frame)
+            at_once, self._is_restarting = self._is_restarting, False
             raise Lost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0, at_once=at_once)
         except (ConnectionError, TimeoutError, aiohttp.ClientError, zlib.error, msgspec.MsgspecError) as error:
             raise Lost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0) from error
         finally:
-            if beating is not None:
-                beating.cancel()
+            if heartbeat is not None:
+                heartbeat.cancel()
             socket, self._socket = self._socket, None
-            await self._hang_up(socket)
+            await self._close_socket(socket)
 
-    async def _hang_up(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+    async def _close_socket(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         leaving = self._core.destroyed or self._core.status is ClientStatus.DISCONNECTING
         # 1000 ends the session; any other code keeps it for a resume (gateway.md 3).
         closing = asyncio.ensure_future(socket.close(code=1000 if leaving else 4000))
@@ -297,7 +297,7 @@ class Gateway:
             closing.cancel()
             await asyncio.gather(closing, return_exceptions=True)
 
-    async def _introduce(self) -> None:
+    async def _identify_or_resume(self) -> None:
         token = f"{self._core.scheme}{self._core.token}"
         if self._session is not None:
             await self.send(6, {"token": token, "session_id": self._session.id, "seq": self._sequence})
@@ -310,11 +310,11 @@ class Gateway:
         await self.send(2, identify)
         self._core.become(ClientStatus.CONNECTED)
 
-    async def _hear(self, frame: Frame) -> None:
+    async def _handle_frame(self, frame: Frame) -> None:
         if frame.op == 0:
             if frame.s is not None:
                 self._sequence = frame.s
-            self._told(frame.t or "", frame.d)
+            self._handle_event(frame.t or "", frame.d)
         elif frame.op == 1:
             await self.send(1, self._sequence)
         elif frame.op == 7:
@@ -326,7 +326,7 @@ class Gateway:
         elif frame.op == 11:
             self._acknowledged = True
 
-    def _told(self, event: str, data: msgspec.Raw) -> None:
+    def _handle_event(self, event: str, data: msgspec.Raw) -> None:
         if event == "READY":
             ready = read(data, ReadyPayload)
             self._session = Resumable(ready.session_id, ready.resume_gateway_url)
@@ -336,20 +336,20 @@ class Gateway:
             self._core.logs.warning(f"Could not decode event {event}: {error}")
         if event == "READY":
             # READY_SUPPLEMENTAL follows immediately if the platform sends it; waiting for it makes the cache complete.
-            self._supplement = asyncio.get_running_loop().call_later(SUPPLEMENT_S, self._ready)
-        elif event == "RESUMED" or self._supplement is not None:
+            self._supplemental_timer = asyncio.get_running_loop().call_later(SUPPLEMENT_S, self._ready)
+        elif event == "RESUMED" or self._supplemental_timer is not None:
             self._ready()
 
     def _ready(self) -> None:
-        if self._supplement is not None:
-            self._supplement.cancel()
-            self._supplement = None
+        if self._supplemental_timer is not None:
+            self._supplemental_timer.cancel()
+            self._supplemental_timer = None
         self._attempts = 0
         self._core.become(ClientStatus.READY)
         if self._settled is not None:
             self._settled.set()
 
-    async def _beat(self, interval_s: float) -> None:
+    async def _heartbeat(self, interval_s: float) -> None:
         """Send heartbeats, the first after a random delay; close the connection if one is not acknowledged."""
         self._acknowledged = True
         await asyncio.sleep(interval_s * random.random())

@@ -61,13 +61,13 @@ class Reply(NamedTuple):
 class Window:
     """The state of a rate limit bucket (http.md 1.14)."""
 
-    __slots__ = ("length_s", "limit", "remaining", "resets_at", "under_way")
+    __slots__ = ("in_flight", "length_s", "limit", "remaining", "resets_at")
 
     def __init__(self) -> None:
         self.limit: int | None = None
         """Requests per window; None until the first response."""
         self.remaining = 0
-        self.under_way = 0
+        self.in_flight = 0
         """Requests without a response so far, which the platform may not have counted."""
         self.length_s = 0.0
         """Length of the window in seconds."""
@@ -79,14 +79,14 @@ class Window:
         if self.limit is None:
             return 0.0
         if now >= self.resets_at:
-            self.remaining = self.limit - self.under_way
+            self.remaining = self.limit - self.in_flight
             self.resets_at = now + self.length_s
         return self.resets_at - now if self.remaining <= 0 else 0.0
 
     def note(self, limit: int, remaining: int, after_s: float, now: float) -> None:
         """Update the window from a response."""
         self.limit = limit
-        self.remaining = remaining - self.under_way
+        self.remaining = remaining - self.in_flight
         self.length_s = max(self.length_s, after_s)
         self.resets_at = now + after_s
 
@@ -106,7 +106,7 @@ class Http:
     ) -> None:
         self.timeout_ms = timeout_ms
         """Timeout of a request including its retries; may be changed at any time."""
-        self._wait_most_s = wait_most_ms / 1000
+        self._wait_max_s = wait_most_ms / 1000
         self._tries = tries
         self._session = session
         self._owns_session = session is None
@@ -114,7 +114,7 @@ class Http:
         self._clock = clock or PlatformClock()
         self._buckets: dict[str, str] = {}
         self._windows: dict[tuple[str, str], Window] = {}
-        self._held_until = 0.0
+        self._global_limit_until = 0.0
         """Loop time at which the global rate limit ends."""
 
     async def __aenter__(self) -> Self:
@@ -136,7 +136,7 @@ class Http:
         # The timeout covers attempts and backoff, but not the waits required by rate limits.
         left_s = self.timeout_ms / 1000
         for attempt in range(1, tries + 1):
-            window = await self._take_turn(request)
+            window = await self._acquire(request)
             last, began, back_off_s = attempt == tries, clock(), _back_off_s(attempt)
             try:
                 status, headers, body = await self._exchange(request, left_s)
@@ -148,14 +148,14 @@ class Http:
                 await self._sleep(back_off_s)
                 continue
             finally:
-                window.under_way -= 1
+                window.in_flight -= 1
             self._clock.note(headers)
-            self._note(request, headers)
+            self._update_bucket(request, headers)
             log.debug("%s %s: %d", request.method, request.route, status)
             if status < 400:
                 return Reply(status, headers, body)
             error = refusal(status, headers, body)
-            wait_s, counts = (None, False) if last else self._wait(request, error, back_off_s)
+            wait_s, counts = (None, False) if last else self._retry_delay(request, error, back_off_s)
             left_s -= clock() - began + (back_off_s if counts else 0.0)
             if wait_s is None or left_s <= 0:
                 raise error
@@ -180,14 +180,14 @@ class Http:
             # headers.
             raise aiohttp.ClientConnectionError(f"Could not read the response: {error.message}") from None
 
-    def _wait(self, request: Request, error: ApiError, back_off_s: float) -> tuple[float | None, bool]:
+    def _retry_delay(self, request: Request, error: ApiError, back_off_s: float) -> tuple[float | None, bool]:
         """Return the delay before a retry, or None for no retry, and whether the delay counts toward the timeout."""
         if error.extra.get("retry_after") is not None and (error.status == 429 or request.method in SAFE):
             wait_s = float(error.extra["retry_after"])
-            if wait_s > self._wait_most_s:
+            if wait_s > self._wait_max_s:
                 return None, False
             if error.extra.get("global"):
-                self._held_until = asyncio.get_running_loop().time() + wait_s
+                self._global_limit_until = asyncio.get_running_loop().time() + wait_s
             log.debug("%s %s: rate limited, waiting %.3f s", request.method, request.route, wait_s)
             return wait_s, False
         return (back_off_s, True) if error.status in PASSING and request.method in SAFE else (None, False)
@@ -198,21 +198,21 @@ class Http:
         key = (self._buckets.get(request.bucket, request.bucket), request.major)
         return self._windows.setdefault(key, Window())
 
-    async def _take_turn(self, request: Request) -> Window:
+    async def _acquire(self, request: Request) -> Window:
         """Wait until the bucket and the global rate limit allow a request, and reserve it."""
         clock = asyncio.get_running_loop().time
         while True:
             now = clock()
             window = self._window(request)
-            wait_s = max(self._held_until - now, window.wait_s(now))
+            wait_s = max(self._global_limit_until - now, window.wait_s(now))
             if wait_s <= 0:
                 window.remaining -= 1
-                window.under_way += 1
+                window.in_flight += 1
                 return window
             log.debug("%s %s: waiting %.3f s for the rate limit", request.method, request.route, wait_s)
             await self._sleep(wait_s)
 
-    def _note(self, request: Request, headers: Mapping[str, str]) -> None:
+    def _update_bucket(self, request: Request, headers: Mapping[str, str]) -> None:
         """Update the bucket from the headers of a response."""
         bucket = headers.get("X-RateLimit-Bucket")
         if bucket is None:
@@ -234,25 +234,27 @@ def _back_off_s(attempt: int) -> float:
 def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
     """Parse an error response; an unknown error code keeps its number and message."""
     try:
-        told = msgspec.json.decode(body)
+        payload = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        told = None
-    if not isinstance(told, dict):
+        payload = None
+    if not isinstance(payload, dict):
         # Not a response of the platform; an intermediary such as a proxy sent it.
-        told = {}
-    code = told.pop("code", 0)
-    message = told.pop("message", None)
-    tree = told.pop("errors", None)
+        payload = {}
+    code = payload.pop("code", 0)
+    message = payload.pop("message", None)
+    field_errors = payload.pop("errors", None)
     code = code if isinstance(code, int) else 0
     kind = errors.find(code, status)
     if kind is None:
         kind = ErrorCode(code, status, message if isinstance(message, str) else f"{status}: {_phrase(status)}")
     elif isinstance(message, str) and message != kind.message:
-        told["message"] = message
-    if "retry_after" not in told and (after := headers.get("Retry-After", "")).isdecimal():
-        told["retry_after"] = float(after)
+        payload["message"] = message
+    if "retry_after" not in payload and (after := headers.get("Retry-After", "")).isdecimal():
+        payload["retry_after"] = float(after)
     text = body.decode(errors="replace")
-    return Refused(kind, status, errors=tree if isinstance(tree, dict) else None, extra=told, text=text)
+    return Refused(
+        kind, status, errors=field_errors if isinstance(field_errors, dict) else None, extra=payload, text=text
+    )
 
 
 class Refused(ApiError):

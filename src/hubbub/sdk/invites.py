@@ -79,24 +79,24 @@ class Invites:
     def set_activity_join_callback(self, callback: Callable[[str], object]) -> None:
         """Set the callback for invites that the player accepts in the chat client; it receives the join secret."""
         self._core.listen("activity_join", callback)
-        self._hear_of_joins()
+        self._subscribe_to_joins()
 
     def set_activity_join_with_application_callback(self, callback: Callable[[int, str], object]) -> None:
         """Set the callback for invites that the player accepts in the chat client.
 
         It receives the ID of the application that the invite is for, and the join secret."""
         self._core.listen("activity_join_with_application", callback)
-        self._hear_of_joins()
+        self._subscribe_to_joins()
 
     # Implementation
 
-    def _hear_of_joins(self) -> None:
+    def _subscribe_to_joins(self) -> None:
         self._core.background(lambda: self._rpc().subscribe("ACTIVITY_JOIN", self._joined))
 
-    def _joined(self, told: Any) -> None:
-        if not isinstance(told, dict) or not isinstance(secret := told.get("secret"), str):
+    def _joined(self, payload: Any) -> None:
+        if not isinstance(payload, dict) or not isinstance(secret := payload.get("secret"), str):
             return
-        application = str(told.get("application_id") or "")
+        application = str(payload.get("application_id") or "")
         self._core.emit("activity_join", secret)
         self._core.emit(
             "activity_join_with_application",
@@ -110,12 +110,12 @@ class Invites:
             args = {"user_id": str(user_id), "type": 1, "content": content, "pid": os.getpid()}
             await self._rpc().command("ACTIVITY_INVITE_USER", args)
             return
-        shown = self._presence.activity
-        if shown is None or not shown.joinable or shown.party is None:
+        activity = self._presence.activity
+        if activity is None or not activity.joinable or activity.party is None:
             raise invalid("Your rich presence is not joinable; set a party, a join secret and supported platforms")
         for wait_s in (*BEHIND_S, None):
             try:
-                return await self._send(user_id, content, ActivityActionTypes.JOIN, shown.party.id)
+                return await self._send(user_id, content, ActivityActionTypes.JOIN, activity.party.id)
             except ApiError as error:
                 # The presence goes through the gateway and the invite over HTTP, so the platform may process the invite
                 # first.
@@ -126,10 +126,10 @@ class Invites:
     async def _request(self, user_id: int) -> None:
         core = self._core
         with core.lock:
-            played = core.cache.activity_of(user_id, frozenset({core.application_id}))
-        if played is None or played.party is None or not played.party.id or not _has_room(played):
+            activity = core.cache.activity_of(user_id, frozenset({core.application_id}))
+        if activity is None or activity.party is None or not activity.party.id or not _is_joinable(activity):
             raise invalid("The user has no joinable activity of this game")
-        await self._send(user_id, "", ActivityActionTypes.JOIN_REQUEST, played.party.id)
+        await self._send(user_id, "", ActivityActionTypes.JOIN_REQUEST, activity.party.id)
 
     async def _reply(self, invite: ActivityInvite) -> None:
         if invite.type != ActivityActionTypes.JOIN_REQUEST:
@@ -159,7 +159,7 @@ class Invites:
         accepted.add(invite.message_id)
         query = {name: str(value) for name in ("channel_id", "message_id") if (value := getattr(invite, name))}
         try:
-            answer = await self._core.ask(
+            response = await self._core.ask(
                 "GET",
                 "/users/{user_id}/sessions/{session_id}/activities/{application_id}/1",
                 query=query,
@@ -172,11 +172,11 @@ class Invites:
                 # Another device may still accept the invite, which must then be emitted here.
                 accepted.discard(invite.message_id)
             raise
-        return read(answer, SecretPayload).secret
+        return read(response, SecretPayload).secret
 
 
-def _has_room(played: ActivityPayload) -> bool:
+def _is_joinable(activity: ActivityPayload) -> bool:
     """Return whether a user's activity is joinable (sdk.md 10.3); its secret is not visible, only the flag for it."""
-    size = (played.party.size if played.party else None) or []
+    size = (activity.party.size if activity.party else None) or []
     full = len(size) > 1 and 0 < size[1] <= size[0]
-    return not full and (played.flags is None or bool(played.flags & ActivityFlags.JOIN))
+    return not full and (activity.flags is None or bool(activity.flags & ActivityFlags.JOIN))

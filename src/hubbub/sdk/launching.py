@@ -24,14 +24,14 @@ class Launch(NamedTuple):
 
     arguments: list[str]
     """Path of the program and its arguments."""
-    folder: str | None = None
+    working_directory: str | None = None
     """Working directory, or None for the default."""
 
 
 def register_command(application_id: int, command: str) -> bool:
     """Write the entry for a shell command; an empty command is the current program. Return False on failure."""
     if not command:
-        return _leave(application_id, _this_program(), "%u")
+        return _write_entry(application_id, _this_program(), "%u")
     try:
         arguments = shlex.split(command)
     except ValueError:
@@ -40,12 +40,12 @@ def register_command(application_id: int, command: str) -> bool:
         return False
     # The launcher has another working directory and may have another PATH, so store an absolute path.
     program = os.path.abspath(arguments[0]) if "/" in arguments[0] else shutil.which(arguments[0])
-    return program is not None and _leave(application_id, Launch([program, *arguments[1:]]), "%u")
+    return program is not None and _write_entry(application_id, Launch([program, *arguments[1:]]), "%u")
 
 
 def register_steam(application_id: int, steam_app_id: int) -> bool:
     """Write an entry that launches the game through Steam, which accepts no other URL. Return False on failure."""
-    return _leave(
+    return _write_entry(
         application_id, Launch([shutil.which("xdg-open") or "xdg-open", f"steam://rungameid/{steam_app_id}"]), ""
     )
 
@@ -75,8 +75,8 @@ def _path(application_id: int) -> Path:
     return Path(home) / "applications" / f"hubbub-{application_id}.desktop"
 
 
-def _leave(application_id: int, launch: Launch, field: str) -> bool:
-    texts: Sequence[str] = [*launch.arguments, launch.folder or ""]
+def _write_entry(application_id: int, launch: Launch, field: str) -> bool:
+    texts: Sequence[str] = [*launch.arguments, launch.working_directory or ""]
     if sys.platform != "linux" or any(CONTROL.search(each) for each in texts):
         return False
     # The Desktop Entry Specification does not allow an equals sign in the program's path.
@@ -84,8 +84,8 @@ def _leave(application_id: int, launch: Launch, field: str) -> bool:
         return False
     run = " ".join([*map(_quoted, launch.arguments), *([field] if field else [])])
     lines = ["[Desktop Entry]", "Type=Application", f"Name=Game {application_id}", f"Exec={_escaped(run)}"]
-    if launch.folder:
-        lines.append(f"Path={_escaped(launch.folder)}")
+    if launch.working_directory:
+        lines.append(f"Path={_escaped(launch.working_directory)}")
     lines += ["NoDisplay=true", f"MimeType=x-scheme-handler/hubbub-{application_id};", ""]
     path = _path(application_id)
     try:

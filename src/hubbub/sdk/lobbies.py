@@ -184,23 +184,23 @@ class Lobbies:
         body: dict[str, Any] = {"secret": secret}
         for name, metadata in (("lobby_metadata", lobby), ("member_metadata", member)):
             if metadata is not None:
-                _check(metadata)
+                _check_metadata(metadata)
                 body[name] = metadata
-        told = read(await self._core.ask("PUT", "/lobbies", json=body), LobbyPayload)
-        self._note(told)
-        return told.id
+        payload = read(await self._core.ask("PUT", "/lobbies", json=body), LobbyPayload)
+        self._cache_lobby(payload)
+        return payload.id
 
-    def _note(self, told: LobbyPayload) -> None:
+    def _cache_lobby(self, payload: LobbyPayload) -> None:
         core = self._core
         with core.lock:
-            new = core.cache.note_lobby(told)[1]
-            core.cache.channels[told.id] = ChannelPayload(id=told.id, type=ChannelType.LOBBY)
-            mine = core.cache.lobbies[told.id].members.get(core.cache.me)
-            if mine is not None and mine.connected is None:
-                mine.connected = True
+            new = core.cache.note_lobby(payload)[1]
+            core.cache.channels[payload.id] = ChannelPayload(id=payload.id, type=ChannelType.LOBBY)
+            member = core.cache.lobbies[payload.id].members.get(core.cache.me)
+            if member is not None and member.connected is None:
+                member.connected = True
         if new:
             # The response and the event arrive in any order; only the first one is emitted.
-            core.emit("lobby_created", told.id)
+            core.emit("lobby_created", payload.id)
 
     async def _leave(self, lobby_id: int) -> None:
         await self._core.ask("DELETE", "/lobbies/{lobby_id}/members/@me", lobby_id=lobby_id)
@@ -212,15 +212,15 @@ class Lobbies:
             self._core.emit("lobby_deleted", lobby_id)
 
     async def _guilds(self) -> list[GuildMinimal]:
-        told = read(await self._core.ask("GET", "/users/@me/guilds"), list[GuildPayload])
-        return [self._core.make(GuildMinimal, id=each.id, name=each.name) for each in told]
+        payloads = read(await self._core.ask("GET", "/users/@me/guilds"), list[GuildPayload])
+        return [self._core.make(GuildMinimal, id=each.id, name=each.name) for each in payloads]
 
     async def _channels(self, guild_id: int) -> list[GuildChannel]:
-        answer = await self._core.ask(
+        response = await self._core.ask(
             "GET", "/guilds/{guild_id}/channels", query={"with_can_link_lobby": "true"}, guild_id=guild_id
         )
-        told = read(answer, list[GuildChannelPayload])
-        told.sort(key=lambda each: (each.position or 0, each.id))
+        payloads = read(response, list[GuildChannelPayload])
+        payloads.sort(key=lambda each: (each.position or 0, each.id))
         return [
             self._core.make(
                 GuildChannel,
@@ -237,12 +237,12 @@ class Lobbies:
                 if each.linked_lobby
                 else None,
             )
-            for each in told
+            for each in payloads
         ]
 
     async def _link(self, lobby_id: int, body: dict[str, str]) -> None:
-        answer = await self._core.ask("PATCH", "/lobbies/{lobby_id}/channel-linking", json=body, lobby_id=lobby_id)
-        self._note(read(answer, LobbyPayload))
+        response = await self._core.ask("PATCH", "/lobbies/{lobby_id}/channel-linking", json=body, lobby_id=lobby_id)
+        self._cache_lobby(read(response, LobbyPayload))
 
     async def _join_guild(self, lobby_id: int, merge_required: Held) -> str:
         lobby = find_lobby(self._core, lobby_id)
@@ -251,8 +251,8 @@ class Lobbies:
         me = find_user(self._core, self._core.cache.me)
         if me is not None and me.is_provisional:
             await self._merges.required(merge_required)
-        answer = await self._core.ask("POST", "/lobbies/{lobby_id}/members/@me/invites", lobby_id=lobby_id)
-        code = read(answer, InvitePayload).code
+        response = await self._core.ask("POST", "/lobbies/{lobby_id}/members/@me/invites", lobby_id=lobby_id)
+        code = read(response, InvitePayload).code
         url = f"{self._core.web_base}/invite/{code}"
         try:
             await self._rpc().command("DEEP_LINK", {"type": "INVITE", "params": {"code": code}})
@@ -263,7 +263,7 @@ class Lobbies:
         return url
 
 
-def _check(metadata: dict[str, str]) -> None:
+def _check_metadata(metadata: dict[str, str]) -> None:
     if len(metadata) > METADATA_KEYS:
         raise invalid(f"Metadata must have at most {METADATA_KEYS} keys")
     if sum(len(text) for pair in metadata.items() for text in pair) > METADATA_TOTAL:

@@ -79,18 +79,18 @@ class Logs:
         if severity < LoggingSeverity.WARNING and not self._debug:
             return
         message = self.filtered(message)
-        for callback, least in tuple(self._voice_callbacks if voice else self._callbacks):
-            if severity >= least and least is not LoggingSeverity.NONE:
+        for callback, minimum in tuple(self._voice_callbacks if voice else self._callbacks):
+            if severity >= minimum and minimum is not LoggingSeverity.NONE:
                 self._pump.put(callback, message, severity)
         with self._guard:
-            file, least = (self._voice_file, self._voice_severity) if voice else (self._file, self._file_severity)
-            if file is not None and severity >= least:
-                file.write(self._line(message, severity))
+            file, minimum = (self._voice_file, self._voice_severity) if voice else (self._file, self._file_severity)
+            if file is not None and severity >= minimum:
+                file.write(self._format(message, severity))
                 file.flush()
 
-    def _line(self, message: str, severity: LoggingSeverity) -> str:
-        moment = datetime.fromtimestamp(self._clock() / 1000, UTC).isoformat(timespec="milliseconds")
-        return f"[{moment}] [{threading.current_thread().name}] ({severity.label}): {message}\n"
+    def _format(self, message: str, severity: LoggingSeverity) -> str:
+        timestamp = datetime.fromtimestamp(self._clock() / 1000, UTC).isoformat(timespec="milliseconds")
+        return f"[{timestamp}] [{threading.current_thread().name}] ({severity.label}): {message}\n"
 
     def add_callback(self, callback: LogCallback, min_severity: LoggingSeverity, *, voice: bool = False) -> None:
         """Add a callback for messages of at least `min_severity`."""

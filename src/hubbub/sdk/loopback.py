@@ -23,7 +23,7 @@ class Loopback:
 
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
-        self._serving: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self.answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
         """The query parameters of the redirect."""
         self.redirect_uri = ""
@@ -43,18 +43,18 @@ class Loopback:
         # written is still sent. A connection that was just accepted has no task yet, so let the loop start it first.
         for _step in range(ACCEPTING_STEPS):
             await asyncio.sleep(0)
-        for task in self._serving:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._serving, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._serving.add(task)
+        self._tasks.add(task)
         try:
             async with asyncio.timeout(REQUEST_S):
                 head = await reader.readuntil(b"\r\n\r\n")
-            status, title, text = self._take(head)
+            status, title, text = self._handle_request(head)
             body = _PAGE.format(title=html.escape(title), text=html.escape(text)).encode()
             writer.write(
                 f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
@@ -66,10 +66,10 @@ class Loopback:
         except (OSError, EOFError, TimeoutError, ValueError, asyncio.LimitOverrunError):
             pass
         finally:
-            self._serving.discard(task)
+            self._tasks.discard(task)
             writer.close()
 
-    def _take(self, head: bytes) -> tuple[str, str, str]:
+    def _handle_request(self, head: bytes) -> tuple[str, str, str]:
         method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
         parts = urlsplit(target)
         if parts.path != PATH:

@@ -20,22 +20,22 @@ class Merges:
         On success the waiting operations continue; otherwise they complete with `ErrorType.ABORTED`."""
         self._core.driver.post(self._completed, success)
 
-    async def required(self, ask: Held) -> None:
+    async def required(self, callback: Held) -> None:
         """Ask the game to merge the account and wait for its report; fail if the callback was reset."""
-        answer: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        self._waiting.append(answer)
-        if not self._core.tell(ask):
-            answer.set_result(False)
+        outcome: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting.append(outcome)
+        if not self._core.tell(callback):
+            outcome.set_result(False)
         try:
-            merged = await answer
+            merged = await outcome
         finally:
-            if answer in self._waiting:
-                self._waiting.remove(answer)
+            if outcome in self._waiting:
+                self._waiting.remove(outcome)
         if not merged:
             raise failure(ErrorType.ABORTED, "The provisional account was not merged")
 
     def _completed(self, success: bool) -> None:
-        for answer in self._waiting:
-            if not answer.done():
-                answer.set_result(success)
+        for outcome in self._waiting:
+            if not outcome.done():
+                outcome.set_result(success)
         self._waiting.clear()

@@ -57,7 +57,7 @@ class Messages:
         self._rpc = rpc
         self._merges = merges
         events.acknowledge = lambda: core.background(self._acknowledge)
-        core.watchers.append(self._watch)
+        core.watchers.append(self._status_changed)
 
     # Sending
 
@@ -105,7 +105,9 @@ class Messages:
         """Fetch the newest messages of a lobby, newest first: at most 200, not older than 72 hours.
 
         This always sends a request."""
-        return self._core.start("GetLobbyMessagesWithLimit", callback, ([],), self._of_lobby, lobby_id, limit)
+        return self._core.start(
+            "GetLobbyMessagesWithLimit", callback, ([],), self._fetch_lobby_messages, lobby_id, limit
+        )
 
     def get_user_messages_with_limit(
         self, recipient_id: int, limit: int, callback: Listed | None = None
@@ -114,7 +116,9 @@ class Messages:
 
         A `limit` of 0 or less means 200. This sends a request only if the client does not have enough messages
         cached."""
-        return self._core.start("GetUserMessagesWithLimit", callback, ([],), self._with_user, recipient_id, limit)
+        return self._core.start(
+            "GetUserMessagesWithLimit", callback, ([],), self._get_user_messages, recipient_id, limit
+        )
 
     def get_user_message_summaries(
         self, callback: Callable[[ClientResult, list[UserMessageSummary]], object] | None = None
@@ -140,11 +144,11 @@ class Messages:
             message = self._core.cache.message(message_id)
             if message is None or message.disclosure is not None:
                 return False
-            told = message.payload
-            if told.lobby_id:
-                lobby = self._core.cache.lobbies.get(told.lobby_id)
+            payload = message.payload
+            if payload.lobby_id:
+                lobby = self._core.cache.lobbies.get(payload.lobby_id)
                 return lobby is not None and lobby.linked_channel is not None
-            channel = self._core.cache.channels.get(told.channel_id)
+            channel = self._core.cache.channels.get(payload.channel_id)
             return channel is not None and channel.type != ChannelType.EPHEMERAL_DM
 
     def open_message_in_platform(
@@ -176,18 +180,18 @@ class Messages:
 
     # Implementation
 
-    def _watch(self, status: ClientStatus) -> None:
+    def _status_changed(self, status: ClientStatus) -> None:
         if status is ClientStatus.CONNECTED:
             # A new session may have missed messages, so cached histories may have gaps.
             with self._core.lock:
                 self._core.cache.histories.clear()
-            self._core.background(self._look_at_disclosures)
+            self._core.background(self._fetch_disclosures)
 
-    async def _look_at_disclosures(self) -> None:
+    async def _fetch_disclosures(self) -> None:
         """Fetch the disclosures that the player has already acknowledged, on any device."""
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError, msgspec.MsgspecError):
-            answer = await self._core.ask("GET", DISCLOSURES, application_id=self._core.application_id)
-            self._events.disclosed = NOTICE in read(answer, DisclosuresPayload).acked_disclosures
+            response = await self._core.ask("GET", DISCLOSURES, application_id=self._core.application_id)
+            self._events.disclosed = NOTICE in read(response, DisclosuresPayload).acked_disclosures
 
     async def _acknowledge(self) -> None:
         body = {"disclosures": [int(NOTICE)]}
@@ -225,48 +229,52 @@ class Messages:
             "DELETE", "/users/{user_id}/messages/{message_id}", user_id=recipient_id, message_id=message_id
         )
 
-    async def _of_lobby(self, lobby_id: int, limit: int) -> list[MessageHandle]:
+    async def _fetch_lobby_messages(self, lobby_id: int, limit: int) -> list[MessageHandle]:
         if not 1 <= limit <= HISTORY_MESSAGES:
             raise invalid(f"The limit must be between 1 and {HISTORY_MESSAGES}")
-        answer = await self._core.ask("GET", "/lobbies/{lobby_id}/messages", query={"limit": limit}, lobby_id=lobby_id)
-        told = read(answer, list[MessagePayload])
-        for each in told:
+        response = await self._core.ask(
+            "GET", "/lobbies/{lobby_id}/messages", query={"limit": limit}, lobby_id=lobby_id
+        )
+        payloads = read(response, list[MessagePayload])
+        for each in payloads:
             each.lobby_id = each.lobby_id or lobby_id
             each.channel_id = each.channel_id or lobby_id
-        return [self._core.make(MessageHandle, self._core, each) for each in self._hold(told, 0)]
+        return [self._core.make(MessageHandle, self._core, each) for each in self._cache_messages(payloads, 0)]
 
-    async def _with_user(self, recipient_id: int, limit: int) -> list[MessageHandle]:
+    async def _get_user_messages(self, recipient_id: int, limit: int) -> list[MessageHandle]:
         limit = HISTORY_MESSAGES if limit <= 0 else min(limit, HISTORY_MESSAGES)
         core = self._core
         with core.lock:
             history = core.cache.histories.get(recipient_id)
             if history is not None and history.enough(limit):
                 since = core.clock() - HISTORY_MS
-                known = [each for each in history.messages if (each.payload.id >> 22) + EPOCH_MS >= since]
-                return [core.make(MessageHandle, core, each) for each in known[:limit]]
-        answer = await core.ask("GET", "/users/{user_id}/messages", query={"limit": limit}, user_id=recipient_id)
-        told = read(answer, list[MessagePayload])
-        held = self._hold(told, recipient_id)
+                cached = [each for each in history.messages if (each.payload.id >> 22) + EPOCH_MS >= since]
+                return [core.make(MessageHandle, core, each) for each in cached[:limit]]
+        response = await core.ask("GET", "/users/{user_id}/messages", query={"limit": limit}, user_id=recipient_id)
+        payloads = read(response, list[MessagePayload])
+        messages = self._cache_messages(payloads, recipient_id)
         with core.lock:
-            before, history = core.cache.histories.get(recipient_id), History()
-            newest = held[0].payload.id if held else 0
+            previous, history = core.cache.histories.get(recipient_id), History()
+            newest = messages[0].payload.id if messages else 0
             # Messages that arrived while the request was in progress.
-            history.messages.extend(each for each in (before.messages if before else ()) if each.payload.id > newest)
-            history.messages.extend(held)
-            history.complete = len(held) < limit
+            history.messages.extend(
+                each for each in (previous.messages if previous else ()) if each.payload.id > newest
+            )
+            history.messages.extend(messages)
+            history.complete = len(messages) < limit
             core.cache.histories[recipient_id] = history
-        return [core.make(MessageHandle, core, each) for each in held]
+        return [core.make(MessageHandle, core, each) for each in messages]
 
-    def _hold(self, told: list[MessagePayload], other: int) -> list[Message]:
+    def _cache_messages(self, payloads: list[MessagePayload], other: int) -> list[Message]:
         """Add messages to the cache, newest first."""
         with self._core.lock:
-            return [self._core.cache.hold(each, other=other) for each in sorted(told, key=_age)]
+            return [self._core.cache.hold(each, other=other) for each in sorted(payloads, key=_newest_first)]
 
     async def _summaries(self) -> list[UserMessageSummary]:
-        told = read(await self._core.ask("GET", "/partner-sdk/users/@me/channels"), list[SummaryPayload])
+        payloads = read(await self._core.ask("GET", "/partner-sdk/users/@me/channels"), list[SummaryPayload])
         return [
             self._core.make(UserMessageSummary, user_id=each.user_id, last_message_id=each.last_message_id or 0)
-            for each in told
+            for each in payloads
         ]
 
     async def _open(self, message_id: int, merge_required: Held) -> None:
@@ -282,7 +290,7 @@ class Messages:
         await self._rpc().command("OPEN_MESSAGE", args)
 
 
-def _age(message: MessagePayload) -> int:
+def _newest_first(message: MessagePayload) -> int:
     return -message.id
 
 

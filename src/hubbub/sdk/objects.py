@@ -73,9 +73,9 @@ class Copyable(Object):
 
     def copy(self) -> Self:
         """Return a copy; nested objects are copied as well. A copy of an invalid object is invalid."""
-        made = object.__new__(type(self))
-        made.__dict__.update({name: _copied(value) for name, value in self.__dict__.items()})
-        return made
+        clone = object.__new__(type(self))
+        clone.__dict__.update({name: _copy_value(value) for name, value in self.__dict__.items()})
+        return clone
 
     def assign(self, other: Self) -> Self:
         """Replace the content with a copy of `other` (the specification's copy assignment), and return this object.
@@ -95,7 +95,7 @@ class Copyable(Object):
         return self.copy()
 
 
-def _copied(value: Any) -> Any:
+def _copy_value(value: Any) -> Any:
     if isinstance(value, Copyable):
         return value.copy()
     return copy(value) if isinstance(value, (list, dict)) else value

@@ -51,17 +51,17 @@ class Presence:
         """The activity that is currently shown, or None."""
         self._status = StatusType.ONLINE
         self._showing_chat = False
-        self._shown_locally = False
-        self._shown_as = 0
+        self._is_shown_locally = False
+        self._shown_application_id = 0
         """Application ID under which the chat client shows the activity; that of the session may differ."""
-        self._before = ClientStatus.DISCONNECTED
-        self._sent: deque[float] = deque(maxlen=UPDATES)
+        self._previous_status = ClientStatus.DISCONNECTED
+        self._sent_at: deque[float] = deque(maxlen=UPDATES)
         self._revision = 0
-        self._said = -1
+        self._sent_revision = -1
         self._sending = asyncio.Lock()
         self.sleep: Callable[[float], Any] = asyncio.sleep
         gateway.presence = self._at_identify
-        core.watchers.append(self._watch)
+        core.watchers.append(self._status_changed)
 
     def update_rich_presence(
         self, activity: Activity, callback: Callable[[ClientResult], object] | None = None
@@ -87,7 +87,7 @@ class Presence:
         self._showing_chat = showing_chat
         self._revision += 1
         if self._core.status is ClientStatus.READY:
-            self._core.background(self._say)
+            self._core.background(self._send)
 
     def register_launch_command(self, application_id: int, command: str) -> bool:
         """Register the shell command with which the chat client launches the game.
@@ -107,19 +107,19 @@ class Presence:
 
     # Implementation
 
-    def _watch(self, status: ClientStatus) -> None:
-        before, self._before = self._before, status
+    def _status_changed(self, status: ClientStatus) -> None:
+        before, self._previous_status = self._previous_status, status
         if status is ClientStatus.CONNECTING and before is not ClientStatus.HTTP_WAIT:
             # Connecting clears the previous activity (sdk.md 10.2), in the chat client as well.
             self.activity = None
-            if self._shown_locally:
+            if self._is_shown_locally:
                 self._core.background(self._clear_locally)
         elif status is ClientStatus.READY:
-            news = self._note(self._payload())
-            if self._said != self._revision:
+            changed = self._cache_own_presence(self._payload())
+            if self._sent_revision != self._revision:
                 # A resumed session does not have the changes made while it was disconnected.
-                self._core.background(self._say)
-                if news:
+                self._core.background(self._send)
+                if changed:
                     self._core.emit("user_updated", self._core.cache.me)
         elif status is ClientStatus.DISCONNECTED:
             with self._core.lock:
@@ -138,15 +138,15 @@ class Presence:
         return payload
 
     def _at_identify(self) -> dict[str, Any] | None:
-        self._said = self._revision
+        self._sent_revision = self._revision
         if self.activity is None and self._status == StatusType.ONLINE and not self._showing_chat:
             return None
         return self._payload()
 
     async def _update(self, activity: Activity) -> None:
-        wrong = next(problems(activity), None)
-        if wrong is not None:
-            raise invalid(wrong)
+        problem = next(problems(activity), None)
+        if problem is not None:
+            raise invalid(problem)
         await self._show(activity)
 
     async def _show(self, activity: Activity | None) -> None:
@@ -155,18 +155,18 @@ class Presence:
             self.activity = activity
             self._revision += 1
             if status is ClientStatus.READY:
-                await self._say()
+                await self._send()
             return
         shown = None if activity is None else to_wire(activity, self._core.application_id, local=True)
         client_id = self._core.application_id
         await self._rpc().command("SET_ACTIVITY", {"pid": os.getpid(), "activity": shown}, client_id=client_id)
-        self._shown_as = client_id
+        self._shown_application_id = client_id
         if self._core.status in SESSION:
             # The client started to connect meanwhile, which clears the previous activity.
             await self._clear_locally()
             return
         self.activity = activity
-        self._shown_locally = activity is not None
+        self._is_shown_locally = activity is not None
 
     async def _clear(self) -> None:
         try:
@@ -176,45 +176,45 @@ class Presence:
             self._core.logs.info(f"Could not clear the presence: {error}")
 
     async def _clear_locally(self) -> None:
-        self._shown_locally = False
+        self._is_shown_locally = False
         with contextlib.suppress(SdkError):
             args = {"pid": os.getpid(), "activity": None}
-            await self._rpc().command("SET_ACTIVITY", args, client_id=self._shown_as)
+            await self._rpc().command("SET_ACTIVITY", args, client_id=self._shown_application_id)
 
     async def _set_status(self, status: StatusType) -> None:
         if status not in STATUSES:
             raise invalid("Status must be Online, Idle, Dnd or Invisible")
         self._status = status
         self._revision += 1
-        await self._say()
+        await self._send()
 
-    async def _say(self) -> None:
+    async def _send(self) -> None:
         """Send the current presence within the rate limit; of several waiting calls only the last one sends."""
-        wanted = self._revision
+        revision = self._revision
         async with self._sending:
-            if self._said >= wanted:
+            if self._sent_revision >= revision:
                 return
             clock = asyncio.get_running_loop().time
-            if len(self._sent) == UPDATES and (wait_s := self._sent[0] + UPDATES_S - clock()) > 0:
+            if len(self._sent_at) == UPDATES and (wait_s := self._sent_at[0] + UPDATES_S - clock()) > 0:
                 await self.sleep(wait_s)
-            self._said = self._revision
-            self._sent.append(clock())
+            self._sent_revision = self._revision
+            self._sent_at.append(clock())
             payload = self._payload()
             try:
                 await self._gateway.send(PRESENCE_OP, payload)
             except OSError:
-                self._said = -1
+                self._sent_revision = -1
                 raise
-        if self._note(payload):
+        if self._cache_own_presence(payload):
             self._core.emit("user_updated", self._core.cache.me)
 
-    def _note(self, payload: dict[str, Any]) -> bool:
+    def _cache_own_presence(self, payload: dict[str, Any]) -> bool:
         """Cache the current user's own presence, which the platform does not send back; return whether it changed."""
         cache = self._core.cache
-        told = msgspec.convert(payload, PresencePayload, strict=False)
-        told.user_id = cache.me
-        for activity in told.activities:
+        presence = msgspec.convert(payload, PresencePayload, strict=False)
+        presence.user_id = cache.me
+        for activity in presence.activities:
             # Other users see the application's name if the activity has none (sdk.md 10.1).
             activity.name = activity.name or self._core.application_name
         with self._core.lock:
-            return cache.note_presence(told)[1]
+            return cache.note_presence(presence)[1]

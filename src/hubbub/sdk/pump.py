@@ -49,7 +49,7 @@ class Pump:
             delivered += 1
             function(*args)
         if self.closed:
-            self._leave()
+            self._unregister_if_empty()
         return delivered
 
     def check_thread(self) -> None:
@@ -62,15 +62,15 @@ class Pump:
     def close(self) -> None:
         """Unregister the queue once it is empty; calls that are already queued can still be delivered."""
         self.closed = True
-        self._leave()
+        self._unregister_if_empty()
 
     def clear(self) -> None:
         """Drop all queued calls."""
         self._queue.clear()
         if self.closed:
-            self._leave()
+            self._unregister_if_empty()
 
-    def _leave(self) -> None:
+    def _unregister_if_empty(self) -> None:
         with _guard:
             if not self._queue:
                 _pumps.discard(self)

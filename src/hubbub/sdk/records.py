@@ -37,11 +37,11 @@ class Fields:
 
     def __init_subclass__(cls) -> None:
         own = get_annotations(cls)
-        begin = {name: getattr(cls, name) for name in own if name in cls.__dict__}
+        defaults = {name: getattr(cls, name) for name in own if name in cls.__dict__}
         cls.fields = cls.fields | {
-            name: value if isinstance(value, Field) else Field(value) for name, value in begin.items()
+            name: value if isinstance(value, Field) else Field(value) for name, value in defaults.items()
         }
-        for name in begin:
+        for name in defaults:
             # An invalid record has no fields, so lookups must not find the defaults on the class.
             delattr(cls, name)
 

@@ -57,34 +57,34 @@ class Relationships:
 
     def reject_platform_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
         """Reject a user's friend request."""
-        wanted = RelationshipType.PENDING_INCOMING
-        return self._core.start("RejectPlatformFriendRequest", callback, (), self._end, PLATFORM, user_id, wanted)
+        expected = RelationshipType.PENDING_INCOMING
+        return self._core.start("RejectPlatformFriendRequest", callback, (), self._remove, PLATFORM, user_id, expected)
 
     def reject_game_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
         """Reject a user's friend request for this game."""
-        wanted = RelationshipType.PENDING_INCOMING
-        return self._core.start("RejectGameFriendRequest", callback, (), self._end, GAME, user_id, wanted)
+        expected = RelationshipType.PENDING_INCOMING
+        return self._core.start("RejectGameFriendRequest", callback, (), self._remove, GAME, user_id, expected)
 
     def cancel_platform_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
         """Cancel a friend request that the current user sent."""
-        wanted = RelationshipType.PENDING_OUTGOING
-        return self._core.start("CancelPlatformFriendRequest", callback, (), self._end, PLATFORM, user_id, wanted)
+        expected = RelationshipType.PENDING_OUTGOING
+        return self._core.start("CancelPlatformFriendRequest", callback, (), self._remove, PLATFORM, user_id, expected)
 
     def cancel_game_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
         """Cancel a friend request for this game that the current user sent."""
-        wanted = RelationshipType.PENDING_OUTGOING
-        return self._core.start("CancelGameFriendRequest", callback, (), self._end, GAME, user_id, wanted)
+        expected = RelationshipType.PENDING_OUTGOING
+        return self._core.start("CancelGameFriendRequest", callback, (), self._remove, GAME, user_id, expected)
 
     # Removing and blocking
 
     def remove_platform_and_game_friend(self, user_id: int, callback: Done | None = None) -> Completion[None]:
         """Remove a user from the platform friends and from the friends of this game."""
-        return self._core.start("RemovePlatformAndGameFriend", callback, (), self._part, user_id)
+        return self._core.start("RemovePlatformAndGameFriend", callback, (), self._remove_friend, user_id)
 
     def remove_game_friend(self, user_id: int, callback: Done | None = None) -> Completion[None]:
         """Remove a user from the friends of this game; a platform friendship remains."""
-        wanted = RelationshipType.FRIEND
-        return self._core.start("RemoveGameFriend", callback, (), self._end, GAME, user_id, wanted)
+        expected = RelationshipType.FRIEND
+        return self._core.start("RemoveGameFriend", callback, (), self._remove, GAME, user_id, expected)
 
     def block_user(self, user_id: int, callback: Done | None = None) -> Completion[None]:
         """Block a user on the whole platform; every other relationship to that user is removed."""
@@ -92,8 +92,8 @@ class Relationships:
 
     def unblock_user(self, user_id: int, callback: Done | None = None) -> Completion[None]:
         """Unblock a user; earlier relationships are not restored."""
-        wanted = RelationshipType.BLOCKED
-        return self._core.start("UnblockUser", callback, (), self._end, PLATFORM, user_id, wanted)
+        expected = RelationshipType.BLOCKED
+        return self._core.start("UnblockUser", callback, (), self._remove, PLATFORM, user_id, expected)
 
     # Reading
 
@@ -135,8 +135,8 @@ class Relationships:
         """Return the friends whose username or display name is similar to a text, best match first.
 
         This does not send a request."""
-        wanted = search_str.strip().casefold()
-        if not wanted:
+        expected = search_str.strip().casefold()
+        if not expected:
             return []
         found: list[tuple[int, str, UserHandle]] = []
         with self._core.lock:
@@ -146,8 +146,8 @@ class Relationships:
             if user is None:
                 continue
             names = {user.username.casefold(), user.display_name.casefold()}
-            distance = min(_likeness(wanted, name) for name in names)
-            if distance <= min(NEAR, len(wanted) // NEAR):
+            distance = min(_edit_distance(expected, name) for name in names)
+            if distance <= min(NEAR, len(expected) // NEAR):
                 found.append((distance, user.display_name.casefold(), user))
         return [user for _, _, user in sorted(found, key=lambda each: each[:2])]
 
@@ -171,7 +171,7 @@ class Relationships:
 
     # Implementation
 
-    def _stands(self, route: str, user_id: int) -> RelationshipType:
+    def _relationship_type(self, route: str, user_id: int) -> RelationshipType:
         handle = self.get_relationship_handle(user_id)
         return handle.platform_relationship_type if route == PLATFORM else handle.game_relationship_type
 
@@ -184,29 +184,31 @@ class Relationships:
         await self._core.ask("PUT", route + "/{user_id}", json=body, user_id=user_id)
 
     async def _accept(self, route: str, user_id: int) -> None:
-        if self._stands(route, user_id) is not RelationshipType.PENDING_INCOMING:
+        if self._relationship_type(route, user_id) is not RelationshipType.PENDING_INCOMING:
             raise invalid("The user has not sent a friend request")
         await self._put(route, user_id, {})
 
-    async def _end(self, route: str, user_id: int, wanted: RelationshipType) -> None:
-        if self._stands(route, user_id) is not wanted:
-            raise invalid(f"The relationship to the user is not of type {wanted.label}")
+    async def _remove(self, route: str, user_id: int, expected: RelationshipType) -> None:
+        if self._relationship_type(route, user_id) is not expected:
+            raise invalid(f"The relationship to the user is not of type {expected.label}")
         await self._core.ask("DELETE", route + "/{user_id}", user_id=user_id)
 
-    async def _part(self, user_id: int) -> None:
-        friend = [each for each in (PLATFORM, GAME) if self._stands(each, user_id) is RelationshipType.FRIEND]
+    async def _remove_friend(self, user_id: int) -> None:
+        friend = [
+            each for each in (PLATFORM, GAME) if self._relationship_type(each, user_id) is RelationshipType.FRIEND
+        ]
         if not friend:
             raise invalid("The user is not a friend")
         for route in friend:
             await self._core.ask("DELETE", route + "/{user_id}", user_id=user_id)
 
 
-def _likeness(wanted: str, name: str) -> int:
+def _edit_distance(expected: str, name: str) -> int:
     """Return the Levenshtein distance of a name to the query; 0 if the name starts with the query."""
-    if name.startswith(wanted):
+    if name.startswith(expected):
         return 0
     row = list(range(len(name) + 1))
-    for i, letter in enumerate(wanted, 1):
+    for i, letter in enumerate(expected, 1):
         above, row[0] = row[0], i
         for j, other in enumerate(name, 1):
             above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (letter != other))

@@ -26,71 +26,73 @@ class Known:
 
     def news(self, cache: Cache) -> Emits:
         """Yield the events for the differences between the snapshot and the cache of the new session."""
-        for who in self._presences.keys() - cache.presences.keys():
-            if who != self.me and cache.is_friend(who):
+        for user_id in self._presences.keys() - cache.presences.keys():
+            if user_id != self.me and cache.is_friend(user_id):
                 # READY contains only the presences of online users, so a friend without one is now offline.
-                cache.presences[who] = PresencePayload(user_id=who)
-        moved = set(self._regrouped(cache))
-        for who in self._changed(cache):
-            yield "user_updated", who
-            if cache.is_friend(who):
-                moved.add(who)
-        yield from self._relationships(cache)
-        for who in sorted(moved):
-            yield "relationship_groups_updated", who
-        for lobby_id, was in self._lobbies.items():
-            if (now := cache.lobbies.get(lobby_id)) is not None:
-                yield from self._lobby(was, now)
+                cache.presences[user_id] = PresencePayload(user_id=user_id)
+        moved = set(self._changed_relations(cache))
+        for user_id in self._changed_users(cache):
+            yield "user_updated", user_id
+            if cache.is_friend(user_id):
+                moved.add(user_id)
+        yield from self._relationship_changes(cache)
+        for user_id in sorted(moved):
+            yield "relationship_groups_updated", user_id
+        for lobby_id, old in self._lobbies.items():
+            if (new := cache.lobbies.get(lobby_id)) is not None:
+                yield from self._lobby_changes(old, new)
 
-    def _changed(self, cache: Cache) -> list[int]:
+    def _changed_users(self, cache: Cache) -> list[int]:
         """Return the users whose data, profiles or presence changed; the current user's own presence is ignored."""
-        changed = {who for who, was in self._users.items() if cache.users.get(who, was) != was}
-        for who in self._profiles.keys() | cache.profiles.keys():
-            if self._profiles.get(who, []) != cache.profiles.get(who, []):
-                changed.add(who)
-        for who in self._presences.keys() | cache.presences.keys():
-            if who != self.me and _seen(self._presences.get(who)) != _seen(cache.presences.get(who)):
-                changed.add(who)
+        changed = {user_id for user_id, old in self._users.items() if cache.users.get(user_id, old) != old}
+        for user_id in self._profiles.keys() | cache.profiles.keys():
+            if self._profiles.get(user_id, []) != cache.profiles.get(user_id, []):
+                changed.add(user_id)
+        for user_id in self._presences.keys() | cache.presences.keys():
+            if user_id != self.me and _visible_presence(self._presences.get(user_id)) != _visible_presence(
+                cache.presences.get(user_id)
+            ):
+                changed.add(user_id)
         return sorted(changed)
 
-    def _pairs(self, cache: Cache) -> Iterator[tuple[int, Relation, Relation]]:
+    def _relation_pairs(self, cache: Cache) -> Iterator[tuple[int, Relation, Relation]]:
         none = Relation()
-        for who in sorted(self._relations.keys() | cache.relations.keys()):
-            yield who, self._relations.get(who, none), cache.relations.get(who, none)
+        for user_id in sorted(self._relations.keys() | cache.relations.keys()):
+            yield user_id, self._relations.get(user_id, none), cache.relations.get(user_id, none)
 
-    def _regrouped(self, cache: Cache) -> Iterator[int]:
-        return (who for who, was, now in self._pairs(cache) if was != now)
+    def _changed_relations(self, cache: Cache) -> Iterator[int]:
+        return (user_id for user_id, old, new in self._relation_pairs(cache) if old != new)
 
-    def _relationships(self, cache: Cache) -> Emits:
-        for who, was, now in self._pairs(cache):
-            for platform, before, after in ((True, was.platform, now.platform), (False, was.game, now.game)):
+    def _relationship_changes(self, cache: Cache) -> Emits:
+        for user_id, old, new in self._relation_pairs(cache):
+            for platform, before, after in ((True, old.platform, new.platform), (False, old.game, new.game)):
                 if before != after:
-                    yield "relationship_created" if after else "relationship_deleted", who, platform
+                    yield "relationship_created" if after else "relationship_deleted", user_id, platform
 
-    def _lobby(self, was: Lobby, now: Lobby) -> Emits:
-        if (was.metadata, was.flags, was.linked_channel) != (now.metadata, now.flags, now.linked_channel):
-            yield "lobby_updated", now.id
-        for who in sorted((was.members.keys() | now.members.keys()) - {self.me}):
-            before, after = was.members.get(who), now.members.get(who)
+    def _lobby_changes(self, old: Lobby, new: Lobby) -> Emits:
+        if (old.metadata, old.flags, old.linked_channel) != (new.metadata, new.flags, new.linked_channel):
+            yield "lobby_updated", new.id
+        for user_id in sorted((old.members.keys() | new.members.keys()) - {self.me}):
+            before, after = old.members.get(user_id), new.members.get(user_id)
             if after is None:
-                yield "lobby_member_removed", now.id, who
+                yield "lobby_member_removed", new.id, user_id
             elif before is None:
-                yield "lobby_member_added", now.id, who
-            elif _shown(before) != _shown(after):
-                yield "lobby_member_updated", now.id, who
-        mine, still = was.members.get(self.me), now.members.get(self.me)
+                yield "lobby_member_added", new.id, user_id
+            elif _visible_member(before) != _visible_member(after):
+                yield "lobby_member_updated", new.id, user_id
+        mine, still = old.members.get(self.me), new.members.get(self.me)
         # The connection state of the current user is ignored.
         if (
             mine is not None
             and still is not None
             and (mine.metadata or {}, mine.flags) != (still.metadata or {}, still.flags)
         ):
-            yield "lobby_member_updated", now.id, self.me
+            yield "lobby_member_updated", new.id, self.me
 
 
-def _seen(presence: PresencePayload | None) -> tuple[str, list[Any]]:
+def _visible_presence(presence: PresencePayload | None) -> tuple[str, list[Any]]:
     return ("offline", []) if presence is None else (presence.status, presence.activities)
 
 
-def _shown(member: MemberPayload) -> tuple[Any, ...]:
+def _visible_member(member: MemberPayload) -> tuple[Any, ...]:
     return member.metadata or {}, member.flags, bool(member.connected), member.additional_name

@@ -90,7 +90,7 @@ def of_exception(error: BaseException) -> ClientResult:
     if isinstance(error, SdkError):
         return error.result
     if isinstance(error, ApiError):
-        return _of_refusal(error)
+        return _result_of_api_error(error)
     if isinstance(error, TimeoutError):
         # Since 1.10 a timed-out response never counts as a success.
         return ClientResult(ErrorType.NETWORK_ERROR, "The platform did not respond in time", retryable=True)
@@ -99,10 +99,10 @@ def of_exception(error: BaseException) -> ClientResult:
     raise error
 
 
-def _of_refusal(error: ApiError) -> ClientResult:
-    word = error.extra.get("error")
-    message = word if isinstance(word, str) else re.sub(r" \(\d+\)$", "", str(error))
-    after = error.extra.get("retry_after")
+def _result_of_api_error(error: ApiError) -> ClientResult:
+    oauth2_error = error.extra.get("error")
+    message = oauth2_error if isinstance(oauth2_error, str) else re.sub(r" \(\d+\)$", "", str(error))
+    retry_after = error.extra.get("retry_after")
     return ClientResult(
         ErrorType.HTTP_ERROR,
         message,
@@ -110,5 +110,5 @@ def _of_refusal(error: ApiError) -> ClientResult:
         status=known(HttpStatusCode, error.status, HttpStatusCode.NONE),
         response_body=error.text if isinstance(error, Refused) else "",
         retryable=error.status in TRANSIENT,
-        retry_after=float(after) if isinstance(after, int | float) else 0.0,
+        retry_after=float(retry_after) if isinstance(retry_after, int | float) else 0.0,
     )

@@ -40,10 +40,10 @@ class Rpc:
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._lines: dict[int, Line] = {}
+        self._connections: dict[int, Line] = {}
         self._subscribed: dict[str, Callable[[Any], None]] = {}
-        self._keeper: asyncio.Task[None] | None = None
-        self._kept: Line | None = None
+        self._subscription_task: asyncio.Task[None] | None = None
+        self._subscribed_connection: Line | None = None
         """The connection with the event subscriptions, or None."""
         self.look_again_s = LOOK_AGAIN_S
         core.closers.append(self.close)
@@ -51,9 +51,9 @@ class Rpc:
     async def connect(self, client_id: int = 0) -> "Line":
         """Return the open connection of an application, by default the client's own; raise SdkError on failure."""
         client_id = client_id or self._core.application_id
-        line = self._lines.setdefault(client_id, Line(client_id, self._hear))
-        await line.connect()
-        return line
+        connection = self._connections.setdefault(client_id, Line(client_id, self._handle_event))
+        await connection.connect()
+        return connection
 
     async def command(self, cmd: str, args: Any = None, *, client_id: int = 0) -> Any:
         """Send a command and return its data; raise SdkError with RPCError, or NetworkError without a chat client."""
@@ -62,62 +62,62 @@ class Rpc:
     async def subscribe(self, event: str, callback: Callable[[Any], None]) -> None:
         """Subscribe to an event, and again after every reconnect."""
         self._subscribed[event] = callback
-        if self._keeper is None or self._keeper.done():
-            self._keeper = asyncio.create_task(self._keep())
-            self._core.tasks.add(self._keeper)
-        elif self._kept is not None and self._kept.open:
-            await self._kept.command("SUBSCRIBE", None, event)
+        if self._subscription_task is None or self._subscription_task.done():
+            self._subscription_task = asyncio.create_task(self._stay_subscribed())
+            self._core.tasks.add(self._subscription_task)
+        elif self._subscribed_connection is not None and self._subscribed_connection.open:
+            await self._subscribed_connection.command("SUBSCRIBE", None, event)
 
     async def unsubscribe(self, event: str) -> None:
         """Cancel the subscription to an event."""
         if self._subscribed.pop(event, None) is None:
             return
-        if self._kept is not None and self._kept.open:
+        if self._subscribed_connection is not None and self._subscribed_connection.open:
             try:
-                await self._kept.command("UNSUBSCRIBE", None, event)
+                await self._subscribed_connection.command("UNSUBSCRIBE", None, event)
             except Exception as error:
                 self._core.logs.info(f"The chat client did not confirm the end of a subscription: {error}")
-        if not self._subscribed and self._keeper is not None:
-            self._keeper.cancel()
-            self._keeper = self._kept = None
+        if not self._subscribed and self._subscription_task is not None:
+            self._subscription_task.cancel()
+            self._subscription_task = self._subscribed_connection = None
 
-    async def _keep(self) -> None:
+    async def _stay_subscribed(self) -> None:
         """Keep a connection open and subscribed until the task is canceled."""
         while True:
             try:
-                line = self._kept = await self.connect()
+                connection = self._subscribed_connection = await self.connect()
                 for event in list(self._subscribed):
-                    await line.command("SUBSCRIBE", None, event)
+                    await connection.command("SUBSCRIBE", None, event)
             except Exception as error:
                 self._core.logs.verbose(f"Could not subscribe at the chat client: {error}")
                 await asyncio.sleep(self.look_again_s)
                 continue
-            await line.lost.wait()
+            await connection.lost.wait()
 
-    def _hear(self, event: str, data: Any) -> None:
+    def _handle_event(self, event: str, data: Any) -> None:
         callback = self._subscribed.get(event)
         if callback is not None:
             callback(data)
 
     async def close(self) -> None:
         """Close all connections."""
-        if self._keeper is not None:
-            self._keeper.cancel()
-            await asyncio.wait([self._keeper])
-        for line in self._lines.values():
-            await line.close()
+        if self._subscription_task is not None:
+            self._subscription_task.cancel()
+            await asyncio.wait([self._subscription_task])
+        for connection in self._connections.values():
+            await connection.close()
 
 
 class Line:
     """An RPC connection of one application to the chat client."""
 
-    def __init__(self, client_id: int, hear: Callable[[str, Any], None]) -> None:
+    def __init__(self, client_id: int, on_event: Callable[[str, Any], None]) -> None:
         self._client_id = client_id
-        self._hear_event = hear
+        self._on_event = on_event
         self._writer: asyncio.StreamWriter | None = None
         self._reading: asyncio.Task[None] | None = None
         self._connecting = asyncio.Lock()
-        self._waiting: dict[str, asyncio.Future[Any]] = {}
+        self._pending: dict[str, asyncio.Future[Any]] = {}
         self.lost = asyncio.Event()
         """Set when the connection ends."""
         self.user: Any = None
@@ -131,7 +131,7 @@ class Line:
     async def command(self, cmd: str, args: Any = None, evt: str | None = None) -> Any:
         """Send a command and return the data of its response; raise SdkError with RPCError for an error."""
         nonce = str(uuid.uuid4())
-        answer = self._waiting[nonce] = asyncio.get_running_loop().create_future()
+        response = self._pending[nonce] = asyncio.get_running_loop().create_future()
         request: dict[str, Any] = {"cmd": cmd, "nonce": nonce}
         if args is not None:
             request["args"] = args
@@ -139,9 +139,9 @@ class Line:
             request["evt"] = evt
         try:
             self._write(Opcode.FRAME, request)
-            return await answer
+            return await response
         finally:
-            self._waiting.pop(nonce, None)
+            self._pending.pop(nonce, None)
 
     async def connect(self) -> None:
         """Connect to the chat client and perform the handshake, unless the connection is open."""
@@ -150,7 +150,7 @@ class Line:
                 return
             reader, writer = await self._open()
             # Since 1.10 the pending commands of the previous connection fail.
-            self._fail_waiting("The connection to the chat client was reopened")
+            self._fail_pending("The connection to the chat client was reopened")
             self.lost.clear()
             try:
                 writer.write(rpc.frame(Opcode.HANDSHAKE, {"v": 1, "client_id": str(self._client_id)}))
@@ -161,11 +161,11 @@ class Line:
                 raise failure(ErrorType.NETWORK_ERROR, f"The chat client did not respond: {error}") from None
             if opcode == Opcode.CLOSE or payload.get("evt") != "READY":
                 writer.close()
-                told = payload.get("data") or payload
+                error_data = payload.get("data") or payload
                 raise failure(
                     ErrorType.RPC_ERROR,
-                    str(told.get("message", "The chat client rejected the connection")),
-                    code=int(told.get("code", 1000)),
+                    str(error_data.get("message", "The chat client rejected the connection")),
+                    code=int(error_data.get("code", 1000)),
                 )
             self.user = (payload.get("data") or {}).get("user")
             self._writer = writer
@@ -188,42 +188,44 @@ class Line:
                 elif opcode == Opcode.CLOSE:
                     break
                 elif opcode == Opcode.FRAME:
-                    self._hear(payload)
+                    self._handle_payload(payload)
         except (OSError, EOFError, msgspec.MsgspecError, ValueError):
             pass
         finally:
             self._writer = None
             writer.close()
-            self._fail_waiting("The chat client closed the connection")
+            self._fail_pending("The chat client closed the connection")
             self.lost.set()
 
-    def _hear(self, payload: dict[str, Any]) -> None:
+    def _handle_payload(self, payload: dict[str, Any]) -> None:
         nonce, event, data = payload.get("nonce"), payload.get("evt"), payload.get("data")
-        answer = self._waiting.get(nonce) if isinstance(nonce, str) else None
-        if answer is not None:
-            if answer.done():
+        response = self._pending.get(nonce) if isinstance(nonce, str) else None
+        if response is not None:
+            if response.done():
                 return
             if event == "ERROR":
-                told = data if isinstance(data, dict) else {}
-                answer.set_exception(
-                    failure(ErrorType.RPC_ERROR, str(told.get("message", "")), code=int(told.get("code", 1000)))
+                error_data = data if isinstance(data, dict) else {}
+                response.set_exception(
+                    failure(
+                        ErrorType.RPC_ERROR, str(error_data.get("message", "")), code=int(error_data.get("code", 1000))
+                    )
                 )
             else:
-                answer.set_result(data)
+                response.set_result(data)
             return
         if isinstance(event, str):
-            self._hear_event(event, data)
+            self._on_event(event, data)
 
     def _write(self, opcode: int, payload: Any) -> None:
         if self._writer is None:
             raise failure(ErrorType.NETWORK_ERROR, NO_CLIENT, retryable=True)
         self._writer.write(rpc.frame(opcode, payload))
 
-    def _fail_waiting(self, why: str) -> None:
-        for answer in self._waiting.values():
-            if not answer.done():
-                answer.set_exception(failure(ErrorType.NETWORK_ERROR, why, retryable=True))
-        self._waiting.clear()
+    def _fail_pending(self, why: str) -> None:
+        for response in self._pending.values():
+            if not response.done():
+                response.set_exception(failure(ErrorType.NETWORK_ERROR, why, retryable=True))
+        self._pending.clear()
 
     async def close(self) -> None:
         """Close the connection."""

@@ -31,47 +31,47 @@ class Signalling:
         self._calls = calls
         self._session_id = ""
         self._dirty = False
-        self._in = False
+        self._is_in_calls = False
         """Whether the last sent list of calls was not empty."""
-        self._telling: asyncio.Task[None] | None = None
-        events.voice_state = self._hear_state
-        events.voice_server = self._hear_server
-        events.lobby_gone = self._hear_gone
-        core.watchers.append(self._hear_status)
+        self._update_task: asyncio.Task[None] | None = None
+        events.voice_state = self._voice_state_changed
+        events.voice_server = self._voice_server_changed
+        events.lobby_gone = self._lobby_removed
+        core.watchers.append(self._status_changed)
         core.closers.append(self.close)
 
     async def close(self) -> None:
         """Stop sending updates."""
-        if self._telling is not None:
-            self._telling.cancel()
+        if self._update_task is not None:
+            self._update_task.cancel()
 
     # Sending, on the network thread
 
     def refresh(self) -> None:
         """Schedule an update of the client's calls with their mute and deaf settings."""
         self._dirty = True
-        if self._telling is None or self._telling.done():
-            self._telling = asyncio.create_task(self._tell())
-            self._core.tasks.add(self._telling)
-            self._telling.add_done_callback(self._core.tasks.discard)
+        if self._update_task is None or self._update_task.done():
+            self._update_task = asyncio.create_task(self._send_updates())
+            self._core.tasks.add(self._update_task)
+            self._update_task.add_done_callback(self._core.tasks.discard)
 
-    async def _tell(self) -> None:
+    async def _send_updates(self) -> None:
         while self._dirty:
             self._dirty = False
             wanted = self._wanted()
-            if wanted or self._in:
-                await self._say(wanted)
+            if wanted or self._is_in_calls:
+                await self._send_calls(wanted)
                 await asyncio.sleep(EVERY_S)
 
     async def leave(self, state: CallState) -> None:
         """Leave a call."""
-        await self._say([each for each in self._wanted() if each["lobby_id"] != str(state.lobby_id)])
+        await self._send_calls([each for each in self._wanted() if each["lobby_id"] != str(state.lobby_id)])
 
     async def rejoin(self, state: CallState) -> None:
         """Leave and join a call, which makes the platform send a new ticket."""
         state.ticket = None
         await self.leave(state)
-        await self._say(self._wanted())
+        await self._send_calls(self._wanted())
 
     async def ping(self, state: CallState) -> None:
         """Report an unresponsive voice server, so that the platform checks it and may assign another one."""
@@ -85,8 +85,8 @@ class Signalling:
                 if state.wanted
             ]
 
-    async def _say(self, wanted: list[dict[str, Any]]) -> None:
-        self._in = bool(wanted)
+    async def _send_calls(self, wanted: list[dict[str, Any]]) -> None:
+        self._is_in_calls = bool(wanted)
         await self._send(LOBBY_VOICE_STATES, wanted)
 
     async def _send(self, op: int, data: Any) -> None:
@@ -101,53 +101,58 @@ class Signalling:
 
     # Receiving, on the network thread; events arrive under the client's lock
 
-    def _hear_state(self, told: VoiceStatePayload, was: VoiceStatePayload | None) -> None:
-        state = self._calls.get(told.lobby_id or 0)
+    def _voice_state_changed(self, payload: VoiceStatePayload, previous: VoiceStatePayload | None) -> None:
+        state = self._calls.get(payload.lobby_id or 0)
         if state is None:
             return
-        here = told.channel_id is not None
-        if (was is not None) != here:
-            state.fire("participant", told.user_id, here)
-        elif was is not None and (was.self_mute, was.self_deaf) != (told.self_mute, told.self_deaf):
-            state.fire("voice_state", told.user_id)
-        if told.user_id == self._core.cache.me and self._session_id == self._gateway.session_id:
-            self._hear_own(state, told, was)
+        here = payload.channel_id is not None
+        if (previous is not None) != here:
+            state.fire("participant", payload.user_id, here)
+        elif previous is not None and (previous.self_mute, previous.self_deaf) != (
+            payload.self_mute,
+            payload.self_deaf,
+        ):
+            state.fire("voice_state", payload.user_id)
+        if payload.user_id == self._core.cache.me and self._session_id == self._gateway.session_id:
+            self._own_voice_state_changed(state, payload, previous)
 
-    def _hear_own(self, state: CallState, told: VoiceStatePayload, was: VoiceStatePayload | None) -> None:
+    def _own_voice_state_changed(
+        self, state: CallState, payload: VoiceStatePayload, previous: VoiceStatePayload | None
+    ) -> None:
         """Expel the client if it was removed or rejected, or if another device of the user took the call over.
 
         A new session repeats the voice state of the previous one, which is none of these."""
-        here = told.channel_id is not None
+        here = payload.channel_id is not None
         if state.ticket is None:
             # Without a ticket, leaving refers to an earlier call. Being absent without having been in the call is a
             # rejection.
-            if not here and was is None:
+            if not here and previous is None:
                 self._expel(state)
         elif not here and state.status is CallStatus.RECONNECTING:
             # The voice server timed the client out; the voice connection requests a new ticket itself.
             return
-        elif not here or told.session_id not in (None, state.ticket.session_id):
+        elif not here or payload.session_id not in (None, state.ticket.session_id):
             self._expel(state)
 
-    def _hear_server(self, told: VoiceServerPayload) -> None:
-        state = self._calls.get(told.lobby_id or 0)
+    def _voice_server_changed(self, payload: VoiceServerPayload) -> None:
+        state = self._calls.get(payload.lobby_id or 0)
         if state is None or not state.wanted:
             return
         lobby = self._core.cache.lobbies.get(state.lobby_id)
         mine = lobby.voice_states.get(self._core.cache.me) if lobby else None
         state.ticket = None
-        if told.endpoint:
-            self._core.logs.hide(told.token)
+        if payload.endpoint:
+            self._core.logs.hide(payload.token)
             session_id = mine.session_id if mine is not None else None
-            state.ticket = Ticket(told.endpoint, told.token, session_id or self._gateway.session_id)
+            state.ticket = Ticket(payload.endpoint, payload.token, session_id or self._gateway.session_id)
         state.news.set()
 
-    def _hear_gone(self, lobby_id: int) -> None:
+    def _lobby_removed(self, lobby_id: int) -> None:
         state = self._calls.get(lobby_id)
         if state is not None:
             self._expel(state)
 
-    def _hear_status(self, status: ClientStatus) -> None:
+    def _status_changed(self, status: ClientStatus) -> None:
         with self._core.lock:
             states = [state for state in self._calls.values() if state.wanted]
             if status is ClientStatus.DISCONNECTED:

@@ -82,15 +82,15 @@ class Tokens:
         self._opener = opener
         self._polling: asyncio.Task[TokenExchange] | None = None
         self._expiry: asyncio.TimerHandle | None = None
-        self._told_at_ms: float | None = None
+        self._expiry_callback_at_ms: float | None = None
         """Time of the expiration callback by the platform's clock, in Unix milliseconds; None if none is scheduled."""
-        self._lives: dict[str, int] = {}
+        self._lifetimes: dict[str, int] = {}
         """Lifetimes in seconds of the access tokens that this client got itself."""
         self.begin_anew: Callable[[], Any] | None = None
         """Coroutine function that starts a new gateway session."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
         core.closers.append(self._close)
-        core.clock.watchers.append(self._await_end)
+        core.clock.watchers.append(self._schedule_expiry_callback)
 
     # Grants
 
@@ -262,7 +262,7 @@ class Tokens:
     ) -> Completion[CurrentUser]:
         """Get the ID and display name of the user that any access token belongs to; no session is required."""
         self._core.logs.hide(token)
-        return self._core.run("FetchCurrentUser", callback, (0, ""), self._whose, token_type, token)
+        return self._core.run("FetchCurrentUser", callback, (0, ""), self._fetch_user, token_type, token)
 
     def set_token_expiration_callback(self, callback: Callable[[], object]) -> None:
         """Set the callback that announces the expiry of the access token, once per token.
@@ -287,20 +287,20 @@ class Tokens:
         wire = AuthenticationExternalAuthType(kind).wire
         return {"external_auth_type": wire, "external_auth_token": token}
 
-    def _taken(self, answer: bytes) -> TokenExchange:
-        told = read(answer, TokenPayload)
-        self._core.logs.hide(told.access_token, told.refresh_token)
-        self._lives[told.access_token] = told.expires_in
-        kind = _kind(told.token_type)
-        return TokenExchange(told.access_token, told.refresh_token or "", kind, told.expires_in, told.scope)
+    def _decode_exchange(self, body: bytes) -> TokenExchange:
+        payload = read(body, TokenPayload)
+        self._core.logs.hide(payload.access_token, payload.refresh_token)
+        self._lifetimes[payload.access_token] = payload.expires_in
+        kind = _token_type(payload.token_type)
+        return TokenExchange(payload.access_token, payload.refresh_token or "", kind, payload.expires_in, payload.scope)
 
     async def _exchange(self, form: dict[str, str]) -> TokenExchange:
-        return self._taken(await self._core.ask("POST", "/oauth2/token", form=form, token=""))
+        return self._decode_exchange(await self._core.ask("POST", "/oauth2/token", form=form, token=""))
 
     async def _provisional(self, body: dict[str, str]) -> TokenExchange:
-        answer = self._taken(await self._core.ask("POST", "/partner-sdk/token", json=body, token=""))
+        tokens = self._decode_exchange(await self._core.ask("POST", "/partner-sdk/token", json=body, token=""))
         # Tokens of provisional accounts cannot be refreshed, only requested again (sdk.md 8.1).
-        return answer._replace(refresh_token="")
+        return tokens._replace(refresh_token="")
 
     async def _unmerge(self, body: dict[str, str]) -> None:
         await self._core.ask("POST", "/partner-sdk/provisional-accounts/unmerge", json=body, token="")
@@ -316,10 +316,10 @@ class Tokens:
 
     async def _child(self, parent_token: str, child_id: int) -> ChildToken:
         body = {"parent_access_token": parent_token, "child_application_id": str(child_id)}
-        told = read(await self._core.ask("POST", "/partner-sdk/child-token", json=body, token=""), TokenPayload)
-        self._core.logs.hide(told.access_token)
-        self._lives[told.access_token] = told.expires_in
-        return ChildToken(told.access_token, _kind(told.token_type), told.expires_in, told.scope)
+        payload = read(await self._core.ask("POST", "/partner-sdk/child-token", json=body, token=""), TokenPayload)
+        self._core.logs.hide(payload.access_token)
+        self._lifetimes[payload.access_token] = payload.expires_in
+        return ChildToken(payload.access_token, _token_type(payload.token_type), payload.expires_in, payload.scope)
 
     async def _device(self, args: DeviceAuthorizationArgs, external: dict[str, str]) -> TokenExchange:
         client_id = args.client_id or self._core.application_id
@@ -346,20 +346,20 @@ class Tokens:
         self._core.logs.hide(device.device_code)
         url = device.verification_uri_complete or device.verification_uri
         await self._show(url, device.user_code, device.verification_uri)
-        question = {"grant_type": DEVICE_GRANT, "client_id": str(client_id), "device_code": device.device_code}
+        request = {"grant_type": DEVICE_GRANT, "client_id": str(client_id), "device_code": device.device_code}
         interval, waited = device.interval, 0
         while True:
             await self.sleep(interval)
             waited += interval
             try:
-                return await self._exchange(question | external)
+                return await self._exchange(request | external)
             except ApiError as error:
-                word = error.extra.get("error")
-                if word == "slow_down":
+                error_code = error.extra.get("error")
+                if error_code == "slow_down":
                     interval += SLOW_DOWN_S
-                elif word == "access_denied":
-                    raise failure(ErrorType.ABORTED, word) from None
-                elif word != "authorization_pending":
+                elif error_code == "access_denied":
+                    raise failure(ErrorType.ABORTED, error_code) from None
+                elif error_code != "authorization_pending":
                     raise
             except (aiohttp.ClientError, OSError):
                 # A network error is not an answer, and the device code stays valid (RFC 8628, 3.5).
@@ -377,24 +377,24 @@ class Tokens:
     async def _update(self, kind: AuthorizationTokenType, token: str) -> None:
         if kind != AuthorizationTokenType.BEARER:
             raise invalid("Only bearer tokens are supported")
-        core, game = self._core, self._core.application_id
+        core, application_id = self._core, self._core.application_id
         core.token = token
         self.disarm()
-        if token in self._lives:
-            self._arm(float(self._lives[token]))
+        if token in self._lifetimes:
+            self._set_expiry(float(self._lifetimes[token]))
         if core.status is not ClientStatus.READY or self.begin_anew is None:
             return
         # The session continues with a refreshed token. An invalid one fails on the next request.
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
             owner = await self.look()
-            if owner not in (0, core.cache.me) or core.application_id != game:
+            if owner not in (0, core.cache.me) or core.application_id != application_id:
                 await self.begin_anew()
 
-    async def _whose(self, kind: AuthorizationTokenType, token: str) -> CurrentUser:
+    async def _fetch_user(self, kind: AuthorizationTokenType, token: str) -> CurrentUser:
         if kind != AuthorizationTokenType.BEARER:
             raise invalid("Only bearer tokens are supported")
-        told = read(await self._core.ask("GET", "/users/@me", token=token), UserPayload)
-        return CurrentUser(told.id, told.global_name or told.username or "")
+        user = read(await self._core.ask("GET", "/users/@me", token=token), UserPayload)
+        return CurrentUser(user.id, user.global_name or user.username or "")
 
     async def look(self) -> int:
         """Read the application and the expiry of the client's token; return the ID of its user, or 0 if unknown."""
@@ -402,9 +402,9 @@ class Tokens:
         if grant.application is not None:
             self._core.application_id = grant.application.id
         if self._expiry is None and grant.expires:
-            ends = datetime.fromisoformat(grant.expires)
-            ends = ends if ends.tzinfo is not None else ends.replace(tzinfo=UTC)
-            self._arm(ends.timestamp() - self._core.clock() / 1000)
+            expires_at = datetime.fromisoformat(grant.expires)
+            expires_at = expires_at if expires_at.tzinfo is not None else expires_at.replace(tzinfo=UTC)
+            self._set_expiry(expires_at.timestamp() - self._core.clock() / 1000)
         return grant.user.id if grant.user is not None else 0
 
     def disarm(self) -> None:
@@ -412,26 +412,26 @@ class Tokens:
         if self._expiry is not None:
             self._expiry.cancel()
             self._expiry = None
-        self._told_at_ms = None
+        self._expiry_callback_at_ms = None
 
-    def _arm(self, left_s: float) -> None:
+    def _set_expiry(self, left_s: float) -> None:
         # The expiry of a token from elsewhere is known, but not its lifetime: assume the default.
-        lead_s = min(EXPIRY_LEAD_S, self._lives.get(self._core.token, LIFE_S) * EXPIRY_SHARE)
-        self._told_at_ms = self._core.clock() + (left_s - lead_s) * 1000
-        self._await_end()
+        lead_s = min(EXPIRY_LEAD_S, self._lifetimes.get(self._core.token, LIFE_S) * EXPIRY_SHARE)
+        self._expiry_callback_at_ms = self._core.clock() + (left_s - lead_s) * 1000
+        self._schedule_expiry_callback()
 
-    def _await_end(self) -> None:
+    def _schedule_expiry_callback(self) -> None:
         """Schedule the expiration callback; called again when the platform's clock jumps."""
-        if self._told_at_ms is None:
+        if self._expiry_callback_at_ms is None:
             return
         if self._expiry is not None:
             self._expiry.cancel()
-        wait_s = (self._told_at_ms - self._core.clock()) / 1000
+        wait_s = (self._expiry_callback_at_ms - self._core.clock()) / 1000
         # The selector does not accept timeouts much longer than a month, and no token lives that long.
-        self._expiry = asyncio.get_running_loop().call_later(max(0.0, min(wait_s, 30 * 86_400.0)), self._expires)
+        self._expiry = asyncio.get_running_loop().call_later(max(0.0, min(wait_s, 30 * 86_400.0)), self._on_expiry)
 
-    def _expires(self) -> None:
-        self._told_at_ms = None
+    def _on_expiry(self) -> None:
+        self._expiry_callback_at_ms = None
         self._core.logs.info("The token expires soon")
         self._core.emit("token_expiration")
 
@@ -439,8 +439,8 @@ class Tokens:
         self.disarm()
 
 
-def _kind(word: str) -> AuthorizationTokenType:
+def _token_type(name: str) -> AuthorizationTokenType:
     """Decode a token type; reject an unknown one, because such a token must not be used (RFC 6749, 7.1)."""
-    if word.lower() != "bearer":
-        raise failure(ErrorType.AUTHORIZATION_FAILED, f"The platform returned a token of the unsupported type {word!r}")
+    if name.lower() != "bearer":
+        raise failure(ErrorType.AUTHORIZATION_FAILED, f"The platform returned a token of the unsupported type {name!r}")
     return AuthorizationTokenType.BEARER

@@ -49,13 +49,13 @@ class Voice:
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self.lines: dict[int, Line] = {}
         """Voice connections of the calls by lobby ID."""
-        self._everywhere = AllCalls()
+        self._global_settings = AllCalls()
         self._signalling = Signalling(core, events, gateway, self._calls)
         self._engine: Engine | None = None
         self._http: aiohttp.ClientSession | None = None
         self._tls: ssl.SSLContext | bool | None = None
-        self._recording: Recording | None = None
-        self._fresh = True
+        self._aec_dump: Recording | None = None
+        self._no_call_started = True
         self._input_volume = 100.0
         self._output_volume = 100.0
         self.input_device = self.output_device = DEFAULT_DEVICE
@@ -71,10 +71,10 @@ class Voice:
         }
         """Audio options; the first four and the audio session are for the audio backend only."""
         audio.changed, audio.options = self._devices_changed, MappingProxyType(self.options)
-        core.resetters.append(self._forget)
+        core.resetters.append(self._reset_callbacks)
         core.closers.append(self._close)
 
-    def _forget(self) -> None:
+    def _reset_callbacks(self) -> None:
         for state in self._calls.values():
             state.reset()
 
@@ -102,29 +102,29 @@ class Voice:
 
     def _start(self, lobby_id: int, received: ReceivedAudio | None, captured: CapturedAudio | None) -> Call | None:
         require_extra()
-        self._fresh = False
+        self._no_call_started = False
         core = self._core
         with core.lock:
-            before = self._calls.get(lobby_id)
-            if before is not None and before.status is not CallStatus.DISCONNECTED:
+            previous = self._calls.get(lobby_id)
+            if previous is not None and previous.status is not CallStatus.DISCONNECTED:
                 return None
-            if before is not None:
+            if previous is not None:
                 # Replace a call that failed.
-                before.ended = True
-            state = self._calls[lobby_id] = CallState(core, lobby_id, self._everywhere)
+                previous.ended = True
+            state = self._calls[lobby_id] = CallState(core, lobby_id, self._global_settings)
             state.received_audio, state.captured_audio = received, captured
             state.changed = self._refresh
             state.become(CallStatus.JOINING)
-            refusal = self._refusal(lobby_id)
-            if refusal:
-                self._complain(f"Could not start the call of lobby {lobby_id}: {refusal}")
+            problem = self._start_error(lobby_id)
+            if problem:
+                self._warn(f"Could not start the call of lobby {lobby_id}: {problem}")
                 state.become(CallStatus.DISCONNECTED, CallError.FORBIDDEN)
             else:
                 state.wanted = True
                 core.background(lambda: self._connect(state))
         return core.make(Call, core, lobby_id, state)
 
-    def _refusal(self, lobby_id: int) -> str:
+    def _start_error(self, lobby_id: int) -> str:
         """Return the reason why a call cannot be started, or an empty string; checks local state only."""
         if find_lobby(self._core, lobby_id) is None:
             return "the current user is not a member of the lobby"
@@ -149,8 +149,8 @@ class Voice:
             await aside(importlib.import_module, "hubbub.sdk.media.line")
             from hubbub.sdk.media.line import Line
 
-            engine, http, tls = await self._equip()
-            line = Line(
+            engine, http, tls = await self._shared_resources()
+            connection = Line(
                 state,
                 self._core.cache.me,
                 engine,
@@ -158,42 +158,42 @@ class Voice:
                 tls,
                 self._signalling,
                 self._core.driver.post,
-                self._complain,
+                self._warn,
             )
-            self.lines[state.lobby_id] = line
-            await line.run()
+            self.lines[state.lobby_id] = connection
+            await connection.run()
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            self._complain(f"The call of lobby {state.lobby_id} failed with an unexpected exception: {error!r}")
+            self._warn(f"The call of lobby {state.lobby_id} failed with an unexpected exception: {error!r}")
             state.become(CallStatus.DISCONNECTED, CallError.VOICE_CONNECTION_FAILED)
         finally:
             if self._tasks.get(state.lobby_id) is task:
                 del self._tasks[state.lobby_id]
                 self.lines.pop(state.lobby_id, None)
-            self._withdraw(state)
+            self._leave(state)
 
-    def _withdraw(self, state: CallState) -> None:
+    def _leave(self, state: CallState) -> None:
         """Tell the platform that the client left a call."""
         wanted, state.wanted = state.wanted, False
         if wanted and not self._core.destroyed:
             self._signalling.refresh()
 
-    async def _equip(self) -> "tuple[Engine, aiohttp.ClientSession, ssl.SSLContext | bool]":
+    async def _shared_resources(self) -> "tuple[Engine, aiohttp.ClientSession, ssl.SSLContext | bool]":
         """Create and return the resources that all calls of a client share."""
         if self._engine is None:
             await aside(importlib.import_module, "hubbub.sdk.media.engine")
             from hubbub.sdk.media.engine import Engine
 
             if self._engine is None:
-                self._engine = Engine(self._audio, self, self._complain)
+                self._engine = Engine(self._audio, self, self._warn)
         if self._http is None:
             self._http = new_session()
         if self._tls is None:
             self._tls = await aside(_trust, self._core.options.voice_authority)
         return self._engine, self._http, self._tls
 
-    def _complain(self, message: str) -> None:
+    def _warn(self, message: str) -> None:
         self._core.logs.write(message, LoggingSeverity.WARNING, voice=True)
 
     def _refresh(self) -> None:
@@ -214,11 +214,11 @@ class Voice:
 
     def end_call(self, channel_id: int, callback: Callable[[], object] | None = None) -> Completion[None]:
         """Leave the call of a lobby; its `Call` objects become false. The callback has no arguments."""
-        return self._core.run("EndCall", _bare(callback), (), self._end, [channel_id])
+        return self._core.run("EndCall", _without_result(callback), (), self._end, [channel_id])
 
     def end_calls(self, callback: Callable[[], object] | None = None) -> Completion[None]:
         """Leave all calls; the callback has no arguments."""
-        return self._core.run("EndCalls", _bare(callback), (), self._end, list(self._calls))
+        return self._core.run("EndCalls", _without_result(callback), (), self._end, list(self._calls))
 
     async def _end(self, channels: Sequence[int]) -> None:
         for lobby_id in channels:
@@ -247,8 +247,8 @@ class Voice:
             await self._http.close()
         if self._engine is not None:
             await aside(self._engine.join)
-        if self._recording is not None:
-            self._recording.close()
+        if self._aec_dump is not None:
+            self._aec_dump.close()
         with self._core.lock:
             for state in self._calls.values():
                 state.status, state.ended = CallStatus.DISCONNECTED, True
@@ -259,13 +259,13 @@ class Voice:
         self, callback: Callable[[list[AudioDevice]], object] | None = None
     ) -> Completion[list[AudioDevice]]:
         """List the microphones, the default one first; without an audio backend there is one silent virtual device."""
-        return self._core.run("GetInputDevices", _bare(callback), ([],), self._devices, self._audio.inputs)
+        return self._core.run("GetInputDevices", _without_result(callback), ([],), self._devices, self._audio.inputs)
 
     def get_output_devices(
         self, callback: Callable[[list[AudioDevice]], object] | None = None
     ) -> Completion[list[AudioDevice]]:
         """List the speakers, the default one first; without an audio backend there is one silent virtual device."""
-        return self._core.run("GetOutputDevices", _bare(callback), ([],), self._devices, self._audio.outputs)
+        return self._core.run("GetOutputDevices", _without_result(callback), ([],), self._devices, self._audio.outputs)
 
     def get_current_input_device(
         self, callback: Callable[[AudioDevice], object] | None = None
@@ -273,7 +273,7 @@ class Voice:
         """Get the selected microphone."""
         nothing = self._core.make(AudioDevice)
         return self._core.run(
-            "GetCurrentInputDevice", _bare(callback), (nothing,), self._current, self._audio.inputs, True
+            "GetCurrentInputDevice", _without_result(callback), (nothing,), self._current, self._audio.inputs, True
         )
 
     def get_current_output_device(
@@ -282,7 +282,7 @@ class Voice:
         """Get the selected speaker."""
         nothing = self._core.make(AudioDevice)
         return self._core.run(
-            "GetCurrentOutputDevice", _bare(callback), (nothing,), self._current, self._audio.outputs, False
+            "GetCurrentOutputDevice", _without_result(callback), (nothing,), self._current, self._audio.outputs, False
         )
 
     def set_input_device(
@@ -307,12 +307,12 @@ class Voice:
         self._core.listen("device_change", callback)
 
     async def _devices(self, list_devices: Callable[[], Sequence[tuple[str, str]]]) -> list[AudioDevice]:
-        return self._listed(await aside(list_devices))
+        return self._to_records(await aside(list_devices))
 
-    def _listed(self, devices: Sequence[tuple[str, str]]) -> list[AudioDevice]:
+    def _to_records(self, devices: Sequence[tuple[str, str]]) -> list[AudioDevice]:
         return [
-            self._core.make(AudioDevice, id=id, name=name, is_default=place == 0)
-            for place, (id, name) in enumerate(devices)
+            self._core.make(AudioDevice, id=id, name=name, is_default=position == 0)
+            for position, (id, name) in enumerate(devices)
         ]
 
     async def _current(self, list_devices: Callable[[], Sequence[tuple[str, str]]], of_input: bool) -> AudioDevice:
@@ -334,7 +334,9 @@ class Voice:
 
     def _devices_changed(self) -> None:
         """Emit a device change; called by the backend on any thread."""
-        self._core.emit("device_change", self._listed(self._audio.inputs()), self._listed(self._audio.outputs()))
+        self._core.emit(
+            "device_change", self._to_records(self._audio.inputs()), self._to_records(self._audio.outputs())
+        )
 
     # Interface of the voice thread
 
@@ -361,15 +363,15 @@ class Voice:
     def recorded(self, captured: bytes | None, played: bytes | None) -> None:
         """Write a frame to the AEC dump, if it is on; called on the voice thread."""
         if not self.options["aec_dump"]:
-            if self._recording is not None:
-                self._recording.close()
-                self._recording = None
+            if self._aec_dump is not None:
+                self._aec_dump.close()
+                self._aec_dump = None
             return
-        if self._recording is None:
+        if self._aec_dump is None:
             from hubbub.sdk.media.recording import Recording
 
-            self._recording = Recording(self._core.logs.directory)
-        self._recording.take(captured, played)
+            self._aec_dump = Recording(self._core.logs.directory)
+        self._aec_dump.take(captured, played)
 
     # Options
 
@@ -391,20 +393,20 @@ class Voice:
 
     def get_self_mute_all(self) -> bool:
         """Return whether the microphone is muted in all calls."""
-        return self._everywhere.mute
+        return self._global_settings.mute
 
     def set_self_mute_all(self, mute: bool) -> None:
         """Mute or unmute the microphone in all calls; a mute of a single call stays in effect."""
-        self._everywhere.mute = mute
+        self._global_settings.mute = mute
         self._refresh()
 
     def get_self_deaf_all(self) -> bool:
         """Return whether the playback of all calls is off."""
-        return self._everywhere.deaf
+        return self._global_settings.deaf
 
     def set_self_deaf_all(self, deaf: bool) -> None:
         """Turn the playback of all calls off or on; while it is off, the microphone is muted as well."""
-        self._everywhere.deaf = deaf
+        self._global_settings.deaf = deaf
         self._refresh()
 
     def set_echo_cancellation(self, on: bool) -> None:
@@ -443,7 +445,7 @@ class Voice:
         """Accept a preference for hardware coding of Opus; it has no effect, because libopus runs in software.
 
         Call this right after creating the client; it is ignored once a call was started."""
-        if not self._fresh:
+        if not self._no_call_started:
             self._core.logs.warning("Ignored set_opus_hardware_coding(): call it before the first call is started")
             return
         self.options["opus_hardware_coding"] = (encode, decode)
@@ -475,9 +477,9 @@ class Voice:
         self.options["aec_dump"] = on
 
 
-def _bare(callback: Callable[..., object] | None) -> Callable[..., object] | None:
+def _without_result(callback: Callable[..., object] | None) -> Callable[..., object] | None:
     """Wrap a callback that receives the outputs without the result."""
-    return None if callback is None else lambda _, *told: callback(*told)
+    return None if callback is None else lambda _, *outputs: callback(*outputs)
 
 
 def _trust(authority: str) -> ssl.SSLContext | bool:

@@ -26,8 +26,8 @@ _TEXT: Final = text(1, TEXT_MAX)
 def _scopes(value: Any, name: str) -> list[str]:
     if isinstance(value, str):
         value = value.split()
-    kept: list[str] = items(text(1, 64), 1, SCOPES_MAX)(value, name)
-    return kept
+    scopes: list[str] = items(text(1, 64), 1, SCOPES_MAX)(value, name)
+    return scopes
 
 
 _AUTHORIZE: Final = {
@@ -60,29 +60,29 @@ PASSED_ON: Final = (
 )
 
 
-def refused(word: str) -> RpcError:
+def refused(error_code: str) -> RpcError:
     """Build an RpcError whose message is the OAuth2 error code, which programs distinguish."""
-    return RpcError(RpcErrorCode.OAUTH2_ERROR, word)
+    return RpcError(RpcErrorCode.OAUTH2_ERROR, error_code)
 
 
-def _oauth(error: ApiError) -> RpcError:
-    word = error.extra.get("error")
-    return refused(word if isinstance(word, str) else str(error))
+def _oauth2_error_of(error: ApiError) -> RpcError:
+    error_code = error.extra.get("error")
+    return refused(error_code if isinstance(error_code, str) else str(error))
 
 
 @obeys("AUTHORIZE")
-async def authorize(desk: Desk, link: Link, request: Request) -> dict[str, str]:
+async def authorize(context: Desk, connection: Link, request: Request) -> dict[str, str]:
     """Ask the user for consent and return an authorization code for the program's backend."""
     args = arguments(request.args, _AUTHORIZE, "client_id")
-    if args["client_id"] != link.application_id:
+    if args["client_id"] != connection.application_id:
         raise RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID")
     scopes = args.get("scopes") or args.get("scope")
     if not scopes:
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, 'child "scopes" fails because ["scopes" is required]')
-    fields = {"client_id": link.application_id, "response_type": "code", "scope": " ".join(scopes)}
+    fields = {"client_id": connection.application_id, "response_type": "code", "scope": " ".join(scopes)}
     fields |= {name: str(args[name]) for name in PASSED_ON if name in args}
     try:
-        preview = await desk.account.ask("GET", "/oauth2/authorize", query=fields)
+        preview = await context.account.ask("GET", "/oauth2/authorize", query=fields)
         # No consent is needed with an RPC token of the backend, or for an earlier grant if the program requests no
         # prompt.
         if "rpc_token" in args:
@@ -90,39 +90,39 @@ async def authorize(desk: Desk, link: Link, request: Request) -> dict[str, str]:
         elif args.get("prompt") == "none" and preview["authorized"]:
             answer = Answer(granted=True)
         else:
-            answer = await desk.consent.ask(_question(desk, preview, fields))
-        if answer.returned is None:
+            answer = await context.consent.ask(_consent_request(context, preview, fields))
+        if answer.redirect_query is None:
             body: dict[str, Any] = {"authorize": answer.granted}
-            told = await desk.account.ask("POST", "/oauth2/authorize", query=fields, json=body)
-            returned, redirect_uri = dict(parse_qsl(urlsplit(told["url"]).query)), preview["redirect_uri"]
+            response = await context.account.ask("POST", "/oauth2/authorize", query=fields, json=body)
+            redirect_query, redirect_uri = dict(parse_qsl(urlsplit(response["url"]).query)), preview["redirect_uri"]
         else:
-            returned, redirect_uri = answer.returned, answer.redirect_uri
+            redirect_query, redirect_uri = answer.redirect_query, answer.redirect_uri
     except ApiError as error:
-        raise _oauth(error) from None
-    if answer == NO or "code" not in returned:
-        raise refused(returned.get("error", ACCESS_DENIED))
+        raise _oauth2_error_of(error) from None
+    if answer == NO or "code" not in redirect_query:
+        raise refused(redirect_query.get("error", ACCESS_DENIED))
     # The token endpoint requires the same redirect URI as the authorization.
-    return {"code": returned["code"], "redirect_uri": str(redirect_uri or "")}
+    return {"code": redirect_query["code"], "redirect_uri": str(redirect_uri or "")}
 
 
-def _question(desk: Desk, preview: dict[str, Any], fields: dict[str, str]) -> Question:
+def _consent_request(context: Desk, preview: dict[str, Any], fields: dict[str, str]) -> Question:
     return Question(
         application=preview["application"]["name"],
-        person=desk.account.state.name_of(preview["user"]),
+        user_name=context.account.state.name_of(preview["user"]),
         scopes=[scope["description"] for scope in preview["scopes"]],
-        address=f"{desk.account.web}/oauth2/authorize",
+        url=f"{context.account.web}/oauth2/authorize",
         fields=fields,
     )
 
 
 @obeys("AUTHENTICATE")
-async def authenticate(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def authenticate(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """Authenticate a program by an access token of its application and of the signed-in user."""
     token = arguments(request.args, {"access_token": text(1, TEXT_MAX)}, "access_token")["access_token"]
-    told = await _look(desk, link, token)
-    application = link.application
+    grant = await _check_token(context, connection, token)
+    application = connection.application
     return {
-        "user": desk.user(),
+        "user": context.user(),
         "application": {
             "id": application.id,
             "name": application.name,
@@ -130,40 +130,40 @@ async def authenticate(desk: Desk, link: Link, request: Request) -> dict[str, An
             "description": application.description,
             "rpc_origins": application.rpc_origins,
         },
-        "scopes": told["scopes"],
-        "expires": told["expires"],
+        "scopes": grant["scopes"],
+        "expires": grant["expires"],
         "access_token": token,
     }
 
 
-async def _look(desk: Desk, link: Link, token: str) -> dict[str, Any]:
+async def _check_token(context: Desk, connection: Link, token: str) -> dict[str, Any]:
     invalid = RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token")
     try:
-        told: dict[str, Any] = await desk.account.ask("GET", "/oauth2/@me", bearer=token)
+        grant: dict[str, Any] = await context.account.ask("GET", "/oauth2/@me", bearer=token)
     except (ApiError, ValueError):
         raise invalid from None
     # The response contains the user only if the token has the `identify` scope.
-    whose = told.get("user", {}).get("id")
-    if told["application"]["id"] != link.application_id or whose != desk.account.state.user_id:
+    user_id = grant.get("user", {}).get("id")
+    if grant["application"]["id"] != connection.application_id or user_id != context.account.state.user_id:
         raise invalid
-    link.granted = expand(told["scopes"]) | {PseudoScope.AUTHENTICATED.value}
-    link.token, link.looked_ms = token, machine_ms()
-    return told
+    connection.granted = expand(grant["scopes"]) | {PseudoScope.AUTHENTICATED.value}
+    connection.token, connection.looked_ms = token, machine_ms()
+    return grant
 
 
-async def renew(desk: Desk, link: Link) -> None:
+async def renew(context: Desk, connection: Link) -> None:
     """Check the token of a connection again if the last check is old; close it with 4003 if the token is invalid."""
-    if link.token is None or machine_ms() < link.looked_ms + RENEW_MS:
+    if connection.token is None or machine_ms() < connection.looked_ms + RENEW_MS:
         return
     try:
-        await _look(desk, link, link.token)
+        await _check_token(context, connection, connection.token)
     except RpcError as error:
         if error.code is RpcErrorCode.INVALID_TOKEN:
-            revoke(link)
+            revoke(connection)
         raise
 
 
-def revoke(link: Link) -> None:
+def revoke(connection: Link) -> None:
     """Drop the scopes of a connection whose token is invalid, and close it."""
-    link.granted, link.token = frozenset(), None
-    link.door.close(CloseCode.TOKEN_REVOKED, "Token Revoked")
+    connection.granted, connection.token = frozenset(), None
+    connection.door.close(CloseCode.TOKEN_REVOKED, "Token Revoked")

@@ -30,33 +30,33 @@ INVALID_USER: Final = (RpcErrorCode.INVALID_USER, "Invalid user id")
 
 
 @obeys("GET_GUILDS")
-async def get_guilds(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def get_guilds(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """List the user's guilds."""
-    account = desk.account
+    account = context.account
     return {"guilds": [views.guild(account.web, guild) for guild in account.state.guilds.values()]}
 
 
 @obeys("GET_GUILD")
-async def get_guild(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def get_guild(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """Get a guild, waiting up to `timeout` seconds if it is still loading."""
     args = arguments(request.args, {"guild_id": snowflake, "timeout": number(0, WAIT_MAX_S, whole=False)}, "guild_id")
-    guild_id, state = args["guild_id"], desk.account.state
-    if guild_id in state.awaited and not await desk.account.until(
-        lambda: guild_id not in desk.account.state.awaited, args.get("timeout", 0)
+    guild_id, state = args["guild_id"], context.account.state
+    if guild_id in state.awaited and not await context.account.until(
+        lambda: guild_id not in context.account.state.awaited, args.get("timeout", 0)
     ):
         raise RpcError(RpcErrorCode.GET_GUILD_TIMED_OUT, "The guild did not load in time")
     guild = state.guilds.get(guild_id)
     if guild is None:
         raise RpcError(*INVALID_GUILD)
     # The field is deprecated and always empty.
-    return views.guild(desk.account.web, guild) | {"members": []}
+    return views.guild(context.account.web, guild) | {"members": []}
 
 
 @obeys("GET_CHANNELS")
-async def get_channels(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def get_channels(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """List the channels of a guild."""
     guild_id = arguments(request.args, {"guild_id": snowflake}, "guild_id")["guild_id"]
-    state = desk.account.state
+    state = context.account.state
     if guild_id not in state.guilds:
         raise RpcError(*INVALID_GUILD)
     found = [channel for channel in state.channels.values() if channel.get("guild_id") == guild_id]
@@ -64,42 +64,42 @@ async def get_channels(desk: Desk, link: Link, request: Request) -> dict[str, An
     return {"channels": [{"id": each["id"], "name": each.get("name") or "", "type": each["type"]} for each in found]}
 
 
-def find_channel(desk: Desk, link: Link, channel_id: str) -> dict[str, Any]:
+def find_channel(context: Desk, connection: Link, channel_id: str) -> dict[str, Any]:
     """Return a channel that the program may access; raise RpcError 4005 or 4006 otherwise."""
-    channel = desk.account.state.channels.get(channel_id)
+    channel = context.account.state.channels.get(channel_id)
     if channel is None:
         raise RpcError(*INVALID_CHANNEL)
     if not channel.get("guild_id"):
-        require(not PRIVATE.isdisjoint(link.scopes))
+        require(not PRIVATE.isdisjoint(connection.scopes))
     return channel
 
 
-async def show_channel(desk: Desk, link: Link, channel: dict[str, Any]) -> dict[str, Any]:
+async def show_channel(context: Desk, connection: Link, channel: dict[str, Any]) -> dict[str, Any]:
     """Build the view of a channel, with its newest messages if the program may read them."""
     messages: list[dict[str, Any]] = []
-    if Scope.MESSAGES_READ.value in link.scopes or channel.get("application_id") == link.application_id:
+    if Scope.MESSAGES_READ.value in connection.scopes or channel.get("application_id") == connection.application_id:
         try:
-            messages = await desk.account.ask(
+            messages = await context.account.ask(
                 "GET", "/channels/{channel_id}/messages", query={"limit": MESSAGES_SHOWN}, channel_id=channel["id"]
             )
         except ApiError:
             # The channel type has no messages, or the user may not read them.
             messages = []
-    return views.channel(desk.account.state, desk.voice, channel, messages)
+    return views.channel(context.account.state, context.voice, channel, messages)
 
 
 @obeys("GET_CHANNEL")
-async def get_channel(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def get_channel(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """Get a channel."""
     channel_id = arguments(request.args, {"channel_id": snowflake}, "channel_id")["channel_id"]
-    return await show_channel(desk, link, find_channel(desk, link, channel_id))
+    return await show_channel(context, connection, find_channel(context, connection, channel_id))
 
 
 @obeys("GET_CHANNEL_PERMISSIONS")
-async def get_channel_permissions(desk: Desk, link: Link, request: Request) -> dict[str, str]:
+async def get_channel_permissions(context: Desk, connection: Link, request: Request) -> dict[str, str]:
     """Get the user's permissions in a guild channel."""
     channel_id = arguments(request.args, {"channel_id": snowflake}, "channel_id")["channel_id"]
-    state = desk.account.state
+    state = context.account.state
     channel = state.channels.get(channel_id)
     guild = state.guilds.get(str((channel or {}).get("guild_id")))
     if channel is None or guild is None:
@@ -110,9 +110,9 @@ async def get_channel_permissions(desk: Desk, link: Link, request: Request) -> d
 def permissions_in(guild: dict[str, Any], channel: dict[str, Any], member: dict[str, Any], user_id: str) -> int:
     """Compute the permissions of a member in a channel."""
     bits = {role["id"]: int(role["permissions"]) for role in guild.get("roles", [])}
-    held = member.get("roles", [])
+    role_ids = member.get("roles", [])
     base = base_permissions(
-        guild.get("owner_id") == user_id, bits.get(guild["id"], 0), (bits.get(role, 0) for role in held)
+        guild.get("owner_id") == user_id, bits.get(guild["id"], 0), (bits.get(role, 0) for role in role_ids)
     )
     overwrites = {
         each["id"]: (int(each["allow"]), int(each["deny"])) for each in channel.get("permission_overwrites", [])
@@ -120,14 +120,14 @@ def permissions_in(guild: dict[str, Any], channel: dict[str, Any], member: dict[
     found = channel_permissions(
         base,
         overwrites.get(guild["id"]),
-        [overwrites[role] for role in held if role in overwrites],
+        [overwrites[role] for role in role_ids if role in overwrites],
         overwrites.get(user_id),
     )
     return thread_permissions(found) if channel["type"] in THREADS else found
 
 
 @obeys("CREATE_CHANNEL_INVITE")
-async def create_channel_invite(desk: Desk, link: Link, request: Request) -> Any:
+async def create_channel_invite(context: Desk, connection: Link, request: Request) -> Any:
     """Create an invite to a channel as the user."""
     args = arguments(
         request.args,
@@ -140,10 +140,10 @@ async def create_channel_invite(desk: Desk, link: Link, request: Request) -> Any
         },
         "channel_id",
     )
-    find_channel(desk, link, args["channel_id"])
+    find_channel(context, connection, args["channel_id"])
     body = {name: value for name, value in args.items() if name != "channel_id"}
     try:
-        return await desk.account.ask(
+        return await context.account.ask(
             "POST", "/channels/{channel_id}/invites", json=body, channel_id=args["channel_id"]
         )
     except ApiError as error:
@@ -152,32 +152,32 @@ async def create_channel_invite(desk: Desk, link: Link, request: Request) -> Any
 
 
 @obeys("GET_USER")
-async def get_user(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def get_user(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """Get a user."""
-    return views.user(await find_user(desk, arguments(request.args, {"id": snowflake}, "id")["id"]))
+    return views.user(await find_user(context, arguments(request.args, {"id": snowflake}, "id")["id"]))
 
 
-async def find_user(desk: Desk, user_id: str) -> dict[str, Any]:
+async def find_user(context: Desk, user_id: str) -> dict[str, Any]:
     """Return a user from the cached state or from the platform; raise RpcError 4010 if the user does not exist."""
-    known = desk.account.state.users.get(user_id)
+    known = context.account.state.users.get(user_id)
     if known is not None:
         return known
     try:
-        told: dict[str, Any] = await desk.account.ask("GET", "/users/{user_id}", user_id=user_id)
+        user: dict[str, Any] = await context.account.ask("GET", "/users/{user_id}", user_id=user_id)
     except ApiError:
         raise RpcError(*INVALID_USER) from None
-    return told
+    return user
 
 
 @obeys("GET_RELATIONSHIPS")
-async def get_relationships(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def get_relationships(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """List the user's relationships."""
-    state = desk.account.state
+    state = context.account.state
     return {"relationships": [views.relationship(state, each) for each in state.relationships.values()]}
 
 
 @obeys("GET_IMAGE")
-async def get_image(desk: Desk, link: Link, request: Request) -> dict[str, str]:
+async def get_image(context: Desk, connection: Link, request: Request) -> dict[str, str]:
     """Get the avatar image of a user as a data URI."""
     args = arguments(
         request.args,
@@ -190,22 +190,22 @@ async def get_image(desk: Desk, link: Link, request: Request) -> dict[str, str]:
         "type",
         "id",
     )
-    user = await find_user(desk, args["id"])
-    picture = args.get("format", "png")
+    user = await find_user(context, args["id"])
+    image_format = args.get("format", "png")
     if user.get("avatar"):
-        path = f"/cdn/avatars/{user['id']}/{user['avatar']}.{picture}?size={args.get('size', 128)}"
+        path = f"/cdn/avatars/{user['id']}/{user['avatar']}.{image_format}?size={args.get('size', 128)}"
     else:
         path = f"/cdn/embed/avatars/{(int(user['id']) >> 22) % 6}.png"
-    kind, data = await _fetch(f"{desk.account.web}{path}")
+    kind, data = await _fetch(f"{context.account.web}{path}")
     return {"data_url": f"data:{kind};base64,{base64.b64encode(data).decode()}"}
 
 
 async def _fetch(url: str) -> tuple[str, bytes]:
     try:
-        async with new_session() as session, session.get(url, timeout=aiohttp.ClientTimeout(total=IMAGE_S)) as answer:
-            if answer.status != 200:
+        async with new_session() as session, session.get(url, timeout=aiohttp.ClientTimeout(total=IMAGE_S)) as response:
+            if response.status != 200:
                 raise RpcError(RpcErrorCode.UNKNOWN, "The image does not exist")
-            data = await answer.content.read(IMAGE_MAX)
-            return answer.content_type, data
+            data = await response.content.read(IMAGE_MAX)
+            return response.content_type, data
     except (aiohttp.ClientError, OSError):
         raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The image could not be fetched") from None

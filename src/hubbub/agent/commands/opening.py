@@ -12,12 +12,12 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
 _CODE: Final = text(1, 128)
-_LINKS: Final = fields(
+_DEEP_LINK_PARAMS: Final = fields(
     {"code": _CODE, "section": text(1, 64), "guildId": snowflake, "channelId": snowflake, "skuId": snowflake}
 )
 
 
-def _needed(params: dict[str, Any], name: str) -> str:
+def _required(params: dict[str, Any], name: str) -> str:
     if name not in params:
         problem = f'child "params" fails because [child "{name}" fails because ["{name}" is required]]'
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, problem)
@@ -25,25 +25,25 @@ def _needed(params: dict[str, Any], name: str) -> str:
 
 
 @obeys("DEEP_LINK")
-async def deep_link(desk: Desk, link: Link, request: Request) -> bool:
+async def deep_link(context: Desk, connection: Link, request: Request) -> bool:
     """Open a page of the platform."""
-    args = arguments(request.args, {"type": text(1, 64), "params": _LINKS}, "type")
+    args = arguments(request.args, {"type": text(1, 64), "params": _DEEP_LINK_PARAMS}, "type")
     params, kind = args.get("params", {}), args["type"]
     if kind == "USER_SETTINGS":
         games = params.get("section") in ("connected-games", "authorized-apps")
         path = "/settings/apps" if games else "/settings/account"
     elif kind in ("INVITE", "INVITE_BROWSER"):
-        path = f"/invite/{_needed(params, 'code')}"
+        path = f"/invite/{_required(params, 'code')}"
     elif kind == "CHANNEL":
-        path = _channel_path(params.get("guildId"), _needed(params, "channelId"))
+        path = _channel_path(params.get("guildId"), _required(params, "channelId"))
     elif kind in ("APP_DIRECTORY", "STORE"):
-        path = f"/application-directory/{link.application_id}/store"
+        path = f"/application-directory/{connection.application_id}/store"
         path += f"/{params['skuId']}" if "skuId" in params else ""
     elif kind == "ACTIVATE_DEVICE":
         path = "/activate"
     else:
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, 'child "type" fails because ["type" is not known here]')
-    await desk.open(path)
+    await context.open(path)
     return True
 
 
@@ -53,7 +53,7 @@ def _channel_path(guild_id: str | None, channel_id: str, message_id: str | None 
 
 
 @obeys("OPEN_MESSAGE")
-async def open_message(desk: Desk, link: Link, request: Request) -> None:
+async def open_message(context: Desk, connection: Link, request: Request) -> None:
     """Open a message in its channel; raise RpcError 4005 if the user cannot see the channel."""
     args = arguments(
         request.args,
@@ -61,60 +61,60 @@ async def open_message(desk: Desk, link: Link, request: Request) -> None:
         "channel_id",
         "message_id",
     )
-    channel = desk.account.state.channels.get(args["channel_id"])
+    channel = context.account.state.channels.get(args["channel_id"])
     if channel is None:
         raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
-    await desk.open(_channel_path(channel.get("guild_id"), channel["id"], args["message_id"]))
+    await context.open(_channel_path(channel.get("guild_id"), channel["id"], args["message_id"]))
 
 
 @obeys("SELECT_TEXT_CHANNEL")
-async def select_text_channel(desk: Desk, link: Link, request: Request) -> dict[str, Any] | None:
+async def select_text_channel(context: Desk, connection: Link, request: Request) -> dict[str, Any] | None:
     """Open a text channel, or the start page without a channel ID."""
     args = arguments(request.args, {"channel_id": snowflake, "timeout": number(0, 60, whole=False)})
     if "channel_id" not in args:
-        await desk.open("/app")
+        await context.open("/app")
         return None
-    channel = find_channel(desk, link, args["channel_id"])
-    await desk.open(_channel_path(channel.get("guild_id"), channel["id"]))
-    return await show_channel(desk, link, channel)
+    channel = find_channel(context, connection, args["channel_id"])
+    await context.open(_channel_path(channel.get("guild_id"), channel["id"]))
+    return await show_channel(context, connection, channel)
 
 
 # Commands sent by the platform's web pages
 
 
 @obeys("INVITE_BROWSER")
-async def invite_browser(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def invite_browser(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """Open an invite."""
     code = arguments(request.args, {"code": _CODE}, "code")["code"]
     try:
-        invite = await desk.account.ask("GET", "/invites/{code}", code=code)
+        invite = await context.account.ask("GET", "/invites/{code}", code=code)
     except ApiError as error:
         raise RpcError(RpcErrorCode.INVALID_INVITE, str(error)) from None
-    await desk.open(f"/invite/{quote(invite['code'], safe='')}")
+    await context.open(f"/invite/{quote(invite['code'], safe='')}")
     return {"invite": invite, "code": invite["code"]}
 
 
 @obeys("GUILD_TEMPLATE_BROWSER")
-async def guild_template_browser(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def guild_template_browser(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """Open a guild template."""
     code = arguments(request.args, {"code": _CODE}, "code")["code"]
     try:
-        template = await desk.account.ask("GET", "/guilds/templates/{code}", code=code)
+        template = await context.account.ask("GET", "/guilds/templates/{code}", code=code)
     except ApiError as error:
         raise RpcError(RpcErrorCode.INVALID_GUILD_TEMPLATE, str(error)) from None
-    await desk.open(f"/template/{quote(template['code'], safe='')}")
+    await context.open(f"/template/{quote(template['code'], safe='')}")
     return {"guildTemplate": template, "code": template["code"]}
 
 
 @obeys("GIFT_CODE_BROWSER")
-async def gift_code_browser(desk: Desk, link: Link, request: Request) -> None:
+async def gift_code_browser(context: Desk, connection: Link, request: Request) -> None:
     """Reject a gift code, because the platform has no gifts."""
     arguments(request.args, {"code": _CODE}, "code")
     raise RpcError(RpcErrorCode.INVALID_GIFT_CODE, "Invalid gift code")
 
 
 @obeys("CONNECTIONS_CALLBACK")
-async def connections_callback(desk: Desk, link: Link, request: Request) -> None:
+async def connections_callback(context: Desk, connection: Link, request: Request) -> None:
     """Reject the callback of an external account, because such accounts are connected on the platform's own pages."""
     arguments(request.args, {"providerType": text(1, 64), "code": text(1, 2048)}, "providerType")
     raise RpcError(RpcErrorCode.INVALID_CONNECTION_CALLBACK_STATE, "No connection is waiting for this callback")
@@ -135,12 +135,12 @@ async def connections_callback(desk: Desk, link: Link, request: Request) -> None
     "GET_ENTITLEMENT_TICKET",
     "GET_APPLICATION_TICKET",
 )
-async def unavailable(desk: Desk, link: Link, request: Request) -> None:
+async def unavailable(context: Desk, connection: Link, request: Request) -> None:
     """Reject a command that the agent does not support."""
     raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, f"This agent does not support {request.cmd}")
 
 
 @obeys("OPEN_INVITE_DIALOG")
-async def open_invite_dialog(desk: Desk, link: Link, request: Request) -> None:
+async def open_invite_dialog(context: Desk, connection: Link, request: Request) -> None:
     """Reject the invite dialog, which is available only to activities embedded in a channel."""
     raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "This program is not embedded in a channel")

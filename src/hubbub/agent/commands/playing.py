@@ -21,59 +21,59 @@ HEARD_S: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
 
 
 @obeys("SET_ACTIVITY")
-async def set_activity(desk: Desk, link: Link, request: Request) -> dict[str, Any] | None:
+async def set_activity(context: Desk, connection: Link, request: Request) -> dict[str, Any] | None:
     """Set the activity of a process, or remove it without an activity."""
     args = arguments(request.args, {"pid": PID})
-    pid = args.get("pid") or link.pid or os.getpid()
-    sent = (request.args or {}).get("activity")
-    if sent is None:
-        desk.set_activity(link, pid, None)
+    pid = args.get("pid") or connection.pid or os.getpid()
+    value = (request.args or {}).get("activity")
+    if value is None:
+        context.set_activity(connection, pid, None)
         return None
     activity = activities.read(
-        sent,
-        application_id=link.application_id,
-        name=link.application.name,
-        types=link.application.activity_types,
-        now_ms=desk.activities.clock(),
+        value,
+        application_id=connection.application_id,
+        name=connection.application.name,
+        types=connection.application.activity_types,
+        now_ms=context.activities.clock(),
     )
-    desk.set_activity(link, pid, activity)
+    context.set_activity(connection, pid, activity)
     return activity
 
 
 @obeys("ACTIVITY_INVITE_USER")
-async def activity_invite_user(desk: Desk, link: Link, request: Request) -> None:
+async def activity_invite_user(context: Desk, connection: Link, request: Request) -> None:
     """Invite a user to the activity of a process of this application."""
     # The SDK sends an empty content for an invite without text.
-    sent = {name: value for name, value in (request.args or {}).items() if value != ""}
+    args_sent = {name: value for name, value in (request.args or {}).items() if value != ""}
     checks = {
         "user_id": snowflake,
         "type": one_of(ActivityActionType.JOIN),
         "content": text(1, CONTENT_MAX),
         "pid": PID,
     }
-    args = arguments(sent, checks, "user_id")
-    await _invite(desk, link, args["user_id"], args.get("pid"), args.get("content", ""))
+    args = arguments(args_sent, checks, "user_id")
+    await _invite(context, connection, args["user_id"], args.get("pid"), args.get("content", ""))
 
 
 @obeys("SEND_ACTIVITY_JOIN_INVITE")
-async def send_activity_join_invite(desk: Desk, link: Link, request: Request) -> None:
+async def send_activity_join_invite(context: Desk, connection: Link, request: Request) -> None:
     """Accept a user's join request by sending an invite."""
     args = arguments(request.args, {"user_id": snowflake, "pid": PID}, "user_id")
-    _require_request(desk, link, args["user_id"])
-    await _invite(desk, link, args["user_id"], args.get("pid"), "")
-    desk.requests.discard((link.application_id, args["user_id"]))
+    _require_request(context, connection, args["user_id"])
+    await _invite(context, connection, args["user_id"], args.get("pid"), "")
+    context.requests.discard((connection.application_id, args["user_id"]))
 
 
 @obeys("CLOSE_ACTIVITY_REQUEST", "CLOSE_ACTIVITY_JOIN_REQUEST")
-async def close_activity_request(desk: Desk, link: Link, request: Request) -> None:
+async def close_activity_request(context: Desk, connection: Link, request: Request) -> None:
     """Dismiss a user's join request without a response."""
     args = arguments(request.args, {"user_id": snowflake}, "user_id")
-    _require_request(desk, link, args["user_id"])
-    desk.requests.discard((link.application_id, args["user_id"]))
+    _require_request(context, connection, args["user_id"])
+    context.requests.discard((connection.application_id, args["user_id"]))
 
 
 @obeys("ACCEPT_ACTIVITY_INVITE")
-async def accept_activity_invite(desk: Desk, link: Link, request: Request) -> None:
+async def accept_activity_invite(context: Desk, connection: Link, request: Request) -> None:
     """Accept an invite, and send the join secret to the programs of its application, launching one if needed."""
     args = arguments(
         request.args,
@@ -87,21 +87,21 @@ async def accept_activity_invite(desk: Desk, link: Link, request: Request) -> No
         },
         "user_id",
     )
-    application_id = args.get("application_id", link.application_id)
-    shown = desk.account.state.activity_of(args["user_id"], application_id) or {}
-    session_id = args.get("session_id") or shown.get("session_id")
+    application_id = args.get("application_id", connection.application_id)
+    activity = context.account.state.activity_of(args["user_id"], application_id) or {}
+    session_id = args.get("session_id") or activity.get("session_id")
     if not session_id:
         raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "The user has no joinable activity")
     query: dict[str, str] = {name: args[name] for name in ("channel_id", "message_id") if name in args}
-    await join(desk, args["user_id"], session_id, application_id, query)
+    await join(context, args["user_id"], session_id, application_id, query)
 
 
-async def join(desk: Desk, user_id: str, session_id: str, application_id: str, query: dict[str, str]) -> bool:
+async def join(context: Desk, user_id: str, session_id: str, application_id: str, query: dict[str, str]) -> bool:
     """Send the join secret of a user's session to the programs of an application, launching one if needed.
 
     Returns whether a program receives it."""
     try:
-        told = await desk.account.ask(
+        response = await context.account.ask(
             "GET",
             "/users/{user_id}/sessions/{session_id}/activities/{application_id}/1",
             query=query,
@@ -111,24 +111,24 @@ async def join(desk: Desk, user_id: str, session_id: str, application_id: str, q
         )
     except ApiError as error:
         raise RpcError(RpcErrorCode.INVALID_ACTIVITY_SECRET, str(error)) from None
-    return await desk.join(application_id, told["secret"])
+    return await context.join(application_id, response["secret"])
 
 
-def _require_request(desk: Desk, link: Link, user_id: str) -> None:
-    if (link.application_id, user_id) not in desk.requests:
+def _require_request(context: Desk, connection: Link, user_id: str) -> None:
+    if (connection.application_id, user_id) not in context.requests:
         raise RpcError(RpcErrorCode.INVALID_ACTIVITY_JOIN_REQUEST, "The user has not requested to join")
 
 
-async def _invite(desk: Desk, link: Link, user_id: str, pid: int | None, content: str) -> None:
-    shown = desk.activities.find(link.application_id, pid or None)
-    party_id = (shown or {}).get("party", {}).get("id")
-    if shown is None or not party_id or "join" not in shown.get("secrets", {}):
+async def _invite(context: Desk, connection: Link, user_id: str, pid: int | None, content: str) -> None:
+    activity = context.activities.find(connection.application_id, pid or None)
+    party_id = (activity or {}).get("party", {}).get("id")
+    if activity is None or not party_id or "join" not in activity.get("secrets", {}):
         raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "The game has no activity with a joinable party")
     body: dict[str, Any] = {
-        "application_id": link.application_id,
+        "application_id": connection.application_id,
         "activity": {
             "type": int(ActivityActionType.JOIN),
-            "session_id": desk.account.state.session_id,
+            "session_id": context.account.state.session_id,
             "party_id": party_id,
         },
     }
@@ -137,12 +137,12 @@ async def _invite(desk: Desk, link: Link, user_id: str, pid: int | None, content
     for wait_s in HEARD_S:
         await asyncio.sleep(wait_s)
         try:
-            await desk.account.ask("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
+            await context.account.ask("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
             return
         except ApiError as error:
-            refusal = error
+            failure = error
             if error.kind is not errors.INVALID_ACTIVITY_ACTION:
                 break
-    if refusal.kind is errors.INVALID_ACTIVITY_ACTION:
-        raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, str(refusal))
-    raise RpcError(RpcErrorCode.INVALID_USER, str(refusal))
+    if failure.kind is errors.INVALID_ACTIVITY_ACTION:
+        raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, str(failure))
+    raise RpcError(RpcErrorCode.INVALID_USER, str(failure))

@@ -14,10 +14,10 @@ PURCHASE_S: Final = 300.0
 LOOK_S: Final = 2.0
 
 
-async def _skus(desk: Desk, link: Link) -> list[dict[str, Any]]:
+async def _skus(context: Desk, connection: Link) -> list[dict[str, Any]]:
     try:
-        store = await desk.account.ask(
-            "GET", "/applications/{application_id}/store", application_id=link.application_id
+        store = await context.account.ask(
+            "GET", "/applications/{application_id}/store", application_id=connection.application_id
         )
     except ApiError as error:
         raise RpcError(RpcErrorCode.UNAUTHORIZED_FOR_APPLICATION, str(error)) from None
@@ -25,47 +25,47 @@ async def _skus(desk: Desk, link: Link) -> list[dict[str, Any]]:
     return skus
 
 
-async def _entitlements(desk: Desk, link: Link) -> list[dict[str, Any]]:
+async def _entitlements(context: Desk, connection: Link) -> list[dict[str, Any]]:
     try:
-        told: list[dict[str, Any]] = await desk.account.ask(
+        entitlements: list[dict[str, Any]] = await context.account.ask(
             "GET",
             "/users/@me/applications/{application_id}/entitlements",
             query={"exclude_consumed": "true"},
-            application_id=link.application_id,
+            application_id=connection.application_id,
         )
     except ApiError as error:
         raise RpcError(RpcErrorCode.UNAUTHORIZED_FOR_APPLICATION, str(error)) from None
-    return told
+    return entitlements
 
 
 @obeys("GET_SKUS", "GET_SKUS_EMBEDDED")
-async def get_skus(desk: Desk, link: Link, request: Request) -> Any:
+async def get_skus(context: Desk, connection: Link, request: Request) -> Any:
     """List the SKUs of the application; embedded activities expect them in a named field."""
-    skus = await _skus(desk, link)
+    skus = await _skus(context, connection)
     return {"skus": skus} if request.cmd.endswith("_EMBEDDED") else skus
 
 
 @obeys("GET_ENTITLEMENTS", "GET_ENTITLEMENTS_EMBEDDED")
-async def get_entitlements(desk: Desk, link: Link, request: Request) -> Any:
+async def get_entitlements(context: Desk, connection: Link, request: Request) -> Any:
     """List the user's entitlements for the application; embedded activities expect them in a named field."""
-    found = await _entitlements(desk, link)
+    found = await _entitlements(context, connection)
     return {"entitlements": found} if request.cmd.endswith("_EMBEDDED") else found
 
 
 @obeys("START_PURCHASE")
-async def start_purchase(desk: Desk, link: Link, request: Request) -> list[dict[str, Any]]:
+async def start_purchase(context: Desk, connection: Link, request: Request) -> list[dict[str, Any]]:
     """Open the store page of an SKU and wait until the user buys it; raise RpcError 5008 on timeout."""
     sku_id = arguments(request.args, {"sku_id": snowflake}, "sku_id")["sku_id"]
-    if all(sku["id"] != sku_id for sku in await _skus(desk, link)):
+    if all(sku["id"] != sku_id for sku in await _skus(context, connection)):
         raise RpcError(RpcErrorCode.PURCHASE_ERROR, "This application has no SKU with this ID")
-    before = {each["id"] for each in await _entitlements(desk, link)}
-    await desk.open(f"/application-directory/{link.application_id}/store/{sku_id}")
+    before = {each["id"] for each in await _entitlements(context, connection)}
+    await context.open(f"/application-directory/{connection.application_id}/store/{sku_id}")
     try:
         async with asyncio.timeout(PURCHASE_S):
             while True:
                 bought = [
                     each
-                    for each in await _entitlements(desk, link)
+                    for each in await _entitlements(context, connection)
                     if each["sku_id"] == sku_id and each["id"] not in before
                 ]
                 if bought:
@@ -76,6 +76,6 @@ async def start_purchase(desk: Desk, link: Link, request: Request) -> list[dict[
 
 
 @obeys("VALIDATE_APPLICATION")
-async def validate_application(desk: Desk, link: Link, request: Request) -> None:
+async def validate_application(context: Desk, connection: Link, request: Request) -> None:
     """Check that the user may run the application, which only has to exist: applications themselves are not sold."""
-    await _skus(desk, link)
+    await _skus(context, connection)

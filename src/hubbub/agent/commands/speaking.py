@@ -15,13 +15,13 @@ from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 SELECT_S: Final = 10.0
 DEVICES_MAX: Final = 100
 
-_NAMED: Final = fields({"name": text(1, 128), "url": text(1, 512)}, required=("name", "url"))
+_NAME_AND_URL: Final = fields({"name": text(1, 128), "url": text(1, 512)}, required=("name", "url"))
 _DEVICE: Final = fields(
     {
         "type": one_of("audioinput", "audiooutput", "videoinput"),
         "id": text(1, 256),
-        "vendor": _NAMED,
-        "model": _NAMED,
+        "vendor": _NAME_AND_URL,
+        "model": _NAME_AND_URL,
         "related": items(text(1, 256), 0, DEVICES_MAX),
         "echo_cancellation": flag,
         "noise_suppression": flag,
@@ -33,107 +33,107 @@ _DEVICE: Final = fields(
 
 
 @obeys("GET_VOICE_SETTINGS")
-async def get_voice_settings(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def get_voice_settings(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """Get the user's voice settings."""
-    return desk.voice.settings()
+    return context.voice.settings()
 
 
 @obeys("SET_VOICE_SETTINGS", "SET_VOICE_SETTINGS_2")
-async def set_voice_settings(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def set_voice_settings(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """Update the user's voice settings while the program is connected."""
-    sent = arguments(request.args, SETTINGS)
-    if not sent:
+    settings = arguments(request.args, SETTINGS)
+    if not settings:
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, '"args" must contain at least one setting')
-    desk.voice.change(link, sent)
-    return desk.voice.settings()
+    context.voice.change(connection, settings)
+    return context.voice.settings()
 
 
 @obeys("SET_USER_VOICE_SETTINGS", "SET_USER_VOICE_SETTINGS_2")
-async def set_user_voice_settings(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def set_user_voice_settings(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """Update the volume, pan or mute of another user in the same voice channel."""
     args = arguments(request.args, {"user_id": snowflake, **USER}, "user_id")
     user_id = args.pop("user_id")
-    channel = desk.account.state.voice_channel()
-    present = [] if channel is None else [each["user_id"] for each in desk.account.state.in_voice(channel["id"])]
+    channel = context.account.state.voice_channel()
+    present = [] if channel is None else [each["user_id"] for each in context.account.state.in_voice(channel["id"])]
     if user_id not in present:
         raise RpcError(RpcErrorCode.INVALID_USER, "The user is not in the same voice channel")
-    desk.voice.change_user(link, user_id, args)
-    return {"user_id": user_id} | desk.voice.of_user(user_id)
+    context.voice.change_user(connection, user_id, args)
+    return {"user_id": user_id} | context.voice.of_user(user_id)
 
 
 @obeys("PUSH_TO_TALK")
-async def push_to_talk(desk: Desk, link: Link, request: Request) -> None:
+async def push_to_talk(context: Desk, connection: Link, request: Request) -> None:
     """Press or release the push-to-talk key."""
-    desk.voice.pushed = arguments(request.args, {"active": flag}, "active")["active"]
+    context.voice.pushed = arguments(request.args, {"active": flag}, "active")["active"]
 
 
 @obeys("SET_CERTIFIED_DEVICES")
-async def set_certified_devices(desk: Desk, link: Link, request: Request) -> None:
+async def set_certified_devices(context: Desk, connection: Link, request: Request) -> None:
     """Store the certified devices of a hardware vendor."""
     sent = arguments(request.args, {"devices": items(_DEVICE, 0, DEVICES_MAX)}, "devices")
-    desk.voice.devices = sent["devices"]
+    context.voice.devices = sent["devices"]
 
 
 @obeys("GET_SELECTED_VOICE_CHANNEL")
-async def get_selected_voice_channel(desk: Desk, link: Link, request: Request) -> dict[str, Any] | None:
+async def get_selected_voice_channel(context: Desk, connection: Link, request: Request) -> dict[str, Any] | None:
     """Get the voice channel that the user is in, with any client."""
-    channel = desk.account.state.voice_channel()
-    return None if channel is None else await show_channel(desk, link, channel)
+    channel = context.account.state.voice_channel()
+    return None if channel is None else await show_channel(context, connection, channel)
 
 
 @obeys("SELECT_VOICE_CHANNEL")
-async def select_voice_channel(desk: Desk, link: Link, request: Request) -> dict[str, Any] | None:
+async def select_voice_channel(context: Desk, connection: Link, request: Request) -> dict[str, Any] | None:
     """Move the user to a voice channel, or disconnect the user without a channel ID."""
     args = arguments(
         request.args,
         {"channel_id": snowflake, "timeout": number(0, WAIT_MAX_S, whole=False), "force": flag, "navigate": flag},
     )
-    state, timeout_s = desk.account.state, args.get("timeout", SELECT_S)
+    state, timeout_s = context.account.state, args.get("timeout", SELECT_S)
     before = state.voice_channel()
     if "channel_id" not in args:
         if before is not None:
-            await desk.enter_voice(None, before.get("guild_id"))
-            await _until(desk, None, timeout_s)
+            await context.enter_voice(None, before.get("guild_id"))
+            await _wait_for_channel(context, None, timeout_s)
         return None
-    channel = find_channel(desk, link, args["channel_id"])
+    channel = find_channel(context, connection, args["channel_id"])
     if channel["type"] not in VOICE_TYPES:
         raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
     if before is not None and before["id"] != channel["id"] and not args.get("force"):
         raise RpcError(RpcErrorCode.SELECT_VOICE_FORCE_REQUIRED, "The user is in another voice channel")
     if before is None or before["id"] != channel["id"]:
-        await desk.enter_voice(channel)
-        await _until(desk, channel["id"], timeout_s)
-    return await show_channel(desk, link, channel)
+        await context.enter_voice(channel)
+        await _wait_for_channel(context, channel["id"], timeout_s)
+    return await show_channel(context, connection, channel)
 
 
-async def _until(desk: Desk, channel_id: str | None, timeout_s: float) -> None:
+async def _wait_for_channel(context: Desk, channel_id: str | None, timeout_s: float) -> None:
     """Wait until the user is in a voice channel; the platform does not report a rejected move, so this times out."""
-    account = desk.account
+    account = context.account
     if not await account.until(lambda: (account.state.voice_channel() or {}).get("id") == channel_id, timeout_s):
         raise RpcError(RpcErrorCode.SELECT_CHANNEL_TIMED_OUT, "The platform did not move the user in time")
 
 
 @obeys("GET_SOUNDBOARD_SOUNDS")
-async def get_soundboard_sounds(desk: Desk, link: Link, request: Request) -> list[Any]:
+async def get_soundboard_sounds(context: Desk, connection: Link, request: Request) -> list[Any]:
     """List the sounds that the user can play: the default sounds and those of the user's guilds."""
-    sounds: list[Any] = await desk.account.ask("GET", "/soundboard-default-sounds")
-    for guild in desk.account.state.guilds.values():
+    sounds: list[Any] = await context.account.ask("GET", "/soundboard-default-sounds")
+    for guild in context.account.state.guilds.values():
         sounds += guild.get("soundboard_sounds", [])
     return sounds
 
 
 @obeys("PLAY_SOUNDBOARD_SOUND")
-async def play_soundboard_sound(desk: Desk, link: Link, request: Request) -> None:
+async def play_soundboard_sound(context: Desk, connection: Link, request: Request) -> None:
     """Play a sound in the user's voice channel."""
     args = arguments(request.args, {"sound_id": snowflake, "guild_id": snowflake}, "sound_id")
-    channel = desk.account.state.voice_channel()
+    channel = context.account.state.voice_channel()
     if channel is None:
         raise RpcError(RpcErrorCode.INVALID_CHANNEL, "The user is not in a voice channel")
     body = {"sound_id": args["sound_id"]}
     if args.get("guild_id"):
         body["source_guild_id"] = args["guild_id"]
     try:
-        await desk.account.ask(
+        await context.account.ask(
             "POST", "/channels/{channel_id}/send-soundboard-sound", json=body, channel_id=channel["id"]
         )
     except ApiError as error:

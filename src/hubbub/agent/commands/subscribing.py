@@ -27,36 +27,40 @@ def _read(request: Request) -> Subscription:
 
 
 @obeys("SUBSCRIBE")
-async def subscribe(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def subscribe(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """Subscribe to an event; a repeated subscription has no effect."""
-    wanted = _read(request)
-    state = desk.account.state
-    if not rpc_scopes.allows(rpc_scopes.EVENTS[wanted.event], link.given):
-        await renew(desk, link)
-        require(rpc_scopes.allows(rpc_scopes.EVENTS[wanted.event], link.scopes))
-    if wanted.about is not None and rpc_scopes.ABOUT[wanted.event] == "guild_id" and wanted.about not in state.guilds:
+    subscription = _read(request)
+    state = context.account.state
+    if not rpc_scopes.allows(rpc_scopes.EVENTS[subscription.event], connection.given):
+        await renew(context, connection)
+        require(rpc_scopes.allows(rpc_scopes.EVENTS[subscription.event], connection.scopes))
+    if (
+        subscription.about is not None
+        and rpc_scopes.ABOUT[subscription.event] == "guild_id"
+        and subscription.about not in state.guilds
+    ):
         raise RpcError(RpcErrorCode.INVALID_GUILD, "Invalid guild id")
     if (
-        wanted.about is not None
-        and rpc_scopes.ABOUT[wanted.event] == "channel_id"
+        subscription.about is not None
+        and rpc_scopes.ABOUT[subscription.event] == "channel_id"
         and "lobby_id" not in (request.args or {})
     ):
-        channel = state.channels.get(wanted.about)
+        channel = state.channels.get(subscription.about)
         if channel is None:
             raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
-        if wanted.event in MESSAGES:
+        if subscription.event in MESSAGES:
             # Channels of other applications require messages.read (rpc.md 9).
-            own = channel.get("application_id") == link.application_id
-            require(own or Scope.MESSAGES_READ.value in link.scopes)
-    link.subscriptions.add(wanted)
-    if wanted.event == "ACTIVITY_JOIN":
-        desk.launcher.listens(link.application_id)
-    return {"evt": wanted.event}
+            own = channel.get("application_id") == connection.application_id
+            require(own or Scope.MESSAGES_READ.value in connection.scopes)
+    connection.subscriptions.add(subscription)
+    if subscription.event == "ACTIVITY_JOIN":
+        context.launcher.listens(connection.application_id)
+    return {"evt": subscription.event}
 
 
 @obeys("UNSUBSCRIBE")
-async def unsubscribe(desk: Desk, link: Link, request: Request) -> dict[str, Any]:
+async def unsubscribe(context: Desk, connection: Link, request: Request) -> dict[str, Any]:
     """Unsubscribe from an event."""
-    wanted = _read(request)
-    link.subscriptions.discard(wanted)
-    return {"evt": wanted.event}
+    subscription = _read(request)
+    connection.subscriptions.discard(subscription)
+    return {"evt": subscription.event}

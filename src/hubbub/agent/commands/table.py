@@ -16,14 +16,14 @@ TABLE: Final[dict[str, Handler]] = {}
 def obeys(*names: str) -> Callable[[Handler], Handler]:
     """Register a function as the handler of one or more commands."""
 
-    def enter(handler: Handler) -> Handler:
+    def register(handler: Handler) -> Handler:
         for name in names:
             assert name in COMMANDS, name
             assert name not in TABLE, name
             TABLE[name] = handler
         return handler
 
-    return enter
+    return register
 
 
 def require(allowed: bool) -> None:

@@ -86,14 +86,14 @@ class MessageHandle(Handle):
     @property
     def content(self) -> str:
         """The text to display, with known mentions, channels and custom emoji replaced by their names."""
-        named = _CHANNEL.sub(self._placed, _MENTION.sub(self._named, self.raw_content))
+        named = _CHANNEL.sub(self._replace_channel, _MENTION.sub(self._replace_mention, self.raw_content))
         return _EMOJI.sub(r":\1:", named)
 
-    def _named(self, match: re.Match[str]) -> str:
+    def _replace_mention(self, match: re.Match[str]) -> str:
         user = find_user(self._core, int(match[1]))
         return f"@{user.display_name}" if user else match[0]
 
-    def _placed(self, match: re.Match[str]) -> str:
+    def _replace_channel(self, match: re.Match[str]) -> str:
         channel = find_channel(self._core, int(match[1]))
         return f"#{channel.name}" if channel and channel.name else match[0]
 
@@ -144,20 +144,24 @@ class MessageHandle(Handle):
         """Content that a game cannot render as text, such as a poll or attachments; None if there is none."""
         if not self._alive:
             return None
-        told = self._message.payload
-        flags = told.flags or 0
+        payload = self._message.payload
+        flags = payload.flags or 0
         kinds: tuple[tuple[AdditionalContentType, str | None, int], ...] = (
-            (AdditionalContentType.POLL, told.poll.question.text if told.poll and told.poll.question else None, 1)
-            if told.poll
+            (
+                AdditionalContentType.POLL,
+                payload.poll.question.text if payload.poll and payload.poll.question else None,
+                1,
+            )
+            if payload.poll
             else (AdditionalContentType.POLL, None, 0),
-            (AdditionalContentType.THREAD, told.thread.name if told.thread else None, int(bool(told.thread))),
+            (AdditionalContentType.THREAD, payload.thread.name if payload.thread else None, int(bool(payload.thread))),
             (
                 AdditionalContentType.VOICE_MESSAGE if flags & VOICE_MESSAGE else AdditionalContentType.ATTACHMENT,
                 None,
-                len(told.attachments or ()),
+                len(payload.attachments or ()),
             ),
-            (AdditionalContentType.STICKER, None, len(told.sticker_items or ())),
-            (AdditionalContentType.EMBED, None, len(told.embeds or ())),
+            (AdditionalContentType.STICKER, None, len(payload.sticker_items or ())),
+            (AdditionalContentType.EMBED, None, len(payload.embeds or ())),
         )
         for kind, title, count in kinds:
             if count:
@@ -183,8 +187,8 @@ class MessageHandle(Handle):
     @property
     def disclosure_type(self) -> DisclosureTypes | None:
         """Kind of disclosure if the SDK inserted this message itself; None for a message of a user."""
-        told = self._message.disclosure if self._alive else None
-        return None if told is None else DisclosureTypes(told)
+        disclosure = self._message.disclosure if self._alive else None
+        return None if disclosure is None else DisclosureTypes(disclosure)
 
 
 def find_channel(core: Core, channel_id: int) -> ChannelHandle | None:

@@ -190,10 +190,10 @@ class UserApplicationProfileHandle(Handle):
         external = self._data().external_id
         if external is None or external.provider_type is None:
             return ExternalIdentityProviderType.NONE
-        told = external.provider_type
-        if isinstance(told, int):
-            return known(ExternalIdentityProviderType, told, ExternalIdentityProviderType.UNKNOWN)
-        return ExternalIdentityProviderType.__members__.get(told, ExternalIdentityProviderType.UNKNOWN)
+        provider_type = external.provider_type
+        if isinstance(provider_type, int):
+            return known(ExternalIdentityProviderType, provider_type, ExternalIdentityProviderType.UNKNOWN)
+        return ExternalIdentityProviderType.__members__.get(provider_type, ExternalIdentityProviderType.UNKNOWN)
 
 
 def find_user(core: Core, user_id: int) -> UserHandle | None:

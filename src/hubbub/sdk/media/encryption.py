@@ -59,17 +59,17 @@ class Encryption:
             except Exception as error:
                 raise GroupError(str(error)) from error
 
-    def take_proposals(self, data: bytes, people: Collection[int]) -> bytes | None:
+    def take_proposals(self, data: bytes, user_ids: Collection[int]) -> bytes | None:
         """Process proposals to add and remove members; return a commit and welcome, or None if none is needed."""
         if not data:
             raise GroupError("Empty proposals message")
         kind = davey.ProposalsOperationType.append if data[0] == 0 else davey.ProposalsOperationType.revoke
         with self._guard:
             try:
-                made = self._session.process_proposals(kind, data[1:], list(people))
+                result = self._session.process_proposals(kind, data[1:], list(user_ids))
             except Exception as error:
                 raise GroupError(str(error)) from error
-        return None if made is None else bytes(made.commit) + bytes(made.welcome or b"")
+        return None if result is None else bytes(result.commit) + bytes(result.welcome or b"")
 
     def take_commit(self, data: bytes) -> None:
         """Process a commit, which advances the group to its next epoch."""

@@ -31,11 +31,25 @@ OFF: Final = -100.0
 class Options(Protocol):
     """Settings for all calls of a client, read for every frame."""
 
-    input_factor: float
-    output_factor: float
-    input_device: str
-    output_device: str
-    no_input_threshold: float
+    @property
+    def input_factor(self) -> float:
+        """Volume factor of the microphone."""
+
+    @property
+    def output_factor(self) -> float:
+        """Volume factor of the playback."""
+
+    @property
+    def input_device(self) -> str:
+        """ID of the selected microphone."""
+
+    @property
+    def output_device(self) -> str:
+        """ID of the selected speaker."""
+
+    @property
+    def no_input_threshold(self) -> float:
+        """Level in dBFS below which the microphone counts as silent; -100 turns the detection off."""
 
     def input_heard(self, detected: bool) -> None:
         """Report that the microphone became silent or audible."""
@@ -47,17 +61,17 @@ class Options(Protocol):
 class Engine:
     """The voice thread of a client."""
 
-    def __init__(self, backend: AudioBackend, options: Options, complain: Callable[[str], None]) -> None:
+    def __init__(self, backend: AudioBackend, options: Options, warn: Callable[[str], None]) -> None:
         self._backend = backend
         self._options = options
-        self._complain = complain
-        self._complained: set[str] = set()
+        self._warn = warn
+        self._warned: set[str] = set()
         self._guard = threading.Lock()
         self._streams: list[Stream] = []
         self._thread: threading.Thread | None = None
         self._devices = ("", "")
-        self._detected = True
-        self._quiet = 0
+        self._input_detected = True
+        self._quiet_frames = 0
 
     def add(self, stream: Stream) -> None:
         """Add the stream of a call, and start the thread if it is not running."""
@@ -71,11 +85,11 @@ class Engine:
         """Remove the stream of a call; the thread then closes its socket."""
         stream.over = True
 
-    def join(self, patience_s: float = JOIN_S) -> None:
+    def join(self, timeout_s: float = JOIN_S) -> None:
         """Wait until the thread ends, which it does once all streams are removed."""
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
-            thread.join(patience_s)
+            thread.join(timeout_s)
 
     # Thread
 
@@ -84,20 +98,20 @@ class Engine:
         known: list[Stream] = []
         due = time.monotonic()
         try:
-            while self._settle(selector, known):
+            while self._sync_streams(selector, known):
                 left = due - time.monotonic()
                 if left > 0:
                     for key, _ in selector.select(left):
                         key.data.read()
                     continue
-                self._tick(known)
+                self._run_frame(known)
                 due += FRAME_S
                 if -left > LATE_S:
                     due = time.monotonic()
         finally:
             selector.close()
 
-    def _settle(self, selector: selectors.BaseSelector, known: list[Stream]) -> bool:
+    def _sync_streams(self, selector: selectors.BaseSelector, known: list[Stream]) -> bool:
         """Register new streams and close removed ones; return False if there are none left and the thread must end."""
         with self._guard:
             over = [stream for stream in self._streams if stream.over]
@@ -112,14 +126,14 @@ class Engine:
             if stream in known:
                 known.remove(stream)
                 selector.unregister(stream.udp)
-            self._try("hush", stream.hush)
+            self._try("stop speaking", stream.hush)
             stream.udp.close()
         for stream in new:
             known.append(stream)
             selector.register(stream.udp, selectors.EVENT_READ, stream)
         return bool(known)
 
-    def _tick(self, streams: list[Stream]) -> None:
+    def _run_frame(self, streams: list[Stream]) -> None:
         devices = (self._options.input_device, self._options.output_device)
         if devices != self._devices:
             self._devices = devices
@@ -137,28 +151,28 @@ class Engine:
                 played = frame if played is None else samples.mixed(played, frame)
         if loudest is None and captured is not None:
             loudest = samples.level(samples.frame_of(captured))
-        self._watch(OFF if loudest is None else loudest)
+        self._detect_silence(OFF if loudest is None else loudest)
         data = None if played is None else samples.scaled(played, self._options.output_factor).tobytes()
         self._try("play", self._backend.play, data or bytes(FRAME_BYTES))
         self._try("record", self._options.recorded, captured, data)
 
-    def _watch(self, level: float) -> None:
+    def _detect_silence(self, level: float) -> None:
         """Detect whether the microphone is silent (SetNoAudioInputThreshold), and report changes."""
         threshold = self._options.no_input_threshold
         if threshold <= OFF:
-            self._detected, self._quiet = True, 0
+            self._input_detected, self._quiet_frames = True, 0
             return
-        self._quiet = 0 if level >= threshold else self._quiet + 1
-        detected = self._quiet < QUIET_FRAMES if self._detected else self._quiet == 0
-        if detected != self._detected:
-            self._detected = detected
+        self._quiet_frames = 0 if level >= threshold else self._quiet_frames + 1
+        detected = self._quiet_frames < QUIET_FRAMES if self._input_detected else self._quiet_frames == 0
+        if detected != self._input_detected:
+            self._input_detected = detected
             self._options.input_heard(detected)
 
     def _try(self, what: str, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | None:
         try:
             return function(*args, **named)
         except Exception as error:
-            if what not in self._complained:
-                self._complained.add(what)
-                self._complain(f"Voice thread: {what} failed: {error!r}")
+            if what not in self._warned:
+                self._warned.add(what)
+                self._warn(f"{what} failed on the voice thread: {error!r}")
             return None

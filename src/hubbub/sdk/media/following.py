@@ -13,7 +13,7 @@ async def follow(
     encryption: Encryption,
     op: int,
     data: bytes,
-    people: Collection[int],
+    user_ids: Collection[int],
     log: Callable[[str], None],
 ) -> bool:
     """Process a group message of the voice server and send the response; rejoin the group if that fails.
@@ -24,21 +24,21 @@ async def follow(
         if op == VoiceOpcode.MLS_EXTERNAL_SENDER:
             encryption.take_sender(data)
         elif op == VoiceOpcode.MLS_PROPOSALS:
-            made = encryption.take_proposals(data, people)
-            if made is not None:
-                await voice.say_bytes(VoiceOpcode.MLS_COMMIT_WELCOME, made)
+            commit = encryption.take_proposals(data, user_ids)
+            if commit is not None:
+                await voice.say_bytes(VoiceOpcode.MLS_COMMIT_WELCOME, commit)
         elif op in (VoiceOpcode.MLS_ANNOUNCE_COMMIT, VoiceOpcode.MLS_WELCOME):
             transition = int.from_bytes(data[:2], "big")
             (encryption.take_commit if op == VoiceOpcode.MLS_ANNOUNCE_COMMIT else encryption.take_welcome)(data[2:])
-            await _agree(voice, transition)
+            await _send_transition_ready(voice, transition)
         elif op == VoiceOpcode.DAVE_PREPARE_EPOCH:
             if read(data, Transition).epoch == 1:
                 await voice.say_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.begin_anew())
         elif op == VoiceOpcode.DAVE_PREPARE_TRANSITION:
-            told = read(data, Transition)
-            if told.protocol_version < DAVE_VERSION:
+            transition_payload = read(data, Transition)
+            if transition_payload.protocol_version < DAVE_VERSION:
                 return False
-            await _agree(voice, told.transition_id)
+            await _send_transition_ready(voice, transition_payload.transition_id)
     except GroupError as error:
         log(f"Could not process a group message, rejoining the group: {error}")
         await voice.say(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, {"transition_id": transition})
@@ -46,6 +46,6 @@ async def follow(
     return True
 
 
-async def _agree(voice: VoiceSocket, transition: int) -> None:
+async def _send_transition_ready(voice: VoiceSocket, transition: int) -> None:
     if transition:
         await voice.say(VoiceOpcode.DAVE_TRANSITION_READY, {"transition_id": transition})

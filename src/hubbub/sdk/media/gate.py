@@ -31,31 +31,31 @@ class Gate:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._left = 0
+        self._open_frames = 0
         """Number of frames for which the gate stays open."""
-        self._floor = FLOOR_MOST
+        self._noise_floor = FLOOR_MOST
 
     def passes(self, level: float) -> bool:
         """Return whether a frame of this level, in dBFS, is sent; call this once per frame."""
         if self._settings.audio_mode is AudioModeType.MODE_PTT:
-            return self._passes_key()
+            return self._passes_push_to_talk()
         automatic, threshold = self._settings.vad
-        self._floor = min(self._floor + RISE, level, FLOOR_MOST)
+        self._noise_floor = min(self._noise_floor + RISE, level, FLOOR_MOST)
         if automatic:
-            threshold = max(LEAST, self._floor + ABOVE)
+            threshold = max(LEAST, self._noise_floor + ABOVE)
         if level > threshold:
-            self._left = HANG
+            self._open_frames = HANG
             return True
-        self._left -= 1
-        return self._left > 0
+        self._open_frames -= 1
+        return self._open_frames > 0
 
-    def _passes_key(self) -> bool:
+    def _passes_push_to_talk(self) -> bool:
         if self._settings.ptt_active:
-            self._left = -(-self._settings.ptt_release_delay_ms // FRAME_MS)
+            self._open_frames = -(-self._settings.ptt_release_delay_ms // FRAME_MS)
             return True
-        self._left -= 1
-        return self._left >= 0
+        self._open_frames -= 1
+        return self._open_frames >= 0
 
     def shut(self) -> None:
         """Close the gate immediately."""
-        self._left = 0
+        self._open_frames = 0

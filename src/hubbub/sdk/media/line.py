@@ -126,37 +126,37 @@ class Line:
         self._tasks: set[asyncio.Task[None]] = set()
         self._was_connected = False
         self._connected_at = 0.0
-        self._progressed = False
+        self._was_accepted = False
         """Whether the voice server accepted the current connection."""
-        self._late: asyncio.TimerHandle | None = None
-        self._speaks = self._told_speaking = False
-        self._telling = False
+        self._group_timer: asyncio.TimerHandle | None = None
+        self._is_speaking = self._sent_speaking = False
+        self._is_sending_speaking = False
 
     async def run(self) -> None:
         """Keep the call connected until it ends, and set its final status."""
         try:
-            await self._stay()
+            await self._run()
         except Ended as ended:
             self._log(f"The call of lobby {self._state.lobby_id} ended: {ended}")
             self._state.become(CallStatus.DISCONNECTED, ended.error, ended.detail)
         finally:
-            self._let_go()
+            self._release()
 
     # Connecting and reconnecting
 
-    async def _stay(self) -> None:
+    async def _run(self) -> None:
         ticket = await self._get_ticket(CallError.JOIN_TIMEOUT)
         self._state.become(CallStatus.CONNECTING)
         loop = asyncio.get_running_loop()
         how, failures, deadline = How.IDENTIFY, 0, None
         while True:
-            code = await self._live(ticket, how)
-            self._refuse_where_expelled(code)
+            code = await self._run_connection(ticket, how)
+            self._raise_if_expelled(code)
             newer = self._state.ticket
             moved = newer is not None and newer != ticket
             if not self._was_connected and not moved:
                 failed = CallError.SIGNALING_CONNECTION_FAILED
-                raise Ended(CallError.VOICE_CONNECTION_FAILED if self._progressed else failed, code)
+                raise Ended(CallError.VOICE_CONNECTION_FAILED if self._was_accepted else failed, code)
             if code in FINAL:
                 raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, code)
             now = loop.time()
@@ -170,21 +170,21 @@ class Line:
             if now > deadline:
                 raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, code)
             if not moved and code == VoiceCloseCode.DISCONNECTED:
-                newer = await self._await_move(ticket, deadline)
+                newer = await self._wait_for_move(ticket, deadline)
                 moved = True
             if moved:
                 assert newer is not None
                 how, ticket = How.IDENTIFY, newer
             elif code in STALE:
-                how = How.IDENTIFY if self._progressed or how is How.RESUME else How.REJOIN
+                how = How.IDENTIFY if self._was_accepted or how is How.RESUME else How.REJOIN
             else:
                 how = How.RESUME if self._stream is not None else How.IDENTIFY
-            if failures and not self._progressed and code not in STALE:
+            if failures and not self._was_accepted and code not in STALE:
                 await self._platform.ping(self._state)
-            await asyncio.sleep(_pause_s(failures))
+            await asyncio.sleep(_backoff_s(failures))
             failures += 1
             if how is How.REJOIN:
-                await self._await_platform(deadline, code)
+                await self._wait_for_session(deadline, code)
                 await self._platform.rejoin(self._state)
                 ticket, how = await self._get_ticket(CallError.SIGNALING_UNEXPECTED_CLOSE, code), How.IDENTIFY
 
@@ -202,63 +202,67 @@ class Line:
             raise Ended(error, code) from None
         return state.ticket
 
-    async def _await_platform(self, deadline: float, code: int) -> None:
+    async def _wait_for_session(self, deadline: float, code: int) -> None:
         """Wait until the gateway session is ready, because only then can a ticket be requested."""
         state, loop = self._state, asyncio.get_running_loop()
         while not state.reachable() and not state.expelled:
             if loop.time() > deadline:
                 raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, code)
-            await self._await_news(LOOK_S)
+            await self._wait_for_update(LOOK_S)
 
-    async def _await_news(self, patience_s: float) -> None:
+    async def _wait_for_update(self, timeout_s: float) -> None:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(patience_s):
+            async with asyncio.timeout(timeout_s):
                 await self._state.news.wait()
         self._state.news.clear()
 
-    async def _await_move(self, ticket: Ticket, deadline: float) -> Ticket:
+    async def _wait_for_move(self, ticket: Ticket, deadline: float) -> Ticket:
         """Wait for a new ticket after the close code 4014; the timeout is paused while the platform cannot send one."""
         state, loop = self._state, asyncio.get_running_loop()
-        patience = loop.time() + MOVE_S
+        give_up_at = loop.time() + MOVE_S
         while state.ticket is None or state.ticket == ticket:
-            self._refuse_where_expelled(VoiceCloseCode.DISCONNECTED)
+            self._raise_if_expelled(VoiceCloseCode.DISCONNECTED)
             if not state.reachable() or state.ticket is None:
-                patience = min(loop.time() + MOVE_S, deadline)
-            if loop.time() >= patience:
+                give_up_at = min(loop.time() + MOVE_S, deadline)
+            if loop.time() >= give_up_at:
                 raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.DISCONNECTED)
-            await self._await_news(min(LOOK_S, max(patience - loop.time(), 0)))
+            await self._wait_for_update(min(LOOK_S, max(give_up_at - loop.time(), 0)))
         return state.ticket
 
-    def _refuse_where_expelled(self, code: int) -> None:
+    def _raise_if_expelled(self, code: int) -> None:
         if self._state.expelled:
-            theirs = code if code >= 4000 and code != SILENT else VoiceCloseCode.DISCONNECTED
-            raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, theirs)
+            server_code = code if code >= 4000 and code != SILENT else VoiceCloseCode.DISCONNECTED
+            raise Ended(CallError.SIGNALING_UNEXPECTED_CLOSE, server_code)
 
     # Single connection
 
-    async def _live(self, ticket: Ticket, how: How) -> int:
+    async def _run_connection(self, ticket: Ticket, how: How) -> int:
         """Run one connection until it ends, and return its close code, or 0."""
-        self._progressed = self._telling = False
+        self._was_accepted = self._is_sending_speaking = False
         resumed = how is How.RESUME
         if not resumed:
-            self._let_go()
+            self._release()
         voice = self._socket = VoiceSocket(self._http, ticket.endpoint, self._tls, self._seq)
-        farewell = LEFT
+        close_code = LEFT
         watching: asyncio.Task[None] | None = None
         try:
             await voice.open()
-            watching = asyncio.create_task(self._watch(voice, ticket))
-            who = {"server_id": str(self._state.lobby_id), "session_id": ticket.session_id, "token": ticket.token}
+            watching = asyncio.create_task(self._watch_connection(voice, ticket))
+            credentials = {
+                "server_id": str(self._state.lobby_id),
+                "session_id": ticket.session_id,
+                "token": ticket.token,
+            }
             if resumed:
-                await voice.say(VoiceOpcode.RESUME, who | {"seq_ack": voice.seq})
+                await voice.say(VoiceOpcode.RESUME, credentials | {"seq_ack": voice.seq})
             else:
-                who |= {"user_id": str(self._user_id)}
-                await voice.say(VoiceOpcode.IDENTIFY, who | {"max_dave_protocol_version": DAVE_VERSION})
+                credentials |= {"user_id": str(self._user_id)}
+                await voice.say(VoiceOpcode.IDENTIFY, credentials | {"max_dave_protocol_version": DAVE_VERSION})
             while True:
                 op, data = await voice.receive()
-                await self._hear(voice, op, data)
+                await self._handle_message(voice, op, data)
         except Closed as closed:
-            farewell = SILENT
+            close_code = SILENT
             return closed.code
         finally:
             self._seq = voice.seq
@@ -268,19 +272,19 @@ class Line:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            closing = asyncio.ensure_future(voice.close(LEFT if self._state.expelled else farewell))
+            closing = asyncio.ensure_future(voice.close(LEFT if self._state.expelled else close_code))
             try:
                 await asyncio.wait([closing], timeout=FAREWELL_S)
             finally:
                 closing.cancel()
                 await asyncio.gather(closing, return_exceptions=True)
 
-    async def _watch(self, voice: VoiceSocket, ticket: Ticket) -> None:
+    async def _watch_connection(self, voice: VoiceSocket, ticket: Ticket) -> None:
         """Close the connection if the call moved, the user was removed, packets stopped, or connecting is too slow."""
         state, expelled, loop = self._state, 0, asyncio.get_running_loop()
         deadline = loop.time() + ESTABLISH_S
         while True:
-            await self._await_news(min(LOOK_S, ESTABLISH_S))
+            await self._wait_for_update(min(LOOK_S, ESTABLISH_S))
             if state.expelled:
                 # Give the voice server time to close the connection itself with the actual close code.
                 expelled += 1
@@ -290,50 +294,50 @@ class Line:
                 if lost:
                     self._log("No packet arrived for a while, reconnecting")
                     # A resumed session would keep the dead UDP path, so start a new one.
-                    self._let_go()
+                    self._release()
                 await voice.close(SILENT)
                 return
 
-    async def _hear(self, voice: VoiceSocket, op: int, data: bytes) -> None:
+    async def _handle_message(self, voice: VoiceSocket, op: int, data: bytes) -> None:
         if op == VoiceOpcode.READY:
             if self._ready is not None:
                 raise Closed(0)
-            self._progressed = True
+            self._was_accepted = True
             if not self._was_connected:
                 self._state.become(CallStatus.SIGNALING_CONNECTED)
             self._ready = read(data, words.Ready)
-            self._spawn(self._find_way(voice, self._ready))
+            self._spawn(self._open_udp(voice, self._ready))
         elif op == VoiceOpcode.SESSION_DESCRIPTION:
-            await self._begin(voice, read(data, words.Description))
+            await self._start_stream(voice, read(data, words.Description))
         elif op == VoiceOpcode.RESUMED:
-            self._progressed = True
-            self._connected()
+            self._was_accepted = True
+            self._become_connected()
         elif op == VoiceOpcode.SPEAKING:
-            told = read(data, words.Speaking)
+            speaking = read(data, words.Speaking)
             if len(self._ssrcs) < SPEAKERS_MOST:
-                self._ssrcs[told.ssrc] = told.user_id
+                self._ssrcs[speaking.ssrc] = speaking.user_id
             if self._stream is not None:
-                self._stream.note(told.ssrc, told.user_id)
+                self._stream.note(speaking.ssrc, speaking.user_id)
         elif op == VoiceOpcode.CLIENTS_CONNECT:
             self._others.update(read(data, words.Users).user_ids)
         elif op == VoiceOpcode.CLIENT_DISCONNECT:
-            self._part(read(data, words.User).user_id)
+            self._remove_user(read(data, words.User).user_id)
         elif VoiceOpcode.DAVE_PREPARE_TRANSITION <= op <= VoiceOpcode.MLS_WELCOME and self._encryption is not None:
-            people = self._others | {self._user_id}
-            if not await follow(voice, self._encryption, op, data, people, self._log):
+            user_ids = self._others | {self._user_id}
+            if not await follow(voice, self._encryption, op, data, user_ids, self._log):
                 self._log("Leaving the call: the voice server wants to continue without end-to-end encryption")
                 raise Ended(CallError.VOICE_CONNECTION_FAILED)
-        self._settle()
+        self._connect_when_ready()
 
-    def _part(self, user_id: int) -> None:
+    def _remove_user(self, user_id: int) -> None:
         self._others.discard(user_id)
-        self._ssrcs = {ssrc: who for ssrc, who in self._ssrcs.items() if who != user_id}
+        self._ssrcs = {ssrc: owner_id for ssrc, owner_id in self._ssrcs.items() if owner_id != user_id}
         if self._stream is not None:
             self._stream.forget(user_id)
 
     # Packets
 
-    async def _find_way(self, voice: VoiceSocket, ready: words.Ready) -> None:
+    async def _open_udp(self, voice: VoiceSocket, ready: words.Ready) -> None:
         """Discover the client's address, choose the encryption mode of packets, and select the protocol."""
         mode = next((each for each in ready.modes if each in CIPHERS), None)
         if mode is None:
@@ -350,43 +354,43 @@ class Line:
         transport = {"address": address, "port": port, "mode": mode}
         await voice.say(VoiceOpcode.SELECT_PROTOCOL, {"protocol": "udp", "data": transport})
 
-    async def _begin(self, voice: VoiceSocket, told: words.Description) -> None:
+    async def _start_stream(self, voice: VoiceSocket, description: words.Description) -> None:
         """Start the audio stream with the session key."""
         ready, udp = self._ready, self._udp
         if ready is None or udp is None or self._stream is not None:
             raise Closed(0)
-        if told.dave_protocol_version < DAVE_VERSION:
+        if description.dave_protocol_version < DAVE_VERSION:
             self._log("Leaving the call: the voice server does not offer end-to-end encryption")
             raise Ended(CallError.VOICE_CONNECTION_FAILED)
         if (
-            told.mode not in CIPHERS
-            or len(told.secret_key) != 32
-            or not all(0 <= each < 256 for each in told.secret_key)
+            description.mode not in CIPHERS
+            or len(description.secret_key) != 32
+            or not all(0 <= each < 256 for each in description.secret_key)
         ):
             raise Closed(0)
         self._encryption = Encryption(self._user_id, self._state.lobby_id)
-        sealer = Sealer(told.mode, bytes(told.secret_key), ready.ssrc)
-        stream = Stream(udp, sealer, self._encryption, self._state, self._user_id, self._heard)
+        sealer = Sealer(description.mode, bytes(description.secret_key), ready.ssrc)
+        stream = Stream(udp, sealer, self._encryption, self._state, self._user_id, self._speaking_changed)
         self._stream, self._udp = stream, None
         for ssrc, user_id in self._ssrcs.items():
             stream.note(ssrc, user_id)
         self._engine.add(stream)
-        self._speaks = self._told_speaking = False
+        self._is_speaking = self._sent_speaking = False
         await voice.say(VoiceOpcode.SPEAKING, {"speaking": 0, "delay": 0, "ssrc": ready.ssrc})
         await voice.say_bytes(VoiceOpcode.MLS_KEY_PACKAGE, self._encryption.key_package())
-        self._late = asyncio.get_running_loop().call_later(ENCRYPTION_S, self._connected)
+        self._group_timer = asyncio.get_running_loop().call_later(ENCRYPTION_S, self._become_connected)
 
-    def _settle(self) -> None:
+    def _connect_when_ready(self) -> None:
         """Become Connected once the stream exists and either no other client is present or the group is ready."""
-        if self._stream is None or self._encryption is None or not self._progressed:
+        if self._stream is None or self._encryption is None or not self._was_accepted:
             return
         if not self._others or self._encryption.ready:
-            self._connected()
+            self._become_connected()
 
-    def _connected(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+    def _become_connected(self) -> None:
+        if self._group_timer is not None:
+            self._group_timer.cancel()
+            self._group_timer = None
         if self._stream is None or self._socket is None:
             return
         self._was_connected = True
@@ -394,13 +398,13 @@ class Line:
             self._connected_at = asyncio.get_running_loop().time()
             self._state.become(CallStatus.CONNECTED)
             # Send a change that happened while there was no connection.
-            self._announce(self._speaks)
+            self._update_speaking(self._is_speaking)
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         """Release the stream, the UDP socket and the state of the session."""
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+        if self._group_timer is not None:
+            self._group_timer.cancel()
+            self._group_timer = None
         if self._stream is not None:
             self._engine.remove(self._stream)
         if self._udp is not None:
@@ -410,27 +414,27 @@ class Line:
 
     # Speaking
 
-    def _heard(self, user_id: int, speaks: bool) -> None:
+    def _speaking_changed(self, user_id: int, speaks: bool) -> None:
         """Record that a user starts or stops speaking; called on the voice thread."""
         self._state.note_speaking(user_id, speaks)
         if user_id == self._user_id:
-            self._post(self._announce, speaks)
+            self._post(self._update_speaking, speaks)
 
-    def _announce(self, speaks: bool) -> None:
-        self._speaks = speaks
-        if self._socket is not None and not self._telling and self._speaks != self._told_speaking:
-            self._telling = True
-            self._spawn(self._tell_speaking())
+    def _update_speaking(self, speaks: bool) -> None:
+        self._is_speaking = speaks
+        if self._socket is not None and not self._is_sending_speaking and self._is_speaking != self._sent_speaking:
+            self._is_sending_speaking = True
+            self._spawn(self._send_speaking())
 
-    async def _tell_speaking(self) -> None:
+    async def _send_speaking(self) -> None:
         try:
-            while self._speaks != self._told_speaking and self._socket is not None and self._ready is not None:
-                self._told_speaking = self._speaks
-                word = {"speaking": int(self._speaks), "delay": 0, "ssrc": self._ready.ssrc}
-                await self._socket.say(VoiceOpcode.SPEAKING, word)
+            while self._is_speaking != self._sent_speaking and self._socket is not None and self._ready is not None:
+                self._sent_speaking = self._is_speaking
+                payload = {"speaking": int(self._is_speaking), "delay": 0, "ssrc": self._ready.ssrc}
+                await self._socket.say(VoiceOpcode.SPEAKING, payload)
                 await asyncio.sleep(SPEAKING_S)
         finally:
-            self._telling = False
+            self._is_sending_speaking = False
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task: asyncio.Task[None] = asyncio.create_task(work)
@@ -443,7 +447,7 @@ class Line:
             self._log(f"A task of the call raised an unexpected exception: {error!r}")
 
 
-def _pause_s(failures: int) -> float:
+def _backoff_s(failures: int) -> float:
     """Return the delay before a retry: 0 for the first, then growing exponentially with jitter."""
     if failures == 0:
         return 0.0

@@ -34,14 +34,14 @@ class Encoder:
         codec.options = {"application": "voip", "frame_duration": "20"}
         codec.open()
         self._codec = codec
-        self._at = 0
+        self._position = 0
 
     def encode(self, samples: "array[int]") -> list[bytes]:
         """Encode 20 ms of samples; the first call may return no frame because of the encoder's delay."""
         frame = AudioFrame(format="s16", layout="stereo", samples=SAMPLES_PER_CHANNEL)
         frame.sample_rate = SAMPLE_RATE
-        frame.pts = self._at
-        self._at += SAMPLES_PER_CHANNEL
+        frame.pts = self._position
+        self._position += SAMPLES_PER_CHANNEL
         frame.planes[0].update(samples.tobytes())
         try:
             return [bytes(packet) for packet in self._codec.encode(frame)]

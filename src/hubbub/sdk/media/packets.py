@@ -137,8 +137,8 @@ def discovered(datagram: bytes, ssrc: int) -> tuple[str, int] | None:
     """Parse an address discovery response; return None for any other datagram."""
     if len(datagram) != _DISCOVERY.size:
         return None
-    kind, _, whose, address, port = _DISCOVERY.unpack(datagram)
-    if kind != 2 or whose != ssrc:
+    kind, _, found_ssrc, address, port = _DISCOVERY.unpack(datagram)
+    if kind != 2 or found_ssrc != ssrc:
         return None
     return address.partition(b"\0")[0].decode("ascii", "replace"), port
 

@@ -18,7 +18,7 @@ class Recording:
     def __init__(self, directory: Path | None) -> None:
         self._stack = contextlib.ExitStack()
         self._files: list[wave.Wave_write] = []
-        self._left = FRAMES_MOST
+        self._frames_left = FRAMES_MOST
         if directory is not None:
             with contextlib.suppress(OSError):
                 for name in NAMES:
@@ -28,9 +28,9 @@ class Recording:
 
     def take(self, captured: bytes | None, played: bytes | None) -> None:
         """Write a frame of captured and played audio; None is written as silence."""
-        if len(self._files) < len(NAMES) or self._left <= 0:
+        if len(self._files) < len(NAMES) or self._frames_left <= 0:
             return
-        self._left -= 1
+        self._frames_left -= 1
         for file, data in zip(self._files, (captured, played), strict=True):
             file.writeframesraw((data or b"")[:FRAME_BYTES].ljust(FRAME_BYTES, b"\0"))
 

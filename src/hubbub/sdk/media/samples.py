@@ -30,8 +30,8 @@ def silence() -> "array[int]":
 
 def level(samples: "array[int]") -> float:
     """Return the level of a frame in dBFS, at least -100."""
-    some = samples[::_STEP]
-    power = sum(each * each for each in some) / max(len(some), 1)
+    subset = samples[::_STEP]
+    power = sum(each * each for each in subset) / max(len(subset), 1)
     return max(QUIETEST, 10 * math.log10(power / (_FULL * _FULL))) if power else QUIETEST
 
 
@@ -39,16 +39,16 @@ def scaled(samples: "array[int]", factor: float) -> "array[int]":
     """Return the samples multiplied by a factor, clipped to 16 bits."""
     if factor == 1.0:
         return samples
-    times = round(factor * (1 << _BITS))
-    return _bounded([each * times >> _BITS for each in samples])
+    multiplier = round(factor * (1 << _BITS))
+    return _clip([each * multiplier >> _BITS for each in samples])
 
 
 def mixed(one: "array[int]", other: "array[int]") -> "array[int]":
     """Return the sum of two frames, clipped to 16 bits."""
-    return _bounded(list(map(add, one, other)))
+    return _clip(list(map(add, one, other)))
 
 
-def _bounded(values: list[int]) -> "array[int]":
+def _clip(values: list[int]) -> "array[int]":
     # The array checks the range of each value anyway, so clip only after an overflow, which is rare.
     try:
         return array("h", values)

@@ -53,8 +53,8 @@ class VoiceSocket:
         self._url = f"wss://{endpoint}/?v={VERSION}"
         self._tls = tls
         self._socket: aiohttp.ClientWebSocketResponse | None = None
-        self._beating: asyncio.Task[None] | None = None
-        self._unanswered = 0
+        self._heartbeat_task: asyncio.Task[None] | None = None
+        self._unacknowledged = 0
         self.seq = seq
         """Sequence number of the last message; -1 before the first."""
 
@@ -73,7 +73,7 @@ class VoiceSocket:
             raise Closed(0) from error
         if op != VoiceOpcode.HELLO:
             raise Closed(0)
-        self._beating = asyncio.create_task(self._beat(read(data, _Hello).heartbeat_interval / 1000))
+        self._heartbeat_task = asyncio.create_task(self._heartbeat(read(data, _Hello).heartbeat_interval / 1000))
 
     async def receive(self) -> tuple[int, bytes]:
         """Return the opcode and the payload of the next message; raise `Closed` at the end of the connection."""
@@ -85,7 +85,7 @@ class VoiceSocket:
                 if frame.seq is not None:
                     self.seq = frame.seq
                 if frame.op == VoiceOpcode.HEARTBEAT_ACK:
-                    self._unanswered = 0
+                    self._unacknowledged = 0
                     continue
                 return frame.op, bytes(frame.d)
             if message.type is aiohttp.WSMsgType.BINARY and len(message.data) >= 3:
@@ -114,19 +114,19 @@ class VoiceSocket:
 
     async def close(self, code: int) -> None:
         """Stop the heartbeat and close the connection."""
-        if self._beating is not None:
-            self._beating.cancel()
+        if self._heartbeat_task is not None:
+            self._heartbeat_task.cancel()
         if self._socket is not None:
             await self._socket.close(code=code)
 
-    async def _beat(self, interval_s: float) -> None:
+    async def _heartbeat(self, interval_s: float) -> None:
         await asyncio.sleep(interval_s * random.random())
         while True:
-            if self._unanswered >= 2:
+            if self._unacknowledged >= 2:
                 assert self._socket is not None
                 await self._socket.close(code=SILENT)
                 return
-            self._unanswered += 1
+            self._unacknowledged += 1
             await self.say(VoiceOpcode.HEARTBEAT, {"t": time.monotonic_ns() // 1_000_000, "seq_ack": self.seq})
             await asyncio.sleep(interval_s)
 

@@ -61,7 +61,7 @@ class Speaker:
         """Number of frames since the last audio, at most `QUIET`."""
         self._decoder: Decoder | None = None
         self._unplayed = bytearray()
-        self._last: array[int] | None = None
+        self._last_frame: array[int] | None = None
 
     @property
     def speaks(self) -> bool:
@@ -79,19 +79,19 @@ class Speaker:
                     lost = opened is None
                     if opened == SILENCE:
                         self.quiet = QUIET
-                        self._last = None
+                        self._last_frame = None
                 else:
                     lost = not self._decode(opened)
-            if lost and self._last is not None:
-                self._last = samples.scaled(self._last, FADE)
-                return array("h", self._last)
+            if lost and self._last_frame is not None:
+                self._last_frame = samples.scaled(self._last_frame, FADE)
+                return array("h", self._last_frame)
         if len(self._unplayed) < FRAME_BYTES:
             self._unplayed.clear()
             return None
         self.quiet = 0
-        self._last = samples.frame_of(bytes(self._unplayed[:FRAME_BYTES]))
+        self._last_frame = samples.frame_of(bytes(self._unplayed[:FRAME_BYTES]))
         del self._unplayed[:FRAME_BYTES]
-        return array("h", self._last)
+        return array("h", self._last_frame)
 
     def _decode(self, frame: bytes) -> bool:
         if self._decoder is None:
@@ -125,11 +125,11 @@ class Stream:
         """Called on the voice thread with the ID of a user who starts or stops speaking."""
         self._gate = Gate(settings)
         self._encoder: Encoder | None = None
-        self._said = False
-        self._ending = 0
+        self._is_speaking = False
+        self._silence_frames_left = 0
         self._timestamp = 0
-        self._keep = 0
-        self._kept = 0
+        self._idle_frames = 0
+        self._keepalives_sent = 0
         self._users: dict[int, int] = {}
         self._speakers: dict[int, Speaker] = {}
         self.heard_frames = 0
@@ -160,50 +160,50 @@ class Stream:
             except OSError:
                 # The server is unreachable; the WebSocket connection decides whether that lasts.
                 return
-            self._take(datagram)
+            self._receive(datagram)
 
-    def _take(self, datagram: bytes) -> None:
+    def _receive(self, datagram: bytes) -> None:
         try:
-            heard = self._sealer.open(datagram)
+            packet = self._sealer.open(datagram)
         except UnopenedError:
             return
         self.heard_frames = 0
-        if heard is None or self._settings.deaf:
+        if packet is None or self._settings.deaf:
             return
-        user_id = self._users.get(heard.ssrc)
+        user_id = self._users.get(packet.ssrc)
         if user_id is None:
             return
-        speaker = self._speakers.get(heard.ssrc)
+        speaker = self._speakers.get(packet.ssrc)
         if speaker is None or speaker.user_id != user_id:
-            speaker = self._speakers[heard.ssrc] = Speaker(user_id)
-        speaker.jitter.put(heard.sequence, heard.frame)
+            speaker = self._speakers[packet.ssrc] = Speaker(user_id)
+        speaker.jitter.put(packet.sequence, packet.frame)
 
     def speak(self, captured: bytes | None, volume: float) -> float | None:
         """Send the next 20 ms of the microphone; return their level in dBFS, or None while muted or without input."""
         self.heard_frames += 1
         self._timestamp += SAMPLES_PER_CHANNEL
-        said, sent, loud = False, False, None
+        speaking, sent, level = False, False, None
         if self._settings.muted:
             self._gate.shut()
         elif captured is not None or self._settings.captured_audio is not None:
             frame = samples.silence() if captured is None else samples.frame_of(captured)
             if self._settings.captured_audio is not None:
                 self._settings.captured_audio(frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
-            loud = samples.level(frame)
-            said = self._gate.passes(loud)
+            level = samples.level(frame)
+            speaking = self._gate.passes(level)
             # Without an encryption group, such as when the user is alone in the call, nothing is sent.
-            if said and self._encryption.ready:
+            if speaking and self._encryption.ready:
                 sent = self._send(samples.scaled(frame, volume))
         if sent:
-            self._ending = ENDING
-        elif self._ending:
-            self._ending -= 1
-            self._throw(self._sealer.seal(SILENCE, self._timestamp))
-        self._keep_open()
-        if said != self._said:
-            self._said = said
-            self._speaking(self._user_id, said)
-        return loud
+            self._silence_frames_left = ENDING
+        elif self._silence_frames_left:
+            self._silence_frames_left -= 1
+            self._send_packet(self._sealer.seal(SILENCE, self._timestamp))
+        self._send_keepalive_if_idle()
+        if speaking != self._is_speaking:
+            self._is_speaking = speaking
+            self._speaking(self._user_id, speaking)
+        return level
 
     def _send(self, frame: "array[int]") -> bool:
         if self._encoder is None:
@@ -212,23 +212,23 @@ class Stream:
         for encoded in self._encoder.encode(frame):
             sealed = self._encryption.seal(encoded)
             if sealed is not None:
-                self._throw(self._sealer.seal(sealed, self._timestamp))
+                self._send_packet(self._sealer.seal(sealed, self._timestamp))
                 sent = True
         return sent
 
-    def _throw(self, packet: bytes) -> None:
-        self._keep = 0
+    def _send_packet(self, packet: bytes) -> None:
+        self._idle_frames = 0
         try:
             self.udp.send(packet)
         except OSError:
             # The send buffer is full, or the server is unreachable; the packet is lost.
             return
 
-    def _keep_open(self) -> None:
-        self._keep += 1
-        if self._keep >= KEEP_FRAMES:
-            self._kept += 1
-            self._throw(packets.keepalive(self._kept))
+    def _send_keepalive_if_idle(self) -> None:
+        self._idle_frames += 1
+        if self._idle_frames >= KEEP_FRAMES:
+            self._keepalives_sent += 1
+            self._send_packet(packets.keepalive(self._keepalives_sent))
 
     def hear(self) -> "list[array[int]]":
         """Return the next 20 ms of each audible participant, with the participant's volume applied."""
@@ -236,20 +236,20 @@ class Stream:
         frames: list[array[int]] = []
         for ssrc, speaker in list(self._speakers.items()):
             gone = known.get(ssrc) != speaker.user_id
-            spoke = speaker.speaks
+            was_speaking = speaker.speaks
             frame = None if gone else speaker.next(self._encryption.open)
             if gone:
                 del self._speakers[ssrc]
-            if spoke != (speaks := speaker.speaks and not gone):
+            if was_speaking != (speaks := speaker.speaks and not gone):
                 self._speaking(speaker.user_id, speaks)
             if frame is None or deaf or speaker.user_id in self._settings.local_mutes:
                 continue
-            silenced = False
+            muted = False
             if self._settings.received_audio is not None:
-                silenced = bool(
+                muted = bool(
                     self._settings.received_audio(speaker.user_id, frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
                 )
-            if not silenced:
+            if not muted:
                 frames.append(samples.scaled(frame, self._settings.volumes.get(speaker.user_id, 100.0) / 100))
         return frames
 
@@ -259,6 +259,6 @@ class Stream:
             if speaker.speaks:
                 self._speaking(speaker.user_id, False)
         self._speakers.clear()
-        if self._said:
-            self._said = False
+        if self._is_speaking:
+            self._is_speaking = False
             self._speaking(self._user_id, False)
