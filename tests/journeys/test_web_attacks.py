@@ -218,7 +218,7 @@ async def test_token_in_log_or_url(world: World, caplog: pytest.LogCaptureFixtur
             code = fields_of(done.location)["code"]
             device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
             page = await browser.open(device["verification_uri_complete"])
-            page = await browser.press(page, "Go on")
+            page = await browser.press(page, "Continue")
             await browser.press(page, "Authorize")
             await browser.open("/settings/account")
     finally:
@@ -283,8 +283,8 @@ async def test_xss_through_names_and_state(world: World) -> None:
         await browser.open(f"/oauth2/authorize?client_id={client.id}&scope=bot&guild_id={guild.id}"),
         await browser.open(f"/oauth2/authorize?client_id={quote(SMUGGLED)}"),
         await browser.open(f"/activate?user_code={quote(SMUGGLED[:32])}"),
-        await browser.press(await browser.open("/activate"), "Go on", user_code=device["user_code"]),
-        await browser.press(await browser.open("/activate"), "Go on", user_code=SMUGGLED[:32]),
+        await browser.press(await browser.open("/activate"), "Continue", user_code=device["user_code"]),
+        await browser.press(await browser.open("/activate"), "Continue", user_code=SMUGGLED[:32]),
         await browser.open("/settings/apps"),
         await browser.open("/settings/account"),
         await Browser(world).open(f"/login?next=/{quote(SMUGGLED)}"),

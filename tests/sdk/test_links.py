@@ -99,12 +99,12 @@ async def test_what_a_linked_lobby_opens_is_a_page_by_which_one_comes_in(
 
     page = await browser.open(machine.opened[0])
     assert page.status == 200
-    assert "invites you to Guild" in page.text
+    assert "invited you to Guild" in page.text
     page = await browser.press(page, "Accept invite")
 
     assert page.status == 200
-    assert "You are in Guild now." in page.text
-    assert "mary linked this channel to the lobby of a game." in page.text
+    assert "You joined Guild." in page.text
+    assert "mary linked this channel to a game lobby." in page.text
     page = await browser.press(page, "Send", content="I am here")
     assert "I am here" in page.text
     await mary.client.close()

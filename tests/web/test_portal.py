@@ -137,7 +137,7 @@ async def test_a_developer_walks_from_nothing_to_a_bot_and_back(
         await page.goto(home)
         await page.get_by_label("to confirm").fill("Lighthouse")
         await press(page, "Delete application")
-        await page.get_by_text("Lighthouse is deleted.").wait_for()
+        await page.get_by_text("Lighthouse was deleted.").wait_for()
         assert await session.closed() == 4004
     assert [text for text in said if "Content Security Policy" in text] == []
 
