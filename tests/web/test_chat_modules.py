@@ -89,7 +89,9 @@ async def test_modules_are_served_for_good_under_the_name_of_their_edition(town:
 
 async def test_every_module_loads_without_a_complaint(town: Town) -> None:
     nora = await town.world.user("nora")
-    names = [script.relative_to(FOLDER).as_posix() for script in SCRIPTS if script.name not in ("main.js", "bootstrap.js")]
+    names = [
+        script.relative_to(FOLDER).as_posix() for script in SCRIPTS if script.name not in ("main.js", "bootstrap.js")
+    ]
     async with town.window(nora) as hers:
         load = (
             "([folder, names]) => Promise.all(names.map(name => import(`${folder}/${name}`))).then(all => all.length)"

@@ -302,7 +302,5 @@ async def test_members_are_shown_with_their_presence_and_names_follow(town: Town
         await member(hers, "Tom of the Pier").wait_for()
         await hers.page.locator(".message .speaker", has_text="Tom of the Pier").wait_for()
         await member(hers, "Tom of the Pier").click()
-        await (
-            hers.page.get_by_role("dialog", name="Tom of the Pier").get_by_role("button", name="Send message").click()
-        )
+        await hers.page.get_by_role("dialog", name="Tom of the Pier").get_by_role("button", name="Send message").click()
         await hers.page.wait_for_url("**/app/channels/@me/*")

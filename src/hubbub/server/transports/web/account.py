@@ -80,7 +80,7 @@ async def end_other_sessions(request: PageRequest) -> web.Response:
     return request.redirect(PATH, notice="All your other sessions were logged out.")
 
 
-# The second factor
+# Two-factor authentication
 
 
 @page("GET", SECOND_FACTOR)

@@ -37,8 +37,10 @@ async def show_consent(request: PageRequest) -> web.Response:
         query = _query(request)
         preview = await request.call(oauth2.PREVIEW_OAUTH2_AUTHORIZATION, query=query)
         if preview.prompt == "none" and preview.authorized:
-            answer = await request.call(oauth2.AUTHORIZE_OAUTH2_APPLICATION, query=query, body={"authorize": True})
-            return _return_to_application(request, answer.url, preview)
+            authorization = await request.call(
+                oauth2.AUTHORIZE_OAUTH2_APPLICATION, query=query, body={"authorize": True}
+            )
+            return _return_to_application(request, authorization.url, preview)
     except ApiError as error:
         return _bad_request(request, error)
     return await _show(request, preview, query)
@@ -54,12 +56,12 @@ async def answer_consent(request: PageRequest) -> web.Response:
         return _bad_request(request, error)
     try:
         body = _body(request, preview)
-        answer = await request.call(oauth2.AUTHORIZE_OAUTH2_APPLICATION, query=query, body=body)
+        authorization = await request.call(oauth2.AUTHORIZE_OAUTH2_APPLICATION, query=query, body=body)
     except ApiError as error:
         if error.body().get("error"):
             return _bad_request(request, error)
         return await _show(request, preview, query, error)
-    return _return_to_application(request, answer.url, preview)
+    return _return_to_application(request, authorization.url, preview)
 
 
 @page("GET", "/oauth2/authorized", public=True)
@@ -129,9 +131,9 @@ def _guilds(preview: AuthorizationPreview, guild_id: str, fixed: str) -> list[tu
 
 async def _webhook_targets(request: PageRequest, guild_id: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return the guilds where the user can create webhooks, and the channels of the selected guild."""
-    mine = await request.call(guilds.LIST_MY_GUILDS)
+    my_guilds = await request.call(guilds.LIST_MY_GUILDS)
     required = Permissions.MANAGE_WEBHOOKS | Permissions.ADMINISTRATOR
-    offered = [(str(int(guild.id)), guild.name) for guild in mine if guild.owner or guild.permissions & required]
+    offered = [(str(int(guild.id)), guild.name) for guild in my_guilds if guild.owner or guild.permissions & required]
     chosen = guild_id if any(key == guild_id for key, _ in offered) else offered[0][0] if len(offered) == 1 else ""
     if not chosen:
         return offered, []

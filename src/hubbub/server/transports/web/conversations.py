@@ -17,8 +17,8 @@ from hubbub.server.transports.web.spoken import MessageRenderer, display_name
 from hubbub.server.transports.web.visits import PageRequest, page
 
 PATH: Final = "/app"
-GUILD: Final = PATH + r"/channels/{place:\d{1,19}}"
-CONVERSATION: Final = PATH + r"/channels/{place:@me|\d{1,19}}/{channel_id:\d{1,19}}"
+GUILD: Final = PATH + r"/channels/{guild_path:\d{1,19}}"
+CONVERSATION: Final = PATH + r"/channels/{guild_path:@me|\d{1,19}}/{channel_id:\d{1,19}}"
 MESSAGE: Final = CONVERSATION + r"/{message_id:\d{1,19}}"
 
 PAGE_SIZE: Final = 50
@@ -37,7 +37,7 @@ OPEN_ERROR_TEXTS: Final[Mapping[ErrorCode, str]] = {
     errors.MISSING_PERMISSIONS: "Your account does not have access to this conversation.",
     errors.CANNOT_SEND_IN_CHANNEL: "Channels of this type have no messages.",
 }
-"""Texts for conversations that cannot be opened."""
+"""Texts for conversations that cannot be expanded."""
 
 SEND_ERROR_TEXTS: Final[Mapping[ErrorCode, str]] = {
     errors.EMPTY_MESSAGE: "Enter a message first.",
@@ -59,8 +59,8 @@ SEND_ERROR_TEXTS: Final[Mapping[ErrorCode, str]] = {
 async def show_conversations(request: PageRequest) -> web.Response:
     """List the direct messages, guilds and channels of the user."""
     private = await request.call(direct_messages.LIST_MY_CHANNELS)
-    mine = await request.call(guilds.LIST_MY_GUILDS)
-    opened = [(guild, _sections(await _channels(request, guild.id))) for guild in mine[:EXPANDED_GUILDS_MAX]]
+    my_guilds = await request.call(guilds.LIST_MY_GUILDS)
+    expanded = [(guild, _sections(await _channels(request, guild.id))) for guild in my_guilds[:EXPANDED_GUILDS_MAX]]
     return request.render(
         "conversations.html",
         client=True,
@@ -68,8 +68,8 @@ async def show_conversations(request: PageRequest) -> web.Response:
             (path_of(each), title_of(each), list(each.recipients))
             for each in sorted(private, key=lambda each: int(each.last_message_id or each.id), reverse=True)
         ],
-        opened=opened,
-        more=mine[EXPANDED_GUILDS_MAX:],
+        expanded=expanded,
+        more=my_guilds[EXPANDED_GUILDS_MAX:],
     )
 
 
@@ -83,7 +83,7 @@ async def show_private(request: PageRequest) -> web.Response:
 async def show_guild(request: PageRequest) -> web.Response:
     """List the channels of a guild."""
     try:
-        guild = await request.call(guilds.GET_GUILD, request.path_parameter("place"))
+        guild = await request.call(guilds.GET_GUILD, request.path_parameter("guild_path"))
         sections = _sections(await _channels(request, guild.id))
     except ApiError as error:
         return request.error_page(_with_text(error, OPEN_ERROR_TEXTS))
@@ -133,7 +133,7 @@ async def _open_conversation(request: PageRequest) -> web.Response:
             message_id = request.http_request.match_info.get("message_id")
             return request.redirect(canonical if message_id is None else f"{canonical}/{message_id}")
         if channel.type in _WITHOUT_MESSAGES:
-            return request.redirect(f"{PATH}/channels/{request.path_parameter('place')}")
+            return request.redirect(f"{PATH}/channels/{request.path_parameter('guild_path')}")
         return await _show(request, channel)
     except ApiError as error:
         return request.error_page(_with_text(error, OPEN_ERROR_TEXTS))

@@ -57,12 +57,12 @@ async def _show(request: PageRequest, error: ApiError | None = None) -> web.Resp
     application_id = request.path_parameter("application_id")
     sku = await request.call(skus.GET_STORE_SKU, application_id, request.path_parameter("sku_id"))
     store = await request.call(skus.GET_STORE, application_id)
-    mine = await request.call(guilds.LIST_MY_GUILDS) if request.actor is not None and is_for_guilds(sku) else []
+    my_guilds = await request.call(guilds.LIST_MY_GUILDS) if request.actor is not None and is_for_guilds(sku) else []
     context: dict[str, Any] = {
         "store": store,
         "sku": sku,
         "owned": await _owned(request),
-        "guilds": [(int(guild.id), guild.name) for guild in mine],
+        "guilds": [(int(guild.id), guild.name) for guild in my_guilds],
         "is_for_guilds": is_for_guilds,
         "is_monthly": is_monthly,
     }

@@ -28,7 +28,8 @@ _MONTHS: Final = (
 
 # ISO 4217: currencies whose smallest unit is not a hundredth.
 _ZERO_DECIMAL_CURRENCIES: Final = (
-    "bif", "clp", "djf", "gnf", "isk", "jpy", "kmf", "krw", "pyg", "rwf", "ugx", "uyi", "vnd", "vuv", "xaf", "xof", "xpf",
+    "bif", "clp", "djf", "gnf", "isk", "jpy", "kmf", "krw", "pyg", "rwf", "ugx", "uyi", "vnd", "vuv", "xaf", "xof",
+    "xpf",
 )  # fmt: skip
 _THREE_DECIMAL_CURRENCIES: Final = ("bhd", "iqd", "jod", "kwd", "lyd", "omr", "tnd")
 

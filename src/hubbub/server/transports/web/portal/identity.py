@@ -101,12 +101,12 @@ async def _find(request: PageRequest, kind: str) -> ProviderConfiguration | None
 async def _identity(request: PageRequest) -> dict[str, Any]:
     application_id = request.path_parameter("application_id")
     operation = identity_providers.LIST_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATIONS
-    mine = {each.id: each.name for each in await request.call(developers.LIST_APPLICATIONS)}
+    my_applications = {each.id: each.name for each in await request.call(developers.LIST_APPLICATIONS)}
     link = await request.call(identities.GET_PUBLISHER_LINK, application_id)
     return {
         "configured": await request.call(operation, application_id),
         "providers": PROVIDERS,
         "link": link,
-        "titles": mine,
+        "titles": my_applications,
         "clients_max": CLIENTS_MAX,
     }

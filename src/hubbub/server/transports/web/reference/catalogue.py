@@ -232,35 +232,35 @@ class Catalogue:
         These are all reachable models except whole bodies and queries, which are shown with their operation.
         """
         found: dict[type[Struct], None] = {}
-        waiting: list[Any] = [event.payload for event in self.events]
-        waiting += [*self.payloads.values(), webhook_events.WebhookPing, webhook_events.WebhookEventPayload]
-        waiting += [kind for kind in webhook_events.DATA.values() if kind is not None]
+        pending: list[Any] = [event.payload for event in self.events]
+        pending += [*self.payloads.values(), webhook_events.WebhookPing, webhook_events.WebhookEventPayload]
+        pending += [kind for kind in webhook_events.DATA.values() if kind is not None]
         inline: list[Any] = []
         for endpoint in self._endpoints:
             operation = endpoint.operation
-            waiting += [operation.result, operation.refusal]
+            pending += [operation.result, operation.refusal]
             for part in (operation.body, operation.query):
-                (inline if _is_model(part) else waiting).append(part)
-        waiting += [hint for part in inline if part is not NoneType for hint in _hints(part)]
-        while waiting:
-            for kind in types.classes(waiting.pop()):
+                (inline if _is_model(part) else pending).append(part)
+        pending += [hint for part in inline if part is not NoneType for hint in _hints(part)]
+        while pending:
+            for kind in types.classes(pending.pop()):
                 if _is_model(kind) and kind not in found:
                     found[kind] = None
-                    waiting += _hints(kind)
+                    pending += _hints(kind)
         return {kind: name for name, kind in _unique(found).items()}
 
     @cached_property
     def request_models(self) -> set[type]:
         """The models used in requests."""
         found: set[type] = set()
-        waiting: list[Any] = [each.operation.body for each in self._endpoints]
-        waiting += [each.operation.query for each in self._endpoints]
-        waiting += [command.payload for command in self.commands] + [gateway.Identify, gateway.Resume]
-        while waiting:
-            for kind in types.classes(waiting.pop()):
+        pending: list[Any] = [each.operation.body for each in self._endpoints]
+        pending += [each.operation.query for each in self._endpoints]
+        pending += [command.payload for command in self.commands] + [gateway.Identify, gateway.Resume]
+        while pending:
+            for kind in types.classes(pending.pop()):
                 if _is_model(kind) and kind not in found:
                     found.add(kind)
-                    waiting += _hints(kind)
+                    pending += _hints(kind)
         return found
 
     @cached_property
@@ -340,7 +340,7 @@ def _modules() -> list[ModuleType]:
 
 def _unique(kinds: Iterable[type]) -> dict[str, type]:
     """Map names to classes. On a name clash the later class, in module order, is prefixed with its module name."""
-    order = {module.__name__: place for place, module in enumerate(_modules())}
+    order = {module.__name__: index for index, module in enumerate(_modules())}
     found: dict[str, type] = {}
     for kind in sorted(kinds, key=lambda each: (order.get(each.__module__, 0), each.__name__)):
         name = kind.__name__

@@ -160,9 +160,9 @@ class ActivityFrame {
     if (this.#mode === mode) return;
     this.#mode = mode;
     this.node.classList.toggle("small", mode === PIP);
-    const words = mode === PIP ? "Maximize" : "Minimize";
-    this.resizeButton.setAttribute("aria-label", words);
-    this.resizeButton.title = words;
+    const text = mode === PIP ? "Maximize" : "Minimize";
+    this.resizeButton.setAttribute("aria-label", text);
+    this.resizeButton.title = text;
     this.host.subscriptions.layoutChanged();
   }
 
@@ -193,8 +193,8 @@ class ActivityFrame {
     await api.request("POST", path, { json: { session_id: gateway.sessionId } }).catch(error => error.status === 404 || showError(error));
   }
 
-  /** Remove the frame and show `reason`, if there is one. */
-  end(words = "") {
+  /** Remove the frame and show `text` as a notice, if given. */
+  end(text = "") {
     if (this.#ended) return;
     this.#ended = true;
     this.host.end();
@@ -205,7 +205,7 @@ class ActivityFrame {
     this.node.remove();
     if (inside && this.before?.isConnected) this.before.focus();
     if (current === this) current = null;
-    if (words) notice(words);
+    if (text) notice(text);
   }
 
   #closed(code, message) {
@@ -247,12 +247,12 @@ async function openLauncher(context) {
     if (!known.has(id)) known.set(id, await context.api.request("GET", `/applications/${id}/rpc`).catch(() => ({ id, name: "Activity" })));
   }
   openDialog("Activities", close => {
-    const row = (application, words, label, press) =>
+    const row = (application, text, label, press) =>
       h(
         "li",
         null,
         appIcon(application),
-        h("span", { class: "launcher-name" }, h("strong", null, application.name), h("small", null, words)),
+        h("span", { class: "launcher-name" }, h("strong", null, application.name), h("small", null, text)),
         h("button", { type: "button", class: "button small", onclick: () => { close(); press(); } }, label),
       );
     const joins = running.map(each => {
@@ -261,8 +261,8 @@ async function openLauncher(context) {
     });
     const idle = found.filter(({ application }) => !running.some(each => each.application_id === application.id));
     const starts = idle.map(entry => {
-      const words = entry.description || entry.application.description || "Activity";
-      return row(entry.application, words, "Start", () => runCommand(entry, here));
+      const text = entry.description || entry.application.description || "Activity";
+      return row(entry.application, text, "Start", () => runCommand(entry, here));
     });
     if (!joins.length && !starts.length) return h("p", { class: "launcher-empty" }, icon("play"), "No activities are available in this channel.");
     return h("ul", { class: "launcher" }, joins, starts);

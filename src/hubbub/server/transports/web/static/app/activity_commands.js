@@ -16,33 +16,33 @@ const PURCHASE_TIMEOUT_MS = 300_000;
 /** Scopes that install something in a guild or channel, which this dialog does not support. */
 const UNSUPPORTED_SCOPES = ["bot", "webhook.incoming"];
 
-const oauth2Error = word => new RpcError(RpcErrorCode.OAUTH2_ERROR, word);
+const oauth2Error = code => new RpcError(RpcErrorCode.OAUTH2_ERROR, code);
 
-/** @type {Record<string, {needs?: string[], act: (session: import("./activity_rpc.js").ActivitySession, given: any) => any}>} */
+/** @type {Record<string, {needs?: string[], run: (session: import("./activity_rpc.js").ActivitySession, payload: any) => any}>} */
 export const COMMANDS = Object.freeze({
-  AUTHORIZE: { act: authorize },
-  AUTHENTICATE: { act: authenticate },
-  GET_ACTIVITY_INSTANCE_CONNECTED_PARTICIPANTS: { needs: AUTHENTICATED, act: async session => ({ participants: await views.participants(session) }) },
-  GET_CHANNEL: { needs: ["guilds"], act: getChannel },
-  GET_CHANNEL_PERMISSIONS: { needs: ["guilds.members.read"], act: getChannelPermissions },
-  GET_RELATIONSHIPS: { needs: ["relationships.read"], act: getRelationships },
-  GET_USER: { act: getUser },
-  INVITE_USER_EMBEDDED: { needs: ["relationships.read"], act: inviteUser },
-  SET_ACTIVITY: { needs: ["rpc.activities.write"], act: setActivity },
-  OPEN_EXTERNAL_LINK: { act: openExternalLink },
-  OPEN_INVITE_DIALOG: { act: openInviteDialog },
-  OPEN_SHARE_MOMENT_DIALOG: { needs: AUTHENTICATED, act: openShareMomentDialog },
-  INITIATE_IMAGE_UPLOAD: { needs: AUTHENTICATED, act: initiateImageUpload },
-  SHARE_LINK: { needs: AUTHENTICATED, act: shareLink },
-  REQUEST_PROXY_TICKET_REFRESH: { needs: AUTHENTICATED, act: refreshTicket },
-  GET_SKUS_EMBEDDED: { needs: AUTHENTICATED, act: async session => ({ skus: (await skusOf(session)).map(views.sku) }) },
-  GET_ENTITLEMENTS_EMBEDDED: { needs: AUTHENTICATED, act: async session => ({ entitlements: (await entitlementsOf(session)).map(views.entitlement) }) },
-  START_PURCHASE: { needs: AUTHENTICATED, act: startPurchase },
-  USER_SETTINGS_GET_LOCALE: { needs: ["identify"], act: ({ context }) => ({ locale: context.me.locale ?? navigator.language }) },
-  ENCOURAGE_HW_ACCELERATION: { act: () => ({ enabled: true }) },
-  SET_CONFIG: { act: (_, given) => ({ use_interactive_pip: Boolean(args(given, { use_interactive_pip: flag }).use_interactive_pip) }) },
-  SET_ORIENTATION_LOCK_STATE: { act: (_, given) => void args(given, { lock_state: number(1, 3) }, "lock_state") },
-  GET_PLATFORM_BEHAVIORS: { act: () => ({}) },
+  AUTHORIZE: { run: authorize },
+  AUTHENTICATE: { run: authenticate },
+  GET_ACTIVITY_INSTANCE_CONNECTED_PARTICIPANTS: { needs: AUTHENTICATED, run: async session => ({ participants: await views.participants(session) }) },
+  GET_CHANNEL: { needs: ["guilds"], run: getChannel },
+  GET_CHANNEL_PERMISSIONS: { needs: ["guilds.members.read"], run: getChannelPermissions },
+  GET_RELATIONSHIPS: { needs: ["relationships.read"], run: getRelationships },
+  GET_USER: { run: getUser },
+  INVITE_USER_EMBEDDED: { needs: ["relationships.read"], run: inviteUser },
+  SET_ACTIVITY: { needs: ["rpc.activities.write"], run: setActivity },
+  OPEN_EXTERNAL_LINK: { run: openExternalLink },
+  OPEN_INVITE_DIALOG: { run: openInviteDialog },
+  OPEN_SHARE_MOMENT_DIALOG: { needs: AUTHENTICATED, run: openShareMomentDialog },
+  INITIATE_IMAGE_UPLOAD: { needs: AUTHENTICATED, run: initiateImageUpload },
+  SHARE_LINK: { needs: AUTHENTICATED, run: shareLink },
+  REQUEST_PROXY_TICKET_REFRESH: { needs: AUTHENTICATED, run: refreshTicket },
+  GET_SKUS_EMBEDDED: { needs: AUTHENTICATED, run: async session => ({ skus: (await skusOf(session)).map(views.sku) }) },
+  GET_ENTITLEMENTS_EMBEDDED: { needs: AUTHENTICATED, run: async session => ({ entitlements: (await entitlementsOf(session)).map(views.entitlement) }) },
+  START_PURCHASE: { needs: AUTHENTICATED, run: startPurchase },
+  USER_SETTINGS_GET_LOCALE: { needs: ["identify"], run: ({ context }) => ({ locale: context.me.locale ?? navigator.language }) },
+  ENCOURAGE_HW_ACCELERATION: { run: () => ({ enabled: true }) },
+  SET_CONFIG: { run: (_, payload) => ({ use_interactive_pip: Boolean(args(payload, { use_interactive_pip: flag }).use_interactive_pip) }) },
+  SET_ORIENTATION_LOCK_STATE: { run: (_, payload) => void args(payload, { lock_state: number(1, 3) }, "lock_state") },
+  GET_PLATFORM_BEHAVIORS: { run: () => ({}) },
 });
 
 // Authorization
@@ -60,8 +60,8 @@ const AUTHORIZE = {
   code_challenge_method: oneOf("S256"),
 };
 
-async function authorize(session, given) {
-  const request = args(given, AUTHORIZE, "client_id");
+async function authorize(session, payload) {
+  const request = args(payload, AUTHORIZE, "client_id");
   if (request.client_id !== session.application.id) throw new RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID");
   const scopes = request.scope ?? request.scopes;
   if (!scopes) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, 'child "scope" fails because ["scope" is required]');
@@ -83,8 +83,8 @@ async function authorize(session, given) {
   }
 }
 
-async function authenticate(session, given) {
-  const { access_token: token } = args(given, { access_token: text(1, TEXT_MAX) });
+async function authenticate(session, payload) {
+  const { access_token: token } = args(payload, { access_token: text(1, TEXT_MAX) });
   const invalid = new RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token");
   if (!token) throw invalid;
   const response = await asApp(token, "/oauth2/@me");
@@ -118,8 +118,8 @@ async function asApp(token, path, options = {}) {
 
 // Queries
 
-function getChannel({ context, scopes }, given) {
-  const { channel_id: id } = args(given, { channel_id: snowflake }, "channel_id");
+function getChannel({ context, scopes }, payload) {
+  const { channel_id: id } = args(payload, { channel_id: snowflake }, "channel_id");
   const found = context.state.channels.get(id);
   if (!found) throw new RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id");
   if (isPrivate(found) && !scopes.has("dm_channels.read")) throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
@@ -135,8 +135,8 @@ function getRelationships({ context }) {
   return { relationships: [...context.state.relationships.values()].map(each => views.relationship(context, each)) };
 }
 
-async function getUser({ context }, given) {
-  const { id } = args(given, { id: text(1, 64) }, "id");
+async function getUser({ context }, payload) {
+  const { id } = args(payload, { id: text(1, 64) }, "id");
   const known = context.state.user(id);
   if (known) return views.user(known);
   snowflake(id, "id");
@@ -146,8 +146,8 @@ async function getUser({ context }, given) {
 
 // Presence, links and sharing
 
-function setActivity(session, given) {
-  const sent = given?.activity;
+function setActivity(session, payload) {
+  const sent = payload?.activity;
   if (sent === undefined || sent === null) {
     session.presence.show(null);
     return { name: session.application.name, type: 0 };
@@ -157,8 +157,8 @@ function setActivity(session, given) {
   return activity;
 }
 
-async function openExternalLink(session, given) {
-  const { url } = args(given, { url: link(TEXT_MAX) }, "url");
+async function openExternalLink(session, payload) {
+  const { url } = args(payload, { url: link(TEXT_MAX) }, "url");
   return { opened: await openExternal(session, url) };
 }
 
@@ -172,24 +172,24 @@ async function openInviteDialog(session) {
   return null;
 }
 
-async function inviteUser(session, given) {
-  const { user_id: id, content } = args(given, { user_id: snowflake, content: text(0, 1024) }, "user_id");
+async function inviteUser(session, payload) {
+  const { user_id: id, content } = args(payload, { user_id: snowflake, content: text(0, 1024) }, "user_id");
   const friend = session.context.state.relationships.get(id);
   if (friend?.type !== 1) throw new RpcError(RpcErrorCode.INVALID_USER, "Invalid user id");
   await shareDialog(session, { message: content ?? "", to: friend.user ?? session.context.state.user(id) });
   return null;
 }
 
-async function openShareMomentDialog(session, given) {
-  const { mediaUrl } = args(given, { mediaUrl: link(1024) }, "mediaUrl");
+async function openShareMomentDialog(session, payload) {
+  const { mediaUrl } = args(payload, { mediaUrl: link(1024) }, "mediaUrl");
   await shareMoment(session, mediaUrl);
   return null;
 }
 
-async function shareLink(session, given) {
+async function shareLink(session, payload) {
   // The platform sets the referrer. A request that contains one fails without an error (webhooks-and-interactions.md 9).
-  if (given?.referrer_id !== undefined) return { success: false, didCopyLink: false, didSendMessage: false };
-  const request = args(given, { message: text(0, 1000), custom_id: text(1, 64), link_id: text(1, 64) }, "message");
+  if (payload?.referrer_id !== undefined) return { success: false, didCopyLink: false, didSendMessage: false };
+  const request = args(payload, { message: text(0, 1000), custom_id: text(1, 64), link_id: text(1, 64) }, "message");
   const done = await shareDialog(session, { message: request.message, customId: request.custom_id, linkId: request.link_id });
   return { success: done.copied || done.sent, didCopyLink: done.copied, didSendMessage: done.sent };
 }
@@ -220,8 +220,8 @@ async function entitlementsOf({ context, application }) {
 }
 
 /** Open the store page in a new window and wait for ENTITLEMENT_CREATE on the gateway. */
-async function startPurchase(session, given) {
-  const { sku_id: sku } = args(given, { sku_id: snowflake }, "sku_id");
+async function startPurchase(session, payload) {
+  const { sku_id: sku } = args(payload, { sku_id: snowflake }, "sku_id");
   const { gateway } = session.context;
   if (!(await skusOf(session)).some(each => each.id === sku)) throw new RpcError(RpcErrorCode.PURCHASE_ERROR, "Unknown SKU");
   let done;

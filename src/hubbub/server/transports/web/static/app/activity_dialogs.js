@@ -42,7 +42,7 @@ function askUser(title, build, otherwise) {
   });
 }
 
-const buttons = (...made) => h("div", { class: "modal-foot" }, made);
+const buttons = (...items) => h("div", { class: "modal-foot" }, items);
 const button = (label, press, kind = "button") => h("button", { type: "button", class: kind, onclick: press }, label);
 
 /** Ask the user to authorize the app. */
@@ -159,10 +159,10 @@ export async function inviteDialog(session) {
         friends.map(({ id, user }) => {
           const recipient = user ?? context.state.user(id) ?? { id };
           const press = async event => {
-            const pressed = event.currentTarget;
-            pressed.disabled = true;
-            pressed.textContent = (await sendAsUser(session, recipient, null, url)) ? "Invited" : "Invite";
-            pressed.disabled = pressed.textContent === "Invited";
+            const pressedButton = event.currentTarget;
+            pressedButton.disabled = true;
+            pressedButton.textContent = (await sendAsUser(session, recipient, null, url)) ? "Invited" : "Invite";
+            pressedButton.disabled = pressedButton.textContent === "Invited";
           };
           return h("li", null, h("span", null, context.state.nameOf(recipient)), button("Invite", press, "button quiet small"));
         }),

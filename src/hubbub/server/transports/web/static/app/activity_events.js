@@ -71,8 +71,8 @@ export class Subscriptions {
   }
 
   /** Subscribe to an event. Subscribing twice has no further effect. */
-  add(evt, given) {
-    const { key, event, about } = this.#read(evt, given);
+  add(evt, payload) {
+    const { key, event, about } = this.#read(evt, payload);
     if (!hasScopes(event.needs, this.#session.scopes)) {
       throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
     }
@@ -85,8 +85,8 @@ export class Subscriptions {
   }
 
   /** Unsubscribe from an event. */
-  remove(evt, given) {
-    this.#subscribed.delete(this.#read(evt, given).key);
+  remove(evt, payload) {
+    this.#subscribed.delete(this.#read(evt, payload).key);
     return { evt };
   }
 
@@ -120,13 +120,13 @@ export class Subscriptions {
     if (this.#has(evt, about)) this.#send(evt, data);
   }
 
-  #read(evt, given) {
+  #read(evt, payload) {
     const event = typeof evt === "string" && Object.hasOwn(EVENTS, evt) ? EVENTS[evt] : null;
     if (!event) throw new RpcError(RpcErrorCode.INVALID_EVENT, `Invalid event: ${String(evt).slice(0, 64)}`);
     if (!event.about) return { key: `${evt}:`, event };
     const { state } = this.#session.context;
-    if (evt.startsWith("SPEAKING") && given?.lobby_id) return { key: `${evt}:${args(given, { lobby_id: snowflake }).lobby_id}`, event };
-    const about = args(given, { [event.about]: snowflake }, event.about)[event.about];
+    if (evt.startsWith("SPEAKING") && payload?.lobby_id) return { key: `${evt}:${args(payload, { lobby_id: snowflake }).lobby_id}`, event };
+    const about = args(payload, { [event.about]: snowflake }, event.about)[event.about];
     if (event.about === "guild_id" && !state.guilds.has(about)) throw new RpcError(RpcErrorCode.INVALID_GUILD, "Invalid guild id");
     if (event.about === "channel_id" && !state.channels.has(about)) throw new RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id");
     return { key: `${evt}:${about}`, event, about };

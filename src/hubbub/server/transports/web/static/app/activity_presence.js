@@ -33,11 +33,11 @@ export function readActivity(sent, application) {
   const activity = activityFields(sent, "activity");
   const [current, max] = activity.party?.size ?? [0, 0];
   if (current > max) throw invalidField("size", "must not hold more than there is room for");
-  const kept = { application_id: application.id, name: application.name.slice(0, 128), type: 0, ...activity };
-  for (const [key, value] of Object.entries(kept.timestamps ?? {})) kept.timestamps[key] = inMilliseconds(value);
+  const result = { application_id: application.id, name: application.name.slice(0, 128), type: 0, ...activity };
+  for (const [key, value] of Object.entries(result.timestamps ?? {})) result.timestamps[key] = inMilliseconds(value);
   const flags = (activity.instance ? INSTANCE : 0) | (activity.secrets?.join ? JOIN : 0);
-  if (flags) kept.flags = flags;
-  return Object.fromEntries(Object.entries(kept).filter(([, value]) => typeof value !== "object" || Object.keys(value).length));
+  if (flags) result.flags = flags;
+  return Object.fromEntries(Object.entries(result).filter(([, value]) => typeof value !== "object" || Object.keys(value).length));
 }
 
 function inMilliseconds(value) {

@@ -151,7 +151,7 @@ export class RpcHost {
     if (!hasScopes(command.needs, this.session.scopes)) {
       throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
     }
-    return command.act(this.session, args);
+    return command.run(this.session, args);
   }
 }
 

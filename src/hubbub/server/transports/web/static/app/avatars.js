@@ -24,9 +24,9 @@ function avatar(id, name, path, kind) {
 
 /** Return the avatar of a user; `status` adds a presence indicator. */
 export function userAvatar(user, name, status) {
-  const made = avatar(user.id ?? "0", name, avatarPath(user), "");
-  if (status === undefined) return made;
-  return h("span", { class: "face-with-status" }, made, statusMark(status));
+  const image = avatar(user.id ?? "0", name, avatarPath(user), "");
+  if (status === undefined) return image;
+  return h("span", { class: "face-with-status" }, image, statusMark(status));
 }
 
 export const guildIcon = guild => avatar(guild.id, guild.name ?? "?", iconPath(guild), "square");

@@ -20,9 +20,9 @@ class ChannelView extends LayoutPart {
     this.addEventListener("focus-composer", () => this.composer.focus());
     this.addEventListener("message-sent", () => this.timeline.scrollToNewest());
     this.addEventListener("edit-last", () => this.#editLast());
-    this.addEventListener("dragover", event => this.#dragged(event, true));
-    this.addEventListener("dragleave", event => event.target === this.drop && this.#dragged(event, false));
-    this.addEventListener("drop", event => this.#dropped(event));
+    this.addEventListener("dragover", event => this.#onDrag(event, true));
+    this.addEventListener("dragleave", event => event.target === this.drop && this.#onDrag(event, false));
+    this.addEventListener("drop", event => this.#onDrop(event));
   }
 
   draw() {
@@ -49,13 +49,13 @@ class ChannelView extends LayoutPart {
     timeline.toolbar.startEditing(mine);
   }
 
-  #dragged(event, over) {
+  #onDrag(event, over) {
     if (!event.dataTransfer?.types.includes("Files") || this.composer.attach.hidden) return;
     event.preventDefault();
     this.drop.hidden = !over;
   }
 
-  #dropped(event) {
+  #onDrop(event) {
     this.drop.hidden = true;
     if (!event.dataTransfer?.files.length || this.composer.attach.hidden) return;
     event.preventDefault();

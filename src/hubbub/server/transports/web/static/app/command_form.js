@@ -22,7 +22,7 @@ export function commandForm(entry, context, done) {
   const send = h("button", { type: "submit", class: "button small" }, "Run");
   const node = h(
     "form",
-    { class: "command-form", novalidate: true, "aria-label": `Command ${entry.name} of ${entry.application.name}`, onsubmit: run, onkeydown: pressed },
+    { class: "command-form", novalidate: true, "aria-label": `Command ${entry.name} of ${entry.application.name}`, onsubmit: run, onkeydown: onKeydown },
     h(
       "div",
       { class: "command-head" },
@@ -136,7 +136,7 @@ export function commandForm(entry, context, done) {
     status.hidden = !text;
   }
 
-  function pressed(event) {
+  function onKeydown(event) {
     if (event.key === "Escape") {
       event.preventDefault();
       event.stopPropagation();

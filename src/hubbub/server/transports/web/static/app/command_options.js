@@ -64,17 +64,17 @@ function controlOf(option, id, label, context, complete) {
   const inputmode = type === INTEGER ? "numeric" : type === NUMBER ? "decimal" : undefined;
   const maxlength = type === STRING ? option.max_length ?? STRING_MAX : 32;
   if (option.autocomplete) {
-    const made = suggestField({ label, id, maxlength, inputmode, fetchSuggestions: typed => complete(partial(typed, option)) });
-    return { node: made.node, input: made.input, read: () => parseValue(made.value(), type) };
+    const field = suggestField({ label, id, maxlength, inputmode, fetchSuggestions: typed => complete(partial(typed, option)) });
+    return { node: field.node, input: field.input, read: () => parseValue(field.value(), type) };
   }
   const input = h("input", { id, type: "text", class: "command-input", autocomplete: "off", maxlength, inputmode });
   return { node: input, input, read: () => parseValue(input.value, type) };
 }
 
 function choiceControl(source, id, label, valueOf) {
-  const made = picker({ ...source, label, min: 0, max: 1 });
-  made.button.id = id;
-  return { node: made.node, input: made.button, read: () => (made.values.length ? valueOf(made.values[0].value) : undefined) };
+  const field = picker({ ...source, label, min: 0, max: 1 });
+  field.button.id = id;
+  return { node: field.node, input: field.button, read: () => (field.values.length ? valueOf(field.values[0].value) : undefined) };
 }
 
 function attachment({ file_types: types = [] }, id) {
@@ -100,7 +100,7 @@ function parseValue(value, type) {
 }
 
 /** Convert a value for autocomplete: incomplete or out-of-range numbers are text (webhooks-and-interactions.md 2.1). */
-export function partial(value, { type, min_value: least = -Infinity, max_value: most = Infinity }) {
+export function partial(value, { type, min_value: min = -Infinity, max_value: max = Infinity }) {
   const read = parseValue(value, type) ?? "";
-  return typeof read === "number" && (read < least || read > most || (type === INTEGER && !Number.isInteger(read))) ? String(value) : read;
+  return typeof read === "number" && (read < min || read > max || (type === INTEGER && !Number.isInteger(read))) ? String(value) : read;
 }

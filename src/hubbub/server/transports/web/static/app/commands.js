@@ -35,7 +35,7 @@ export function commandPicker(composer, context) {
   field.addEventListener("input", update);
   field.addEventListener("blur", () => close());
   // In the capture phase, before the composer handles Enter.
-  node.addEventListener("keydown", pressed, { capture: true });
+  node.addEventListener("keydown", onKeydown, { capture: true });
   return {
     close() {
       close();
@@ -46,7 +46,7 @@ export function commandPicker(composer, context) {
   async function update() {
     const typed = COMMAND_PATTERN.exec(field.value);
     requestId += 1;
-    const mine = requestId;
+    const currentRequest = requestId;
     if (!typed || form) return close();
     let found;
     try {
@@ -54,7 +54,7 @@ export function commandPicker(composer, context) {
     } catch {
       return close();
     }
-    if (mine !== requestId) return;
+    if (currentRequest !== requestId) return;
     shown = findMatches(found, typed[1].trimEnd()).slice(0, RESULTS_MAX);
     active = 0;
     if (!shown.length) return close();
@@ -111,7 +111,7 @@ export function commandPicker(composer, context) {
     status.textContent = "";
   }
 
-  function pressed(event) {
+  function onKeydown(event) {
     if (form || event.target !== field || !shown.length || event.isComposing) return;
     const last = shown.length - 1;
     if (event.key === "ArrowDown") point(active >= last ? 0 : active + 1);

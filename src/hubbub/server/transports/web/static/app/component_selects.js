@@ -10,7 +10,7 @@ const NAMES = new Map([[3, "Choose"], [5, "Choose users"], [6, "Choose roles"], 
 
 /** Return a select menu of a message. */
 export function select(component, { message, context }) {
-  const made = picker({
+  const menu = picker({
     ...sourceOf(component, context),
     label: component.placeholder || NAMES.get(component.type),
     placeholder: component.placeholder || NAMES.get(component.type),
@@ -19,15 +19,15 @@ export function select(component, { message, context }) {
     disabled: component.disabled,
     commit: chosen,
   });
-  made.node.dataset.key = `${message.id}:${component.custom_id}`;
+  menu.node.dataset.key = `${message.id}:${component.custom_id}`;
   // Lets `reconcile` restore the focus when the message is rebuilt.
-  made.button.dataset.focus = component.custom_id;
-  return made.node;
+  menu.button.dataset.focus = component.custom_id;
+  return menu.node;
 
   async function chosen(values) {
     const before = sourceOf(component, context).values;
     const answered = await useComponent(component, values.map(({ value }) => value), { message, context });
-    if (!answered) made.set(before);
+    if (!answered) menu.set(before);
   }
 }
 

@@ -28,7 +28,7 @@ class Composer extends LayoutPart {
     this.typingSentAt = 0;
     this.field = h("textarea", {
       class: "compose", rows: "1", dir: "auto", "aria-label": `Message ${this.#where()}`, placeholder: `Message ${this.#where()}`, value: drafts.get(context.channelId) ?? "",
-      oninput: () => this.#typed(), onkeydown: event => this.#pressed(event), onpaste: event => this.#pasted(event),
+      oninput: () => this.#onInput(), onkeydown: event => this.#onKeydown(event), onpaste: event => this.#onPaste(event),
     });
     this.uploads = new Uploads();
     this.files = h("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files", onchange: () => { this.uploads.add(this.files.files); this.files.value = ""; } });
@@ -123,7 +123,7 @@ class Composer extends LayoutPart {
     return null;
   }
 
-  #pressed(event) {
+  #onKeydown(event) {
     if (event.defaultPrevented || event.isComposing) return;
     if (event.key === "Enter" && !event.shiftKey) {
       event.preventDefault();
@@ -137,7 +137,7 @@ class Composer extends LayoutPart {
     }
   }
 
-  #typed() {
+  #onInput() {
     this.#measure();
     const { api, channelId } = this.context;
     const now = Date.now();
@@ -156,7 +156,7 @@ class Composer extends LayoutPart {
     this.field.setAttribute("aria-invalid", String(remaining < 0));
   }
 
-  #pasted(event) {
+  #onPaste(event) {
     if (!event.clipboardData?.files.length || this.attach.hidden) return;
     event.preventDefault();
     this.uploads.add(event.clipboardData.files);

@@ -40,15 +40,15 @@ export function inChannel(context, channelId) {
 /** Call `react` after changes of the given kinds, once for several. Return a function that stops it. */
 export function watch(state, kinds, react) {
   let waiting = false;
-  const wanted = new Set([...kinds, "ready"]);
-  const hear = ({ detail }) => {
-    if (waiting || !wanted.has(detail.kind)) return;
+  const watchedKinds = new Set([...kinds, "ready"]);
+  const listener = ({ detail }) => {
+    if (waiting || !watchedKinds.has(detail.kind)) return;
     waiting = true;
     setTimeout(() => {
       waiting = false;
       react();
     });
   };
-  state.addEventListener("change", hear);
-  return () => state.removeEventListener("change", hear);
+  state.addEventListener("change", listener);
+  return () => state.removeEventListener("change", listener);
 }

@@ -34,7 +34,7 @@ export function h(tag, attributes, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === false || value === null || value === undefined) continue;
-    if (FORBIDDEN_ATTRIBUTES.has(name)) throw new TypeError(`${name} is for nobody`);
+    if (FORBIDDEN_ATTRIBUTES.has(name)) throw new TypeError(`${name} is not allowed`);
     if (name === "ref") value(node);
     else if (name === "style") for (const [key, each] of Object.entries(value)) node.style.setProperty(key, String(each));
     else if (name === "dataset") Object.assign(node.dataset, value);

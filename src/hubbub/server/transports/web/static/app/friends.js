@@ -21,7 +21,7 @@ class Friends extends LayoutPart {
 
   begin() {
     const name = field("Add a friend by username", h("input", { type: "text", maxlength: "32", autocomplete: "off", autocapitalize: "off", spellcheck: "false" }));
-    const ask = async event => {
+    const sendRequest = async event => {
       event.preventDefault();
       name.setError(null);
       const username = name.input.value.trim().replace(/^@/, "");
@@ -37,14 +37,14 @@ class Friends extends LayoutPart {
     this.list = h("div", { class: "friends-list" });
     this.replaceChildren(
       h("header", { class: "view-head" }, h("button", { type: "button", class: "icon-button to-side", "aria-label": "Channels and conversations", onclick: () => this.dispatchEvent(new CustomEvent("show-side", { bubbles: true })) }, icon("menu")), h("h2", { class: "view-title" }, "Friends")),
-      h("div", { class: "friends" }, h("form", { class: "ask", onsubmit: ask }, name.node, h("button", { type: "submit", class: "button" }, "Send request")), this.list),
+      h("div", { class: "friends" }, h("form", { class: "ask", onsubmit: sendRequest }, name.node, h("button", { type: "submit", class: "button" }, "Send request")), this.list),
     );
   }
 
   draw() {
     const { state } = this.context;
     const all = [...state.relationships.values()];
-    const sections = SECTIONS.map(([title, holds]) => [title, all.filter(each => holds(each, state))]).filter(([, found]) => found.length);
+    const sections = SECTIONS.map(([title, matches]) => [title, all.filter(each => matches(each, state))]).filter(([, found]) => found.length);
     const stamp = each => `${each.type} ${state.statusOf(each.id)} ${each.user?.global_name} ${each.nickname} ${each.user?.avatar}`;
     const entries = sections.map(([title, found]) => ({
       key: title,

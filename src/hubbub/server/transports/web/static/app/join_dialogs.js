@@ -77,14 +77,14 @@ function invitePreview(context, code, invite, close, inviteField) {
 /** Open the dialog that starts a conversation with one or several friends. */
 export function openNewConversation(context) {
   const { api, state } = context;
-  const begin = async chosen => {
+  const startConversation = async chosen => {
     const json = chosen.length === 1 ? { recipient_id: chosen[0] } : { recipients: chosen };
     const channel = await api.request("POST", "/users/@me/channels", { json });
     if (!state.channels.has(channel.id)) state.apply("CHANNEL_CREATE", channel);
     context.go(pathOf(channel));
   };
   const emptyText = "You have no friends yet. You can message guild members from the member list.";
-  chooseFriends(context, "New message", friendsOf(state), { legend: "Select one friend, or several for a group", label: "Start conversation", emptyText }, begin);
+  chooseFriends(context, "New message", friendsOf(state), { legend: "Select one friend, or several for a group", label: "Start conversation", emptyText }, startConversation);
 }
 
 /** Open the dialog that adds friends to a group. */
@@ -100,14 +100,14 @@ export function openAddPeople(context, channel) {
 
 const friendsOf = state => [...state.relationships.values()].filter(each => each.type === RelationshipType.FRIEND);
 
-function chooseFriends({ state }, title, friends, { legend, label, emptyText }, act) {
+function chooseFriends({ state }, title, friends, { legend, label, emptyText }, action) {
   openDialog(title, close => {
     if (!friends.length) return h("p", { class: "soft" }, emptyText);
     const boxes = friends.map(each => [each.id, h("input", { type: "checkbox" })]);
     const submit = async event => {
       event.preventDefault();
       const chosen = boxes.filter(([, box]) => box.checked).map(([id]) => id);
-      if (chosen.length && (await attempt(() => act(chosen)))) close();
+      if (chosen.length && (await attempt(() => action(chosen)))) close();
     };
     const people = friends.map(({ id, user }, at) => {
       const known = user ?? state.user(id), name = state.nameOf(known, null);

@@ -34,9 +34,9 @@ export class LayoutPart extends HTMLElement {
 
 /** Create a custom element with its context. */
 export function createPart(tag, context, attributes = {}) {
-  const made = document.createElement(tag);
-  Object.assign(made, { context }, attributes);
-  return /** @type {any} */ (made);
+  const element = document.createElement(tag);
+  Object.assign(element, { context }, attributes);
+  return /** @type {any} */ (element);
 }
 
 /** Return a button with an icon and an accessible label. */

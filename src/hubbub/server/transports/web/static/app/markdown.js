@@ -18,9 +18,9 @@ const ONLY_EMOJI = new RegExp(`^(?:\\s*${ONE_EMOJI}){1,20}\\s*$`, "u");
  * @returns {DocumentFragment}
  */
 export function markdown(text, scope) {
-  const made = document.createDocumentFragment();
-  made.append(...build(parse(text), scope));
-  return made;
+  const fragment = document.createDocumentFragment();
+  fragment.append(...build(parse(text), scope));
+  return fragment;
 }
 
 /** Return whether a message contains only a few emoji, which are shown large. */

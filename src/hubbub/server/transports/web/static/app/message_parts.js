@@ -131,7 +131,7 @@ export function pollOf(message, context) {
   if (!poll) return null;
   const counts = new Map((poll.results?.answer_counts ?? []).map(each => [each.id, each]));
   const total = [...counts.values()].reduce((sum, each) => sum + each.count, 0);
-  const over = Boolean(poll.results?.is_finalized);
+  const hasEnded = Boolean(poll.results?.is_finalized);
   const mine = [...counts.values()].filter(each => each.me_voted).map(each => each.id);
   const vote = ids => attempt(() => context.api.request("PUT", `/channels/${message.channel_id}/polls/${message.id}/answers/@me`, { json: { answer_ids: ids } }));
   const press = id => {
@@ -142,14 +142,14 @@ export function pollOf(message, context) {
     "div",
     { class: "poll", role: "group", "aria-label": `Poll: ${poll.question?.text ?? ""}` },
     h("p", { class: "poll-question", dir: "auto" }, poll.question?.text ?? ""),
-    h("p", { class: "soft small" }, over ? "This poll has ended." : poll.allow_multiselect ? "Select one or more answers." : "Select one answer."),
+    h("p", { class: "soft small" }, hasEnded ? "This poll has ended." : poll.allow_multiselect ? "Select one or more answers." : "Select one answer."),
     poll.answers.map(answer => {
       const count = counts.get(answer.answer_id)?.count ?? 0, chosen = mine.includes(answer.answer_id);
       const share = total ? count / total : 0, media = answer.poll_media;
       return h(
         "button",
         {
-          type: "button", class: chosen ? "poll-answer mine" : "poll-answer", disabled: over, "aria-pressed": chosen ? "true" : "false",
+          type: "button", class: chosen ? "poll-answer mine" : "poll-answer", disabled: hasEnded, "aria-pressed": chosen ? "true" : "false",
           dataset: { focus: `answer-${answer.answer_id}` }, onclick: () => press(answer.answer_id),
         },
         h("span", { class: "poll-share", style: { "inline-size": `${Math.round(share * 100)}%` }, "aria-hidden": "true" }),
@@ -157,6 +157,6 @@ export function pollOf(message, context) {
         h("span", { class: "poll-count" }, `${count} ${count === 1 ? "vote" : "votes"}`),
       );
     }),
-    h("p", { class: "soft small" }, `${total} ${total === 1 ? "vote" : "votes"}`, !over && poll.expiry ? ` · ends ${relative(Date.parse(poll.expiry))}` : ""),
+    h("p", { class: "soft small" }, `${total} ${total === 1 ? "vote" : "votes"}`, !hasEnded && poll.expiry ? ` · ends ${relative(Date.parse(poll.expiry))}` : ""),
   );
 }

@@ -111,11 +111,11 @@ function replyLine(message, context) {
 
 /** Return the line that names the command a message responds to, or null. */
 function commandLine(message, { state, guildId }) {
-  const asked = message.interaction_metadata ?? message.interaction;
-  if ((message.type !== MessageType.CHAT_INPUT_COMMAND && message.type !== MessageType.CONTEXT_MENU_COMMAND) || !asked?.user) return null;
-  const command = message.interaction?.name ?? asked.name ?? "a command";
+  const interaction = message.interaction_metadata ?? message.interaction;
+  if ((message.type !== MessageType.CHAT_INPUT_COMMAND && message.type !== MessageType.CONTEXT_MENU_COMMAND) || !interaction?.user) return null;
+  const command = message.interaction?.name ?? interaction.name ?? "a command";
   const shown = message.type === MessageType.CHAT_INPUT_COMMAND && command !== "a command" ? `/${command}` : command;
-  return h("p", { class: "reply-line" }, icon("reply"), h("strong", { dir: "auto" }, state.nameOf(asked.user, guildId)), ` used ${shown}`);
+  return h("p", { class: "reply-line" }, icon("reply"), h("strong", { dir: "auto" }, state.nameOf(interaction.user, guildId)), ` used ${shown}`);
 }
 
 /** Return a placeholder for a message of a blocked user. */

@@ -40,9 +40,9 @@ export function systemText(message, { state, guildId }) {
 /** Return a one-line summary of a message. */
 export function summaryOf(message, context) {
   if (!isUserMessage(message)) return systemText(message, context);
-  const mention = (whole, id) => {
+  const mention = (match, id) => {
     const user = message.mentions?.find(each => each.id === id) ?? context.state.user(id);
-    return user ? `@${context.state.nameOf(user, context.guildId)}` : whole;
+    return user ? `@${context.state.nameOf(user, context.guildId)}` : match;
   };
   const text = plain(parse((message.content ?? "").replace(/<@!?(\d{1,19})>/g, mention))).replace(/\s+/g, " ").trim();
   if (text) return text.slice(0, 200);

@@ -34,9 +34,9 @@ export class MessageLog {
   /** Replace all messages. */
   reset(messages, { atNewest, atOldest }) {
     // Ephemeral messages are not in the history, so keep them.
-    const kept = atNewest ? this.items.filter(each => each.flags & 64) : [];
+    const ephemeral = atNewest ? this.items.filter(each => each.flags & 64) : [];
     this.items = [];
-    for (const each of [...messages, ...kept]) this.put(each);
+    for (const each of [...messages, ...ephemeral]) this.put(each);
     this.atNewest = atNewest;
     this.atOldest = atOldest;
     this.loaded = true;

@@ -78,7 +78,7 @@ function text(component, id) {
 }
 
 function select(component, label, context) {
-  const made = picker({
+  const menu = picker({
     ...sourceOf(component, context),
     label: component.placeholder ? `${label}: ${component.placeholder}` : label,
     placeholder: component.placeholder || "Choose",
@@ -86,7 +86,7 @@ function select(component, label, context) {
     min: 0,
     max: component.max_values ?? 1,
   });
-  return { node: made.node, described: made.button, read: () => ({ values: made.values.map(({ value }) => value) }), focus: () => made.button.focus() };
+  return { node: menu.node, described: menu.button, read: () => ({ values: menu.values.map(({ value }) => value) }), focus: () => menu.button.focus() };
 }
 
 function group({ options = [], max_values: max }, id, type) {

@@ -25,53 +25,53 @@ export function picker(options) {
   const { label, placeholder = "Choose", min = 1, max = 1, choices, find } = options;
   const id = `picker-${(count += 1)}`;
   const searchable = Boolean(find) || (choices?.length ?? 0) > SEARCHED_FROM;
-  const made = { values: [...(options.values ?? [])], set };
+  const control = { values: [...(options.values ?? [])], set };
   let shown = [];
   let active = 0;
-  let before = made.values;
+  let before = control.values;
   let requestId = 0;
   let timer;
 
   const display = h("span", { class: "picker-face" });
   const button = h(
     "button",
-    { type: "button", class: "picker-button", "aria-haspopup": "listbox", "aria-expanded": "false", onclick: toggle, onkeydown: pressedOutside },
+    { type: "button", class: "picker-button", "aria-haspopup": "listbox", "aria-expanded": "false", onclick: toggle, onkeydown: onButtonKeydown },
     display,
     h("span", { class: "picker-arrow", "aria-hidden": "true" }),
   );
   button.disabled = Boolean(options.disabled);
-  const list = h("ul", { class: "picker-list", role: "listbox", id, "aria-label": label, tabindex: "-1", onkeydown: pressed });
+  const list = h("ul", { class: "picker-list", role: "listbox", id, "aria-label": label, tabindex: "-1", onkeydown: onKeydown });
   if (max > 1) list.setAttribute("aria-multiselectable", "true");
   const field = searchable
     ? h("input", {
         class: "picker-search", type: "text", role: "combobox", placeholder: "Search", "aria-label": `Search: ${label}`, "aria-controls": id,
-        "aria-expanded": "true", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", onkeydown: pressed, oninput: typed,
+        "aria-expanded": "true", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", onkeydown: onKeydown, oninput: onInput,
       })
     : null;
   const hint = h("p", { class: "picker-hint", "aria-live": "polite" });
   const popup = h("div", { class: "picker-popup", popover: "auto", ontoggle: toggled }, field, list, hint);
   const node = h("div", { class: "picker" }, button, popup);
-  made.node = node;
-  made.button = button;
-  set(made.values);
-  return made;
+  control.node = node;
+  control.button = button;
+  set(control.values);
+  return control;
 
   function set(values) {
-    made.values = [...values];
+    control.values = [...values];
     replace(display, ...renderValues());
     // The accessible name contains the label and the selected values.
-    button.setAttribute("aria-label", [label, made.values.map(each => each.label).join(", ")].filter(Boolean).join(": "));
+    button.setAttribute("aria-label", [label, control.values.map(each => each.label).join(", ")].filter(Boolean).join(": "));
   }
 
   function renderValues() {
-    if (!made.values.length) return [h("span", { class: "picker-empty" }, placeholder)];
-    if (max === 1) return [mark(made.values[0]), h("span", { class: "picker-name" }, made.values[0].label)];
-    return made.values.map(each => h("span", { class: "picker-chip" }, mark(each), each.label));
+    if (!control.values.length) return [h("span", { class: "picker-empty" }, placeholder)];
+    if (max === 1) return [mark(control.values[0]), h("span", { class: "picker-name" }, control.values[0].label)];
+    return control.values.map(each => h("span", { class: "picker-chip" }, mark(each), each.label));
   }
 
   function mark(choice) {
-    const drawn = choice.mark?.() ?? null;
-    return drawn && h("span", { class: "picker-mark", "aria-hidden": "true" }, drawn);
+    const content = choice.mark?.() ?? null;
+    return content && h("span", { class: "picker-mark", "aria-hidden": "true" }, content);
   }
 
   function toggle() {
@@ -80,7 +80,7 @@ export function picker(options) {
   }
 
   function open() {
-    before = made.values;
+    before = control.values;
     if (field) field.value = "";
     popup.showPopover();
     position();
@@ -96,8 +96,8 @@ export function picker(options) {
     listen.call(window, "scroll", scrolled, true);
     if (opened) return;
     clearTimeout(timer);
-    if (max === 1 || same(before, made.values)) return;
-    if (made.values.length >= min) options.commit?.(made.values);
+    if (max === 1 || same(before, control.values)) return;
+    if (control.values.length >= min) options.commit?.(control.values);
     else set(before);
   }
 
@@ -124,14 +124,14 @@ export function picker(options) {
     }
   }
 
-  function typed() {
+  function onInput() {
     clearTimeout(timer);
     timer = setTimeout(() => search(field.value.trim()), find ? DEBOUNCE_MS : 0);
   }
 
   async function search(query) {
     requestId += 1;
-    const mine = requestId;
+    const currentRequest = requestId;
     const text = query.toLowerCase();
     const matches = ({ label: name, description }) => name.toLowerCase().includes(text) || (description ?? "").toLowerCase().includes(text);
     let found;
@@ -141,14 +141,14 @@ export function picker(options) {
       found = [];
     }
     // Ignore the result of an older search.
-    if (mine !== requestId) return;
+    if (currentRequest !== requestId) return;
     shown = found;
     active = Math.max(0, shown.findIndex(each => chosen(each)));
     draw();
   }
 
   function chosen(choice) {
-    return made.values.some(({ value }) => value === choice.value);
+    return control.values.some(({ value }) => value === choice.value);
   }
 
   function draw() {
@@ -166,8 +166,8 @@ export function picker(options) {
         ),
       ),
     );
-    const full = max > 1 && made.values.length >= max;
-    hint.textContent = !shown.length ? "No results." : max > 1 ? `${made.values.length} of ${max} selected${full ? " (maximum)" : ""}` : "";
+    const full = max > 1 && control.values.length >= max;
+    hint.textContent = !shown.length ? "No results." : max > 1 ? `${control.values.length} of ${max} selected${full ? " (maximum)" : ""}` : "";
     hint.hidden = !hint.textContent;
     point(active);
     position();
@@ -192,14 +192,14 @@ export function picker(options) {
       const again = chosen(choice);
       if (again && min > 0) return finish();
       set(again ? [] : [choice]);
-      options.change?.(made.values);
+      options.change?.(control.values);
       finish();
-      options.commit?.(made.values);
+      options.commit?.(control.values);
       return;
     }
-    if (chosen(choice)) set(made.values.filter(({ value }) => value !== choice.value));
-    else if (made.values.length < max) set([...made.values, choice]);
-    options.change?.(made.values);
+    if (chosen(choice)) set(control.values.filter(({ value }) => value !== choice.value));
+    else if (control.values.length < max) set([...control.values, choice]);
+    options.change?.(control.values);
     active = index;
     draw();
   }
@@ -209,13 +209,13 @@ export function picker(options) {
     button.focus();
   }
 
-  function pressedOutside(event) {
+  function onButtonKeydown(event) {
     if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
     event.preventDefault();
     open();
   }
 
-  function pressed(event) {
+  function onKeydown(event) {
     const last = shown.length - 1;
     const moves = {
       ArrowDown: () => point(active >= last ? 0 : active + 1),

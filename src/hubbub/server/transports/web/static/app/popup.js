@@ -28,7 +28,7 @@ export function openPopup(anchor, node, { focus, closed } = {}) {
     if (open?.node !== node) return;
     open = null;
     document.removeEventListener("pointerdown", outside, true);
-    document.removeEventListener("keydown", pressed, true);
+    document.removeEventListener("keydown", onKeydown, true);
     const inside = node.contains(document.activeElement);
     node.remove();
     closed?.();
@@ -37,14 +37,14 @@ export function openPopup(anchor, node, { focus, closed } = {}) {
   const outside = event => {
     if (!node.contains(event.target)) close();
   };
-  const pressed = event => {
+  const onKeydown = event => {
     if (event.key !== "Escape") return;
     event.preventDefault();
     event.stopPropagation();
     close();
   };
   document.addEventListener("pointerdown", outside, true);
-  document.addEventListener("keydown", pressed, true);
+  document.addEventListener("keydown", onKeydown, true);
   open = { node, close };
   focus?.focus();
   return close;

@@ -64,14 +64,14 @@ export const fields = (checks, required = []) => (value, name) => {
   if (value === null || typeof value !== "object" || Array.isArray(value)) throw invalidField(name, "must be an object");
   const result = {};
   for (const [key, check] of Object.entries(checks)) {
-    const given = Object.hasOwn(value, key) ? value[key] : undefined;
-    if (given !== undefined && given !== null) result[key] = check(given, key);
+    const input = Object.hasOwn(value, key) ? value[key] : undefined;
+    if (input !== undefined && input !== null) result[key] = check(input, key);
     else if (required.includes(key)) throw invalidField(key, "is required");
   }
   return result;
 };
 
 /** Validate the arguments of a command; missing arguments equal an empty object (rpc.md 5). */
-export function args(given, checks, ...required) {
-  return fields(checks, required)(given ?? {}, "args");
+export function args(input, checks, ...required) {
+  return fields(checks, required)(input ?? {}, "args");
 }

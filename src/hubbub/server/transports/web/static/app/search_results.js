@@ -51,14 +51,14 @@ export function openSearch(context) {
   const { api, guildId, state } = context;
   const PAGE = 25;
   openDialog("Search", close => {
-    const words = h("input", { type: "search", "aria-label": "Search messages", placeholder: "Search messages", autofocus: true, dir: "auto" });
+    const queryField = h("input", { type: "search", "aria-label": "Search messages", placeholder: "Search messages", autofocus: true, dir: "auto" });
     const here = h("input", { type: "checkbox" });
     const list = h("ol", { class: "found-list" });
     const more = h("div", { class: "row" });
     const status = h("p", { class: "soft small", role: "status" });
     let requestId = 0;
     const search = async (offset = 0) => {
-      const content = words.value.trim(), mine = (requestId += 1);
+      const content = queryField.value.trim(), currentRequest = (requestId += 1);
       if (!content) return;
       if (!offset) replace(list);
       replace(more);
@@ -67,12 +67,12 @@ export function openSearch(context) {
         const query = { content, offset, limit: PAGE, channel_id: here.checked ? context.channelId : undefined };
         let found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
         // The server indexes a guild on its first search; `retry_after` estimates how long that takes.
-        for (let tried = 0; found.messages === undefined && tried < 8 && list.isConnected && mine === requestId; tried += 1) {
+        for (let tried = 0; found.messages === undefined && tried < 8 && list.isConnected && currentRequest === requestId; tried += 1) {
           status.textContent = "Indexing messages…";
           await new Promise(resolve => setTimeout(resolve, Math.min(Number(found.retry_after ?? 1), 2) * 1000));
           found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
         }
-        if (mine !== requestId) return;
+        if (currentRequest !== requestId) return;
         const messages = (found.messages ?? []).flat();
         for (const each of messages) if (!each.webhook_id) state.storeUser(each.author);
         for (const each of found.threads ?? []) if (!state.channels.has(each.id)) state.channels.set(each.id, { ...each, guild_id: guildId });
@@ -81,7 +81,7 @@ export function openSearch(context) {
         status.textContent = found.messages === undefined ? "Messages are still being indexed. Try again in a moment." : `${total} ${total === 1 ? "message" : "messages"}`;
         if (offset + PAGE < total) replace(more, h("button", { type: "button", class: "button quiet small", onclick: () => search(offset + PAGE) }, "Show more"));
       } catch (error) {
-        if (mine === requestId) status.textContent = errorText(error);
+        if (currentRequest === requestId) status.textContent = errorText(error);
       }
     };
     const submit = event => {
@@ -89,7 +89,7 @@ export function openSearch(context) {
       search();
     };
     return [
-      h("form", { class: "search-form", role: "search", onsubmit: submit }, words, h("button", { type: "submit", class: "button" }, "Search"), context.channelId ? h("label", { class: "choice" }, here, "Only in this channel") : null),
+      h("form", { class: "search-form", role: "search", onsubmit: submit }, queryField, h("button", { type: "submit", class: "button" }, "Search"), context.channelId ? h("label", { class: "choice" }, here, "Only in this channel") : null),
       status,
       list,
       more,

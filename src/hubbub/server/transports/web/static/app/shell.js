@@ -47,7 +47,7 @@ export class Shell {
     for (const old of [...document.body.children]) if (old !== this.root && !old.matches(".notices")) old.remove();
     this.root.addEventListener("show-side", () => this.#showSide(true));
     this.root.addEventListener("toggle-members", () => this.#toggleMembers());
-    document.addEventListener("keydown", event => this.#pressed(event));
+    document.addEventListener("keydown", event => this.#onKeydown(event));
     router.addEventListener("navigate", () => {
       // Navigating to the same message again scrolls to it again.
       this.sought = null;
@@ -255,7 +255,7 @@ export class Shell {
     (this.view.querySelector("textarea.compose") ?? this.view).focus();
   }
 
-  #pressed(event) {
+  #onKeydown(event) {
     if (event.key === "Escape" && !event.defaultPrevented && (this.root.classList.contains("show-side") || this.root.classList.contains("show-members"))) {
       this.#uncover();
       this.#focusView();

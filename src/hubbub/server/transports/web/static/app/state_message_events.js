@@ -92,9 +92,9 @@ function updateReadState(state, channel, message) {
 function removeMessages(state, ids, { channel_id: channelId, guild_id: guildId }) {
   const log = state.logs.get(channelId);
   if (log === undefined) return;
-  const gone = new Set(ids);
+  const deleted = new Set(ids);
   for (const id of ids) log.remove(id);
-  for (const each of log.items.filter(item => gone.has(item.referenced_message?.id))) log.put({ ...each, referenced_message: null });
+  for (const each of log.items.filter(item => deleted.has(item.referenced_message?.id))) log.put({ ...each, referenced_message: null });
   state.emitChange("messages", channelId, guildId);
 }
 

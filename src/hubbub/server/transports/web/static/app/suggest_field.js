@@ -16,7 +16,7 @@ export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode
   const popup = h("div", { class: "picker-popup", popover: "manual" }, list, status);
   const input = h("input", {
     id, type: "text", class: "command-input", role: "combobox", "aria-autocomplete": "list", "aria-controls": list.id, "aria-expanded": "false",
-    autocomplete: "off", spellcheck: "false", maxlength, inputmode, oninput: typed, onfocus: typed, onblur: close, onkeydown: pressed,
+    autocomplete: "off", spellcheck: "false", maxlength, inputmode, oninput: onInput, onfocus: onInput, onblur: close, onkeydown: onKeydown,
   });
   let shown = [];
   let active = -1;
@@ -25,7 +25,7 @@ export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode
   let timer;
   return { node: h("div", { class: "suggest" }, input, popup), input, value: () => (chosen && chosen.text === input.value ? chosen.value : input.value) };
 
-  function typed() {
+  function onInput() {
     clearTimeout(timer);
     if (chosen && chosen.text === input.value) return;
     chosen = null;
@@ -34,14 +34,14 @@ export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode
 
   async function update() {
     requestId += 1;
-    const mine = requestId;
+    const currentRequest = requestId;
     let found = null;
     try {
       found = await fetchSuggestions(input.value);
     } catch {
       // The app may be slow or unavailable; the typed text can still be sent.
     }
-    if (mine !== requestId || document.activeElement !== input) return;
+    if (currentRequest !== requestId || document.activeElement !== input) return;
     shown = found ?? [];
     active = -1;
     replace(
@@ -105,7 +105,7 @@ export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode
     input.dispatchEvent(new Event("change", { bubbles: true }));
   }
 
-  function pressed(event) {
+  function onKeydown(event) {
     if (!shown.length) {
       if (event.key === "Escape" && popup.matches(":popover-open")) {
         event.stopPropagation();

@@ -28,7 +28,7 @@ export class Suggestions {
     const { field } = composer;
     field.addEventListener("input", () => this.#update());
     field.addEventListener("blur", () => this.#close());
-    composer.node.addEventListener("keydown", event => this.#pressed(event), { capture: true });
+    composer.node.addEventListener("keydown", event => this.#onKeydown(event), { capture: true });
   }
 
   /** Return the text with names replaced by mentions. */
@@ -81,7 +81,7 @@ export class Suggestions {
     this.#draw();
   }
 
-  #pressed(event) {
+  #onKeydown(event) {
     if (!this.#found.length || event.isComposing) return;
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (move !== undefined) this.#active = (this.#active + move + this.#found.length) % this.#found.length;

@@ -34,7 +34,7 @@ class Timeline extends LayoutPart {
     this.scroller = h("div", { class: "scroller", id: "messages", tabindex: "-1" }, this.top, this.list, this.bottom);
     this.jump = h("button", { type: "button", class: "jump", hidden: true, onclick: () => this.scrollToNewest() }, icon("down"), h("span", null, "Newest messages"));
     this.replaceChildren(this.scroller, this.jump);
-    this.scroller.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    this.scroller.addEventListener("scroll", () => this.#onScroll(), { passive: true });
     this.toolbar.attach(this.list);
     this.resizing = new ResizeObserver(() => this.follow && this.#scrollToBottom());
     this.resizing.observe(this.list);
@@ -173,7 +173,7 @@ class Timeline extends LayoutPart {
     return h("li", { class: "beginning" }, h("p", { class: "soft" }, text), channel?.topic ? h("p", { class: "soft words", dir: "auto" }, channel.topic) : null);
   }
 
-  #scrolled() {
+  #onScroll() {
     const { scrollTop, scrollHeight, clientHeight } = this.scroller;
     this.follow = this.isAtBottom;
     this.jump.hidden = this.log.atNewest && (this.follow || scrollHeight - scrollTop - clientHeight < clientHeight);

@@ -48,8 +48,8 @@ export function relationshipButtons(context, user, done = () => {}) {
   if (type === BLOCKED) return [button("Unblock", () => removeRelationship(context, user.id))];
   if (type === PENDING_INCOMING) return [button("Accept", () => addFriend(context, user.id), ""), button("Decline", () => removeRelationship(context, user.id)), button("Block", () => blockUser(context, user, name), "danger")];
   if (type === PENDING_OUTGOING) return [button("Cancel request", () => removeRelationship(context, user.id))];
-  const ask = async () => (await addFriend(context, user.id)) && notice(`Friend request sent to ${name}.`, "done");
-  return [user.bot ? null : button("Add friend", ask), button("Block", () => blockUser(context, user, name), "danger")].filter(Boolean);
+  const sendRequest = async () => (await addFriend(context, user.id)) && notice(`Friend request sent to ${name}.`, "done");
+  return [user.bot ? null : button("Add friend", sendRequest), button("Block", () => blockUser(context, user, name), "danger")].filter(Boolean);
 }
 
 /** Open the profile of a user. */
@@ -89,13 +89,13 @@ export async function openProfile(context, userId) {
 
 /** Return buttons for the user commands of apps. */
 function userCommands(context, user, close) {
-  const place = h("div", { class: "row" });
-  if (context.channelId === null) return place;
+  const container = h("div", { class: "row" });
+  if (context.channelId === null) return container;
   loadModule("commands")
     .then(async module => {
       const entries = (await module?.userCommands?.(context, user)) ?? [];
-      place.append(...entries.map(entry => h("button", { type: "button", class: "button small quiet", onclick: () => { close(); entry.press ? entry.press() : module.runCommand(entry, context, user); } }, entry.name ?? entry.label)));
+      container.append(...entries.map(entry => h("button", { type: "button", class: "button small quiet", onclick: () => { close(); entry.press ? entry.press() : module.runCommand(entry, context, user); } }, entry.name ?? entry.label)));
     })
     .catch(() => {});
-  return place;
+  return container;
 }
