@@ -46,7 +46,7 @@ async def test_a_person_is_asked_in_words_and_the_code_brings_a_token(machine: M
     told = await program.ask("AUTHORIZE", args(game, "identify guilds"))
 
     (question,) = machine.person.asked
-    assert (question.application, question.person) == ("Puddle", "mary")
+    assert (question.application, question.user_name) == ("Puddle", "mary")
     assert question.scopes == ["See your username, avatar and banner", "See which guilds you are in"]
     assert told["redirect_uri"] == game.redirect_uri
     tokens = (await game.exchange(told["code"])).ok()

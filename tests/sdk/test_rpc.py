@@ -74,7 +74,7 @@ async def test_the_chat_client_is_asked_before_a_browser(world: World, machine: 
     )
 
     (question,) = machine.person.asked
-    assert (question.application, question.person) == ("Puddle", "mary")
+    assert (question.application, question.user_name) == ("Puddle", "mary")
     tokens = await client.get_token(puddle.id, code, verifier.verifier, redirect_uri)
     assert (await client.fetch_current_user(BEARER, tokens.access_token)).id == machine.owner.id
     await client.close()
