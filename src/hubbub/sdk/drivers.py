@@ -23,7 +23,7 @@ JOIN_SECONDS = 1.0
 class Completion(Generic[T]):
     """A running operation: `await` it to get its value, or an `SdkError` if it fails.
 
-    The operation is already running and does not have to be awaited. Cancelling the awaiting task cancels the
+    The operation is already running and does not have to be awaited. Canceling the awaiting task cancels the
     operation."""
 
     def __init__(self) -> None:

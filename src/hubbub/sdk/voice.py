@@ -92,9 +92,13 @@ class Voice:
         """Start or join the call of a lobby with callbacks that can read and change the audio samples.
 
         `received_cb(user_id, samples, samples_per_channel, sample_rate, channels)` receives the audio of each
-        participant and returns whether to mute its local playback. `captured_cb(samples, samples_per_channel,
-        sample_rate, channels)` receives the microphone audio before it is sent. Both may change `samples` in place.
-        They run on the voice thread, not inside `run_callbacks`, and must return quickly.
+        participant and returns whether to mute its local playback.
+
+        `captured_cb(samples, samples_per_channel, sample_rate, channels)` receives the microphone audio before it is
+        sent.
+
+        Both may change `samples` in place. They run on the voice thread, not inside `run_callbacks`, and must return
+        quickly.
 
         Returns None if the current user is already in the call. Raises `MissingExtraError` if the `hubbub[voice]` extra
         is not installed."""
