@@ -1,4 +1,4 @@
-"""What every test may ask for."""
+"""Plugins and settings of the whole test suite."""
 
 import gc
 
@@ -19,20 +19,20 @@ pytest_plugins = [
     "tests.fixtures.worlds",
 ]
 
-# A deadline per example would fail on a busy machine; pytest-timeout bounds the whole test. The examples follow from the tests
-# alone, so that a change is not refused for a find that has nothing to do with it; `--hypothesis-profile=explore` looks for more.
+# A deadline per example would fail on a busy machine; pytest-timeout bounds the whole test. Examples are derandomized,
+# so that an unrelated change never fails because of a new example. `--hypothesis-profile=explore` searches for more.
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("hubbub", PATIENT, derandomize=True)
 settings.register_profile("explore", PATIENT, print_blob=True)
 settings.load_profile("hubbub")
 
-# Modules and tests live as long as the process: while they come there is nothing to collect, and later they need not be looked at.
+# Modules and test items live as long as the process, so collecting garbage while they are imported only costs time.
 gc.disable()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """From here on there is garbage."""
+    """Enable garbage collection and exempt the objects that exist already."""
     gc.enable()
     gc.collect()
     gc.freeze()
@@ -40,5 +40,5 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What asks for more time than others begins first, or one worker would have it before it when all others are done."""
+    """Run tests with a timeout mark first, so that no worker is left with a slow test at the end."""
     items.sort(key=lambda item: item.get_closest_marker("timeout") is None)

@@ -1,11 +1,11 @@
-"""A game and its players, for tests of the social layer."""
+"""A game with its players, for tests of the social layer."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from hubbub.protocol.intents import Intents
 from tests.oauth import Client, application
-from tests.world import Actor, Session, World
+from tests.world import Actor, Bearer, Session, World
 
 SDK_INTENTS = (
     Intents.DIRECT_MESSAGES
@@ -16,21 +16,22 @@ SDK_INTENTS = (
     | Intents.LOBBIES
     | Intents.LOBBY_DELETE
 )
-"""What the SDK asks for (sdk.md 5.3)."""
+"""Intents that the SDK identifies with (sdk.md 5.3)."""
 SDK_CAPABILITIES = 69680
+"""Capabilities that the SDK identifies with."""
 
 
-class Player(Actor):
-    """Somebody in a game, by the token they granted it."""
+class Player(Bearer):
+    """A user of a game, with the access token they granted it."""
 
     async def play(self, **identify: Any) -> Session:
-        """Open a session as the SDK does."""
+        """Open a gateway session with the intents and capabilities of the SDK."""
         return await self.connect(SDK_INTENTS, capabilities=SDK_CAPABILITIES, **identify)
 
 
 @dataclass
 class Game:
-    """An application with a bot, and the people who play it."""
+    """An application with a bot, and its players."""
 
     world: World
     client: Client
@@ -38,24 +39,24 @@ class Game:
 
     @property
     def id(self) -> int:
-        """The application."""
+        """The application id."""
         return self.client.id
 
     @property
     def backend(self) -> Actor:
-        """The bot, with which the game's own server speaks."""
+        """The bot, with whose token the game's own server calls the API."""
         assert self.client.bot is not None
         return self.client.bot
 
-    async def player(self, person: Actor | None = None, scope: str = "openid sdk.social_layer") -> Player:
-        """A person who let the game in."""
-        person = person or await self.world.user()
-        token = (await self.client.tokens(person, scope))["access_token"]
-        made = Player(self.world, person.id, token, person.name, application_id=self.id, player=True)
-        self.players.append(made)
-        return made
+    async def player(self, user: Actor | None = None, scope: str = "openid sdk.social_layer") -> Player:
+        """Authorize the game for a user, by default a new one, and return them as a player."""
+        user = user or await self.world.user()
+        token = (await self.client.tokens(user, scope))["access_token"]
+        player = Player(self.world, user.id, token, user.name, application_id=self.id)
+        self.players.append(player)
+        return player
 
 
 async def game(world: World, name: str = "Game", **options: Any) -> Game:
-    """A registered game."""
+    """Create a game with a public OAuth2 client."""
     return Game(world, await application(world, name=name, public=True, **options))

@@ -1,4 +1,4 @@
-"""Identity providers for tests: one that does as it is told, and the stand-ins of a rehearsal."""
+"""Identity providers for tests: a scriptable OIDC issuer, and the provider stand-ins of a rehearsal."""
 
 from typing import Any
 
@@ -14,28 +14,28 @@ from tests.world import NOW_MS, Actor, Answer, World
 
 
 class Issuer:
-    """An OIDC issuer on a port of its own: what it shows and how it signs is up to the test."""
+    """An OIDC issuer on its own port; a test controls its keys, documents and tokens."""
 
     def __init__(self) -> None:
         self.port = 0
         self.asked: list[str] = []
-        """The paths that were fetched."""
+        """Paths of the requests received, in order."""
         self.keys: dict[str, Any] = {"one": ECKey.generate_key("P-256", parameters={"kid": "one"})}
         self.discovery: dict[str, Any] = {}
-        """What the discovery document says otherwise."""
+        """Fields that replace those of the discovery document; a field that is None is left out."""
         self.redirects: dict[str, str] = {}
-        """Paths that lead elsewhere."""
+        """Redirect targets by path."""
         self.raw: dict[str, bytes] = {}
-        """Paths that answer with exactly this."""
+        """Raw response bodies by path."""
         self._runner: web.AppRunner | None = None
 
     @property
     def url(self) -> str:
-        """Its name."""
+        """The issuer's URL, which is also its `iss` claim."""
         return f"http://127.0.0.1:{self.port}"
 
     async def open(self) -> None:
-        """Listen."""
+        """Start listening."""
         app = web.Application()
         app.router.add_route("*", "/{tail:.*}", self._answer)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -44,7 +44,7 @@ class Issuer:
         self.port = self._runner.addresses[0][1]
 
     async def close(self) -> None:
-        """Be gone."""
+        """Stop listening."""
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
@@ -52,16 +52,16 @@ class Issuer:
     def token(
         self, sub: str = "player", *, key: str = "one", header: Any = None, alg: str = "ES256", **claims: Any
     ) -> str:
-        """An ID token; claims that are None are left out."""
+        """Return a signed ID token; header fields and claims that are None are left out."""
         now = NOW_MS // 1000
-        said = {"iss": self.url, "sub": sub, "aud": "game", "iat": now, "exp": now + 3600} | claims
-        said = {name: value for name, value in said.items() if value is not None}
-        top = {"alg": alg, "kid": key} | (header or {})
-        top = {name: value for name, value in top.items() if value is not None}
-        return jwt.encode(top, said, self.keys[key], algorithms=[alg])
+        payload = {"iss": self.url, "sub": sub, "aud": "game", "iat": now, "exp": now + 3600} | claims
+        payload = {name: value for name, value in payload.items() if value is not None}
+        fields = {"alg": alg, "kid": key} | (header or {})
+        fields = {name: value for name, value in fields.items() if value is not None}
+        return jwt.encode(fields, payload, self.keys[key], algorithms=[alg])
 
     def add_rsa(self, kid: str) -> None:
-        """Show an RSA key too."""
+        """Add an RSA key to the published keys."""
         self.keys[kid] = RSAKey.generate_key(2048, parameters={"kid": kid})
 
     async def _answer(self, request: web.Request) -> web.Response:
@@ -78,24 +78,24 @@ class Issuer:
             } | self.discovery
             return web.json_response({name: value for name, value in document.items() if value is not None})
         if request.path == "/jwks":
-            shown = [key.as_dict(private=False) for key in self.keys.values() if not isinstance(key, OctKey)]
-            return web.json_response({"keys": shown})
+            published = [key.as_dict(private=False) for key in self.keys.values() if not isinstance(key, OctKey)]
+            return web.json_response({"keys": published})
         return web.Response(status=404)
 
 
 def configurations(client: Client, kind: str = "OIDC") -> str:
-    """Where an application says whom it believes."""
+    """Return the path of an application's identity provider configuration."""
     return f"/applications/{client.id}/external-identity-provider-configurations/{kind}"
 
 
 async def trust(client: Client, issuer: Issuer, **more: Any) -> Answer:
-    """Let an application believe an issuer."""
+    """Configure an issuer as an identity provider of an application."""
     body = {"clients": [{"id": "game"}], "oidc_issuer_url": issuer.url} | more
     return await client.owner.put(configurations(client), json=body)
 
 
 async def enter(client: Client, token: str, kind: str = "OIDC", **more: Any) -> Answer:
-    """Ask for a player's token with what their provider gave them."""
+    """Request a player's access token with a credential of their identity provider."""
     body = {"client_id": str(client.id), "external_auth_type": kind, "external_auth_token": token}
     if not client.public:
         body["client_secret"] = client.secret
@@ -103,7 +103,7 @@ async def enter(client: Client, token: str, kind: str = "OIDC", **more: Any) -> 
 
 
 async def leave(client: Client, token: str, kind: str = "OIDC") -> Answer:
-    """Unmerge with what their provider gave them."""
+    """Unmerge a player's account with a credential of their identity provider."""
     body = {"client_id": str(client.id), "external_auth_type": kind, "external_auth_token": token}
     if not client.public:
         body["client_secret"] = client.secret
@@ -111,19 +111,19 @@ async def leave(client: Client, token: str, kind: str = "OIDC") -> Answer:
 
 
 class Stage(World):
-    """A rehearsal with its control API."""
+    """A rehearsal of the demo world, with its control API."""
 
     def __init__(self, app: App, client: aiohttp.ClientSession, control: Control) -> None:
         super().__init__(app, client)
         self.control = control
 
     async def ask(self, method: str, path: str, **options: Any) -> Answer:
-        """Call the control API."""
+        """Send a request to the control API."""
         headers = {"Authorization": f"Bearer {self.control.token}"}
         return await self.request(method, f"{self.url}/control{path}", headers=headers, **options)
 
     def person(self, name: str) -> Actor:
-        """Somebody of the demo world."""
+        """Return a user of the demo world."""
         built = self.control.built.users[name]
         return Actor(self, built.id, built.token, name)
 
@@ -136,6 +136,6 @@ class Stage(World):
         )
 
     async def credential(self, provider: str, user_id: str, **more: Any) -> tuple[str, str]:
-        """What somebody's provider gives them: the kind, and the credential."""
-        made = (await self.ask("POST", f"/issuers/{provider}/tokens", json={"user_id": user_id, **more})).ok()
-        return made["external_auth_type"], made["external_auth_token"]
+        """Issue a credential with a provider's stand-in and return its type and the token."""
+        issued = (await self.ask("POST", f"/issuers/{provider}/tokens", json={"user_id": user_id, **more})).ok()
+        return issued["external_auth_type"], issued["external_auth_token"]

@@ -1,4 +1,4 @@
-"""A player's machine for tests: the real agent over the real platform, on sockets in a directory of its own."""
+"""A player's machine for tests: the real agent, connected to the platform, with its sockets in a separate directory."""
 
 import asyncio
 import json
@@ -20,16 +20,16 @@ HANDSHAKE, FRAME, CLOSE, PING, PONG = range(5)
 
 
 class Person:
-    """Who is asked for consent, and says what a test decided."""
+    """A consent prompt that answers as the test decided."""
 
     def __init__(self) -> None:
         self.agrees = True
         self.asked: list[Question] = []
         self.thinking: asyncio.Event | None = None
-        """While there is one that is not set, no answer comes."""
+        """If not None, the prompt answers only after this event is set."""
 
     async def ask(self, question: Question) -> Answer:
-        """What they say."""
+        """Record the question and return the decision."""
         self.asked.append(question)
         if self.thinking is not None:
             await self.thinking.wait()
@@ -37,7 +37,7 @@ class Person:
 
 
 class Machine:
-    """One person's machine."""
+    """A user's machine, on which an agent runs."""
 
     def __init__(self, world: World, owner: Actor, directory: Path) -> None:
         self.world = world
@@ -45,7 +45,7 @@ class Machine:
         self.directory = directory
         self.person = Person()
         self.opened: list[str] = []
-        """Addresses that the browser was shown."""
+        """URLs that the agent opened in the browser."""
         self.settings: dict[str, Any] = {}
         self.presence_s: float | None = None
         self._agent: Agent | None = None
@@ -53,12 +53,12 @@ class Machine:
 
     @property
     def agent(self) -> Agent:
-        """The agent that runs."""
+        """The running agent."""
         assert self._agent is not None
         return self._agent
 
     async def start(self, index: int | None = None) -> "Machine":
-        """Sign in and listen."""
+        """Start the agent: sign in and listen for programs."""
         account = Account(self.world.url, self.owner.token, presence_s=self.presence_s)
         self._agent = Agent(
             account,
@@ -72,7 +72,7 @@ class Machine:
         return self
 
     async def stop(self) -> None:
-        """End it, as somebody does who closes it."""
+        """Close every program and stop the agent."""
         for program in self._programs:
             program.close()
         self._programs.clear()
@@ -81,20 +81,20 @@ class Machine:
             await agent.stop()
 
     async def program(self, client_id: int, **handshake: Any) -> "Program":
-        """A program of an application that shook hands; READY is read."""
+        """Connect a program of an application and complete the handshake; READY has been received on return."""
         program = await self.connect()
         await program.shake(client_id, **handshake)
         return program
 
     async def trusted(self, application_id: int, scopes: str) -> "Program":
-        """A program that brought a token of its person with these scopes."""
+        """Connect a program and authenticate it with an access token of the machine's owner with these scopes."""
         program = await self.program(application_id)
         token = (await self.world.player(self.owner, application_id, f"identify {scopes}")).token
         await program.ask("AUTHENTICATE", {"access_token": token})
         return program
 
     async def connect(self) -> "Program":
-        """A program that has said nothing yet."""
+        """Connect a program that has sent nothing yet."""
         reader, writer = await asyncio.open_unix_connection(str(self.directory / "discord-ipc-0"))
         program = Program(reader, writer)
         self._programs.append(program)
@@ -102,7 +102,7 @@ class Machine:
 
 
 class Program:
-    """A program at the agent's socket that speaks the frames itself."""
+    """A program connected to the agent's socket that reads and writes raw frames."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -112,30 +112,30 @@ class Program:
         self.events: list[dict[str, Any]] = []
 
     def write(self, opcode: int, payload: Any) -> None:
-        """Send a frame, of an object or of bytes as they are."""
+        """Write a frame; bytes are written as they are, anything else as JSON."""
         body = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         self._writer.write(HEADER.pack(opcode, len(body)) + body)
 
     async def read(self) -> tuple[int, Any]:
-        """The next frame."""
+        """Read the next frame: its opcode and its decoded payload."""
         async with asyncio.timeout(PATIENCE):
             opcode, length = HEADER.unpack(await self._reader.readexactly(HEADER.size))
             return opcode, json.loads(await self._reader.readexactly(length))
 
     async def ended(self) -> bool:
-        """Whether the agent closed the connection, with nothing left to read."""
+        """Return whether the agent closed the connection, with nothing left to read."""
         async with asyncio.timeout(PATIENCE):
             return await self._reader.read(1) == b""
 
     async def shake(self, client_id: Any, **handshake: Any) -> None:
-        """Shake hands."""
+        """Send the handshake and receive READY."""
         self.write(HANDSHAKE, {"v": 1, "client_id": str(client_id), **handshake})
         opcode, payload = await self.read()
         assert (opcode, payload.get("evt")) == (FRAME, "READY"), payload
         self.ready = payload["data"]
 
     async def send(self, cmd: str, args: Any = None, **more: Any) -> dict[str, Any]:
-        """A command, and its reply; events that come before it are kept."""
+        """Send a command and return its reply; events that arrive before it are stored in `events`."""
         self._number += 1
         nonce = f"n{self._number}"
         self.write(FRAME, {"cmd": cmd, "nonce": nonce, **({} if args is None else {"args": args}), **more})
@@ -149,25 +149,25 @@ class Program:
             return dict(payload)
 
     async def ask(self, cmd: str, args: Any = None, **more: Any) -> Any:
-        """What a command answers; fails loudly for a refusal."""
+        """Send a command, assert that it succeeds, and return its data."""
         reply = await self.send(cmd, args, **more)
         assert reply["evt"] is None, reply
         assert set(reply) == {"cmd", "data", "evt", "nonce"}
         return reply["data"]
 
     async def refused(self, cmd: str, args: Any = None, **more: Any) -> tuple[int, str]:
-        """Why a command is refused."""
+        """Send a command, assert that it fails, and return the error's code and message."""
         reply = await self.send(cmd, args, **more)
         assert reply["evt"] == "ERROR", reply
         return reply["data"]["code"], reply["data"]["message"]
 
     async def subscribe(self, event: str, **args: Any) -> None:
-        """Hear of an event."""
-        told = await self.ask("SUBSCRIBE", {name: str(value) for name, value in args.items()} or None, evt=event)
-        assert told == {"evt": event}
+        """Subscribe to an event."""
+        data = await self.ask("SUBSCRIBE", {name: str(value) for name, value in args.items()} or None, evt=event)
+        assert data == {"evt": event}
 
     async def next(self, event: str, matches: Any = lambda data: True) -> Any:
-        """The next event of a name, and of a shape; skips others."""
+        """Wait for the next event with this name that `matches` accepts, and return its data; skip others."""
         while True:
             for position, payload in enumerate(self.events):
                 if payload["evt"] == event and matches(payload["data"]):
@@ -180,5 +180,5 @@ class Program:
             self.events.append(payload)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._writer.close()

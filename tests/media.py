@@ -1,4 +1,4 @@
-"""Small pictures and sounds that are what they say, for tests that upload some."""
+"""Small image and sound files for tests of uploads."""
 
 import base64
 import io
@@ -10,38 +10,38 @@ from PIL import Image
 
 
 def png(width: int = 8, height: int = 8, color: Any = (200, 30, 30, 255), **options: Any) -> bytes:
-    """A picture that stands still."""
-    return _saved([Image.new("RGBA", (width, height), color)], "PNG", **options)
+    """Return a still PNG image."""
+    return _encode([Image.new("RGBA", (width, height), color)], "PNG", **options)
 
 
 def jpeg(width: int = 8, height: int = 8, **options: Any) -> bytes:
-    """A photograph of nothing."""
-    return _saved([Image.new("RGB", (width, height), (30, 200, 30))], "JPEG", **options)
+    """Return a JPEG image."""
+    return _encode([Image.new("RGB", (width, height), (30, 200, 30))], "JPEG", **options)
 
 
 def moving(kind: str = "GIF", frames: int = 3, width: int = 8, height: int = 8, duration: int = 100) -> bytes:
-    """A picture that moves: GIF, WEBP or (as PNG) APNG."""
-    pictures = [Image.new("RGBA", (width, height), (40 * number % 256, 90, 200, 255)) for number in range(frames)]
-    return _saved(pictures, kind, duration=duration, loop=0)
+    """Return an animated image: GIF, WEBP or (as PNG) APNG; `duration` of a frame in milliseconds."""
+    images = [Image.new("RGBA", (width, height), (40 * number % 256, 90, 200, 255)) for number in range(frames)]
+    return _encode(images, kind, duration=duration, loop=0)
 
 
-def _saved(frames: list[Image.Image], kind: str, **options: Any) -> bytes:
-    written = io.BytesIO()
+def _encode(frames: list[Image.Image], kind: str, **options: Any) -> bytes:
+    buffer = io.BytesIO()
     if len(frames) > 1:
         options |= {"save_all": True, "append_images": frames[1:]}
-    frames[0].save(written, kind, **options)
-    return written.getvalue()
+    frames[0].save(buffer, kind, **options)
+    return buffer.getvalue()
 
 
 def bomb(side: int) -> bytes:
-    """A small PNG whose header promises many pixels."""
-    rows = zlib.compress(b"\0" * 100_000, 9)  # Far fewer than promised: nobody must come so far as to read them.
+    """Return a small PNG whose header declares a square of `side` pixels."""
+    rows = zlib.compress(b"\0" * 100_000, 9)  # Far fewer rows than declared: no reader may decode them.
     header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", rows) + _chunk(b"IEND", b"")
 
 
 def flicker(side: int, frames: int) -> bytes:
-    """A small GIF of one lit pixel that promises a large picture many times."""
+    """Return a small GIF that declares a large canvas and changes one pixel per frame."""
     frame = b"\x21\xf9\x04\x04\x0a\x00\x00\x00" + struct.pack("<BHHHHB", 0x2C, 0, 0, 1, 1, 0) + b"\x02\x02\x44\x01\x00"
     head = b"GIF89a" + struct.pack("<HHBBB", side, side, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"
     return head + frame * frames + b"\x3b"
@@ -52,32 +52,32 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def uri(data: bytes, kind: str = "image/png") -> str:
-    """A data URI; what it says of itself need not be true."""
+    """Return a data URI; its media type need not match the data."""
     return f"data:{kind};base64,{base64.b64encode(data).decode()}"
 
 
 def opened(data: bytes) -> Image.Image:
-    """What a picture really is."""
+    """Open an encoded image."""
     return Image.open(io.BytesIO(data))
 
 
 def mp3(frames: int = 10, *, tag: bytes = b"") -> bytes:
-    """Silence: MPEG 1 layer III frames of 128 kbit/s at 44.1 kHz, 26.122 ms each."""
+    """Return silence as MPEG 1 layer III frames of 128 kbit/s at 44.1 kHz, 26.122 ms each."""
     frame = b"\xff\xfb\x90\x00" + b"\0" * 413
     return tag + frame * frames
 
 
 def ogg(milliseconds: int = 1000, *, hertz: int = 44100, pages: int = 3, codec: bytes = b"\x01vorbis") -> bytes:
-    """The pages of an Ogg stream whose last one says when it ends."""
+    """Return an Ogg stream whose last page carries the total duration."""
     head = codec + struct.pack("<IBI", 0, 1, hertz) + b"\0" * 14
-    found = ogg_page(head, 0, 2, 0)
+    stream = ogg_page(head, 0, 2, 0)
     for number in range(1, pages + 1):
-        found += ogg_page(
+        stream += ogg_page(
             b"\0" * 20, hertz * milliseconds * number // (1000 * pages), 4 if number == pages else 0, number
         )
-    return found
+    return stream
 
 
 def ogg_page(body: bytes, granule: int, kind: int, number: int) -> bytes:
-    """One page of an Ogg stream."""
+    """Return one page of an Ogg stream."""
     return struct.pack("<4sBBQIIIB", b"OggS", 0, kind, granule, 7, number, 0, 1) + bytes([len(body)]) + body

@@ -1,4 +1,4 @@
-"""Applications that ask people for something, for tests of OAuth2."""
+"""Applications as OAuth2 clients, for tests of authorization."""
 
 import base64
 import hashlib
@@ -10,28 +10,28 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.resources import applications
-from tests.world import Actor, Answer, World
+from tests.world import Actor, Answer, Bearer, World
 
 REDIRECT = "https://game.example/callback"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 
 def pkce() -> tuple[str, str]:
-    """A verifier and its challenge."""
+    """Return a PKCE code verifier and its S256 challenge."""
     verifier = secrets.token_urlsafe(32)
     digest = hashlib.sha256(verifier.encode()).digest()
     return verifier, base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def fields_of(url: str) -> dict[str, str]:
-    """What an answer carries, in its query or its fragment."""
+    """Return the parameters in the query and the fragment of a URL."""
     parts = urlsplit(url)
     return dict(parse_qsl(parts.query) + parse_qsl(parts.fragment))
 
 
 @dataclass
 class Client:
-    """An application as its developer runs it."""
+    """An application as an OAuth2 client, with its secret, owner and bot."""
 
     world: World
     id: int
@@ -42,51 +42,44 @@ class Client:
     redirect_uri: str = REDIRECT
 
     def address(self, scope: str | None = "identify", **more: Any) -> str:
-        """The path and query to send a person to."""
+        """Return the path and query of the authorization page."""
         fields = {"client_id": self.id, "response_type": "code", "redirect_uri": self.redirect_uri, "scope": scope}
         return "/oauth2/authorize?" + urlencode({k: v for k, v in (fields | more).items() if v is not None})
 
-    async def ask(self, person: Actor, scope: str | None = "identify", *, body: Any = None, **more: Any) -> Answer:
-        """A person grants what is asked."""
-        return await person.post(self.address(scope, **more), json={"authorize": True, **(body or {})})
+    async def ask(self, user: Actor, scope: str | None = "identify", *, body: Any = None, **more: Any) -> Answer:
+        """Authorize the application as a user."""
+        return await user.post(self.address(scope, **more), json={"authorize": True, **(body or {})})
 
-    async def code(self, person: Actor, scope: str = "identify", **more: Any) -> str:
-        """A code that a person granted."""
-        return fields_of((await self.ask(person, scope, **more)).ok()["url"])["code"]
+    async def code(self, user: Actor, scope: str = "identify", **more: Any) -> str:
+        """Authorize the application as a user and return the authorization code."""
+        return fields_of((await self.ask(user, scope, **more)).ok()["url"])["code"]
 
     async def post(self, path: str, *, secret: bool | None = None, **fields: Any) -> Answer:
-        """Ask at an endpoint for clients."""
+        """Post a form with the client's id and, unless it is public, its secret; fields that are None are left out."""
         form = {"client_id": self.id, **fields}
         if secret if secret is not None else not self.public:
             form["client_secret"] = self.secret
-        sent = urlencode({name: value for name, value in form.items() if value is not None})
-        return await self.world.request("POST", path, data=sent, headers=FORM)
+        data = urlencode({name: value for name, value in form.items() if value is not None})
+        return await self.world.request("POST", path, data=data, headers=FORM)
 
     async def exchange(self, code: str, **more: Any) -> Answer:
-        """Bring a code."""
+        """Exchange an authorization code for tokens."""
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": self.redirect_uri}
         return await self.post("/oauth2/token", **(fields | more))
 
     async def refresh(self, refresh_token: str, **more: Any) -> Answer:
-        """Bring a refresh token."""
+        """Exchange a refresh token for new tokens."""
         return await self.post("/oauth2/token", grant_type="refresh_token", refresh_token=refresh_token, **more)
 
-    async def tokens(self, person: Actor, scope: str = "identify", **more: Any) -> Any:
-        """The tokens that a person granted, by code and PKCE."""
+    async def tokens(self, user: Actor, scope: str = "identify", **more: Any) -> Any:
+        """Authorize the application as a user and return the token response, by the code flow with PKCE."""
         verifier, challenge = pkce()
-        code = await self.code(person, scope, code_challenge=challenge, code_challenge_method="S256", **more)
+        code = await self.code(user, scope, code_challenge=challenge, code_challenge_method="S256", **more)
         return (await self.exchange(code, code_verifier=verifier)).ok()
 
-    def bearer(self, person: Actor, token: str) -> "Bearer":
-        """The application acting for a person."""
-        return Bearer(self.world, person.id, token, person.name, application_id=self.id)
-
-
-@dataclass
-class Bearer(Actor):
-    """An actor with an access token."""
-
-    player: bool = True
+    def bearer(self, user: Actor, token: str) -> Bearer:
+        """Return the application acting for a user with an access token."""
+        return Bearer(self.world, user.id, token, user.name, application_id=self.id)
 
 
 async def application(
@@ -99,21 +92,22 @@ async def application(
     flags: int = 0,
     name: str = "Game",
 ) -> Client:
-    """A registered application."""
+    """Create an application."""
     owner = owner or await world.user()
     if public:
         flags |= ApplicationFlags.PUBLIC_OAUTH2_CLIENT
-    made = await world.write(
+    created = await world.write(
         lambda call: applications.create(
             call, name, UserId(owner.id), bot=bot, flags=flags, redirect_uris=list(redirect_uris)
         )
     )
-    actor = Actor(world, made.row.bot_id, made.bot_token, name, bot=True, application_id=made.row.id) if bot else None
-    return Client(world, made.row.id, made.client_secret, owner, actor, public=public)
+    row = created.row
+    actor = Actor(world, row.bot_id, created.bot_token, name, bot=True, application_id=row.id) if bot else None
+    return Client(world, row.id, created.client_secret, owner, actor, public=public)
 
 
 async def edit(world: World, client: Client, **columns: int) -> None:
-    """Change what the portal changes."""
+    """Set columns of an application that developers edit in the portal."""
     for column, value in columns.items():
         await world.write(
             lambda call, column=column, value=value: call.tx.run(
@@ -123,7 +117,7 @@ async def edit(world: World, client: Client, **columns: int) -> None:
 
 
 def refused(answer: Answer, error: str, status: int = 400) -> str:
-    """The description of an RFC 6749 refusal of this kind; fails loudly otherwise."""
+    """Assert that a response is this RFC 6749 error, and return its description."""
     assert (answer.status, answer.json.get("error")) == (status, error), f"{answer.status}: {answer.body!r}"
     assert "code" not in answer.json
     description: str = answer.json["error_description"]

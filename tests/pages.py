@@ -1,4 +1,4 @@
-"""A browser without script, for tests of pages: it keeps cookies, follows links, fills in forms, and reads what is shown."""
+"""A browser without JavaScript for tests of pages: it stores cookies, follows redirects, submits forms, parses HTML."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -15,19 +15,19 @@ PASSWORD = "correct horse battery"
 
 @dataclass
 class Input:
-    """A form with what would be sent if nobody touched it."""
+    """A form of a page, with the values that it submits by default."""
 
     action: str
     method: str
     values: list[tuple[str, str]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
-    """Every field it has, ticked or not."""
+    """Names of all fields, including unchecked ones."""
     buttons: list[tuple[str, str, str]] = field(default_factory=list)
-    """Label, name and value."""
+    """Label, name and value of each button."""
 
 
 class _Reader(HTMLParser):
-    """Forms, links and text of a page."""
+    """Parser that collects the forms, links and text of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,13 +87,13 @@ class _Reader(HTMLParser):
 
 @dataclass
 class Shown:
-    """An answer, as a person sees it."""
+    """A page that the browser received, with its forms, links and text."""
 
     status: int
     headers: Any
     body: str
     url: str
-    """Where it was got, without the platform's address."""
+    """The path it was requested with, without the platform's URL."""
 
     def __post_init__(self) -> None:
         reader = _Reader()
@@ -103,12 +103,12 @@ class Shown:
 
     @property
     def location(self) -> str:
-        """Where it sends the person."""
+        """The target of a redirect."""
         location: str = self.headers["Location"]
         return location
 
     def form(self, label: str) -> Input:
-        """The form with a button of this label."""
+        """Return the form that has a button with this label."""
         for form in self.forms:
             if any(label == text for text, _, _ in form.buttons):
                 return form
@@ -116,7 +116,7 @@ class Shown:
 
 
 class Browser:
-    """Somebody's browser."""
+    """A browser with its own cookies."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -125,13 +125,13 @@ class Browser:
 
     @property
     def cookies(self) -> dict[str, str]:
-        """What it keeps for the platform."""
+        """The cookies stored for the platform, by name."""
         return {name: morsel.value for name, morsel in self.jar.filter_cookies(URL(self.world.url)).items()}
 
     async def request(
         self, method: str, path: str, *, headers: dict[str, str] | None = None, data: Any = None
     ) -> Shown:
-        """One request, no redirect followed."""
+        """Send one request without following redirects."""
         async with aiohttp.ClientSession(cookie_jar=self.jar) as client:
             target = URL(urljoin(self.world.url, path), encoded=True)
             async with client.request(method, target, headers=headers, data=data, allow_redirects=False) as response:
@@ -140,7 +140,7 @@ class Browser:
         return shown
 
     async def open(self, path: str) -> Shown:
-        """A page, after the redirects on our own site."""
+        """Open a page, following redirects within the platform."""
         return await self._follow(await self.request("GET", path))
 
     async def _follow(self, shown: Shown) -> Shown:
@@ -151,7 +151,7 @@ class Browser:
         return shown
 
     async def press(self, shown: Shown, label: str, *, follow: bool = True, **values: Any) -> Shown:
-        """Fill in the form that has this button, and press it."""
+        """Fill in the form that has a button with this label, and submit it with that button."""
         form = shown.form(label)
         pairs = [(name, value) for name, value in form.values if name not in values]
         for name, value in values.items():
@@ -160,21 +160,21 @@ class Browser:
         pairs += [(name, value) for text, name, value in form.buttons if text == label and name]
         action = urljoin(shown.url, form.action) if form.action else shown.url
         if form.method == "GET":
-            answer = await self.request("GET", f"{action}?{urlencode(pairs)}")
+            page = await self.request("GET", f"{action}?{urlencode(pairs)}")
         else:
             headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": self.world.url}
-            answer = await self.request("POST", action, headers=headers, data=urlencode(pairs))
-        return await self._follow(answer) if follow else answer
+            page = await self.request("POST", action, headers=headers, data=urlencode(pairs))
+        return await self._follow(page) if follow else page
 
     def enter_as(self, actor: Actor) -> None:
-        """Be signed in already."""
+        """Sign in as a user by setting the session cookie."""
         self.jar.update_cookies({"hubbub_session": actor.token}, URL(self.world.url))
 
     async def register(self, username: str, path: str = "/register") -> Shown:
-        """Make an account, and be signed in."""
+        """Create an account on the registration page, which also signs in."""
         page = await self.open(path)
         return await self.press(page, "Create account", username=username, password=PASSWORD)
 
     async def log_in(self, username: str, password: str = PASSWORD, path: str = "/login") -> Shown:
-        """Sign in."""
+        """Sign in on the login page."""
         return await self.press(await self.open(path), "Log in", login=username, password=password)

@@ -1,4 +1,4 @@
-"""An application's own server: it checks signatures as it should, unless told to misbehave."""
+"""An application's HTTP server that receives interactions and webhook events."""
 
 import asyncio
 import inspect
@@ -18,53 +18,53 @@ Answering = Callable[[dict[str, Any]], web.Response | Awaitable[web.Response]]
 
 
 class Receiver:
-    """Listens on a port of its own, where it can also be absent for a while."""
+    """A server that verifies signatures and records requests; it can be closed and reopened on the same port."""
 
     def __init__(self) -> None:
         self.verify_key: Ed25519PublicKey | None = None
         self.port = 0
         self.requests: list[dict[str, Any]] = []
-        """Every body whose signature was good."""
+        """Decoded bodies of the accepted requests, in order."""
         self.forged = 0
-        """How many were not."""
+        """Number of requests with an invalid signature."""
         self.headers: list[Any] = []
         self.answers: list[int] = []
-        """The statuses of the next answers to events; 0 is silence. Afterwards 204."""
+        """Statuses of the next responses to events; 0 means that no response is sent."""
         self.status = 204
-        """What an event is answered with when none of those is left."""
+        """Status of responses to events once `answers` is empty."""
         self.together: asyncio.Barrier | None = None
-        """Nobody is answered before so many have come."""
+        """If not None, requests are answered only when the barrier is full."""
         self.trusting = False
-        """Takes everything."""
+        """Whether requests with an invalid signature are accepted too."""
         self.answering: Answering = lambda _: web.Response(status=500)
-        """How interactions are answered."""
+        """Handler of interactions."""
         self.pong = b'{"type": 1}'
-        """How pings are answered."""
+        """Body of the response to a ping."""
         self._runner: web.AppRunner | None = None
         self._arrived = asyncio.Condition()
         self._gone = asyncio.Event()
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The URL for webhook events."""
         return f"http://127.0.0.1:{self.port}/events"
 
     @property
     def interactions(self) -> list[dict[str, Any]]:
-        """The interactions among the requests."""
+        """The interactions among the accepted requests."""
         return [body for body in self.requests if body["type"] > 1 and "token" in body]
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """The events among the requests."""
+        """The webhook events among the accepted requests."""
         return [body["event"] for body in self.requests if body["type"] == 1 and "event" in body]
 
     def of(self, application: dict[str, Any]) -> None:
-        """Belong to this application."""
+        """Verify signatures with the key of this application."""
         self.verify_key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(application["verify_key"]))
 
     async def open(self) -> None:
-        """Listen; on the same port as before, if there was one."""
+        """Start listening, on the same port as before if there was one."""
         app = web.Application()
         app.router.add_post("/events", self._event)
         app.router.add_post("/interactions", self._interaction)
@@ -75,20 +75,20 @@ class Receiver:
         self.port = self._runner.addresses[0][1]
 
     async def close(self) -> None:
-        """Be gone: connections are refused."""
+        """Stop listening; further connections are refused."""
         if self._runner is not None:
             self._gone.set()
             await self._runner.cleanup()
             self._runner = None
 
     async def take(self, count: int) -> list[dict[str, Any]]:
-        """The events, once there are so many."""
+        """Wait until at least `count` events have arrived, and return all events."""
         async with asyncio.timeout(PATIENCE), self._arrived:
             await self._arrived.wait_for(lambda: len(self.events) >= count)
         return self.events
 
     async def left(self) -> None:
-        """Return once nobody is connected any more, and what they had said by then has been read."""
+        """Wait until every client has disconnected and its requests have been read."""
         assert self._runner is not None
         assert self._runner.server is not None
         while any(each.transport is not None for each in self._runner.server.connections):
@@ -125,14 +125,14 @@ class Receiver:
         return await answer if inspect.isawaitable(answer) else answer
 
     async def silence(self, _: Any) -> web.Response:
-        """Say nothing until one is gone."""
+        """Handle an interaction by not responding until the server is closed."""
         await self._gone.wait()
         return web.Response(status=204)
 
     async def _read(self, request: web.Request) -> dict[str, Any] | None:
         data = await request.read()
         self.headers.append(request.headers)
-        if not self._is_true(request, data):
+        if not self._has_valid_signature(request, data):
             self.forged += 1
             if not self.trusting:
                 return None
@@ -140,7 +140,7 @@ class Receiver:
         self.requests.append(body)
         return body
 
-    def _is_true(self, request: web.Request, data: bytes) -> bool:
+    def _has_valid_signature(self, request: web.Request, data: bytes) -> bool:
         assert self.verify_key is not None
         signature = bytes.fromhex(request.headers["X-Signature-Ed25519"])
         try:
@@ -151,26 +151,26 @@ class Receiver:
 
 
 def be_patient(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give receivers all the time of a test, so that a slow machine does not decide it."""
+    """Raise the timeout of outgoing requests, so that a slow machine does not fail the test."""
     request = world.app.outside.request
 
-    async def patient(*args: Any, **options: Any) -> GuardedAnswer:
+    async def request_patiently(*args: Any, **options: Any) -> GuardedAnswer:
         return await request(*args, **{**options, "timeout_s": PATIENCE})
 
-    monkeypatch.setattr(world.app.outside, "request", patient)
+    monkeypatch.setattr(world.app.outside, "request", request_patiently)
 
 
 async def listen(receiver: Receiver, bot: Actor) -> None:
-    """Have the bot's application hear interactions here."""
+    """Make the receiver the interactions endpoint of the bot's application."""
     receiver.of((await bot.get("/applications/@me")).ok())
-    address = receiver.url.replace("/events", "/interactions")
-    (await bot.patch("/applications/@me", json={"interactions_endpoint_url": address})).ok()
+    url = receiver.url.replace("/events", "/interactions")
+    (await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
     receiver.requests.clear()
     receiver.forged = 0
 
 
 async def subscribe(receiver: Receiver, bot: Actor, *types: str) -> None:
-    """Have the bot's application receive these events."""
+    """Subscribe the receiver to webhook events of the bot's application."""
     receiver.of((await bot.get("/applications/@me")).ok())
     body = {"event_webhooks_url": receiver.url, "event_webhooks_status": 2, "event_webhooks_types": types}
     (await bot.patch("/applications/@me", json=body)).ok()

@@ -1,4 +1,4 @@
-"""The examples run as their README says, each as a program of its own."""
+"""Tests that run each example as its README describes, in a separate process."""
 
 import importlib
 import json
@@ -25,12 +25,12 @@ from tests.world import World
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
-PLAIN = {**os.environ, "PYTHONUNBUFFERED": "1", "BROWSER": "true"}
-PATIENCE_S = 60.0
+ENVIRONMENT = {**os.environ, "PYTHONUNBUFFERED": "1", "BROWSER": "true"}
+TIMEOUT_SECONDS = 60.0
 
 
 class Program:
-    """A program in the background, and who sits before it."""
+    """A program that runs in the background, with its input and output lines."""
 
     def __init__(self, *arguments: object) -> None:
         self._process = subprocess.Popen(
@@ -39,10 +39,10 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env=PLAIN,
+            env=ENVIRONMENT,
         )
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
-        self.said: list[str] = []
+        self.printed: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -53,37 +53,37 @@ class Program:
         self._lines.put(None)
 
     def sees_all(self, *wanted: str) -> None:
-        """The next lines, until each of these was in one of them, in any order."""
+        """Read lines until each of these texts was in one of them, in any order."""
         missing = set(wanted)
         while missing:
             line = self.sees("")
             missing = {each for each in missing if each not in line}
 
     def sees(self, wanted: str) -> str:
-        """The next line with this in it."""
+        """Read lines until one contains this text, and return that line."""
         while True:
             try:
-                line = self._lines.get(timeout=PATIENCE_S)
+                line = self._lines.get(timeout=TIMEOUT_SECONDS)
             except queue.Empty:
                 line = None
-            assert line is not None, f"{wanted!r} was not said, but\n" + "\n".join(self.said)
-            self.said.append(line)
+            assert line is not None, f"{wanted!r} was not printed, but\n" + "\n".join(self.printed)
+            self.printed.append(line)
             if wanted in line:
                 return line
 
     def types(self, line: str) -> None:
-        """Give it a line."""
+        """Write a line to the program's input."""
         assert self._process.stdin is not None
         self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
 
-    def gets(self, number: signal.Signals) -> None:
-        """Send it a signal."""
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send a signal to the program."""
         self._process.send_signal(number)
 
     def ends(self) -> int:
-        """Wait for its end; its status."""
-        return self._process.wait(PATIENCE_S)
+        """Wait until the program exits and return its status."""
+        return self._process.wait(TIMEOUT_SECONDS)
 
     def __enter__(self) -> Self:
         return self
@@ -108,7 +108,7 @@ class Program:
 
 @pytest.fixture
 def ready_file(tmp_path: Path) -> Iterator[Path]:
-    """`make run`, on a port of its own."""
+    """The ready file of a server started like `make run`, on a free port."""
     path = tmp_path / "ready.json"
     with Program("-m", "hubbub.server.cli", "dev", "--port", "0", "--ready-file", path) as platform:
         platform.sees("is ready at")
@@ -116,19 +116,19 @@ def ready_file(tmp_path: Path) -> Iterator[Path]:
 
 
 def game(ready_file: Path, *arguments: str) -> Program:
-    """A player's game."""
+    """Start the example game."""
     return Program(EXAMPLES / "game", ready_file, *arguments)
 
 
-def say(ready_file: Path, *words: str) -> str:
+def say(ready_file: Path, *arguments: str) -> str:
     """What a person sees after they spoke."""
-    return run("send_message.py", str(ready_file), *words, status=0)
+    return run("send_message.py", str(ready_file), *arguments, status=0)
 
 
 def run(*arguments: str, status: int) -> str:
-    """All that an example says, which ends by itself."""
+    """Run an example to its end, assert its exit status, and return its output."""
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / arguments[0]), *arguments[1:]], capture_output=True, text=True, env=PLAIN
+        [sys.executable, str(EXAMPLES / arguments[0]), *arguments[1:]], capture_output=True, text=True, env=ENVIRONMENT
     )
     assert done.returncode == status, done.stdout + done.stderr
     assert "Traceback" not in done.stderr
@@ -136,18 +136,18 @@ def run(*arguments: str, status: int) -> str:
 
 
 def call(ready_file: Path, method: str, path: str, user: str, body: Any = None) -> Any:
-    """A person asks the platform."""
+    """Send an API request as a user of the demo world and return the decoded body."""
     world = json.loads(ready_file.read_text())
     headers = {"Authorization": world["users"][user]["token"], "Content-Type": "application/json"}
     data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(world["api"] + path, data, headers, method=method)) as answer:
-        return json.loads(answer.read() or b"null")
+    with urllib.request.urlopen(urllib.request.Request(world["api"] + path, data, headers, method=method)) as response:
+        return json.loads(response.read() or b"null")
 
 
 # The game
 
 
-def test_two_people_play_the_game(ready_file: Path) -> None:
+def test_two_users_play_the_game(ready_file: Path) -> None:
     with game(ready_file, "--login", "alice") as alice, game(ready_file, "--login", "bob") as bob:
         alice.sees("You are Alice.")
         bob.sees("You are Bob.")
@@ -190,7 +190,7 @@ def test_two_people_play_the_game(ready_file: Path) -> None:
             assert each.ends() == 0
 
 
-def test_what_a_player_does_wrong_is_told_in_words(ready_file: Path) -> None:
+def test_the_game_explains_every_mistake_of_a_player(ready_file: Path) -> None:
     with game(ready_file, "--login", "alice") as alice:
         alice.sees("You are Alice.")
         for typed, seen in (
@@ -220,7 +220,7 @@ def test_what_a_player_does_wrong_is_told_in_words(ready_file: Path) -> None:
     assert "cannot log in" in run("game", str(ready_file), "--token", "nonsense", status=1)
 
 
-def test_nobody_gains_by_peeking_or_lying(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_players_commit_to_throws_before_revealing_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(EXAMPLES / "game")
     rules = importlib.import_module("rules")
 
@@ -265,12 +265,13 @@ from urllib.parse import urlsplit
 
 world = json.load(open(sys.argv[1]))
 headers = {"Authorization": world["users"]["alice"]["token"], "Content-Type": "application/json"}
-asked = f"{world['api']}/oauth2/authorize?{urlsplit(sys.argv[2]).query}"
-answer = json.load(urllib.request.urlopen(urllib.request.Request(asked, b'{"authorize": true}', headers)))
-urllib.request.urlopen(answer["url"]).close()
+url = f"{world['api']}/oauth2/authorize?{urlsplit(sys.argv[2]).query}"
+response = json.load(urllib.request.urlopen(urllib.request.Request(url, b'{"authorize": true}', headers)))
+urllib.request.urlopen(response["url"]).close()
 """
+"""A program that authorizes the page it is given as Alice."""
 
-AROUND = """
+SDK_PAGE_PROGRAM = """
 import asyncio
 
 {names}
@@ -292,25 +293,26 @@ def draw():
 {looped}
 print("played", frames < 900, flush=True)
 """
+"""A program around the code blocks of docs/sdk.md."""
 
 
-def test_the_page_for_games_runs_as_it_stands(ready_file: Path, tmp_path: Path) -> None:
+def test_the_code_blocks_of_the_sdk_page_run(ready_file: Path, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "sdk.md").read_text()
     names, awaited, looped, _ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "browser.py").write_text(BROWSER)
     (tmp_path / "hubbub-data").mkdir()
     ready_file.rename(tmp_path / "hubbub-data" / "ready.json")
-    program = AROUND.format(names=names, awaited=textwrap.indent(awaited, "    "), looped=looped)
+    program = SDK_PAGE_PROGRAM.format(names=names, awaited=textwrap.indent(awaited, "    "), looped=looped)
     (tmp_path / "page.py").write_text(program)
     browser = f"{sys.executable} {tmp_path / 'browser.py'} hubbub-data/ready.json %s &"
 
     done = subprocess.run(
         [sys.executable, "page.py"],
         cwd=tmp_path,
-        env=PLAIN | {"BROWSER": browser},
+        env=ENVIRONMENT | {"BROWSER": browser},
         capture_output=True,
         text=True,
-        timeout=4 * PATIENCE_S,
+        timeout=4 * TIMEOUT_SECONDS,
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
@@ -318,28 +320,28 @@ def test_the_page_for_games_runs_as_it_stands(ready_file: Path, tmp_path: Path) 
     assert "played True" in done.stdout
 
 
-def test_players_hear_each_other_in_a_call(ready_file: Path, tmp_path: Path) -> None:
-    heard = tmp_path / "heard.wav"
+def test_players_in_a_call_receive_the_audio_of_each_other(ready_file: Path, tmp_path: Path) -> None:
+    recording = tmp_path / "recording.wav"
     with Program(EXAMPLES / "call.py", ready_file, "--login", "alice") as alice:
         alice.sees("The call is Connected.")
-        with Program(EXAMPLES / "call.py", ready_file, "--login", "bob", "--record", heard) as bob:
+        with Program(EXAMPLES / "call.py", ready_file, "--login", "bob", "--record", recording) as bob:
             bob.sees_all("The call is Connected.", "Alice is speaking.")
             alice.sees_all("Bob joined.", "Bob is speaking.")
-            bob.gets(signal.SIGINT)
+            bob.send_signal(signal.SIGINT)
             assert bob.ends() == 0
         alice.sees("Bob left.")
-        alice.gets(signal.SIGINT)
+        alice.send_signal(signal.SIGINT)
         assert alice.ends() == 0
-    with wave.open(str(heard)) as file:
+    with wave.open(str(recording)) as file:
         assert any(file.readframes(file.getnframes()))
     assert "is not a ready file" in run("call.py", "nowhere.json", status=1)
 
 
-# Around the game
+# The game's backend programs
 
 
 @pytest.mark.clients
-def test_the_bridge_carries_words_between_a_lobby_and_a_channel(ready_file: Path) -> None:
+def test_the_bridge_relays_messages_between_a_lobby_and_a_channel(ready_file: Path) -> None:
     assert "has carol logged in to the game before?" in run("bridge.py", str(ready_file), "carol", status=1)
     with game(ready_file, "--login", "alice") as alice, game(ready_file, "--login", "bob") as bob:
         alice.sees("You are Alice.")
@@ -362,12 +364,12 @@ def test_the_bridge_carries_words_between_a_lobby_and_a_channel(ready_file: Path
             bob.sees("Your party is linked to #general.")
             bob.types("!who")
             bob.sees("demo-bot (from the channel): in the lobby: alice, bob")
-            assert any("Alice linked this channel to a lobby" in line for line in bridge.said)
-            assert not any(line.endswith(": ") for line in bridge.said)
+            assert any("Alice linked this channel to a lobby" in line for line in bridge.printed)
+            assert not any(line.endswith(": ") for line in bridge.printed)
 
             alice.types("/leave")
             alice.sees("Only the game's server can remove you")
-            bridge.gets(signal.SIGTERM)
+            bridge.send_signal(signal.SIGTERM)
             bridge.sees("is deleted")
             assert bridge.ends() == 0
             for each in (alice, bob):
@@ -375,16 +377,16 @@ def test_the_bridge_carries_words_between_a_lobby_and_a_channel(ready_file: Path
 
 
 @pytest.mark.clients
-def test_a_bridge_clears_away_what_a_killed_one_left(ready_file: Path) -> None:
+def test_a_bridge_removes_the_lobby_of_a_killed_bridge(ready_file: Path) -> None:
     with game(ready_file, "--login", "alice") as alice:
         alice.sees("You are Alice.")
-        with Program(EXAMPLES / "bridge.py", ready_file, "alice") as doomed:
-            doomed.sees("alice can now type /link general in the game")
+        with Program(EXAMPLES / "bridge.py", ready_file, "alice") as killed:
+            killed.sees("alice can now type /link general in the game")
             alice.sees("You are in a party of 1.")
             alice.types("/link general")
             alice.sees("Your party is linked to #general.")
-            doomed.gets(signal.SIGKILL)
-            doomed.ends()
+            killed.send_signal(signal.SIGKILL)
+            killed.ends()
 
         with Program(EXAMPLES / "bridge.py", ready_file, "alice") as bridge:
             bridge.sees("Deleted the lobby that #general was still linked to")
@@ -393,16 +395,16 @@ def test_a_bridge_clears_away_what_a_killed_one_left(ready_file: Path) -> None:
                 alice.sees(line)
             alice.types("/link general")
             alice.sees("Your party is linked to #general.")
-            bridge.gets(signal.SIGINT)
+            bridge.send_signal(signal.SIGINT)
             bridge.sees("is deleted")
             assert bridge.ends() == 0
 
 
-def test_the_receiver_hears_what_is_said_in_the_game(ready_file: Path) -> None:
+def test_the_webhook_receiver_prints_the_events_of_the_game(ready_file: Path) -> None:
     with Program(EXAMPLES / "webhooks.py", ready_file, "--port", "0") as receiver:
         address = receiver.sees("Receiving demo-game's events at ").split()[-1]
         forged = urllib.request.Request(
-            address, b'{"type": 0}', {"X-Signature-Ed25519": "00", "X-Signature-Timestamp": "1"}
+            url, b'{"type": 0}', {"X-Signature-Ed25519": "00", "X-Signature-Timestamp": "1"}
         )
         with pytest.raises(urllib.error.HTTPError, match="401"):
             urllib.request.urlopen(forged)
@@ -412,9 +414,9 @@ def test_the_receiver_hears_what_is_said_in_the_game(ready_file: Path) -> None:
             alice.sees("You are Alice.")
             alice.types("/party")
             alice.sees("You are in a party of 1.")
-            alice.types("anybody here?")
-            receiver.sees("Alice: anybody here?")
-            assert receiver.said[-1].startswith("LOBBY_MESSAGE_CREATE in lobby ")
+            alice.types("is anyone here?")
+            receiver.sees("Alice: is anyone here?")
+            assert receiver.printed[-1].startswith("LOBBY_MESSAGE_CREATE in lobby ")
             alice.types("/dm bob psst")
             receiver.sees("GAME_DIRECT_MESSAGE_CREATE Alice: psst")
 
@@ -427,7 +429,7 @@ def test_the_receiver_hears_what_is_said_in_the_game(ready_file: Path) -> None:
         receiver.sees("APPLICATION_DEAUTHORIZED Alice")
 
 
-def test_a_guest_plays_links_an_account_and_parts_from_it(ready_file: Path) -> None:
+def test_a_guest_plays_links_an_account_and_unmerges_it(ready_file: Path) -> None:
     with Program(EXAMPLES / "backend.py", ready_file, "--port", "0") as backend:
         address = backend.sees("The game's server is running at ").split()[-1]
         guest = ("--guest", "Hero", "--backend", address)
@@ -449,7 +451,7 @@ def test_a_guest_plays_links_an_account_and_parts_from_it(ready_file: Path) -> N
 
         with game(ready_file, *guest, "--login", "carol") as carol:
             carol.sees("You are Carol.")
-            # What the guest was in, she is in now.
+            # She takes over the guest's lobby membership.
             carol.sees("You are in a party of 2.")
         assert "log in with it" in run("game", str(ready_file), *guest, status=1)
 
@@ -457,29 +459,29 @@ def test_a_guest_plays_links_an_account_and_parts_from_it(ready_file: Path) -> N
         backend.sees("Hero is unmerged")
         with game(ready_file, *guest) as hero:
             hero.sees(", a guest.")
-        for path, body in (
-            ("/sessions", b"no"),
-            ("/sessions", b"{}"),
-            ("/sessions", b"[]"),
-            ("/players/nobody/unmerge", b""),
+        for path, body, status in (
+            ("/sessions", b"no", 400),
+            ("/sessions", b"{}", 400),
+            ("/sessions", b"[]", 400),
+            ("/players/Stranger/unmerge", b"", 409),
         ):
-            with pytest.raises(urllib.error.HTTPError, match=r"400|409"):
-                urllib.request.urlopen(urllib.request.Request(address + path, body))
+            with pytest.raises(urllib.error.HTTPError, match=f"HTTP Error {status}:"):
+                urllib.request.urlopen(urllib.request.Request(url + path, body))
 
 
 # The chat client's side
 
 
 @pytest.mark.clients
-def test_the_bot_answers_a_person_who_speaks_over_http(ready_file: Path) -> None:
+def test_the_bot_answers_a_message_sent_over_http(ready_file: Path) -> None:
     with Program(EXAMPLES / "bot.py", ready_file) as bot:
         bot.sees("is in Town Square")
         assert "alice: !ping" in say(ready_file, "alice", "general", "!ping")
-        # The answer comes when it comes; whoever speaks again sees it.
+        # The reply is asynchronous, so later messages are sent until one shows it.
         assert any("demo-bot: pong" in say(ready_file, "bob", "general", "well?") for _ in range(20))
 
 
-def test_wrong_names_are_told_in_words(ready_file: Path) -> None:
+def test_the_examples_explain_unknown_names(ready_file: Path) -> None:
     known = str(ready_file)
     assert "unknown user dora; choose one of alice, bob, carol" in run(
         "send_message.py", known, "dora", "general", "hi", status=1
@@ -502,7 +504,7 @@ def test_wrong_names_are_told_in_words(ready_file: Path) -> None:
         assert "is not a ready file of the demo world" in run(*name.split(), status=1)
 
 
-def test_the_bot_of_the_readme_is_the_example() -> None:
+def test_the_bot_in_the_readme_is_the_example() -> None:
     shown = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
     _, code = (EXAMPLES / "bot.py").read_text().split("\n\n", 1)
 

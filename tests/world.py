@@ -1,4 +1,4 @@
-"""A small world for tests: the real App over real sockets, people and bots that act, and a clock one owns.
+"""A test world: the real App over real sockets, with users, bots, guilds and a controlled clock.
 
 async def test_something(world: World) -> None:
     alice = await world.user("alice")
@@ -40,15 +40,15 @@ PRIVILEGED = (
 )
 
 NOW_MS = 1_795_000_000_000
-"""2026-11-18: every dated change but those of a test's own is behind us."""
+"""2026-11-18, later than every dated change that a test does not define itself."""
 
 PATIENCE = 60.0
-"""Seconds to wait for what must come: no measure of anything, only the end of a test that would hang."""
+"""Seconds to wait for something that must happen. It only bounds a test that would otherwise hang."""
 
 
 @dataclass
 class Answer:
-    """What came back."""
+    """An HTTP response whose body has been read."""
 
     status: int
     headers: Any
@@ -56,29 +56,29 @@ class Answer:
 
     @property
     def json(self) -> Any:
-        """The body, decoded."""
+        """The decoded JSON body, or None if the body is empty."""
         return jsonlib.loads(self.body) if self.body else None
 
     @property
     def code(self) -> int:
-        """The platform's error code."""
+        """The error code in the JSON body."""
         code: int = self.json["code"]
         return code
 
     def ok(self) -> Any:
-        """The body of a success; fails loudly otherwise."""
+        """Assert that the request succeeded and return the decoded body."""
         assert 200 <= self.status < 300, f"{self.status}: {self.body[:2000]!r}"
         return self.json
 
     def refused(self, status: int, code: int) -> Any:
-        """The body of a refusal of this kind; fails loudly otherwise."""
+        """Assert that the request failed with this status and error code, and return the decoded body."""
         assert (self.status, self.json and self.json.get("code")) == (status, code), (
             f"{self.status}: {self.body[:2000]!r}"
         )
         return self.json
 
     def errors(self, path: str) -> list[str]:
-        """The form error constants at a path."""
+        """Assert that the form was invalid and return the error constants at a dotted path."""
         self.refused(400, 50035)
         node = self.json["errors"]
         for step in path.split(".") if path else ():
@@ -88,7 +88,7 @@ class Answer:
 
 @dataclass
 class Actor:
-    """A person or a bot, with its token."""
+    """A user or a bot, with its token."""
 
     world: "World"
     id: int
@@ -97,60 +97,67 @@ class Actor:
     bot: bool = False
     application_id: int | None = None
     player: bool = False
-    """Whether a game acts for the person, with an access token."""
+    """Whether the token is an OAuth2 access token, with which an application acts for the user."""
 
     @property
     def header(self) -> str:
-        """The Authorization header."""
+        """The value of the Authorization header."""
         return f"Bot {self.token}" if self.bot else f"Bearer {self.token}" if self.player else self.token
 
     async def request(self, method: str, path: str, **options: Any) -> Answer:
-        """Any call of the API."""
+        """Send an API request with the actor's token."""
         headers = {"Authorization": self.header, **options.pop("headers", {})}
         return await self.world.request(method, path, headers=headers, **options)
 
     async def get(self, path: str, **options: Any) -> Answer:
-        """GET."""
+        """Send a GET request."""
         return await self.request("GET", path, **options)
 
     async def post(self, path: str, **options: Any) -> Answer:
-        """POST."""
+        """Send a POST request."""
         return await self.request("POST", path, **options)
 
     async def put(self, path: str, **options: Any) -> Answer:
-        """PUT."""
+        """Send a PUT request."""
         return await self.request("PUT", path, **options)
 
     async def patch(self, path: str, **options: Any) -> Answer:
-        """PATCH."""
+        """Send a PATCH request."""
         return await self.request("PATCH", path, **options)
 
     async def delete(self, path: str, **options: Any) -> Answer:
-        """DELETE."""
+        """Send a DELETE request."""
         return await self.request("DELETE", path, **options)
 
     async def connect(self, intents: int = Intents.BOT_MASK, **identify: Any) -> "Session":
-        """A gateway session that has identified; READY is read."""
+        """Open a gateway session and identify; READY and the guilds have been received on return."""
         session = Session(self, intents, identify)
         await session.open()
         self.world.sessions.append(session)
         return session
 
 
+@dataclass
+class Bearer(Actor):
+    """An application that acts for a user with an OAuth2 access token."""
+
+    player: bool = True
+
+
 class Session:
-    """One gateway connection of an actor."""
+    """A gateway connection of an actor."""
 
     def __init__(self, actor: Actor, intents: int, identify: dict[str, Any]) -> None:
         self.actor = actor
         self.intents = intents
         self.identify = identify
         self.seen: list[dict[str, Any]] = []
-        """Every dispatch, in order."""
+        """Every dispatch received, in order."""
         self.ready: dict[str, Any] = {}
         self.guilds: dict[str, dict[str, Any]] = {}
-        """GUILD_CREATE payloads of the start, by id."""
+        """Payloads of the GUILD_CREATE events that follow READY, by guild id."""
         self.acknowledged = 0
-        """Heartbeats that were answered."""
+        """Number of heartbeat acknowledgements received."""
         self._position = 0
         self._arrived = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
@@ -158,7 +165,7 @@ class Session:
         self.closed_with: int | None = None
 
     async def open(self) -> None:
-        """Connect, identify, read READY and the guilds."""
+        """Connect, identify, and receive READY and the guilds."""
         self.socket = await self.actor.world.client.ws_connect(
             f"{self.actor.world.gateway}?v=10&encoding=json", max_msg_size=0
         )
@@ -196,7 +203,9 @@ class Session:
             self._arrived.notify_all()
 
     async def next(self, event: str, matches: Any = None) -> Any:
-        """The next dispatch of this name (and shape) not yet taken; skips others."""
+        """Wait for the next event with this name that `matches` accepts, and return its data.
+
+        Earlier dispatches are skipped and cannot be returned again."""
 
         def find() -> dict[str, Any] | None:
             for position in range(self._position, len(self.seen)):
@@ -214,18 +223,17 @@ class Session:
                         await self._arrived.wait()
         except TimeoutError:
             names = [frame["t"] for frame in self.seen[self._position :]]
-            raise AssertionError(f"{event} did not come; since the last one taken: {names}") from None
+            raise AssertionError(f"{event} was not received; unread events: {names}") from None
         return frame["d"]
 
     async def none_of(self, *events: str) -> None:
-        """None of these came since the last one taken. Asks the server for something and waits for its answer, so what was
-        under way has arrived."""
+        """Assert that none of these events is among the unread ones, after every event in flight has arrived."""
         await self.settle()
-        came = [frame["t"] for frame in self.seen[self._position :]]
-        assert not set(events) & set(came), came
+        unread = [frame["t"] for frame in self.seen[self._position :]]
+        assert not set(events) & set(unread), unread
 
     async def settle(self) -> None:
-        """Wait until everything sent to us before now has arrived."""
+        """Wait until every event published before this call has arrived."""
         marker = f"settle-{next(_numbers)}"
         expected = await self.actor.world.ping(self.actor, marker)
         try:
@@ -234,10 +242,12 @@ class Session:
                     while sum(f["t"] == "PING" and f["d"]["nonce"] == marker for f in self.seen) < expected:
                         await self._arrived.wait()
         except TimeoutError:
-            raise AssertionError("the session did not settle") from None
+            raise AssertionError("events published earlier did not arrive") from None
 
     async def obeyed(self) -> None:
-        """Wait until the server has done all that we said: it answers a heartbeat in its turn."""
+        """Wait until the server has processed every command sent so far.
+
+        Commands are processed in order, so the acknowledgement of a heartbeat follows them."""
         before = self.acknowledged
         await self.send(1, None)
         async with asyncio.timeout(PATIENCE), self._arrived:
@@ -245,25 +255,25 @@ class Session:
                 await self._arrived.wait()
 
     def names(self) -> list[str]:
-        """The names of all dispatches since READY's guilds that nobody took."""
+        """Return the names of the unread events."""
         return [frame["t"] for frame in self.seen[self._position :] if frame["t"] != "PING"]
 
     async def closed(self) -> int | None:
-        """Wait until the server closes the connection; the code it gave."""
+        """Wait until the server closes the connection and return the close code."""
         try:
             async with asyncio.timeout(PATIENCE), self._arrived:
                 while self.closed_with is None:
                     await self._arrived.wait()
         except TimeoutError:
-            raise AssertionError("the connection stayed open") from None
+            raise AssertionError("the server did not close the connection") from None
         return self.closed_with
 
     async def send(self, op: int, d: Any) -> None:
-        """Say something."""
+        """Send a command with an opcode and data."""
         await self.socket.send_json({"op": op, "d": d})
 
     async def close(self) -> None:
-        """Leave."""
+        """Close the connection with code 1000."""
         await self.socket.close(code=1000)
         if self._task is not None:
             await self._task
@@ -271,7 +281,7 @@ class Session:
 
 @dataclass
 class Guild:
-    """A guild of the world."""
+    """A guild with its owner and its channel ids by name."""
 
     world: "World"
     id: int
@@ -280,26 +290,26 @@ class Guild:
     channels: dict[str, int] = field(default_factory=dict)
 
     async def channel(self, name: str, **body: Any) -> int:
-        """A new channel, by the owner."""
-        made = (await self.owner.post(f"/guilds/{self.id}/channels", json={"name": name, **body})).ok()
-        self.channels[name] = int(made["id"])
-        return int(made["id"])
+        """Create a channel as the owner and return its id."""
+        created = (await self.owner.post(f"/guilds/{self.id}/channels", json={"name": name, **body})).ok()
+        self.channels[name] = int(created["id"])
+        return int(created["id"])
 
     async def role(self, name: str = "role", permissions: int = 0, **body: Any) -> int:
-        """A new role, by the owner."""
-        made = (
+        """Create a role as the owner and return its id."""
+        created = (
             await self.owner.post(
                 f"/guilds/{self.id}/roles", json={"name": name, "permissions": str(permissions), **body}
             )
         ).ok()
-        return int(made["id"])
+        return int(created["id"])
 
     async def give(self, actor: Actor, role: int) -> None:
-        """Give somebody a role."""
+        """Add a role to a member as the owner."""
         (await self.owner.put(f"/guilds/{self.id}/members/{actor.id}/roles/{role}")).ok()
 
     async def allow(self, actor: Actor, permissions: int) -> None:
-        """Give somebody permissions, by a role of their own."""
+        """Give a member permissions through a new role."""
         await self.give(actor, await self.role("allowed", permissions))
 
     async def member(self, permissions: int = 0) -> Actor:
@@ -318,18 +328,19 @@ class Guild:
         return log["audit_log_entries"][0]
 
     async def overwrite(self, channel: int, target: int, *, allow: int = 0, deny: int = 0, kind: int = 1) -> None:
-        """Set an overwrite; kind 0 is a role, 1 a member."""
+        """Set a permission overwrite as the owner; `kind` is 0 for a role and 1 for a member."""
         body = {"type": kind, "allow": str(allow), "deny": str(deny)}
         (await self.owner.put(f"/channels/{channel}/permissions/{target}", json=body)).ok()
 
     async def say(self, actor: Actor, content: str = "hello", channel: int | None = None, **body: Any) -> Any:
-        """Post a message."""
+        """Create a message and return it; `channel` defaults to #general."""
         return (
             await actor.post(f"/channels/{channel or self.general}/messages", json={"content": content, **body})
         ).ok()
 
 
 RELATIONSHIPS = "/users/@me/relationships"
+"""Path of the caller's relationships on the platform."""
 
 
 async def befriend(one: Actor, other: Actor, path: str = RELATIONSHIPS) -> None:
@@ -342,7 +353,7 @@ _numbers = itertools.count(1)
 
 
 class World:
-    """The App under test and everybody in it."""
+    """The App under test, with methods that create its users, bots and guilds."""
 
     def __init__(self, app: App, client: aiohttp.ClientSession) -> None:
         self.app = app
@@ -350,23 +361,23 @@ class World:
         self.sessions: list[Session] = []
         publish = app.database.on_commit
 
-        def say(dispatches: Iterable[Dispatch]) -> None:
+        def record_and_publish(dispatches: Iterable[Dispatch]) -> None:
             dispatches = list(dispatches)
             for dispatch in dispatches:
                 self.heard(dispatch.event)
             publish(dispatches)
 
-        app.database.on_commit = say
+        app.database.on_commit = record_and_publish
 
     @property
     def clock(self) -> ControlledClock:
-        """The clock of the world."""
+        """The controlled clock of the App."""
         assert isinstance(self.app.clock, ControlledClock)
         return self.app.clock
 
     @property
     def url(self) -> str:
-        """Where the platform is."""
+        """The public URL of the platform."""
         assert self.app.config.public_url is not None
         return self.app.config.public_url
 
@@ -381,7 +392,7 @@ class World:
         return f"{self.url}/gateway".replace("http", "ws", 1)
 
     async def request(self, method: str, path: str, *, json: Any = None, **options: Any) -> Answer:
-        """A call without a token of its own."""
+        """Send a request without a token; `path` is relative to the API unless it is a whole URL."""
         if json is not None:
             options["data"] = jsonlib.dumps(json)
             options["headers"] = {"Content-Type": "application/json", **options.get("headers", {})}
@@ -393,23 +404,25 @@ class World:
         return answer
 
     watchers: list[Any] = []
-    """Functions that see every answer (the validator against the public description)."""
+    """Functions called with method, path and response of every request (the response validator)."""
 
     listeners: list[Any] = []
-    """Functions that are told the name of every event."""
+    """Functions called with the name of every event that is published or received."""
 
     def heard(self, event: str) -> None:
-        """An event was said, or came to a session."""
+        """Report an event that was published, or received by a session."""
         for listener in self.listeners:
             listener(event)
 
     async def write(self, step: Any, actor: int | None = None) -> Any:
-        """Run a step inside a write transaction, as the platform itself or as a user."""
+        """Run `step(call)` inside a write transaction, as the platform or as a user, and return its result.
+
+        PostgreSQL may run the step more than once, because conflicting transactions are retried."""
         caller = None if actor is None else Caller(user_id=UserId(actor), kind="user")
         return await self.app.database.write(lambda tx: step(self.app.make_call(tx, caller)))
 
     async def user(self, name: str | None = None) -> Actor:
-        """A person with a token."""
+        """Create a user with a token."""
         name = name or f"person{next(_numbers)}"
 
         def make(call: Call) -> tuple[int, str]:
@@ -419,27 +432,17 @@ class World:
         user_id, token = await self.write(make)
         return Actor(self, user_id, token, name)
 
-    async def player(self, person: Actor, application_id: int, scopes: str = "sdk.social_layer") -> Actor:
-        """A game that acts for a person, with an access token of these scopes."""
+    async def player(self, user: Actor, application_id: int, scopes: str = "sdk.social_layer") -> Bearer:
+        """Return an application acting for a user, with an access token of these space-separated scopes.
 
-        def make(call: Call) -> str:
-            return auth.issue(
-                call.tx,
-                kind="bearer",
-                user_id=person.id,
-                now=call.now,
-                ids=call.ids,
-                application_id=application_id,
-                scopes=expand(scopes.split()),
-            )
-
-        token = await self.write(make)
-        return Actor(self, person.id, token, person.name, application_id=application_id, player=True)
+        Scopes that include others are expanded, as the authorization endpoint does."""
+        token = await self.access_token(user, application_id, *expand(scopes.split()))
+        return Bearer(self, user.id, token, user.name, application_id=application_id)
 
     async def bot(
         self, *guilds: Guild, name: str | None = None, permissions: int = 0, flags: int = PRIVILEGED
     ) -> Actor:
-        """A bot with its application and all privileged intents, in these guilds."""
+        """Create an application with a bot, all privileged intents by default, and add the bot to these guilds."""
         from hubbub.server.resources import members
 
         name = name or f"bot{next(_numbers)}"
@@ -453,7 +456,7 @@ class World:
         return bot
 
     async def guild(self, owner: Actor | None = None, *members_: Actor, name: str = "Guild") -> Guild:
-        """A guild with a channel called general, and these people in it. Nobody is welcomed there, so that it is quiet."""
+        """Create a guild with a channel called general and these members. Join messages are off."""
         from hubbub.server.resources import members
 
         owner = owner or await self.user()
@@ -463,18 +466,18 @@ class World:
             guild.channels[channel["name"]] = int(channel["id"])
         guild.general = guild.channels["general"]
         await self.write(lambda call: call.tx.run("UPDATE guilds SET system_channel_flags = 1 WHERE id = ?", guild.id))
-        for person in members_:
-            await self.write(lambda call, person=person: members.add(call, guild.id, person.id), actor=owner.id)
+        for member in members_:
+            await self.write(lambda call, member=member: members.add(call, guild.id, member.id), actor=owner.id)
         return guild
 
-    async def access_token(self, person: Actor, application_id: int | None, *scopes: str) -> str:
-        """Issue an OAuth2 access token of a user to an application."""
+    async def access_token(self, user: Actor, application_id: int | None, *scopes: str) -> str:
+        """Issue an OAuth2 access token of a user to an application, with exactly these scopes."""
 
         def issue(call: Call) -> str:
             return auth.issue(
                 call.tx,
                 kind="bearer",
-                user_id=person.id,
+                user_id=user.id,
                 application_id=application_id,
                 scopes=frozenset(scopes),
                 now=call.now,
@@ -485,7 +488,7 @@ class World:
         return token
 
     async def grant(self, guild: Guild, *features: str, tier: int | None = None) -> None:
-        """Give a guild what only the operator gives: features, a boost tier."""
+        """Give a guild features and a boost tier, which only an operator can do."""
         from hubbub.server.resources import guilds
 
         def step(call: Call) -> None:
@@ -495,25 +498,26 @@ class World:
 
         await self.write(step)
 
-    async def give_premium(self, person: Actor, level: PremiumType = PremiumType.TIER_2) -> None:
-        """Give a person premium."""
+    async def give_premium(self, user: Actor, level: PremiumType = PremiumType.TIER_2) -> None:
+        """Give a user a premium subscription."""
         from hubbub.server.resources import users
 
         def step(call: Call) -> None:
-            row = users.find(call.tx, person.id)
+            row = users.find(call.tx, user.id)
             assert row is not None
             users.set_premium(call, row, level)
 
         await self.write(step)
 
     async def ping(self, actor: Actor, nonce: str) -> int:
-        """Send an event to every session of an actor, behind everything said before: by name, and through each of their guilds.
-        Answers how many are under way."""
+        """Publish PING to every session of an actor, directly and through each guild, and return the number sent.
+
+        Each PING arrives after every event that was published earlier on the same path."""
         event = Event("PING", dict, scope="identify")
 
-        def say(call: Call) -> int:
+        def emit(call: Call) -> int:
             if actor.player:
-                # Games are in no guild.
+                # OAuth2 sessions receive no guild events.
                 call.tx.emit(event, {"nonce": nonce}, Audience.of_users(actor.id))
                 return 1
             guilds = [row[0] for row in call.tx.all("SELECT guild_id FROM members WHERE user_id = ?", actor.id)]
@@ -523,25 +527,25 @@ class World:
             return len(guilds) + 1
 
         await self.told()
-        count: int = await self.write(say)
+        count: int = await self.write(emit)
         return count
 
     async def told(self) -> None:
-        """Wait until the gateway has done what it does by itself: telling presences, and of sessions that came and went."""
+        """Wait until the gateway's background tasks are done, such as publishing presences and session changes."""
         assert self.app.gateway is not None
         sessions = self.app.gateway.sessions
-        while under_way := {*sessions._tasks, *filter(None, [sessions.feed.telling])}:
-            await asyncio.wait(under_way, timeout=PATIENCE)
+        while pending := {*sessions._tasks, *filter(None, [sessions.feed.telling])}:
+            await asyncio.wait(pending, timeout=PATIENCE)
 
     async def close(self) -> None:
-        """Let everybody go."""
+        """Close every open session."""
         for session in self.sessions:
             if not session.socket.closed:
                 await session.close()
 
 
 def small_config(**more: Any) -> Config:
-    """An App in memory, with a clock one owns and limits that do not get in the way."""
+    """Return the configuration of an in-memory App without rate limits."""
     settings: dict[str, Any] = {
         "host": "127.0.0.1",
         "port": 0,
