@@ -414,6 +414,18 @@ class World:
         for listener in self.listeners:
             listener(event)
 
+    def record_signals(self, *kinds: type) -> list[Any]:
+        """Return a list that collects the signals of these kinds from now on, each after its transaction commits."""
+        signals: list[Any] = []
+
+        def listen(call: Call, signal: Any) -> None:
+            # PostgreSQL may retry the transaction, so the signal is recorded only when it commits.
+            call.tx.after_commit.append(lambda: signals.append(signal))
+
+        for kind in kinds:
+            self.app.listeners.setdefault(kind, []).append(listen)
+        return signals
+
     async def write(self, step: Any, actor: int | None = None) -> Any:
         """Run `step(call)` inside a write transaction, as the platform or as a user, and return its result.
 
@@ -432,7 +444,7 @@ class World:
         user_id, token = await self.write(make)
         return Actor(self, user_id, token, name)
 
-    async def player(self, user: Actor, application_id: int, scopes: str = "sdk.social_layer") -> Bearer:
+    async def player(self, user: Actor, application_id: int | None, scopes: str = "sdk.social_layer") -> Bearer:
         """Return an application acting for a user, with an access token of these space-separated scopes.
 
         Scopes that include others are expanded, as the authorization endpoint does."""

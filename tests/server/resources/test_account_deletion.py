@@ -1,4 +1,4 @@
-"""Being gone for good, and a copy of all that is kept of a person."""
+"""Tests of deleting an account and of exporting a user's data."""
 
 from typing import Any
 
@@ -12,40 +12,40 @@ SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 async def register(world: World, username: str = "mary") -> Actor:
-    """A person with a password."""
-    made = (await world.request("POST", "/auth/register", json={"username": username, "password": PASSWORD})).ok()
-    return Actor(world, int(made["user_id"]), made["token"], username)
+    """Register a user with a password."""
+    created = (await world.request("POST", "/auth/register", json={"username": username, "password": PASSWORD})).ok()
+    return Actor(world, int(created["user_id"]), created["token"], username)
 
 
-async def join(world: World, guild: Any, person: Actor) -> None:
-    """Let somebody in."""
+async def join(world: World, guild: Any, user: Actor) -> None:
+    """Add a user to a guild."""
     from hubbub.server.resources import members
 
-    await world.write(lambda call: members.add(call, guild.id, person.id), actor=guild.owner.id)
+    await world.write(lambda call: members.add(call, guild.id, user.id), actor=guild.owner.id)
 
 
-async def gone(person: Actor, **more: Any) -> None:
-    """Delete an account."""
-    (await person.post("/users/@me/delete", json={"password": PASSWORD, **more})).ok()
+async def gone(user: Actor, **more: Any) -> None:
+    """Delete the user's account."""
+    (await user.post("/users/@me/delete", json={"password": PASSWORD, **more})).ok()
 
 
-async def test_a_person_leaves_their_guilds_and_what_they_wrote_stays(world: World) -> None:
+async def test_a_deleted_user_leaves_their_guilds_and_their_messages_stay(world: World) -> None:
     mary = await register(world)
     guild = await world.guild()
     await join(world, guild, mary)
-    said = await guild.say(mary, "remember me")
+    message = await guild.say(mary, "remember me")
     watching = await guild.owner.connect()
 
     await gone(mary)
 
     assert (await watching.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(mary.id)
     (await guild.owner.get(f"/guilds/{guild.id}/members/{mary.id}")).refused(404, 10007)
-    kept = (await guild.owner.get(f"/channels/{guild.general}/messages/{said['id']}")).ok()
-    assert (kept["content"], kept["author"]["username"]) == ("remember me", "Deleted User")
-    assert kept["author"]["id"] == str(mary.id)
+    stored = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+    assert (stored["content"], stored["author"]["username"]) == ("remember me", "Deleted User")
+    assert stored["author"]["id"] == str(mary.id)
 
 
-async def test_every_token_ends_and_applications_are_told(world: World) -> None:
+async def test_deleting_an_account_revokes_every_token(world: World) -> None:
     mary, client = await register(world), await application(world)
     tokens = await client.tokens(mary)
     bearer = client.bearer(mary, tokens["access_token"])
@@ -61,7 +61,7 @@ async def test_every_token_ends_and_applications_are_told(world: World) -> None:
     (await client.owner.get(f"/users/{mary.id}")).refused(404, 10013)
 
 
-async def test_the_name_is_free_again_and_the_password_opens_nothing(world: World) -> None:
+async def test_deleting_an_account_frees_the_username_and_disables_the_login(world: World) -> None:
     mary = await register(world)
     await gone(mary)
 
@@ -70,7 +70,7 @@ async def test_the_name_is_free_again_and_the_password_opens_nothing(world: Worl
     assert (await register(world)).id != mary.id
 
 
-async def test_it_takes_the_password_and_the_code(world: World) -> None:
+async def test_deleting_an_account_requires_the_password_and_the_code(world: World) -> None:
     mary = await register(world)
     step = world.app.clock.now_ms() // 30_000
     body = {"password": PASSWORD, "secret": SECRET, "code": totp.code_at(SECRET, step)}
@@ -86,7 +86,7 @@ async def test_it_takes_the_password_and_the_code(world: World) -> None:
     (await mary.get("/users/@me")).refused(401, 0)
 
 
-async def test_guilds_and_applications_need_another_owner_first(world: World) -> None:
+async def test_an_owner_of_guilds_or_applications_cannot_delete_their_account(world: World) -> None:
     mary, nora = await register(world), await world.user()
     guild = await world.guild(mary, nora)
 
@@ -96,12 +96,12 @@ async def test_guilds_and_applications_need_another_owner_first(world: World) ->
 
     oleg = await register(world, "oleg")
     await application(world, oleg)
-    answer = await oleg.post("/users/@me/delete", json={"password": PASSWORD})
-    assert "applications" in answer.refused(400, 40011)["message"]
+    response = await oleg.post("/users/@me/delete", json={"password": PASSWORD})
+    assert "applications" in response.refused(400, 40011)["message"]
     (await oleg.get("/users/@me")).ok()
 
 
-async def test_a_conversation_stays_with_the_other_one(world: World) -> None:
+async def test_a_direct_message_channel_stays_with_the_other_user(world: World) -> None:
     mary, nora = await register(world), await world.user("nora")
     await world.guild(nora, mary)
     channel = (await nora.post("/users/@me/channels", json={"recipient_id": str(mary.id)})).ok()["id"]
@@ -117,7 +117,7 @@ async def test_a_conversation_stays_with_the_other_one(world: World) -> None:
     assert history[0]["author"]["username"] == "Deleted User"
 
 
-async def test_a_group_goes_on_without_them(world: World) -> None:
+async def test_a_group_stays_without_the_deleted_user(world: World) -> None:
     mary, nora, oleg = await register(world), await world.user("nora"), await world.user("oleg")
     await world.guild(nora, mary, oleg)
     recipients = {"recipients": [str(nora.id), str(oleg.id)]}
@@ -133,7 +133,7 @@ async def test_a_group_goes_on_without_them(world: World) -> None:
     assert [each["id"] for each in shown["recipients"]] == [str(oleg.id)]
 
 
-async def test_bots_and_applications_delete_nobody(world: World) -> None:
+async def test_bots_and_applications_cannot_delete_or_export_an_account(world: World) -> None:
     client = await application(world)
     assert client.bot is not None
     mary = await register(world)
@@ -144,7 +144,7 @@ async def test_bots_and_applications_delete_nobody(world: World) -> None:
     (await bearer.get("/users/@me/harvest")).refused(401, 0)
 
 
-async def test_a_copy_holds_what_is_kept_of_a_person(world: World) -> None:
+async def test_a_data_export_contains_the_records_of_a_user(world: World) -> None:
     mary, client = await register(world), await application(world)
     await client.tokens(mary, "identify guilds")
     guild = await world.guild()
@@ -163,17 +163,17 @@ async def test_a_copy_holds_what_is_kept_of_a_person(world: World) -> None:
     assert records["identities"] == []
 
 
-async def test_what_somebody_wrote_comes_in_pages_wherever_it_was(world: World) -> None:
+async def test_exported_messages_are_paged_across_all_channels(world: World) -> None:
     mary = await register(world)
     guild = await world.guild()
     await join(world, guild, mary)
-    said = [(await guild.say(mary, f"number {number}"))["id"] for number in range(5)]
+    written = [(await guild.say(mary, f"number {number}"))["id"] for number in range(5)]
     await guild.say(guild.owner, "not hers")
     (await mary.delete(f"/users/@me/guilds/{guild.id}")).ok()
 
     first = (await mary.get("/users/@me/harvest/messages?limit=3")).ok()
     rest = (await mary.get(f"/users/@me/harvest/messages?limit=3&after={first[-1]['id']}")).ok()
 
-    assert [each["id"] for each in first + rest] == said
+    assert [each["id"] for each in first + rest] == written
     assert {each["guild_id"] for each in first} == {str(guild.id)}
     assert (await mary.get("/users/@me/harvest/messages?limit=501")).errors("limit") == ["NUMBER_TYPE_MAX"]

@@ -1,4 +1,4 @@
-"""Links between people's own accounts and their players: every way they end, bans, and publishers."""
+"""Tests of links between user accounts and provisional accounts: how they end, bans, and publishers."""
 
 from typing import Any
 
@@ -20,69 +20,66 @@ from tests.world import NOW_MS, Actor, World, small_config
 DAY_MS = 86_400_000
 
 
-def listen(world: World) -> list[Any]:
-    """Facts as upper floors hear them."""
-    heard: list[Any] = []
-    for kind in (AccountsMerged, AccountUnmerged, FamilyJoined):
-        world.app.listeners.setdefault(kind, []).append(lambda call, fact: heard.append(fact))
-    return heard
+def record_signals(world: World) -> list[Any]:
+    """Return a list that collects the signals about linked accounts."""
+    return world.record_signals(AccountsMerged, AccountUnmerged, FamilyJoined)
 
 
-async def linked(world: World, client: Client, external_user_id: str = "hero") -> tuple[Actor, dict[str, Any]]:
-    """A person whose account stands for a player, and the game's tokens for them."""
-    person, player = await world.user(), await token_of(client, external_user_id, preferred_global_name="Hero")
-    return person, await link_tokens(client, person, player.token)
+async def linked_user(world: World, client: Client, external_user_id: str = "hero") -> tuple[Actor, dict[str, Any]]:
+    """Link a provisional account to a new user; return the user and the game's token response."""
+    user, player = await world.user(), await token_of(client, external_user_id, preferred_global_name="Hero")
+    return user, await link_tokens(client, user, player.token)
 
 
-# Every way a link ends
+# Ending a link
 
 
-async def by_the_bot(client: Client, person: Actor, tokens: dict[str, Any]) -> None:
+async def by_the_bot(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
     assert client.bot is not None
     path = "/partner-sdk/provisional-accounts/unmerge/bot"
     (await client.bot.post(path, json={"external_user_id": "hero"})).ok()
 
 
-async def by_revoking_the_access_token(client: Client, person: Actor, tokens: dict[str, Any]) -> None:
+async def by_revoking_the_access_token(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
     (await client.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
 
-async def by_revoking_the_refresh_token(client: Client, person: Actor, tokens: dict[str, Any]) -> None:
+async def by_revoking_the_refresh_token(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
     (await client.post("/oauth2/token/revoke", token=tokens["refresh_token"])).ok()
 
 
-async def by_the_person(client: Client, person: Actor, tokens: dict[str, Any]) -> None:
-    (authorization,) = (await person.get("/oauth2/tokens")).ok()
-    (await person.delete(f"/oauth2/tokens/{authorization['id']}")).ok()
+async def by_the_user(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
+    (authorization,) = (await user.get("/oauth2/tokens")).ok()
+    (await user.delete(f"/oauth2/tokens/{authorization['id']}")).ok()
 
 
-async def by_deleting_the_account(client: Client, person: Actor, tokens: dict[str, Any]) -> None:
-    await client.world.write(lambda call: users.delete(call, person.id))
+async def by_deleting_the_account(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
+    await client.world.write(lambda call: users.delete(call, user.id))
 
 
-async def by_a_ban(client: Client, person: Actor, tokens: dict[str, Any]) -> None:
-    await client.world.write(lambda call: accounts.ban(call, UserId(person.id)))
+async def by_a_ban(client: Client, user: Actor, tokens: dict[str, Any]) -> None:
+    await client.world.write(lambda call: accounts.ban(call, UserId(user.id)))
 
 
-WAYS = [
+UNLINK_METHODS = [
     by_the_bot,
     by_revoking_the_access_token,
     by_revoking_the_refresh_token,
-    by_the_person,
+    by_the_user,
     by_deleting_the_account,
     by_a_ban,
 ]
 
 
-@pytest.mark.parametrize("way", WAYS)
-async def test_whichever_way_a_link_ends_nothing_of_it_is_left(world: World, way: Any) -> None:
+@pytest.mark.parametrize("unlink", UNLINK_METHODS)
+async def test_every_way_to_end_a_link_revokes_its_tokens_and_sessions(world: World, unlink: Any) -> None:
     client = await game(world)
-    person, tokens = await linked(world, client)
-    heard = listen(world)
-    playing = client.bearer(person, tokens["access_token"])
+    user, tokens = await linked_user(world, client)
+    signals = record_signals(world)
+    playing = client.bearer(user, tokens["access_token"])
     session = await playing.connect()
 
-    await way(client, person, tokens)
+    await unlink(client, user, tokens)
 
     assert await session.closed() == 4004
     (await playing.get("/users/@me")).refused(401, 0)
@@ -90,32 +87,32 @@ async def test_whichever_way_a_link_ends_nothing_of_it_is_left(world: World, way
         'Invalid "refresh_token" in request'
     )
     player = await token_of(client, "hero")
-    assert player.id != person.id
-    (fact,) = heard
-    banned = way is by_a_ban
+    assert player.id != user.id
+    (fact,) = signals
+    banned = unlink is by_a_ban
     assert fact == AccountUnmerged(
-        family_id=ApplicationId(client.id), user_id=person.id, provisional_id=player.id, restricted=banned
+        family_id=ApplicationId(client.id), user_id=user.id, provisional_id=player.id, restricted=banned
     )
 
 
-async def test_the_new_account_keeps_the_persons_display_name(world: World) -> None:
+async def test_the_new_provisional_account_keeps_the_users_display_name(world: World) -> None:
     client = await game(world)
-    person, tokens = await linked(world, client)
-    (await person.patch("/users/@me", json={"global_name": "Alice"})).ok()
+    user, tokens = await linked_user(world, client)
+    (await user.patch("/users/@me", json={"global_name": "Alice"})).ok()
 
-    await by_the_person(client, person, tokens)
+    await by_the_user(client, user, tokens)
 
     assert (await (await token_of(client, "hero")).get("/users/@me")).ok()["global_name"] == "Alice"
 
 
-async def test_unmerging_by_the_bot_is_refused_where_there_is_no_link(world: World) -> None:
+async def test_unmerging_by_the_bot_without_a_link_fails(world: World) -> None:
     client = await game(world)
     assert client.bot is not None
     await token_of(client, "hero")
     path = "/partner-sdk/provisional-accounts/unmerge/bot"
 
     (await client.bot.post(path, json={"external_user_id": "hero"})).refused(400, 50229)
-    (await client.bot.post(path, json={"external_user_id": "nobody"})).refused(404, 10013)
+    (await client.bot.post(path, json={"external_user_id": "unknown"})).refused(404, 10013)
     assert (await client.bot.post(path, json={"external_user_id": ""})).errors("external_user_id") == [
         "BASE_TYPE_BAD_LENGTH"
     ]
@@ -124,85 +121,87 @@ async def test_unmerging_by_the_bot_is_refused_where_there_is_no_link(world: Wor
     (await plain.bot.post(path, json={"external_user_id": "hero"})).refused(403, 530000)
 
 
-@pytest.mark.parametrize("way", [by_the_bot, by_the_person, by_revoking_the_access_token, by_a_ban])
-async def test_the_application_is_told_by_webhook(near_world: World, receiver: Receiver, way: Any) -> None:
+@pytest.mark.parametrize("unlink", [by_the_bot, by_the_user, by_revoking_the_access_token, by_a_ban])
+async def test_ending_a_link_sends_a_webhook_event_to_the_application(
+    near_world: World, receiver: Receiver, unlink: Any
+) -> None:
     client = await game(near_world)
     assert client.bot is not None
-    person, tokens = await linked(near_world, client)
+    user, tokens = await linked_user(near_world, client)
     await subscribe(receiver, client.bot, "APPLICATION_DEAUTHORIZED")
 
-    await way(client, person, tokens)
+    await unlink(client, user, tokens)
 
     (event,) = await receiver.take(1)
-    assert (event["type"], event["data"]["user"]["id"]) == ("APPLICATION_DEAUTHORIZED", str(person.id))
+    assert (event["type"], event["data"]["user"]["id"]) == ("APPLICATION_DEAUTHORIZED", str(user.id))
 
 
-async def test_who_a_person_is_elsewhere_is_in_their_copy(world: World) -> None:
+async def test_a_data_export_contains_the_external_identities_of_a_user(world: World) -> None:
     client = await game(world)
-    person, _ = await linked(world, client)
+    user, _ = await linked_user(world, client)
 
-    (known,) = (await person.get("/users/@me/harvest")).ok()["records"]["identities"]
+    (known,) = (await user.get("/users/@me/harvest")).ok()["records"]["identities"]
 
     assert (known["application_id"], known["provider_issued_user_id"]) == (str(client.id), "hero")
 
 
-async def test_a_merge_tells_who_became_whom(world: World) -> None:
+async def test_a_merge_raises_a_signal_with_both_accounts(world: World) -> None:
     client = await game(world)
-    heard = listen(world)
+    signals = record_signals(world)
 
-    person, player = await world.user(), await token_of(client, "hero")
-    await link_tokens(client, person, player.token)
+    user, player = await world.user(), await token_of(client, "hero")
+    await link_tokens(client, user, player.token)
 
-    assert heard == [AccountsMerged(family_id=ApplicationId(client.id), source_id=player.id, user_id=person.id)]
+    assert signals == [AccountsMerged(family_id=ApplicationId(client.id), source_id=player.id, user_id=user.id)]
 
 
-async def test_the_link_of_one_game_is_not_that_of_another(world: World) -> None:
+async def test_ending_the_link_of_one_game_keeps_the_link_of_another(world: World) -> None:
     one, two = await game(world), await game(world)
-    person, player = await world.user(), await token_of(one, "hero")
-    mine = await link_tokens(one, person, player.token)
-    theirs = await link_tokens(two, person, (await token_of(two, "hero")).token)
+    user, player = await world.user(), await token_of(one, "hero")
+    mine = await link_tokens(one, user, player.token)
+    theirs = await link_tokens(two, user, (await token_of(two, "hero")).token)
 
-    await by_revoking_the_access_token(one, person, mine)
+    await by_revoking_the_access_token(one, user, mine)
 
-    (await two.bearer(person, theirs["access_token"]).get("/users/@me")).ok()
+    (await two.bearer(user, theirs["access_token"]).get("/users/@me")).ok()
     (await by_bot(two, "hero")).refused(400, 530010)
 
 
-async def test_a_device_can_link_too(world: World) -> None:
+async def test_the_device_flow_can_link_an_account(world: World) -> None:
     from hubbub.protocol.resources.oauth2 import DEVICE_GRANT
 
     client = await game(world)
-    person, player = await world.user(), await token_of(client, "hero")
+    user, player = await world.user(), await token_of(client, "hero")
     begun = (await client.post("/oauth2/device/authorize", scope="sdk.social_layer")).ok()
     fields = {"grant_type": DEVICE_GRANT, "device_code": begun["device_code"]}
     more = {"external_auth_type": BOT_ISSUED, "external_auth_token": player.token}
 
     refused(await client.post("/oauth2/token", **fields, **more), "authorization_pending")
-    (await person.post("/oauth2/device/finish", json={"user_code": begun["user_code"], "result": "granted"})).ok()
+    (await user.post("/oauth2/device/finish", json={"user_code": begun["user_code"], "result": "granted"})).ok()
     world.clock.set(world.clock.now_ms() + 60_000)
     tokens = (await client.post("/oauth2/token", **fields, **more)).ok()
 
-    assert (await client.bearer(person, tokens["access_token"]).get("/users/@me")).ok()["id"] == str(person.id)
+    assert (await client.bearer(user, tokens["access_token"]).get("/users/@me")).ok()["id"] == str(user.id)
     (await by_bot(client, "hero")).refused(400, 530010)
 
 
 # Bans
 
 
-async def merge(client: Client, person: Actor, token: str) -> Any:
-    """A code exchange that brings a player's token."""
-    code = await client.code(person, "sdk.social_layer")
+async def merge(client: Client, user: Actor, token: str) -> Any:
+    """Exchange a code together with a player's token."""
+    code = await client.code(user, "sdk.social_layer")
     return await client.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=token)
 
 
 async def test_a_banned_account_cannot_be_merged_until_the_ban_ends(world: World) -> None:
     client, other = await game(world), await world.user()
-    person, _ = await linked(world, client)
+    user, _ = await linked_user(world, client)
     ends_ms = world.clock.now_ms() + DAY_MS
-    await world.write(lambda call: accounts.ban(call, UserId(person.id), ends_ms=ends_ms))
+    await world.write(lambda call: accounts.ban(call, UserId(user.id), ends_ms=ends_ms))
     player = await token_of(client, "hero")
 
-    (await person.get("/users/@me")).refused(401, 0)
+    (await user.get("/users/@me")).refused(401, 0)
     (await merge(client, other, player.token)).refused(400, 530017)
     world.clock.set(ends_ms - 1)
     (await merge(client, other, player.token)).refused(400, 530017)
@@ -210,32 +209,32 @@ async def test_a_banned_account_cannot_be_merged_until_the_ban_ends(world: World
     (await merge(client, other, player.token)).ok()
 
 
-async def test_lifting_a_ban_opens_the_way_again(world: World) -> None:
+async def test_lifting_a_ban_allows_merging_again(world: World) -> None:
     client, other = await game(world), await world.user()
-    person, _ = await linked(world, client)
-    await world.write(lambda call: accounts.ban(call, UserId(person.id)))
+    user, _ = await linked_user(world, client)
+    await world.write(lambda call: accounts.ban(call, UserId(user.id)))
     player = await token_of(client, "hero")
     world.clock.set(world.clock.now_ms() + 6 * DAY_MS)
     (await merge(client, other, player.token)).refused(400, 530017)
 
-    assert await world.write(lambda call: accounts.unban(call, UserId(person.id)))
+    assert await world.write(lambda call: accounts.unban(call, UserId(user.id)))
 
     (await merge(client, other, player.token)).ok()
-    assert not await world.write(lambda call: accounts.unban(call, UserId(person.id)))
+    assert not await world.write(lambda call: accounts.unban(call, UserId(user.id)))
 
 
-async def test_a_ban_ends_what_any_application_holds(world: World) -> None:
+async def test_a_ban_revokes_the_tokens_of_every_application(world: World) -> None:
     client, plain = await game(world), await game(world, flags=0)
-    person, _ = await linked(world, client)
-    tokens = await plain.tokens(person, "identify")
+    user, _ = await linked_user(world, client)
+    tokens = await plain.tokens(user, "identify")
 
-    await world.write(lambda call: accounts.ban(call, UserId(person.id)))
+    await world.write(lambda call: accounts.ban(call, UserId(user.id)))
 
-    (await plain.bearer(person, tokens["access_token"]).get("/users/@me")).refused(401, 0)
+    (await plain.bearer(user, tokens["access_token"]).get("/users/@me")).refused(401, 0)
     refused(await plain.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
-async def test_a_banned_person_cannot_log_in(world: World) -> None:
+async def test_a_banned_user_cannot_log_in(world: World) -> None:
     registered = {"username": "alice", "password": "correct horse battery"}
     session = (await world.request("POST", "/auth/register", json=registered)).ok()
     login = {"login": "alice", "password": "correct horse battery"}
@@ -249,7 +248,7 @@ async def test_a_banned_person_cannot_log_in(world: World) -> None:
     (await world.request("POST", "/auth/login", json=login)).ok()
 
 
-async def test_in_a_rehearsal_bans_are_a_call_away(stage: Stage) -> None:
+async def test_the_control_api_bans_and_unbans_users(stage: Stage) -> None:
     bob = stage.person("bob")
 
     (await stage.ask("POST", f"/users/{bob.id}/ban", json={"reason": "a test"})).ok()
@@ -260,8 +259,8 @@ async def test_in_a_rehearsal_bans_are_a_call_away(stage: Stage) -> None:
     auth_type, credential = await stage.credential("oidc", "ada")
     from tests.issuer import enter
 
-    made = (await enter(stage.game, credential, auth_type)).ok()
-    player = await bearer(stage.game, made["access_token"])
+    created = (await enter(stage.game, credential, auth_type)).ok()
+    player = await bearer(stage.game, created["access_token"])
     (await stage.ask("POST", f"/users/{player.id}/ban", json={})).refused(400, 50229)
     bots = stage.control.built.applications["demo-bot"].id
     (await stage.ask("POST", f"/users/{int(bots)}/ban", json={})).refused(404, 10013)
@@ -271,16 +270,16 @@ async def test_in_a_rehearsal_bans_are_a_call_away(stage: Stage) -> None:
 
 
 async def family(world: World, *, public: bool = False) -> tuple[Client, Client, Client]:
-    """A publisher and two of its games."""
+    """Create a publisher and two of its games."""
     owner = await world.user()
-    made = [await game(world, owner=owner, public=public, name=name) for name in ("Publisher", "One", "Two")]
-    for child in made[1:]:
-        await join(world, child, made[0])
-    return made[0], made[1], made[2]
+    created = [await game(world, owner=owner, public=public, name=name) for name in ("Publisher", "One", "Two")]
+    for child in created[1:]:
+        await join(world, child, created[0])
+    return created[0], created[1], created[2]
 
 
 async def join(world: World, child: Client, parent: Client) -> None:
-    """Let an operator link two applications."""
+    """Link a game to a publisher, as an operator does."""
 
     def step(call: Call) -> None:
         one, other = applications.find(call.tx, child.id), applications.find(call.tx, parent.id)
@@ -293,29 +292,33 @@ async def join(world: World, child: Client, parent: Client) -> None:
 
 
 async def child_token(parent: Client, token: str, child: Client, **more: Any) -> Any:
-    """Ask for a game's own token."""
+    """Request an access token of a game with a token of its publisher."""
     body = {"parent_access_token": token, "child_application_id": str(child.id)}
     if not parent.public:
         body["parent_client_secret"] = parent.secret
     return await parent.world.request("POST", "/partner-sdk/child-token", json=body | more)
 
 
-async def test_a_game_gets_a_token_for_its_publishers(world: World) -> None:
+async def test_a_publisher_token_is_exchanged_for_a_token_of_a_game(world: World) -> None:
     parent, child, _ = await family(world)
     alice = await world.user()
     tokens = await parent.tokens(alice, "sdk.social_layer")
     world.clock.set(world.clock.now_ms() + 3_600_000)
 
-    made = (await child_token(parent, tokens["access_token"], child)).ok()
+    created = (await child_token(parent, tokens["access_token"], child)).ok()
 
-    assert (made["token_type"], made["expires_in"], made["scope"]) == ("Bearer", 604_800 - 3600, "sdk.social_layer")
-    assert "refresh_token" not in made
-    playing = child.bearer(alice, made["access_token"])
+    assert (created["token_type"], created["expires_in"], created["scope"]) == (
+        "Bearer",
+        604_800 - 3600,
+        "sdk.social_layer",
+    )
+    assert "refresh_token" not in created
+    playing = child.bearer(alice, created["access_token"])
     assert (await playing.get("/oauth2/@me")).ok()["application"]["id"] == str(child.id)
     assert (await (await playing.connect()).actor.get("/users/@me")).ok()["id"] == str(alice.id)
 
 
-async def test_a_publishers_token_is_for_getting_games_theirs_only(world: World) -> None:
+async def test_a_publisher_token_only_yields_tokens_of_its_games(world: World) -> None:
     parent, _, _ = await family(world)
     alice = await world.user()
     held = parent.bearer(alice, (await parent.tokens(alice, "openid sdk.social_layer"))["access_token"])
@@ -328,7 +331,7 @@ async def test_a_publishers_token_is_for_getting_games_theirs_only(world: World)
         await held.connect()
 
 
-async def test_only_the_publisher_signs_players_in(world: World) -> None:
+async def test_only_the_publisher_authorizes_players(world: World) -> None:
     parent, child, _ = await family(world)
     alice = await world.user()
 
@@ -340,12 +343,12 @@ async def test_only_the_publisher_signs_players_in(world: World) -> None:
     (await by_bot(parent, "hero")).ok()
 
 
-async def test_a_family_knows_its_players_together(world: World) -> None:
+async def test_the_games_of_a_family_share_their_players(world: World) -> None:
     parent, one, two = await family(world)
-    made = (await by_bot(parent, "hero")).ok()["access_token"]
+    created = (await by_bot(parent, "hero")).ok()["access_token"]
 
     players = [
-        await bearer(child, (await child_token(parent, made, child)).ok()["access_token"]) for child in (one, two)
+        await bearer(child, (await child_token(parent, created, child)).ok()["access_token"]) for child in (one, two)
     ]
 
     assert players[0].id == players[1].id
@@ -354,7 +357,7 @@ async def test_a_family_knows_its_players_together(world: World) -> None:
         assert found["external_user_id"] == "hero"
 
 
-async def test_what_a_child_token_is_refused_for(world: World) -> None:
+async def test_a_child_token_request_fails_with_the_specific_error(world: World) -> None:
     parent, child, _ = await family(world)
     alice, outsider = await world.user(), await game(world)
     token = (await parent.tokens(alice, "sdk.social_layer"))["access_token"]
@@ -373,7 +376,7 @@ async def test_what_a_child_token_is_refused_for(world: World) -> None:
     (await child_token(parent, token, child)).refused(403, 50025)
 
 
-async def test_a_public_publisher_shows_no_secret(world: World) -> None:
+async def test_a_public_publisher_sends_no_client_secret(world: World) -> None:
     parent, child, _ = await family(world, public=True)
     alice = await world.user()
     token = (await parent.tokens(alice, "sdk.social_layer"))["access_token"]
@@ -410,51 +413,51 @@ async def test_a_replayed_refresh_token_ends_the_games_tokens_too(world: World) 
     (await held.get("/users/@me")).refused(401, 0)
 
 
-async def test_a_games_token_ends_alone_and_the_link_stays(world: World) -> None:
+async def test_revoking_the_token_of_a_game_keeps_the_link(world: World) -> None:
     parent, one, two = await family(world)
-    person, tokens = await linked(world, parent)
+    user, tokens = await linked_user(world, parent)
     held = [
-        child.bearer(person, (await child_token(parent, tokens["access_token"], child)).ok()["access_token"])
+        child.bearer(user, (await child_token(parent, tokens["access_token"], child)).ok()["access_token"])
         for child in (one, two)
     ]
 
     refused(await parent.post("/oauth2/token/revoke", token=held[0].token), "unauthorized_client")
-    await by_revoking_the_access_token(one, person, {"access_token": held[0].token})
+    await by_revoking_the_access_token(one, user, {"access_token": held[0].token})
 
     (await held[0].get("/users/@me")).refused(401, 0)
     (await held[1].get("/users/@me")).ok()
     (await by_bot(parent, "hero")).refused(400, 530010)
 
 
-async def test_joining_a_family_deletes_what_the_game_had(world: World) -> None:
+async def test_joining_a_family_deletes_the_accounts_and_tokens_of_the_game(world: World) -> None:
     parent, child = await game(world), await game(world)
-    heard = listen(world)
+    signals = record_signals(world)
     player = await token_of(child, "hero")
-    person, tokens = await linked(world, child, "other")
-    heard.clear()
-    playing = child.bearer(person, tokens["access_token"])
+    user, tokens = await linked_user(world, child, "other")
+    signals.clear()
+    playing = child.bearer(user, tokens["access_token"])
     session = await playing.connect()
-    before = parent.bearer(person, (await parent.tokens(person, "sdk.social_layer"))["access_token"])
+    before = parent.bearer(user, (await parent.tokens(user, "sdk.social_layer"))["access_token"])
     open_before = await before.connect()
 
     await join(world, child, parent)
 
-    assert heard == [FamilyJoined(application_id=ApplicationId(child.id), parent_id=ApplicationId(parent.id))]
+    assert signals == [FamilyJoined(application_id=ApplicationId(child.id), parent_id=ApplicationId(parent.id))]
     assert (await session.closed(), await open_before.closed()) == (4004, 4004)
     (await player.get("/users/@me")).refused(401, 0)
     (await playing.get("/users/@me")).refused(401, 0)
     refused(await child.refresh(tokens["refresh_token"]), "invalid_grant")
-    (await person.get(f"/users/{player.id}")).refused(404, 10013)
+    (await user.get(f"/users/{player.id}")).refused(404, 10013)
     (await before.get("/users/@me")).refused(401, 0)
-    shown = (await child.owner.get(f"/applications/{child.id}/publisher")).ok()
-    assert shown == {"application_id": str(child.id), "parent_id": str(parent.id), "child_ids": []}
-    shown = (await parent.owner.get(f"/applications/{parent.id}/publisher")).ok()
-    assert (shown["parent_id"], shown["child_ids"]) == (None, [str(child.id)])
-    (await person.get(f"/applications/{parent.id}/publisher")).refused(403, 20012)
-    (await person.get("/applications/1/publisher")).refused(404, 10002)
+    response = (await child.owner.get(f"/applications/{child.id}/publisher")).ok()
+    assert response == {"application_id": str(child.id), "parent_id": str(parent.id), "child_ids": []}
+    response = (await parent.owner.get(f"/applications/{parent.id}/publisher")).ok()
+    assert (response["parent_id"], response["child_ids"]) == (None, [str(child.id)])
+    (await user.get(f"/applications/{parent.id}/publisher")).refused(403, 20012)
+    (await user.get("/applications/1/publisher")).refused(404, 10002)
 
 
-async def test_which_applications_can_be_a_family(world: World) -> None:
+async def test_only_compatible_applications_can_be_a_family(world: World) -> None:
     parent, child, _ = await family(world)
     lone, public = await game(world), await game(world, public=True)
 
@@ -475,7 +478,7 @@ async def test_which_applications_can_be_a_family(world: World) -> None:
     assert await problem(lone, parent) is None
 
 
-async def test_a_world_file_has_publishers(world: World) -> None:
+async def test_a_world_file_can_declare_publishers(world: World) -> None:
     from hubbub.server import worlds
 
     text = """
@@ -489,15 +492,15 @@ async def test_a_world_file_has_publishers(world: World) -> None:
     built = await worlds.load(world.app, worlds.read_text(text), 0)
     house, child = built.applications["house"].id, built.applications["game"].id
 
-    def look(call: Call) -> Any:
+    def read(call: Call) -> Any:
         return applications.find(call.tx, child), applications.find(call.tx, house)
 
-    row, head = await world.write(look)
+    row, head = await world.write(read)
     assert row.parent_id == house
     assert head.flags & ApplicationFlags.PARENT
 
 
-async def test_in_a_rehearsal_publishers_are_a_call_away(stage: Stage) -> None:
+async def test_the_control_api_links_publishers(stage: Stage) -> None:
     parent, child = await game(stage, flags=SOCIAL), await game(stage, flags=SOCIAL)
 
     (await stage.ask("POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)})).ok()
@@ -507,27 +510,27 @@ async def test_in_a_rehearsal_publishers_are_a_call_away(stage: Stage) -> None:
     (await stage.ask("POST", "/applications/1/publisher", json={"parent_id": "1"})).refused(404, 10002)
 
 
-# By the operator
+# Operator commands
 
 
-def test_an_operator_bans_and_links(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_admin_command_bans_users_and_links_publishers(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     import asyncio
 
     from hubbub.server import cli
 
     data = ["--data", str(tmp_path / "data")]
 
-    def admin(*words: str) -> tuple[int, str]:
-        code = cli.main(["admin", words[0], *data, *words[1:]])
-        shown = capsys.readouterr()
-        return code, shown.out + shown.err
+    def admin(*arguments: str) -> tuple[int, str]:
+        code = cli.main(["admin", arguments[0], *data, *arguments[1:]])
+        response = capsys.readouterr()
+        return code, response.out + response.err
 
     assert admin("create-user", "alice")[0] == 0
-    made = [admin("create-application", name, "--owner", "alice")[1] for name in ("Publisher", "Game")]
-    parent, child = (text.partition("id: ")[2].split()[0] for text in made)
+    created = [admin("create-application", name, "--owner", "alice")[1] for name in ("Publisher", "Game")]
+    parent, child = (text.partition("id: ")[2].split()[0] for text in created)
 
-    code, said = admin("link-publisher", child, parent)
-    assert (code, "cannot be undone" in said) == (1, True)
+    code, output = admin("link-publisher", child, parent)
+    assert (code, "cannot be undone" in output) == (1, True)
     assert admin("link-publisher", child, parent, "--yes")[0] == 0
     assert admin("link-publisher", child, parent, "--yes") == (
         1,
@@ -538,7 +541,7 @@ def test_an_operator_bans_and_links(tmp_path: Any, capsys: pytest.CaptureFixture
     assert admin("ban-user", "alice", "--until", "2020-01-01T00:00:00Z")[0] == 1
     assert "until 2080" in admin("ban-user", "alice", "--until", "2080-01-01")[1]
     assert "permanently" in admin("ban-user", "alice", "--reason", "spam")[1]
-    assert admin("ban-user", "nobody")[0] == 1
+    assert admin("ban-user", "unknown")[0] == 1
     assert admin("unban-user", "alice")[0] == 0
     assert admin("unban-user", "alice")[0] == 1
 

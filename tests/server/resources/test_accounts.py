@@ -1,4 +1,4 @@
-"""Registering, logging in and out."""
+"""Tests of registration, login and logout."""
 
 import pytest
 
@@ -8,12 +8,12 @@ ALICE = {"username": "Alice", "password": "correct horse", "email": "Alice@examp
 
 
 async def register(world: World, **more: object) -> Actor:
-    """A person who registered over the API."""
+    """Register a user over the API."""
     session = (await world.request("POST", "/auth/register", json=ALICE | more)).ok()
     return Actor(world, int(session["user_id"]), session["token"], "alice")
 
 
-async def test_a_registered_person_has_a_token_that_works(world: World) -> None:
+async def test_a_registered_user_has_a_valid_token(world: World) -> None:
     alice = await register(world, global_name="Alice L.")
 
     me = (await alice.get("/users/@me")).ok()
@@ -23,7 +23,7 @@ async def test_a_registered_person_has_a_token_that_works(world: World) -> None:
 
 
 @pytest.mark.parametrize("login", ["alice", "ALICE", "alice@example.org", " Alice "])
-async def test_one_logs_in_by_name_or_address(world: World, login: str) -> None:
+async def test_a_user_logs_in_by_username_or_email(world: World, login: str) -> None:
     alice = await register(world)
 
     session = (await world.request("POST", "/auth/login", json={"login": login, "password": ALICE["password"]})).ok()
@@ -32,17 +32,17 @@ async def test_one_logs_in_by_name_or_address(world: World, login: str) -> None:
     assert session["token"] != alice.token
 
 
-async def test_a_wrong_password_and_an_unknown_name_are_told_alike(world: World) -> None:
+async def test_a_wrong_password_and_an_unknown_username_fail_alike(world: World) -> None:
     await register(world)
 
     wrong = await world.request("POST", "/auth/login", json={"login": "alice", "password": "guess"})
-    unknown = await world.request("POST", "/auth/login", json={"login": "nobody", "password": "guess"})
+    unknown = await world.request("POST", "/auth/login", json={"login": "unknown", "password": "guess"})
 
     assert wrong.errors("login") == wrong.errors("password") == ["INVALID_LOGIN"]
     assert wrong.json == unknown.json
 
 
-async def test_names_and_addresses_are_taken_once(world: World) -> None:
+async def test_usernames_and_emails_are_unique(world: World) -> None:
     await register(world)
 
     again = await world.request("POST", "/auth/register", json=ALICE)
@@ -51,14 +51,14 @@ async def test_names_and_addresses_are_taken_once(world: World) -> None:
     assert again.errors("email") == ["EMAIL_ALREADY_REGISTERED"]
 
 
-async def test_a_bad_registration_says_what_is_wrong(world: World) -> None:
-    answer = await world.request(
+async def test_an_invalid_registration_names_each_invalid_field(world: World) -> None:
+    response = await world.request(
         "POST", "/auth/register", json={"username": "x", "password": "short", "email": "nowhere"}
     )
 
-    assert answer.errors("username") == ["BASE_TYPE_BAD_LENGTH"]
-    assert answer.errors("password")
-    assert answer.errors("email")
+    assert response.errors("username") == ["BASE_TYPE_BAD_LENGTH"]
+    assert response.errors("password")
+    assert response.errors("email")
 
 
 async def test_logging_out_ends_the_token_and_its_sessions(world: World) -> None:
@@ -71,7 +71,7 @@ async def test_logging_out_ends_the_token_and_its_sessions(world: World) -> None
     assert await session.closed() == 4004
 
 
-async def test_no_token_is_kept_in_clear(world: World) -> None:
+async def test_tokens_and_passwords_are_not_stored_in_plain_text(world: World) -> None:
     alice = await register(world)
 
     rows = await world.app.database.read(lambda tx: tx.all("SELECT * FROM tokens") + tx.all("SELECT * FROM accounts"))

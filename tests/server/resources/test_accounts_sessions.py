@@ -1,4 +1,4 @@
-"""Looking after an account: sessions, the password, the second factor, and what stops guessing."""
+"""Tests of login sessions, the password, the second factor, and login throttling."""
 
 import asyncio
 import base64
@@ -17,44 +17,44 @@ MINUTE_MS = 60_000
 
 
 async def register(world: World, name: str = "alice") -> Actor:
-    """A person who has signed in; their password is hashed lightly, for it is tried often."""
-    person = await world.user(name)
-    kept = accounts.hash_lightly(PASSWORD, salt=b"of no importance")
-    await world.write(lambda call: accounts.set_password(call, UserId(person.id), kept))
-    (await person.delete(f"/auth/sessions/{(await person.get('/auth/sessions')).ok()[0]['id']}")).ok()
-    person.token = (await login(world, name, agent="phone/1")).ok()["token"]
-    return person
+    """Create a user with a login session; the password hash is cheap because tests verify it often."""
+    user = await world.user(name)
+    password_hash = accounts.hash_lightly(PASSWORD, salt=b"of no importance")
+    await world.write(lambda call: accounts.set_password(call, UserId(user.id), password_hash))
+    (await user.delete(f"/auth/sessions/{(await user.get('/auth/sessions')).ok()[0]['id']}")).ok()
+    user.token = (await login(world, name, agent="phone/1")).ok()["token"]
+    return user
 
 
 async def login(world: World, name: str = "alice", password: str = PASSWORD, agent: str = "desk/2") -> Answer:
-    """A login."""
+    """Log in."""
     body = {"login": name, "password": password}
     return await world.request("POST", "/auth/login", json=body, headers={"User-Agent": agent})
 
 
 def new_secret() -> str:
-    """What a person's authenticator makes."""
+    """Return a new TOTP secret."""
     return base64.b32encode(secrets.token_bytes(20)).decode()
 
 
 def code(world: World, secret: str, drift: int = 0) -> str:
-    """What the authenticator shows now."""
+    """Return the current TOTP code; `drift` counts steps of 30 seconds."""
     return totp.code_at(secret, world.clock.now_ms() // 30_000 + drift)
 
 
-async def enable(world: World, person: Actor) -> tuple[str, list[str]]:
-    """Give a person a second factor."""
+async def enable(world: World, user: Actor) -> tuple[str, list[str]]:
+    """Enable TOTP for a user; return the secret and the backup codes."""
     secret = new_secret()
     body = {"password": PASSWORD, "secret": secret, "code": code(world, secret)}
-    codes = (await person.post("/users/@me/mfa/totp/enable", json=body)).ok()["backup_codes"]
+    codes = (await user.post("/users/@me/mfa/totp/enable", json=body)).ok()["backup_codes"]
     world.clock.advance(30_000)
     return secret, codes
 
 
-# Sessions
+# Login sessions
 
 
-async def test_people_see_where_they_are_signed_in(world: World) -> None:
+async def test_a_user_lists_their_login_sessions(world: World) -> None:
     alice = await register(world)
     world.clock.advance(MINUTE_MS)
     other = (await login(world)).ok()
@@ -67,7 +67,7 @@ async def test_people_see_where_they_are_signed_in(world: World) -> None:
     assert other["token"] not in str(newest)
 
 
-async def test_a_session_can_be_ended_from_another(world: World) -> None:
+async def test_a_session_can_be_ended_from_another_session(world: World) -> None:
     alice, mallory = await register(world), await register(world, "mallory")
     lost = Actor(world, alice.id, (await login(world)).ok()["token"], "alice")
     live = await lost.connect()
@@ -93,7 +93,7 @@ async def test_all_other_sessions_can_be_ended_at_once(world: World) -> None:
         (await other.get("/users/@me")).refused(401, 0)
 
 
-async def test_bots_have_no_sessions(world: World) -> None:
+async def test_bots_have_no_login_sessions(world: World) -> None:
     bot = await world.bot()
 
     (await bot.get("/auth/sessions")).refused(403, 20001)
@@ -102,7 +102,7 @@ async def test_bots_have_no_sessions(world: World) -> None:
 # The password
 
 
-async def test_a_new_password_ends_every_session_but_this(world: World) -> None:
+async def test_a_new_password_ends_every_other_session(world: World) -> None:
     alice = await register(world)
     other = Actor(world, alice.id, (await login(world)).ok()["token"], "alice")
 
@@ -114,7 +114,7 @@ async def test_a_new_password_ends_every_session_but_this(world: World) -> None:
     (await login(world, password="battery staple")).ok()
 
 
-async def test_a_token_alone_changes_no_password(world: World) -> None:
+async def test_changing_the_password_requires_the_old_password(world: World) -> None:
     alice = await register(world)
 
     wrong = await alice.post("/auth/password", json={"password": "guess", "new_password": "battery staple"})
@@ -128,7 +128,7 @@ async def test_a_token_alone_changes_no_password(world: World) -> None:
 # The second factor
 
 
-async def test_with_an_authenticator_a_login_needs_its_code(world: World) -> None:
+async def test_a_login_with_an_authenticator_requires_its_code(world: World) -> None:
     alice = await register(world)
     session = await alice.connect()
     secret, _ = await enable(world, alice)
@@ -143,21 +143,21 @@ async def test_with_an_authenticator_a_login_needs_its_code(world: World) -> Non
     assert me["mfa_enabled"] is True
 
 
-async def test_codes_of_the_moment_before_and_after_are_good_and_none_is_good_twice(world: World) -> None:
+async def test_codes_of_adjacent_steps_are_accepted_once(world: World) -> None:
     alice = await register(world)
     secret, _ = await enable(world, alice)
     world.clock.advance(MINUTE_MS)
 
-    async def try_code(shown: str) -> Answer:
+    async def try_code(entered: str) -> Answer:
         ticket = (await login(world)).ok()["ticket"]
-        return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": shown})
+        return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": entered})
 
     assert (await try_code(code(world, secret, -2))).errors("code") == ["MFA_INVALID_CODE"]
     (await try_code(code(world, secret, -1))).ok()
     (await try_code(code(world, secret))).ok()
     assert (await try_code(code(world, secret))).errors("code") == ["MFA_INVALID_CODE"]
     (await try_code(code(world, secret, 1))).ok()
-    # An earlier one that was never used is not good after a later one.
+    # A code of an earlier step is rejected after a later one was used, even if it was never used itself.
     assert (await try_code(code(world, secret))).errors("code") == ["MFA_INVALID_CODE"]
 
 
@@ -166,16 +166,16 @@ async def test_a_backup_code_works_once(world: World) -> None:
     _, backup = await enable(world, alice)
     assert len(set(backup)) == 10
 
-    async def use(shown: str) -> Answer:
+    async def use(entered: str) -> Answer:
         ticket = (await login(world)).ok()["ticket"]
-        return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": shown})
+        return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": entered})
 
     (await use(backup[0].upper().replace("-", " "))).ok()
     assert (await use(backup[0])).errors("code") == ["MFA_INVALID_CODE"]
     (await use(backup[1])).ok()
 
 
-async def test_a_ticket_ends_with_its_use_and_after_five_minutes(world: World) -> None:
+async def test_a_ticket_expires_with_its_use_and_after_five_minutes(world: World) -> None:
     alice = await register(world)
     secret, _ = await enable(world, alice)
     ticket = (await login(world)).ok()["ticket"]
@@ -184,26 +184,26 @@ async def test_a_ticket_ends_with_its_use_and_after_five_minutes(world: World) -
 
     for old, wait in ((ticket, 30_000), (late, 300_000)):
         world.clock.advance(wait)
-        answer = await world.request("POST", "/auth/mfa/totp", json={"ticket": old, "code": code(world, secret)})
-        assert answer.errors("ticket") == ["MFA_INVALID_TICKET"]
+        response = await world.request("POST", "/auth/mfa/totp", json={"ticket": old, "code": code(world, secret)})
+        assert response.errors("ticket") == ["MFA_INVALID_TICKET"]
 
 
-async def test_an_authenticator_must_be_proven(world: World) -> None:
+async def test_enabling_an_authenticator_requires_a_valid_code_and_password(world: World) -> None:
     alice = await register(world)
     secret = new_secret()
     good: dict[str, Any] = {"password": PASSWORD, "secret": secret, "code": code(world, secret)}
 
-    async def refused(**more: str) -> Answer:
+    async def attempt(**more: str) -> Answer:
         return await alice.post("/users/@me/mfa/totp/enable", json=good | more)
 
-    assert (await refused(code="000000" if good["code"] != "000000" else "111111")).errors("code")
-    assert (await refused(password="guess")).errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
-    assert (await refused(secret="1" * 32)).errors("secret") == ["STRING_TYPE_REGEX"]
+    assert (await attempt(code="000000" if good["code"] != "000000" else "111111")).errors("code")
+    assert (await attempt(password="guess")).errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
+    assert (await attempt(secret="1" * 32)).errors("secret") == ["STRING_TYPE_REGEX"]
     await enable(world, alice)
-    assert (await refused()).errors("secret") == ["MFA_ALREADY_ENABLED"]
+    assert (await attempt()).errors("secret") == ["MFA_ALREADY_ENABLED"]
 
 
-async def test_an_authenticator_is_given_up_with_password_and_code(world: World) -> None:
+async def test_disabling_an_authenticator_requires_password_and_code(world: World) -> None:
     alice = await register(world)
     secret, _ = await enable(world, alice)
 
@@ -215,7 +215,7 @@ async def test_an_authenticator_is_given_up_with_password_and_code(world: World)
     assert (await login(world)).ok()["token"]
 
 
-async def test_the_codes_are_those_of_the_rfc() -> None:
+async def test_the_codes_match_rfc_6238() -> None:
     secret = base64.b32encode(b"12345678901234567890").decode()
 
     # RFC 6238, appendix B, the last six of eight digits.
@@ -224,10 +224,10 @@ async def test_the_codes_are_those_of_the_rfc() -> None:
     assert totp.code_at(secret, 20_000_000_000 // 30) == "353130"
 
 
-# Attacks
+# Throttling
 
 
-async def test_brute_force_on_a_name_is_stopped_until_the_clock_moves_on(world: World) -> None:
+async def test_brute_force_on_a_username_is_throttled_for_a_while(world: World) -> None:
     await register(world)
 
     for _ in range(10):
@@ -239,17 +239,19 @@ async def test_brute_force_on_a_name_is_stopped_until_the_clock_moves_on(world: 
     (await login(world)).ok()
 
 
-async def test_brute_force_is_counted_before_the_password_is_checked_so_many_at_once_are_no_way_round(
+async def test_concurrent_login_attempts_do_not_bypass_the_throttle(
     world: World,
 ) -> None:
     await register(world)
 
-    answers = await asyncio.gather(*(login(world, password=f"guess {n}") for n in range(16)))
+    responses = await asyncio.gather(*(login(world, password=f"guess {n}") for n in range(16)))
 
-    assert sum(answer.status == 400 for answer in answers) <= 10
+    statuses = [response.status for response in responses]
+    assert set(statuses) == {400, 429}
+    assert statuses.count(400) <= 10
 
 
-async def test_a_right_password_forgives_earlier_mistakes(world: World) -> None:
+async def test_a_successful_login_resets_the_failure_count(world: World) -> None:
     await register(world)
 
     for _ in range(3):
@@ -258,46 +260,46 @@ async def test_a_right_password_forgives_earlier_mistakes(world: World) -> None:
         (await login(world)).ok()
 
 
-async def test_brute_force_over_many_names_is_stopped_by_address(world: World) -> None:
+async def test_brute_force_over_many_usernames_is_throttled_by_ip_address(world: World) -> None:
     await register(world)
-    await login(world, "nobody", "guess")
+    await login(world, "unknown", "guess")
     await world.write(
         lambda call: call.tx.run("UPDATE sign_in_failures SET failures = 99 WHERE key LIKE ?", "address:%")
     )
 
-    assert (await login(world, "nobody1", "guess")).status == 400
+    assert (await login(world, "unknown1", "guess")).status == 400
     await world.write(
         lambda call: call.tx.run("UPDATE sign_in_failures SET failures = 100 WHERE key LIKE ?", "address:%")
     )
-    assert (await login(world, "nobody2", "guess")).status == 429
+    assert (await login(world, "unknown2", "guess")).status == 429
     assert (await login(world)).status == 429
 
 
-async def test_user_enumeration_by_throttling_is_not_possible(world: World) -> None:
+async def test_throttling_does_not_reveal_which_usernames_exist(world: World) -> None:
     await register(world)
 
     known = [(await login(world, "alice", "guess")).status for _ in range(11)]
-    unknown = [(await login(world, "nobody", "guess")).status for _ in range(11)]
+    unknown = [(await login(world, "unknown", "guess")).status for _ in range(11)]
 
     assert known == unknown == [400] * 10 + [429]
 
 
 @pytest.mark.parametrize("attempts", [11])
-async def test_brute_force_on_codes_is_stopped_whatever_the_password(world: World, attempts: int) -> None:
+async def test_brute_force_on_codes_is_throttled_despite_the_right_password(world: World, attempts: int) -> None:
     alice = await register(world)
     secret, _ = await enable(world, alice)
 
     statuses = []
     for _ in range(attempts):
         ticket = (await login(world)).ok()["ticket"]
-        answer = await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": "zzzzzz"})
-        statuses.append(answer.status)
+        response = await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": "zzzzzz"})
+        statuses.append(response.status)
     assert statuses == [400] * 10 + [429]
     disable = {"password": PASSWORD, "code": code(world, secret)}
     assert (await alice.post("/users/@me/mfa/totp/disable", json=disable)).status == 429
 
 
-async def test_a_password_typed_as_a_name_is_not_kept(world: World) -> None:
+async def test_a_password_entered_as_username_is_not_stored(world: World) -> None:
     await login(world, "my secret password", "x")
 
     rows = await world.app.database.read(lambda tx: tx.all("SELECT * FROM sign_in_failures"))

@@ -1,4 +1,4 @@
-"""Activities: launched, joined and left, told to those who see them, and read by the application's server."""
+"""Tests of activity instances: launching, joining and leaving them, their events, and reading them as a bot."""
 
 from typing import Any
 
@@ -14,50 +14,52 @@ from tests.world import Actor, Answer, Guild, Session, World
 UPDATE = "EMBEDDED_ACTIVITY_UPDATE_V2"
 
 
-class Stage:
-    """A guild, two people in it who are connected, and an application with an activity."""
+class ActivityStage:
+    """A guild with two connected users and an application with an activity."""
 
     def __init__(
-        self, world: World, guild: Guild, people: list[tuple[Actor, Session]], bot: Actor, app: Session
+        self, world: World, guild: Guild, users: list[tuple[Actor, Session]], bot: Actor, app: Session
     ) -> None:
         self.world, self.guild, self.bot, self.app = world, guild, bot, app
-        (self.alice, self.alices), (self.bob, self.bobs) = people
+        (self.alice, self.alices), (self.bob, self.bobs) = users
 
     async def launch(self, actor: Actor, session: Session, channel: int | None = None, **body: Any) -> Answer:
-        """Take part."""
+        """Launch or join the activity."""
         path = f"/activities/{channel or self.guild.general}/{self.bot.application_id}"
         return await actor.post(path, json={"session_id": session.ready["session_id"], **body})
 
-    async def leave(self, actor: Actor, session: Session, told: dict[str, Any]) -> Answer:
-        """No longer take part in what was told."""
-        path = f"/applications/{self.bot.application_id}/activities/{told['location']['id']}"
+    async def leave(self, actor: Actor, session: Session, event: dict[str, Any]) -> Answer:
+        """Leave the instance of an update event."""
+        path = f"/applications/{self.bot.application_id}/activities/{event['location']['id']}"
         body = {"session_id": session.ready["session_id"]}
-        return await actor.post(f"{path}/instances/{told['instance_id']}/leave", json=body)
+        return await actor.post(f"{path}/instances/{event['instance_id']}/leave", json=body)
 
     async def read(self, composite_id: str, actor: Actor | None = None) -> Answer:
-        """What the application's server sees."""
+        """Get an instance, by default as the application's bot."""
         path = f"/applications/{self.bot.application_id}/activity-instances/{composite_id}"
         return await (actor or self.bot).get(path)
 
 
 @pytest.fixture
-async def stage(world: World) -> Stage:
-    people = [await world.user("alice"), await world.user("bob")]
-    guild = await world.guild(None, *people)
+async def stage(world: World) -> ActivityStage:
+    users = [await world.user("alice"), await world.user("bob")]
+    guild = await world.guild(None, *users)
     bot = await world.bot(guild, flags=ApplicationFlags.EMBEDDED)
-    connected = [(person, await person.connect()) for person in people]
-    return Stage(world, guild, connected, bot, await bot.connect(Intents.GUILDS | Intents.GUILD_EMBEDDED_ACTIVITIES))
+    connected = [(person, await person.connect()) for person in users]
+    return ActivityStage(
+        world, guild, connected, bot, await bot.connect(Intents.GUILDS | Intents.GUILD_EMBEDDED_ACTIVITIES)
+    )
 
 
-async def test_the_first_to_launch_begins_it_and_others_join(stage: Stage) -> None:
+async def test_the_first_launch_starts_an_instance_and_later_ones_join_it(stage: ActivityStage) -> None:
     assert (await stage.launch(stage.alice, stage.alices)).status == 204
-    told = await stage.app.next(UPDATE)
+    event = await stage.app.next(UPDATE)
 
     general, guild_id = str(stage.guild.general), str(stage.guild.id)
     location = {"id": f"gc-{guild_id}-{general}", "kind": "gc", "channel_id": general, "guild_id": guild_id}
-    assert told["location"] == location
-    assert told["composite_instance_id"] == f"i-{told['instance_id']}-{location['id']}"
-    (first,) = told["participants"]
+    assert event["location"] == location
+    assert event["composite_instance_id"] == f"i-{event['instance_id']}-{location['id']}"
+    (first,) = event["participants"]
     assert (first["user_id"], first["nonce"], first["member"]["user"]["username"]) == (
         str(stage.alice.id),
         None,
@@ -67,11 +69,11 @@ async def test_the_first_to_launch_begins_it_and_others_join(stage: Stage) -> No
 
     (await stage.launch(stage.bob, stage.bobs)).ok()
     joined = await stage.app.next(UPDATE)
-    assert joined["instance_id"] == told["instance_id"]
-    assert (await stage.read(told["composite_instance_id"])).ok() == {
+    assert joined["instance_id"] == event["instance_id"]
+    assert (await stage.read(event["composite_instance_id"])).ok() == {
         "application_id": str(stage.bot.application_id),
-        "instance_id": told["composite_instance_id"],
-        "launch_id": told["launch_id"],
+        "instance_id": event["composite_instance_id"],
+        "launch_id": event["launch_id"],
         "location": location,
         "users": [str(stage.alice.id), str(stage.bob.id)],
     }
@@ -79,24 +81,24 @@ async def test_the_first_to_launch_begins_it_and_others_join(stage: Stage) -> No
     await stage.app.none_of(UPDATE)
 
 
-async def test_it_ends_with_the_last_one_and_the_next_is_another(stage: Stage) -> None:
+async def test_an_instance_ends_with_its_last_participant(stage: ActivityStage) -> None:
     (await stage.launch(stage.alice, stage.alices)).ok()
     (await stage.launch(stage.bob, stage.bobs)).ok()
     await stage.app.next(UPDATE)
-    told = await stage.app.next(UPDATE)
+    event = await stage.app.next(UPDATE)
 
-    assert (await stage.leave(stage.alice, stage.alices, told)).ok() == {}
+    assert (await stage.leave(stage.alice, stage.alices, event)).ok() == {}
     assert len((await stage.app.next(UPDATE))["participants"]) == 1
-    (await stage.leave(stage.alice, stage.alices, told)).refused(404, 0)
-    (await stage.leave(stage.bob, stage.bobs, told)).ok()
+    (await stage.leave(stage.alice, stage.alices, event)).refused(404, 0)
+    (await stage.leave(stage.bob, stage.bobs, event)).ok()
 
     assert (await stage.app.next(UPDATE))["participants"] == []
-    (await stage.read(told["composite_instance_id"])).refused(404, 0)
+    (await stage.read(event["composite_instance_id"])).refused(404, 0)
     (await stage.launch(stage.bob, stage.bobs)).ok()
-    assert (await stage.app.next(UPDATE))["instance_id"] != told["instance_id"]
+    assert (await stage.app.next(UPDATE))["instance_id"] != event["instance_id"]
 
 
-async def test_whose_session_ends_takes_part_no_longer(stage: Stage) -> None:
+async def test_a_participant_leaves_when_their_session_ends(stage: ActivityStage) -> None:
     (await stage.launch(stage.alice, stage.alices)).ok()
     (await stage.launch(stage.bob, stage.bobs)).ok()
     await stage.app.next(UPDATE)
@@ -109,7 +111,7 @@ async def test_whose_session_ends_takes_part_no_longer(stage: Stage) -> None:
     assert left["participants"][0]["user_id"] == str(stage.bob.id)
 
 
-async def test_who_was_brought_in_without_a_session_goes_with_their_last_one(stage: Stage) -> None:
+async def test_a_participant_without_a_session_leaves_with_their_last_session(stage: ActivityStage) -> None:
     launched = await stage.world.write(
         lambda call: activity_instances.launch(
             call, stage.bot.application_id, stage.alice.id, stage.guild.general, stage.guild.id
@@ -124,7 +126,7 @@ async def test_who_was_brought_in_without_a_session_goes_with_their_last_one(sta
     assert (await stage.app.next(UPDATE))["participants"] == []
 
 
-async def test_a_session_takes_part_in_one_activity(stage: Stage) -> None:
+async def test_a_session_participates_in_one_activity(stage: ActivityStage) -> None:
     (await stage.launch(stage.alice, stage.alices)).ok()
     first = await stage.app.next(UPDATE)
     (await stage.launch(stage.alice, stage.alices, await stage.guild.channel("other"))).ok()
@@ -134,13 +136,13 @@ async def test_a_session_takes_part_in_one_activity(stage: Stage) -> None:
     (await stage.read(first["composite_instance_id"])).refused(404, 0)
 
 
-async def test_it_goes_with_its_channel_and_with_the_membership(stage: Stage) -> None:
-    room = await stage.guild.channel("room")
-    (await stage.launch(stage.alice, stage.alices, room)).ok()
-    told = await stage.app.next(UPDATE)
-    (await stage.guild.owner.delete(f"/channels/{room}")).ok()
+async def test_an_instance_ends_with_its_channel_and_with_the_membership(stage: ActivityStage) -> None:
+    channel = await stage.guild.channel("room")
+    (await stage.launch(stage.alice, stage.alices, channel)).ok()
+    event = await stage.app.next(UPDATE)
+    (await stage.guild.owner.delete(f"/channels/{channel}")).ok()
     assert (await stage.app.next(UPDATE))["participants"] == []
-    (await stage.read(told["composite_instance_id"])).refused(404, 0)
+    (await stage.read(event["composite_instance_id"])).refused(404, 0)
 
     (await stage.launch(stage.alice, stage.alices)).ok()
     await stage.app.next(UPDATE)
@@ -148,7 +150,7 @@ async def test_it_goes_with_its_channel_and_with_the_membership(stage: Stage) ->
     assert (await stage.app.next(UPDATE))["participants"] == []
 
 
-async def test_who_arrives_is_told_what_runs_where_they_see_it(stage: Stage) -> None:
+async def test_guild_create_lists_the_instances_in_visible_channels(stage: ActivityStage) -> None:
     hidden = await stage.guild.channel("hidden")
     await stage.guild.overwrite(hidden, stage.bot.id, deny=Permissions.VIEW_CHANNEL)
     (await stage.launch(stage.alice, stage.alices)).ok()
@@ -162,18 +164,18 @@ async def test_who_arrives_is_told_what_runs_where_they_see_it(stage: Stage) -> 
     await stage.app.none_of(UPDATE)
 
 
-async def test_two_people_play_in_private(stage: Stage) -> None:
+async def test_an_activity_can_be_launched_in_a_direct_message_channel(stage: ActivityStage) -> None:
     private = (await stage.alice.post("/users/@me/channels", json={"recipient_id": str(stage.bob.id)})).ok()
 
     (await stage.launch(stage.alice, stage.alices, int(private["id"]))).ok()
 
-    told = await stage.bobs.next(UPDATE)
-    assert told["location"] == {"id": f"pc-{private['id']}", "kind": "pc", "channel_id": private["id"]}
-    assert "member" not in told["participants"][0]
-    assert (await stage.read(told["composite_instance_id"])).ok()["location"]["kind"] == "pc"
+    event = await stage.bobs.next(UPDATE)
+    assert event["location"] == {"id": f"pc-{private['id']}", "kind": "pc", "channel_id": private["id"]}
+    assert "member" not in event["participants"][0]
+    assert (await stage.read(event["composite_instance_id"])).ok()["location"]["kind"] == "pc"
 
 
-async def test_who_may_launch_what_and_where(stage: Stage) -> None:
+async def test_launching_requires_permissions_and_a_suitable_channel(stage: ActivityStage) -> None:
     general = stage.guild.general
     await stage.guild.overwrite(general, stage.alice.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES)
     (await stage.launch(stage.alice, stage.alices)).refused(403, 50013)
@@ -192,17 +194,17 @@ async def test_who_may_launch_what_and_where(stage: Stage) -> None:
     (await stage.bob.post(path, json=session)).ok()
     await stage.guild.overwrite(general, stage.bob.id, deny=Permissions.USE_EXTERNAL_APPS)
     (await stage.bob.post(path, json=session)).refused(403, 50013)
-    # Without its bot, with its commands alone: it is installed all the same.
-    address = f"/oauth2/authorize?client_id={stranger.application_id}&scope=applications.commands&integration_type=0"
+    # An application installed with commands only, without its bot, counts as installed.
+    authorize = f"/oauth2/authorize?client_id={stranger.application_id}&scope=applications.commands&integration_type=0"
     consent = {"authorize": True, "guild_id": str(stage.guild.id)}
-    (await stage.guild.owner.post(address, json=consent)).ok()
+    (await stage.guild.owner.post(authorize, json=consent)).ok()
     (await stage.bob.post(path, json=session)).ok()
     afk = await stage.guild.channel("afk", type=2)
     (await stage.guild.owner.patch(f"/guilds/{stage.guild.id}", json={"afk_channel_id": str(afk)})).ok()
     (await stage.launch(stage.bob, stage.bobs, afk)).refused(400, 50039)
 
 
-async def test_an_activity_takes_in_as_many_as_its_application_says(stage: Stage) -> None:
+async def test_max_participants_limits_an_instance(stage: ActivityStage) -> None:
     (await stage.bot.patch("/applications/@me", json={"max_participants": 1})).ok()
     (await stage.launch(stage.alice, stage.alices)).ok()
     (await stage.launch(stage.bob, stage.bobs)).refused(400, 50039)
@@ -210,19 +212,19 @@ async def test_an_activity_takes_in_as_many_as_its_application_says(stage: Stage
     (await stage.launch(stage.bob, stage.bobs)).ok()
 
 
-async def test_only_the_applications_own_bot_reads_its_instances(stage: Stage) -> None:
+async def test_only_the_bot_of_the_application_reads_its_instances(stage: ActivityStage) -> None:
     (await stage.launch(stage.alice, stage.alices)).ok()
-    told = await stage.app.next(UPDATE)
-    composite = told["composite_instance_id"]
+    event = await stage.app.next(UPDATE)
+    composite = event["composite_instance_id"]
 
     (await stage.read(composite, await stage.world.bot())).refused(403, 20012)
     (await stage.read(composite, stage.alice)).refused(403, 20002)
-    for wrong in ("x", "i-x-y", f"i-{told['instance_id']}-pc-1", f"i-{'9' * 40}-pc-1", composite + "0"):
+    for wrong in ("x", "i-x-y", f"i-{event['instance_id']}-pc-1", f"i-{'9' * 40}-pc-1", composite + "0"):
         (await stage.read(wrong)).refused(404, 0)
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
-async def test_apps_from_elsewhere_need_a_permission_to_be_played_from_its_day(stage: Stage) -> None:
+async def test_external_apps_require_a_permission_from_the_date(stage: ActivityStage) -> None:
     elsewhere = await stage.world.bot(flags=ApplicationFlags.EMBEDDED)
     path = f"/activities/{stage.guild.general}/{elsewhere.application_id}"
     body = {"session_id": stage.bobs.ready["session_id"]}
@@ -234,14 +236,14 @@ async def test_apps_from_elsewhere_need_a_permission_to_be_played_from_its_day(s
     assert (await stage.bob.post(path, json=body)).status == 204
 
 
-async def test_the_older_route_lists_what_runs_in_a_channel(stage: Stage) -> None:
+async def test_the_older_route_lists_the_instances_in_a_channel(stage: ActivityStage) -> None:
     path = f"/activities/{stage.bot.application_id}/instances/{stage.guild.general}"
     assert (await stage.alice.get(path)).ok() == {"instances": []}
     (await stage.launch(stage.alice, stage.alices)).ok()
-    told = await stage.app.next(UPDATE)
+    event = await stage.app.next(UPDATE)
 
     for actor in (stage.alice, stage.bot):
-        assert (await actor.get(path)).ok() == {"instances": [told]}
+        assert (await actor.get(path)).ok() == {"instances": [event]}
     (await stage.alice.get(f"/activities/1/instances/{stage.guild.general}")).refused(404, 10002)
     (await stage.alice.get(f"/activities/{stage.bot.application_id}/instances/1")).refused(404, 10003)
     await stage.guild.overwrite(stage.guild.general, stage.bob.id, deny=Permissions.VIEW_CHANNEL)
@@ -249,13 +251,13 @@ async def test_the_older_route_lists_what_runs_in_a_channel(stage: Stage) -> Non
 
 
 @pytest.mark.parametrize("how", ["switched off", "deleted"])
-async def test_what_runs_of_an_application_ends_with_its_activities(stage: Stage, how: str) -> None:
+async def test_instances_end_when_the_application_loses_its_activities(stage: ActivityStage, how: str) -> None:
     path = f"/applications/{(await stage.alice.post('/applications', json={'name': 'Game'})).ok()['id']}"
     (await stage.alice.patch(path, json={"activities": True})).ok()
     body = {"session_id": stage.alices.ready["session_id"]}
     (await stage.alice.post(f"/activities/{stage.guild.general}/{path.rpartition('/')[2]}", json=body)).ok()
-    told = await stage.bobs.next(UPDATE)
-    assert len(told["participants"]) == 1
+    event = await stage.bobs.next(UPDATE)
+    assert len(event["participants"]) == 1
 
     if how == "deleted":
         (await stage.alice.delete(path, json={})).ok()
@@ -263,7 +265,7 @@ async def test_what_runs_of_an_application_ends_with_its_activities(stage: Stage
         (await stage.alice.patch(path, json={"activities": False})).ok()
 
     ended = await stage.bobs.next(UPDATE)
-    assert (ended["instance_id"], ended["participants"]) == (told["instance_id"], [])
+    assert (ended["instance_id"], ended["participants"]) == (event["instance_id"], [])
     assert (await stage.alice.get(f"/activities/{stage.bot.application_id}/instances/{stage.guild.general}")).ok() == {
         "instances": []
     }

@@ -1,4 +1,4 @@
-"""Applications: what their bots and owners see and change."""
+"""Tests of reading and updating applications."""
 
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
@@ -8,7 +8,7 @@ from tests.server.resources.test_users import png
 from tests.world import World
 
 
-async def test_a_bot_sees_its_application_on_every_address(world: World) -> None:
+async def test_a_bot_gets_its_application_at_every_path(world: World) -> None:
     bot = await world.bot(name="helper")
 
     mine = (await bot.get("/applications/@me")).ok()
@@ -20,18 +20,18 @@ async def test_a_bot_sees_its_application_on_every_address(world: World) -> None
     assert set(mine["integration_types_config"]) == {"0", "1"}
 
 
-async def test_flags_come_in_both_forms(world: World) -> None:
+async def test_flags_are_returned_in_both_forms(world: World) -> None:
     flags = ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED | ApplicationFlags.PARENT
     bot = await world.bot(flags=flags)
 
     mine = (await bot.get("/applications/@me")).ok()
 
-    # Spec, Application.flags: 32 bits; flags_new holds those above bit 30 too.
+    # Spec, Application.flags: `flags` has 32 bits, and `flags_new` also has those above bit 30.
     assert mine["flags"] == ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
     assert mine["flags_new"] == str(flags)
 
 
-async def test_only_the_limited_intents_can_be_switched(world: World) -> None:
+async def test_only_limited_intents_can_be_changed(world: World) -> None:
     bot = await world.bot(flags=ApplicationFlags.EMBEDDED)
     wanted = ApplicationFlags.GATEWAY_PRESENCE_LIMITED | ApplicationFlags.GATEWAY_PRESENCE
 
@@ -40,7 +40,7 @@ async def test_only_the_limited_intents_can_be_switched(world: World) -> None:
     assert shown["flags"] == ApplicationFlags.EMBEDDED | ApplicationFlags.GATEWAY_PRESENCE_LIMITED
 
 
-async def test_a_switched_intent_counts_at_once(world: World) -> None:
+async def test_a_changed_intent_takes_effect_at_once(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, flags=0)
     (await bot.get(f"/guilds/{guild.id}/members")).refused(403, 50001)
@@ -50,7 +50,7 @@ async def test_a_switched_intent_counts_at_once(world: World) -> None:
     (await bot.get(f"/guilds/{guild.id}/members")).ok()
 
 
-async def test_what_an_application_says_of_itself_is_kept(world: World) -> None:
+async def test_updated_application_fields_are_stored(world: World) -> None:
     bot = await world.bot()
     body = {
         "description": "Helps.",
@@ -67,19 +67,19 @@ async def test_what_an_application_says_of_itself_is_kept(world: World) -> None:
     assert mine["icon"]
 
 
-async def test_addresses_and_tags_are_checked(world: World) -> None:
+async def test_urls_and_tags_are_validated(world: World) -> None:
     bot = await world.bot()
 
-    answer = await bot.patch("/applications/@me", json={"custom_install_url": "javascript:alert(1)"})
-    assert answer.errors("custom_install_url") == ["URL_TYPE_INVALID_SCHEME"]
-    answer = await bot.patch("/applications/@me", json={"interactions_endpoint_url": "http://"})
-    assert answer.errors("interactions_endpoint_url") == ["URL_TYPE_INVALID_URL"]
+    response = await bot.patch("/applications/@me", json={"custom_install_url": "javascript:alert(1)"})
+    assert response.errors("custom_install_url") == ["URL_TYPE_INVALID_SCHEME"]
+    response = await bot.patch("/applications/@me", json={"interactions_endpoint_url": "http://"})
+    assert response.errors("interactions_endpoint_url") == ["URL_TYPE_INVALID_URL"]
     assert (await bot.patch("/applications/@me", json={"tags": ["x"] * 6})).errors("tags")
     assert (await bot.patch("/applications/@me", json={"tags": ["x" * 21]})).errors("tags.0")
     assert (await bot.patch("/applications/@me", json={"event_webhooks_status": 3})).errors("event_webhooks_status")
 
 
-async def test_others_have_no_say(world: World) -> None:
+async def test_other_bots_and_users_cannot_read_or_update_an_application(world: World) -> None:
     bot, other, stranger = await world.bot(), await world.bot(), await world.user()
 
     for actor in (other, stranger):
@@ -106,7 +106,7 @@ async def test_a_new_bot_token_ends_the_old_one(world: World) -> None:
     (await bot.get("/users/@me")).ok()
 
 
-async def test_a_bots_token_begins_with_its_id(world: World) -> None:
+async def test_a_bot_token_starts_with_the_bots_id(world: World) -> None:
     import base64
 
     bot = await world.bot()
@@ -115,7 +115,7 @@ async def test_a_bots_token_begins_with_its_id(world: World) -> None:
     assert base64.urlsafe_b64decode(first + "=" * (-len(first) % 4)).decode() == str(UserId(bot.id).__int__())
 
 
-async def test_an_application_is_changed_at_its_own_address_too(world: World) -> None:
+async def test_an_application_can_be_updated_by_its_id(world: World) -> None:
     bot = await world.bot()
 
     changed = (await bot.patch(f"/applications/{bot.application_id}", json={"description": "new words"})).ok()

@@ -1,4 +1,4 @@
-"""What an application does before it is approved for the social layer is capped where the operator wants it (sdk.md 16)."""
+"""Tests of the optional request caps for applications without social layer approval (sdk.md 16)."""
 
 from collections.abc import AsyncIterator
 
@@ -19,8 +19,8 @@ from tests.world import NOW_MS, World
 
 
 @pytest.fixture(params=["real", "report"])
-async def capped(request: pytest.FixtureRequest, store_config: Config, watch: Watch) -> AsyncIterator[World]:
-    """A world with caps."""
+async def capped_world(request: pytest.FixtureRequest, store_config: Config, watch: Watch) -> AsyncIterator[World]:
+    """A world with caps enabled."""
     config = msgspec.structs.replace(store_config, approval_caps=request.param)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()
@@ -29,29 +29,29 @@ async def capped(request: pytest.FixtureRequest, store_config: Config, watch: Wa
     await app.stop()
 
 
-async def test_linking_ends_after_twenty_times_until_two_hours_passed(capped: World) -> None:
-    played = await game(capped)
+async def test_channel_linking_is_capped_at_twenty_requests_in_two_hours(capped_world: World) -> None:
+    played = await game(capped_world)
     alice = await played.player()
-    made = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
-    path = f"/lobbies/{made['id']}/channel-linking"
+    lobby = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    path = f"/lobbies/{lobby['id']}/channel-linking"
     for _ in range(20):
         (await alice.patch(path, json={})).ok()
 
     refused = await alice.patch(path, json={})
 
-    real = capped.app.config.approval_caps == "real"
+    real = capped_world.app.config.approval_caps == "real"
     assert refused.status == (429 if real else 200)
     if real:
         assert (refused.json["retry_after"], refused.json["global"]) == (7200.0, False)
         assert (refused.headers["X-RateLimit-Scope"], refused.headers["Retry-After"]) == ("shared", "7200")
-    (noted,) = [each for each in capped.app.rate_limits.report() if each.scope == "approval"]
-    assert (noted.name, noted.caller, noted.refused) == ("edit_lobby_channel_link", str(played.id), real)
-    capped.clock.advance(7_200_000)
+    (entry,) = [each for each in capped_world.app.rate_limits.report() if each.scope == "approval"]
+    assert (entry.name, entry.caller, entry.refused) == ("edit_lobby_channel_link", str(played.id), real)
+    capped_world.clock.advance(7_200_000)
     (await (await played.player()).put("/lobbies", json={"secret": "xyzzy"})).ok()
     assert (await alice.patch(path, json={})).status != 429
 
 
-def test_caps_are_off_unless_asked_for_and_reported_in_a_rehearsal() -> None:
+def test_caps_are_off_by_default_and_reported_in_a_rehearsal() -> None:
     assert Config().approval_caps == "off"
     assert "approval_caps" not in cli.SERVE_DEFAULTS
     assert cli.DEV_DEFAULTS["approval_caps"] == "report"
@@ -65,27 +65,27 @@ def test_each_route_of_the_table_has_its_cap() -> None:
         if operation.cap
     }
 
-    lobby = "/lobbies/{lobby_id}"
+    lobby_path = "/lobbies/{lobby_id}"
     assert caps == {
-        # sdk.md 16, row by row.
+        # The rows of the table in sdk.md 16.
         ("POST", "/lobbies"): 100,
         ("PUT", "/lobbies"): 100,
-        ("PATCH", lobby): 100,
-        ("PUT", f"{lobby}/members/{{user_id}}"): 100,
-        ("DELETE", f"{lobby}/members/{{user_id}}"): 100,
-        ("POST", f"{lobby}/members/bulk"): 100,
-        ("POST", f"{lobby}/members/@me/invites"): 100,
-        ("POST", f"{lobby}/members/{{user_id}}/invites"): 100,
-        ("PATCH", f"{lobby}/channel-linking"): 20,
-        ("POST", f"{lobby}/messages"): 100,
+        ("PATCH", lobby_path): 100,
+        ("PUT", f"{lobby_path}/members/{{user_id}}"): 100,
+        ("DELETE", f"{lobby_path}/members/{{user_id}}"): 100,
+        ("POST", f"{lobby_path}/members/bulk"): 100,
+        ("POST", f"{lobby_path}/members/@me/invites"): 100,
+        ("POST", f"{lobby_path}/members/{{user_id}}/invites"): 100,
+        ("PATCH", f"{lobby_path}/channel-linking"): 20,
+        ("POST", f"{lobby_path}/messages"): 100,
         ("POST", "/users/{user_id}/messages"): 100,
     }
 
 
-async def test_an_approved_application_is_not_capped(capped: World) -> None:
-    played = await game(capped, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
+async def test_an_approved_application_is_not_capped(capped_world: World) -> None:
+    played = await game(capped_world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
     alice = await played.player()
-    made = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
+    lobby = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
 
     for _ in range(21):
-        (await alice.patch(f"/lobbies/{made['id']}/channel-linking", json={})).ok()
+        (await alice.patch(f"/lobbies/{lobby['id']}/channel-linking", json={})).ok()

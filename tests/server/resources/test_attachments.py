@@ -1,4 +1,4 @@
-"""Files of messages: what they are, how they are described, shown, kept through edits, and signed anew."""
+"""Tests of message attachments: metadata, embedding, edits, signed URLs and deletion."""
 
 import asyncio
 import json
@@ -23,18 +23,23 @@ OGG = b"OggS" + bytes(60)
 
 
 async def send(
-    actor: Actor, path: str, *files: tuple[str, bytes], method: str = "POST", name: str = "files[{}]", **body: Any
+    actor: Actor,
+    messages_path: str,
+    *files: tuple[str, bytes],
+    method: str = "POST",
+    name: str = "files[{}]",
+    **body: Any,
 ) -> Answer:
-    """Send a message with files."""
+    """Send a multipart message with files."""
     form = aiohttp.FormData(quote_fields=False)
     form.add_field("payload_json", json.dumps(body), content_type="application/json")
     for index, (filename, data) in enumerate(files):
         form.add_field(name.format(index), data, filename=filename, content_type="text/html")
-    return await actor.request(method, path, data=form)
+    return await actor.request(method, messages_path, data=form)
 
 
-def path(guild: Guild) -> str:
-    """Where messages of the general channel are."""
+def messages_path(guild: Guild) -> str:
+    """Return the path of the messages in #general."""
     return f"/channels/{guild.general}/messages"
 
 
@@ -62,27 +67,27 @@ def path(guild: Guild) -> str:
         (b"", "", media.Media(None)),
     ],
 )
-def test_a_file_is_known_by_its_bytes(data: bytes, filename: str, expected: media.Media) -> None:
+def test_the_media_type_is_detected_from_the_content(data: bytes, filename: str, expected: media.Media) -> None:
     assert media.look(data, filename) == expected
 
 
-def test_a_filename_is_made_safe() -> None:
+def test_a_filename_is_sanitized() -> None:
     assert clean_filename("my cat (1).png") == "my_cat_1.png"
     assert clean_filename("../..//x") == "x"
     assert clean_filename("катя.png") == "катя.png"
     assert clean_filename("???") == "unknown"
 
 
-async def test_a_file_is_shown_with_what_is_said_and_seen_of_it(world: World) -> None:
+async def test_an_attachment_has_its_given_and_detected_metadata(world: World) -> None:
     guild = await world.guild()
-    said = await send(
+    message = await send(
         guild.owner,
-        path(guild),
+        messages_path(guild),
         ("my cat.png", PNG),
         ("b.txt", b"words"),
         attachments=[{"id": "1", "description": "words"}, {"id": 0, "description": "a cat", "is_spoiler": True}],
     )
-    words, cat = said.ok()["attachments"]
+    words, cat = message.ok()["attachments"]
     assert (words["filename"], words["description"], words["size"]) == ("b.txt", "words", 5)
     assert words["content_type"] == "text/plain; charset=utf-8"
     assert (cat["filename"], cat["title"], cat["content_type"]) == ("my_cat.png", "my cat", "image/png")
@@ -93,11 +98,11 @@ async def test_a_file_is_shown_with_what_is_said_and_seen_of_it(world: World) ->
 
 
 @pytest.mark.dated(changes.ATTACHMENT_SPOILER)
-async def test_spoilers_are_marked_by_flag_since_a_date_and_always_by_prefix(world: World) -> None:
+async def test_is_spoiler_marks_spoilers_from_the_date_and_the_prefix_always(world: World) -> None:
     guild = await world.guild()
 
-    async def flags(name: str, **said: Any) -> int:
-        shown = (await send(guild.owner, path(guild), (name, PNG), attachments=[{"id": 0, **said}])).ok()
+    async def flags(name: str, **metadata: Any) -> int:
+        shown = (await send(guild.owner, messages_path(guild), (name, PNG), attachments=[{"id": 0, **metadata}])).ok()
         found: int = shown["attachments"][0].get("flags", 0)
         return found
 
@@ -109,31 +114,31 @@ async def test_spoilers_are_marked_by_flag_since_a_date_and_always_by_prefix(wor
     assert await flags("SPOILER_a.png") == AttachmentFlags.IS_SPOILER
 
 
-async def test_bad_files_are_refused(world: World) -> None:
+async def test_invalid_files_are_rejected(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    refused = await send(bob, path(guild), ("a.png", PNG), attachments=[{"id": 5}])
+    refused = await send(bob, messages_path(guild), ("a.png", PNG), attachments=[{"id": 5}])
     assert refused.errors("attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
-    refused = await send(bob, path(guild), ("a.png", PNG), attachments=[{"id": 0, "description": "x" * 1025}])
+    refused = await send(bob, messages_path(guild), ("a.png", PNG), attachments=[{"id": 0, "description": "x" * 1025}])
     assert refused.errors("attachments.0.description") == ["BASE_TYPE_MAX_LENGTH"]
-    (await send(bob, path(guild), *[("a.png", PNG)] * 11)).refused(400, 30015)
-    (await send(bob, path(guild), ("a.bin", bytes((10 << 20) + 1)))).refused(413, 50045)
+    (await send(bob, messages_path(guild), *[("a.png", PNG)] * 11)).refused(400, 30015)
+    (await send(bob, messages_path(guild), ("a.bin", bytes((10 << 20) + 1)))).refused(413, 50045)
     await guild.overwrite(guild.general, guild.id, deny=Permissions.ATTACH_FILES, kind=0)
-    (await send(bob, path(guild), ("a.png", PNG))).refused(403, 50013)
+    (await send(bob, messages_path(guild), ("a.png", PNG))).refused(403, 50013)
 
 
 async def test_a_file_inside_an_embed_is_not_listed(world: World) -> None:
     guild = await world.guild()
-    said = await send(
+    message = await send(
         guild.owner,
-        path(guild),
+        messages_path(guild),
         ("my cat.png", PNG),
         ("b.txt", b"words"),
         embeds=[
             {"image": {"url": "attachment://my cat.png"}, "footer": {"text": "f", "icon_url": "attachment://b.txt"}}
         ],
     )
-    shown = said.ok()
+    shown = message.ok()
     assert [each["filename"] for each in shown["attachments"]] == ["b.txt"]
     image = shown["embeds"][0]["image"]
     assert "/my_cat.png?ex=" in image["url"]
@@ -142,12 +147,12 @@ async def test_a_file_inside_an_embed_is_not_listed(world: World) -> None:
     assert shown["embeds"][0]["footer"]["icon_url"] == "attachment://b.txt"
 
 
-async def test_a_file_inside_a_component_is_shown_by_its_address(world: World) -> None:
+async def test_a_file_inside_a_component_is_shown_with_its_url(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    said = await send(
+    message = await send(
         bot,
-        path(guild),
+        messages_path(guild),
         ("my cat.png", PNG),
         flags=MessageFlags.IS_COMPONENTS_V2,
         components=[
@@ -155,7 +160,7 @@ async def test_a_file_inside_a_component_is_shown_by_its_address(world: World) -
             {"type": 13, "file": {"url": "attachment://my_cat.png"}},
         ],
     )
-    gallery, file = said.ok()["components"]
+    gallery, file = message.ok()["components"]
     assert "/my_cat.png?ex=" in gallery["items"][0]["media"]["url"]
     assert "/cdn/media/attachments/" in gallery["items"][0]["media"]["proxy_url"]
     assert (file["name"], file["size"]) == ("my_cat.png", len(PNG))
@@ -163,54 +168,56 @@ async def test_a_file_inside_a_component_is_shown_by_its_address(world: World) -
 
 async def test_an_edit_keeps_exactly_the_files_it_lists(world: World) -> None:
     guild = await world.guild()
-    said = (await send(guild.owner, path(guild), ("a.png", PNG), ("b.png", PNG), content="x")).ok()
-    where = f"{path(guild)}/{said['id']}"
-    first, second = said["attachments"]
+    message = (await send(guild.owner, messages_path(guild), ("a.png", PNG), ("b.png", PNG), content="x")).ok()
+    message_path = f"{messages_path(guild)}/{message['id']}"
+    first, second = message["attachments"]
 
     async def names(**body: Any) -> list[str]:
-        shown = (await guild.owner.patch(where, json=body)).ok()
+        shown = (await guild.owner.patch(message_path, json=body)).ok()
         return [each["filename"] for each in shown["attachments"]]
 
     assert await names(content="y") == ["a.png", "b.png"]
-    more = (await send(guild.owner, where, ("c.png", PNG), method="PATCH")).ok()
+    more = (await send(guild.owner, message_path, ("c.png", PNG), method="PATCH")).ok()
     assert [each["filename"] for each in more["attachments"]] == ["a.png", "b.png", "c.png"]
     listed = [{"id": second["id"], "description": "kept"}, {"id": 0}]
-    edited = (await send(guild.owner, where, ("d.png", PNG), method="PATCH", attachments=listed)).ok()
+    edited = (await send(guild.owner, message_path, ("d.png", PNG), method="PATCH", attachments=listed)).ok()
     assert [(each["filename"], each.get("description")) for each in edited["attachments"]] == [
         ("b.png", "kept"),
         ("d.png", None),
     ]
-    refused = await guild.owner.patch(where, json={"attachments": [{"id": first["id"]}]})
+    refused = await guild.owner.patch(message_path, json={"attachments": [{"id": first["id"]}]})
     assert refused.errors("attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
     assert await names(attachments=[]) == []
 
 
-async def test_a_voice_message_is_one_sound_and_nothing_else(world: World) -> None:
+async def test_a_voice_message_is_a_single_sound_file(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     voice: dict[str, Any] = {"flags": MessageFlags.IS_VOICE_MESSAGE}
-    said = [{"id": 0, "duration_secs": 1.5, "waveform": "AAAA"}]
-    shown = (await send(bob, path(guild), ("v.ogg", OGG), **voice, attachments=said)).ok()
+    metadata = [{"id": 0, "duration_secs": 1.5, "waveform": "AAAA"}]
+    shown = (await send(bob, messages_path(guild), ("v.ogg", OGG), **voice, attachments=metadata)).ok()
     assert shown["flags"] == MessageFlags.IS_VOICE_MESSAGE
     assert (shown["attachments"][0]["duration_secs"], shown["attachments"][0]["waveform"]) == (1.5, "AAAA")
     far = {"content": "x", "attachments": [{"id": 0, "duration_secs": 1e300}]}
     refused = await guild.owner.post(f"/channels/{guild.general}/messages", json=far)
     assert refused.errors("attachments.0.duration_secs") == ["NUMBER_TYPE_MAX"]
-    (await bob.patch(f"{path(guild)}/{shown['id']}", json={"content": "x"})).refused(400, 50162)
-    (await send(bob, path(guild), ("v.ogg", OGG), **voice, attachments=said, content="x")).refused(400, 50159)
-    (await send(bob, path(guild), ("v.ogg", PNG), **voice, attachments=said)).refused(400, 50160)
-    (await send(bob, path(guild), ("v.ogg", OGG), **voice)).refused(400, 50161)
+    (await bob.patch(f"{messages_path(guild)}/{shown['id']}", json={"content": "x"})).refused(400, 50162)
+    (await send(bob, messages_path(guild), ("v.ogg", OGG), **voice, attachments=metadata, content="x")).refused(
+        400, 50159
+    )
+    (await send(bob, messages_path(guild), ("v.ogg", PNG), **voice, attachments=metadata)).refused(400, 50160)
+    (await send(bob, messages_path(guild), ("v.ogg", OGG), **voice)).refused(400, 50161)
     await guild.overwrite(guild.general, guild.id, deny=Permissions.SEND_VOICE_MESSAGES, kind=0)
-    (await send(bob, path(guild), ("v.ogg", OGG), **voice, attachments=said)).refused(403, 50173)
+    (await send(bob, messages_path(guild), ("v.ogg", OGG), **voice, attachments=metadata)).refused(403, 50173)
 
 
-async def test_addresses_are_signed_anew(world: World) -> None:
+async def test_attachment_urls_are_refreshed(world: World) -> None:
     alice, stranger = await world.user(), await world.user()
     guild = await world.guild(alice)
-    said = (await send(alice, path(guild), ("a.png", PNG))).ok()
-    signed = said["attachments"][0]["url"]
+    message = (await send(alice, messages_path(guild), ("a.png", PNG))).ok()
+    signed = message["attachments"][0]["url"]
     world.clock.advance(2 * 86_400_000)
-    read = (await alice.get(f"{path(guild)}/{said['id']}")).ok()
+    read = (await alice.get(f"{messages_path(guild)}/{message['id']}")).ok()
     fresh = read["attachments"][0]["url"]
     assert fresh != signed
 
@@ -219,84 +226,88 @@ async def test_addresses_are_signed_anew(world: World) -> None:
 
     bare = signed.partition("?")[0]
     for actor, url in ((alice, bare), (alice, signed), (stranger, signed)):
-        answer = (await refresh(actor, url)).ok()
-        assert answer == {"refreshed_urls": [{"original": url, "refreshed": fresh}]}
+        response = (await refresh(actor, url)).ok()
+        assert response == {"refreshed_urls": [{"original": url, "refreshed": fresh}]}
     forged = bare + "?ex=ffffffff&is=1&hm=" + "0" * 64
     for url in (bare, forged, "https://example.org/attachments/1/2/a.png", f"{world.url}/cdn/attachments/1/x/y"):
         assert (await refresh(stranger, url)).errors("attachment_urls.0") == ["URL_TYPE_INVALID_URL"]
     (await alice.post("/attachments/refresh-urls", json={"attachment_urls": [bare] * 51})).refused(400, 50035)
 
 
-async def test_a_forward_keeps_the_files(world: World) -> None:
+async def test_a_forward_contains_the_attachments(world: World) -> None:
     guild = await world.guild()
     other = await guild.channel("other")
-    said = (await send(guild.owner, path(guild), ("a.png", PNG))).ok()
-    reference = {"type": 1, "message_id": said["id"], "channel_id": str(guild.general)}
+    message = (await send(guild.owner, messages_path(guild), ("a.png", PNG))).ok()
+    reference = {"type": 1, "message_id": message["id"], "channel_id": str(guild.general)}
     copy = (await guild.owner.post(f"/channels/{other}/messages", json={"message_reference": reference})).ok()
     assert copy["attachments"] == []
-    assert copy["message_snapshots"][0]["message"]["attachments"][0]["url"] == said["attachments"][0]["url"]
+    assert copy["message_snapshots"][0]["message"]["attachments"][0]["url"] == message["attachments"][0]["url"]
 
 
-async def test_a_guild_of_a_higher_tier_takes_larger_files(world: World) -> None:
+async def test_a_boosted_guild_accepts_larger_files(world: World) -> None:
     guild = await world.guild()
     large = ("large.bin", bytes((10 << 20) + 1))
-    (await send(guild.owner, path(guild), large)).refused(413, 50045)
+    (await send(guild.owner, messages_path(guild), large)).refused(413, 50045)
 
     await world.grant(guild, tier=2)
-    made = (await send(guild.owner, path(guild), large)).ok()
-    assert made["attachments"][0]["size"] == (10 << 20) + 1
+    created = (await send(guild.owner, messages_path(guild), large)).ok()
+    assert created["attachments"][0]["size"] == (10 << 20) + 1
     other = ("other.bin", bytes((10 << 20) + 2))
     edited = (
-        await send(guild.owner, f"{path(guild)}/{made['id']}", other, method="PATCH", attachments=[{"id": 0}])
+        await send(
+            guild.owner, f"{messages_path(guild)}/{created['id']}", other, method="PATCH", attachments=[{"id": 0}]
+        )
     ).ok()
     assert [each["size"] for each in edited["attachments"]] == [(10 << 20) + 2]
 
 
 async def files_left(world: World, *sent: Any) -> list[bool]:
-    """Which of these messages' files are still there."""
+    """Return for each message whether its file still exists."""
     files = [int(message["attachments"][0]["id"]) for message in sent]
     return [await world.app.files.exists(cdn_urls.attachment_key(each)) for each in files]
 
 
-async def until(world: World, wanted: list[bool], *sent: Any) -> None:
-    """Let the worker go on until exactly these files are there."""
+async def wait_until_files(world: World, wanted: list[bool], *sent: Any) -> None:
+    """Wait until exactly these files exist."""
     async with asyncio.timeout(PATIENCE):
         while await files_left(world, *sent) != wanted:
             await asyncio.sleep(0.01)
 
 
-async def test_files_go_some_time_after_their_messages(world: World) -> None:
+async def test_files_are_deleted_a_day_after_their_messages(world: World) -> None:
     guild = await world.guild()
-    doomed = await guild.channel("doomed")
-    one, two, three, kept = [(await send(guild.owner, path(guild), ("a.png", PNG))).ok() for _ in range(4)]
-    there = (await send(guild.owner, f"/channels/{doomed}/messages", ("a.png", PNG))).ok()
-    (await guild.owner.delete(f"{path(guild)}/{one['id']}")).ok()
-    both = {"messages": [two["id"], three["id"]]}
-    (await guild.owner.post(f"{path(guild)}/bulk-delete", json=both)).ok()
-    (await guild.owner.delete(f"/channels/{doomed}")).ok()
-    sent = (one, two, three, kept, there)
+    deleted = await guild.channel("doomed")
+    one, two, three, remaining = [
+        (await send(guild.owner, messages_path(guild), ("a.png", PNG))).ok() for _ in range(4)
+    ]
+    in_deleted = (await send(guild.owner, f"/channels/{deleted}/messages", ("a.png", PNG))).ok()
+    (await guild.owner.delete(f"{messages_path(guild)}/{one['id']}")).ok()
+    bulk = {"messages": [two["id"], three["id"]]}
+    (await guild.owner.post(f"{messages_path(guild)}/bulk-delete", json=bulk)).ok()
+    (await guild.owner.delete(f"/channels/{deleted}")).ok()
+    sent = (one, two, three, remaining, in_deleted)
     count = "SELECT COUNT(*) FROM messages WHERE channel_id = ?"
     async with asyncio.timeout(PATIENCE):
-        while await world.write(lambda call: call.tx.value(count, doomed)):
+        while await world.write(lambda call: call.tx.value(count, deleted)):
             await asyncio.sleep(0.01)
 
-    # Addresses that were given out are good for a day.
+    # Signed URLs are valid for a day.
     world.clock.advance(cdn_urls.VALID_SECONDS * 1000 - 1000)
     assert await files_left(world, *sent) == [True] * 5
     world.clock.advance(1000)
 
-    await until(world, [False, False, False, True, False], *sent)
+    await wait_until_files(world, [False, False, False, True, False], *sent)
 
 
-async def test_files_that_a_forward_shows_stay(world: World) -> None:
+async def test_files_of_a_forwarded_message_are_not_deleted(world: World) -> None:
     guild = await world.guild()
     other = await guild.channel("other")
-    forwarded, alone = [(await send(guild.owner, path(guild), ("a.png", PNG))).ok() for _ in range(2)]
+    forwarded, alone = [(await send(guild.owner, messages_path(guild), ("a.png", PNG))).ok() for _ in range(2)]
     reference = {"type": 1, "message_id": forwarded["id"], "channel_id": str(guild.general)}
     (await guild.owner.post(f"/channels/{other}/messages", json={"message_reference": reference})).ok()
 
     for message in (forwarded, alone):
-        (await guild.owner.delete(f"{path(guild)}/{message['id']}")).ok()
+        (await guild.owner.delete(f"{messages_path(guild)}/{message['id']}")).ok()
     world.clock.advance(cdn_urls.VALID_SECONDS * 1000)
 
-    await until(world, [True, False], forwarded, alone)
+    await wait_until_files(world, [True, False], forwarded, alone)

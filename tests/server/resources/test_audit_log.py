@@ -1,4 +1,4 @@
-"""The audit log: its pages, its filters, and how long it remembers."""
+"""Tests of the audit log: paging, filters, and retention."""
 
 from typing import Any
 
@@ -10,15 +10,15 @@ from tests.world import Actor, Guild, World
 DAY_MS = 24 * 3_600_000
 
 
-async def listed(guild: Guild, query: str = "") -> list[dict[str, Any]]:
-    """The entries a query finds."""
+async def list_entries(guild: Guild, query: str = "") -> list[dict[str, Any]]:
+    """List the entries that a query matches."""
     entries: list[dict[str, Any]] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs{query}")).ok()[
         "audit_log_entries"
     ]
     return entries
 
 
-async def test_entries_come_newest_first_with_the_users_they_name(world: World) -> None:
+async def test_entries_are_listed_newest_first_with_their_users(world: World) -> None:
     guild = await world.guild()
     roles = [await guild.role(name) for name in ("a", "b", "c")]
 
@@ -32,15 +32,15 @@ async def test_entries_come_newest_first_with_the_users_they_name(world: World) 
     assert all(log[key] == [] for key in (*empty, "auto_moderation_rules"))
 
 
-async def test_pages_go_back_from_before_and_forward_from_after(world: World) -> None:
+async def test_before_and_after_page_in_both_directions(world: World) -> None:
     guild = await world.guild()
     for name in "abcd":
         await guild.role(name)
-    newest_first = [entry["id"] for entry in await listed(guild)]
+    newest_first = [entry["id"] for entry in await list_entries(guild)]
     first, second, third, fourth = reversed(newest_first)
 
     async def ids(query: str) -> list[str]:
-        return [entry["id"] for entry in await listed(guild, query)]
+        return [entry["id"] for entry in await list_entries(guild, query)]
 
     assert await ids("?limit=1") == [fourth]
     assert await ids(f"?before={third}") == [second, first]
@@ -51,21 +51,21 @@ async def test_pages_go_back_from_before_and_forward_from_after(world: World) ->
     assert await ids(f"?before={second}&after={first}") == [first]
 
 
-async def test_entries_are_filtered_by_actor_kind_and_target(world: World) -> None:
+async def test_entries_are_filtered_by_user_action_and_target(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.MANAGE_ROLES)
     role = await guild.role("one")
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"name": "two"})).ok()
-    made = (await bot.post(f"/guilds/{guild.id}/roles", json={})).ok()
+    created = (await bot.post(f"/guilds/{guild.id}/roles", json={})).ok()
 
-    assert [e["target_id"] for e in await listed(guild, f"?user_id={bot.id}")] == [made["id"]]
-    assert [e["action_type"] for e in await listed(guild, f"?target_id={role}")] == [31, 30]
-    assert [e["target_id"] for e in await listed(guild, "?action_type=31")] == [str(role)]
-    assert await listed(guild, f"?action_type=31&user_id={bot.id}") == []
-    assert await listed(guild, "?action_type=9999") == []
+    assert [e["target_id"] for e in await list_entries(guild, f"?user_id={bot.id}")] == [created["id"]]
+    assert [e["action_type"] for e in await list_entries(guild, f"?target_id={role}")] == [31, 30]
+    assert [e["target_id"] for e in await list_entries(guild, "?action_type=31")] == [str(role)]
+    assert await list_entries(guild, f"?action_type=31&user_id={bot.id}") == []
+    assert await list_entries(guild, "?action_type=9999") == []
 
 
-async def test_an_entry_is_told_to_those_who_may_read_the_log(world: World) -> None:
+async def test_an_entry_event_is_sent_to_members_who_can_view_the_log(world: World) -> None:
     guild = await world.guild()
     reader = await world.bot(guild, permissions=Permissions.VIEW_AUDIT_LOG)
     other = await world.bot(guild)
@@ -79,11 +79,11 @@ async def test_an_entry_is_told_to_those_who_may_read_the_log(world: World) -> N
     assert (entry["action_type"], entry["reason"]) == (1, "café")
     assert entry["changes"] == [{"key": "name", "old_value": "Guild", "new_value": "Renamed"}]
     del entry["guild_id"]
-    assert (await listed(guild))[0] == entry
+    assert (await list_entries(guild))[0] == entry
     await unaware.none_of("GUILD_AUDIT_LOG_ENTRY_CREATE")
 
 
-async def test_the_log_needs_its_permission(world: World) -> None:
+async def test_reading_the_log_requires_the_permission(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
 
@@ -93,42 +93,44 @@ async def test_the_log_needs_its_permission(world: World) -> None:
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "before=x", "user_id=x", "action_type=x"])
-async def test_a_bad_query_is_named(world: World, query: str) -> None:
+async def test_an_invalid_query_parameter_is_named(world: World, query: str) -> None:
     guild = await world.guild()
 
     assert (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?{query}")).errors(query.partition("=")[0])
 
 
-async def test_the_log_remembers_45_days(world: World) -> None:
+async def test_entries_are_stored_for_45_days(world: World) -> None:
     guild = await world.guild()
     await guild.role("old")
     world.clock.set(world.clock.now_ms() + 45 * DAY_MS)
-    assert len(await listed(guild)) == 1
+    assert len(await list_entries(guild)) == 1
 
     world.clock.set(world.clock.now_ms() + 1000)
-    assert await listed(guild) == []
-    assert await listed(guild, "?after=0") == []
+    assert await list_entries(guild) == []
+    assert await list_entries(guild, "?after=0") == []
 
     await guild.role("new")
-    assert len(await listed(guild)) == 1
-    kept = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM audit_log WHERE guild_id = ?", guild.id))
-    assert kept == 1
+    assert len(await list_entries(guild)) == 1
+    stored = await world.write(
+        lambda call: call.tx.value("SELECT COUNT(*) FROM audit_log WHERE guild_id = ?", guild.id)
+    )
+    assert stored == 1
 
 
-async def test_the_threads_that_entries_name_come_along_where_the_reader_sees_them(world: World) -> None:
+async def test_entries_include_the_threads_visible_to_the_reader(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.VIEW_AUDIT_LOG)
-    made = []
+    created = []
     for name, kind in (("open", 11), ("closed", 12), ("gone", 11)):
         body = {"name": name, "type": kind}
-        made.append((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
-    (await guild.owner.delete(f"/channels/{made[2]}")).ok()
+        created.append((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
+    (await guild.owner.delete(f"/channels/{created[2]}")).ok()
 
     async def threads(query: str = "", reader: Actor = guild.owner) -> list[str]:
         log = (await reader.get(f"/guilds/{guild.id}/audit-logs{query}")).ok()
         return [each["id"] for each in log["threads"]]
 
-    assert await threads() == made[:2]
-    assert await threads(f"?target_id={made[0]}") == made[:1]
+    assert await threads() == created[:2]
+    assert await threads(f"?target_id={created[0]}") == created[:1]
     assert await threads("?action_type=30") == []
-    assert await threads(reader=bot) == made[:1]
+    assert await threads(reader=bot) == created[:1]

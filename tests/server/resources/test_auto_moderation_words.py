@@ -1,4 +1,4 @@
-"""Auto moderation: which texts hold what a rule looks for, and how long a look may take."""
+"""Tests of the keyword matcher of auto moderation: its results and its time bounds."""
 
 import random
 import time
@@ -12,7 +12,7 @@ from hubbub.server.resources.auto_moderation.matching import BadPattern, Hit, Ma
 
 
 @pytest.mark.parametrize(
-    ("entry", "text", "found"),
+    ("entry", "text", "expected"),
     [
         ("cat", "the CAT sat", "CAT"),
         ("cat", "catalog", None),
@@ -34,15 +34,15 @@ from hubbub.server.resources.auto_moderation.matching import BadPattern, Hit, Ma
         ("cat", "İ cat", "cat"),
     ],
 )
-def test_words_stand_as_their_stars_say(entry: str, text: str, found: str | None) -> None:
+def test_wildcards_decide_where_a_keyword_matches(entry: str, text: str, expected: str | None) -> None:
     hit = Matcher([entry], [], []).find(text)
-    assert hit == (None if found is None else Hit(entry, found))
-    # A long list takes another way to the same answer.
+    assert hit == (None if expected is None else Hit(entry, expected))
+    # A long list is searched by another algorithm with the same result.
     many = [f"*nothing{number}*" for number in range(50)]
     assert Matcher([*many, entry], [], []).find(text) == hit
 
 
-def test_what_is_allowed_excuses_only_what_lies_within_it() -> None:
+def test_the_allow_list_only_excuses_matches_inside_its_entries() -> None:
     matcher = Matcher(["*ass*"], [r"b\d+"], ["class", "b42"])
     assert matcher.find("the class") is None
     assert matcher.find("the class of an ass") == Hit("*ass*", "ass")
@@ -50,17 +50,17 @@ def test_what_is_allowed_excuses_only_what_lies_within_it() -> None:
     assert matcher.find("b42 b43") == Hit(r"b\d+", "b43")
 
 
-def test_a_pattern_that_matches_nothing_at_all_catches_nothing() -> None:
+def test_a_pattern_with_only_empty_matches_finds_nothing() -> None:
     assert Matcher([], ["x*"], []).find("hello") is None
 
 
 @pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(?=a)", "(?<!a)b", r"\p{L}{1000}"])
-def test_patterns_that_could_take_long_are_no_patterns(pattern: str) -> None:
+def test_patterns_without_a_linear_time_bound_are_rejected(pattern: str) -> None:
     with pytest.raises(BadPattern):
         matching.compile_pattern(pattern)
 
 
-def test_no_pattern_takes_long() -> None:
+def test_patterns_are_matched_in_bounded_time() -> None:
     matcher = Matcher([], ["(a+)+$", "(x+x+)+y", "(.*a){12}$"], [])
     began = time.thread_time()
     assert matcher.find("a" * 1999 + "!" + "x" * 1999) is None
@@ -94,7 +94,9 @@ STARS = (("", "*"), ("*", ""), ("*", "*"))
         ([], ["a"], ["*a*"], "a" * 4000),
     ],
 )
-def test_no_list_takes_long(keywords: list[str], patterns: list[str], allowed: list[str], text: str) -> None:
+def test_keyword_lists_are_matched_in_bounded_time(
+    keywords: list[str], patterns: list[str], allowed: list[str], text: str
+) -> None:
     matcher = Matcher(keywords, patterns, allowed)
     began = time.thread_time()
     assert matcher.find(text) is None
@@ -102,52 +104,54 @@ def test_no_list_takes_long(keywords: list[str], patterns: list[str], allowed: l
 
 
 @pytest.mark.parametrize("pattern", ["a.*z{}|a", "[ab].*a[ab]{{11}}z{}|[ab]"])
-def test_what_tires_a_rule_does_not_pass_it(pattern: str) -> None:
+def test_input_that_exceeds_the_budget_counts_as_a_match(pattern: str) -> None:
     matcher = Matcher([], [pattern.format(number) for number in range(10)], ["*a*", "*b*"])
     began = time.thread_time()
     assert matcher.find(NOISE * 6) is not None
     assert time.thread_time() - began < 1
 
 
-def test_no_number_of_excused_words_hides_a_bad_one() -> None:
+def test_allowed_matches_never_hide_a_blocked_one() -> None:
     for count in (0, 99, 100, 400):
         assert Matcher([], [r"b\w+"], ["best"]).find("best " * count + "bad") == Hit(r"b\w+", "bad")
         assert Matcher(["*b*"], [], ["best"]).find("best " * count + "bad") == Hit("*b*", "b")
         assert Matcher(["*b*"], [r"b\w+"], ["best"]).find("best " * count) is None
 
 
-def test_long_and_short_lists_find_what_a_look_at_every_place_finds() -> None:
+def test_the_matcher_agrees_with_an_exhaustive_search() -> None:
     rng = random.Random(3)
 
-    def entries(most: int) -> list[str]:
+    def entries(maximum: int) -> list[str]:
         return [
             f"{rng.choice(('', '*'))}{''.join(rng.choice('ab -') for _ in range(rng.randint(1, 4)))}{rng.choice(('', '*'))}"
-            for _ in range(rng.randint(0, most))
+            for _ in range(rng.randint(0, maximum))
         ]
 
     for _ in range(400):
         keywords, allowed = entries(rng.choice((3, 40))), entries(rng.choice((3, 40)))
         text = "".join(rng.choice("ab -") for _ in range(rng.randint(0, 30)))
-        excused = {span for entry in map(matching.keyword, allowed) for span in stood(entry, text)}
-        left = {
+        allowed_spans = {span for entry in map(matching.keyword, allowed) for span in occurrences(entry, text)}
+        expected = {
             entry.written: spans
             for entry in map(matching.keyword, keywords)
             if (
                 spans := [
-                    each for each in stood(entry, text) if not any(a <= each[0] and each[1] <= b for a, b in excused)
+                    each
+                    for each in occurrences(entry, text)
+                    if not any(a <= each[0] and each[1] <= b for a, b in allowed_spans)
                 ]
             )
         }
 
         hit = Matcher(keywords, [], allowed).find(text)
 
-        assert (hit is None) == (not left), (keywords, allowed, text)
+        assert (hit is None) == (not expected), (keywords, allowed, text)
         if hit is not None and hit.keyword is not None:
-            assert hit.content == text[slice(*left[hit.keyword][0])]
+            assert hit.content == text[slice(*expected[hit.keyword][0])]
 
 
-def stood(entry: matching.Keyword, text: str) -> list[tuple[int, int]]:
-    """Every place where an entry stands in a text."""
+def occurrences(entry: matching.Keyword, text: str) -> list[tuple[int, int]]:
+    """Return the spans of every occurrence of an entry in a text."""
     ends = [(start, start + len(entry.needle)) for start in range(len(text) - len(entry.needle) + 1)]
     return [(a, b) for a, b in ends if entry.needle and text[a:b] == entry.needle and entry.stands(text, a, b)]
 
@@ -173,13 +177,13 @@ def test_mentions_and_links_are_counted() -> None:
         ("Dick Swank pricked a shiitake; a cockatoo sang", False),
     ],
 )
-def test_profanity_is_told_from_words_that_hold_it(text: str, caught: bool) -> None:
+def test_profanity_is_distinguished_from_words_that_contain_it(text: str, caught: bool) -> None:
     listed = presets.words([AutoModerationKeywordPresetType.PROFANITY], AutoModerationConfig())
     assert (Matcher(listed, [], []).find(text) is not None) == caught
 
 
 @pytest.mark.parametrize("kind", AutoModerationKeywordPresetType)
-def test_presets_hold_each_word_once(kind: AutoModerationKeywordPresetType) -> None:
+def test_presets_contain_each_keyword_once(kind: AutoModerationKeywordPresetType) -> None:
     listed = presets.words([kind], AutoModerationConfig())
     assert len(set(listed)) == len(listed)
     assert all(0 < len(word) <= 60 for word in listed)

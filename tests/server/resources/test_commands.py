@@ -1,4 +1,4 @@
-"""Application commands: keeping them, every rule about them, their languages, and who may use them."""
+"""Tests of application commands: storing and validating them, localization, and permissions."""
 
 from typing import Any
 
@@ -18,46 +18,41 @@ from tests.world import PRIVILEGED, Actor, Answer, Guild, World, small_config
 USE = Permissions.USE_APPLICATION_COMMANDS
 
 
-def word(name: str = "greet", **more: Any) -> dict[str, Any]:
-    """A chat input command."""
+def chat_command(name: str = "greet", **more: Any) -> dict[str, Any]:
+    """Return a chat input command."""
     return {"name": name, "description": "says hello", **more}
 
 
 def option(kind: int = 3, name: str = "a", **more: Any) -> dict[str, Any]:
-    """An option."""
+    """Return a command option."""
     return {"type": kind, "name": name, "description": "x", **more}
 
 
-def everywhere(bot: Actor) -> str:
-    """Where global commands are."""
+def global_path(bot: Actor) -> str:
+    """Return the path of the global commands."""
     return f"/applications/{bot.application_id}/commands"
 
 
-def within(bot: Actor, guild: Guild) -> str:
-    """Where a guild's commands are."""
+def guild_path(bot: Actor, guild: Guild) -> str:
+    """Return the path of a guild's commands."""
     return f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
 
 
-async def bearer(world: World, person: Actor, bot: Actor, scope: str) -> dict[str, str]:
-    """The header of an app's token that somebody gave it."""
-    return {"Authorization": f"Bearer {await world.access_token(person, bot.application_id, scope)}"}
+# Storing
 
 
-# Keeping
-
-
-async def test_a_command_is_made_replaced_read_changed_and_deleted(world: World) -> None:
+async def test_a_command_is_created_replaced_read_updated_and_deleted(world: World) -> None:
     bot = await world.bot()
-    path = everywhere(bot)
+    path = global_path(bot)
 
-    first = await bot.post(path, json=word(options=[option(required=True), option(4, "b", min_value=1)]))
+    first = await bot.post(path, json=chat_command(options=[option(required=True), option(4, "b", min_value=1)]))
 
-    made = first.ok()
+    created = first.ok()
     assert first.status == 201
-    assert made == {
-        "id": made["id"],
+    assert created == {
+        "id": created["id"],
         "application_id": str(bot.application_id),
-        "version": made["version"],
+        "version": created["version"],
         "default_member_permissions": None,
         "type": 1,
         "name": "greet",
@@ -73,43 +68,43 @@ async def test_a_command_is_made_replaced_read_changed_and_deleted(world: World)
         ],
         "nsfw": False,
     }
-    assert (await bot.get(f"{path}/{made['id']}")).ok() == made
-    again = await bot.post(path, json=word(description="new"))
+    assert (await bot.get(f"{path}/{created['id']}")).ok() == created
+    again = await bot.post(path, json=chat_command(description="new"))
     assert again.status == 200
-    assert again.json["id"] == made["id"]
-    assert int(again.json["version"]) > int(made["version"])
+    assert again.json["id"] == created["id"]
+    assert int(again.json["version"]) > int(created["version"])
     assert "options" not in again.json
-    same = (await bot.post(path, json=word(description="new"))).ok()
+    same = (await bot.post(path, json=chat_command(description="new"))).ok()
     assert same["version"] == again.json["version"]
-    changed = (await bot.patch(f"{path}/{made['id']}", json={"nsfw": True, "name": "hello"})).ok()
+    changed = (await bot.patch(f"{path}/{created['id']}", json={"nsfw": True, "name": "hello"})).ok()
     assert (changed["name"], changed["nsfw"], changed["description"]) == ("hello", True, "new")
-    (await bot.post(path, json=word("taken"))).ok()
-    (await bot.patch(f"{path}/{made['id']}", json={"name": "taken"})).refused(400, 40041)
-    assert (await bot.delete(f"{path}/{made['id']}")).status == 204
-    (await bot.get(f"{path}/{made['id']}")).refused(404, 10063)
-    (await bot.patch(f"{path}/{made['id']}", json={})).refused(404, 10063)
-    (await bot.delete(f"{path}/{made['id']}")).refused(404, 10063)
+    (await bot.post(path, json=chat_command("taken"))).ok()
+    (await bot.patch(f"{path}/{created['id']}", json={"name": "taken"})).refused(400, 40041)
+    assert (await bot.delete(f"{path}/{created['id']}")).status == 204
+    (await bot.get(f"{path}/{created['id']}")).refused(404, 10063)
+    (await bot.patch(f"{path}/{created['id']}", json={})).refused(404, 10063)
+    (await bot.delete(f"{path}/{created['id']}")).refused(404, 10063)
 
 
 async def test_a_guild_has_its_own_commands(world: World) -> None:
     guild, away = await world.guild(), await world.guild()
     bot = await world.bot(guild)
-    path = within(bot, guild)
+    path = guild_path(bot, guild)
 
-    made = (await bot.post(path, json=word(contexts=[1], integration_types=[1]))).ok()
+    created = (await bot.post(path, json=chat_command(contexts=[1], integration_types=[1]))).ok()
 
-    assert made["guild_id"] == str(guild.id)
-    assert (made["contexts"], made["integration_types"]) == (None, [0])
-    assert "dm_permission" not in made
-    assert [each["id"] for each in (await bot.get(path)).ok()] == [made["id"]]
-    assert (await bot.get(everywhere(bot))).ok() == []
-    assert (await bot.get(f"{path}/{made['id']}")).ok() == made
-    assert (await bot.patch(f"{path}/{made['id']}", json={"description": "y"})).ok()["description"] == "y"
-    (await bot.get(f"{everywhere(bot)}/{made['id']}")).refused(404, 10063)
-    (await bot.get(within(bot, away))).refused(403, 50001)
-    (await bot.post(f"/applications/{bot.application_id}/guilds/1/commands", json=word())).refused(404, 10004)
-    assert (await bot.delete(f"{path}/{made['id']}")).status == 204
-    (await bot.post(path, json=word())).ok()
+    assert created["guild_id"] == str(guild.id)
+    assert (created["contexts"], created["integration_types"]) == (None, [0])
+    assert "dm_permission" not in created
+    assert [each["id"] for each in (await bot.get(path)).ok()] == [created["id"]]
+    assert (await bot.get(global_path(bot))).ok() == []
+    assert (await bot.get(f"{path}/{created['id']}")).ok() == created
+    assert (await bot.patch(f"{path}/{created['id']}", json={"description": "y"})).ok()["description"] == "y"
+    (await bot.get(f"{global_path(bot)}/{created['id']}")).refused(404, 10063)
+    (await bot.get(guild_path(bot, away))).refused(403, 50001)
+    (await bot.post(f"/applications/{bot.application_id}/guilds/1/commands", json=chat_command())).refused(404, 10004)
+    assert (await bot.delete(f"{path}/{created['id']}")).status == 204
+    (await bot.post(path, json=chat_command())).ok()
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
     left = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM commands"))
     assert left == 0
@@ -119,44 +114,44 @@ async def test_commands_belong_to_their_application(world: World) -> None:
     guild = await world.guild()
     bot, other = await world.bot(guild), await world.bot(guild)
 
-    (await other.get(everywhere(bot))).refused(403, 20012)
-    (await other.post(within(bot, guild), json=word())).refused(403, 20012)
+    (await other.get(global_path(bot))).refused(403, 20012)
+    (await other.post(guild_path(bot, guild), json=chat_command())).refused(403, 20012)
     (await other.get("/applications/1/commands")).refused(404, 10002)
-    (await guild.owner.get(everywhere(bot))).refused(403, 20002)
-    allowed = await bearer(world, guild.owner, bot, "applications.commands.update")
-    assert (await world.request("POST", everywhere(bot), json=word(), headers=allowed)).status == 201
-    wrong = await bearer(world, guild.owner, bot, "identify")
-    (await world.request("GET", everywhere(bot), headers=wrong)).refused(403, 50026)
+    (await guild.owner.get(global_path(bot))).refused(403, 20002)
+    allowed = await world.player(guild.owner, bot.application_id, "applications.commands.update")
+    assert (await allowed.post(global_path(bot), json=chat_command())).status == 201
+    wrong = await world.player(guild.owner, bot.application_id, "identify")
+    (await wrong.get(global_path(bot))).refused(403, 50026)
 
 
-async def test_all_commands_are_set_at_once(world: World) -> None:
+async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None:
     bot = await world.bot()
-    path = everywhere(bot)
-    kept = (await bot.post(path, json=word("kept"))).ok()
-    renamed = (await bot.post(path, json=word("before"))).ok()
-    (await bot.post(path, json=word("gone"))).ok()
+    path = global_path(bot)
+    unchanged = (await bot.post(path, json=chat_command("kept"))).ok()
+    renamed = (await bot.post(path, json=chat_command("before"))).ok()
+    (await bot.post(path, json=chat_command("gone"))).ok()
 
-    answer = await bot.put(
+    response = await bot.put(
         path,
         json=[
             {"name": "Menu", "type": 2},
-            {**word("after"), "id": renamed["id"]},
-            word("kept", description="says hello"),
-            word("menu"),
+            {**chat_command("after"), "id": renamed["id"]},
+            chat_command("kept", description="says hello"),
+            chat_command("menu"),
         ],
     )
 
-    rows = answer.ok()
-    assert answer.status == 200
+    rows = response.ok()
+    assert response.status == 200
     assert [each["name"] for each in rows] == ["Menu", "after", "kept", "menu"]
-    assert (rows[1]["id"], rows[2]["id"]) == (renamed["id"], kept["id"])
-    assert rows[2]["version"] == kept["version"]
+    assert (rows[1]["id"], rows[2]["id"]) == (renamed["id"], unchanged["id"])
+    assert rows[2]["version"] == unchanged["version"]
     assert rows[1]["version"] != renamed["version"]
     listed = (await bot.get(f"{path}?with_localizations=true")).ok()
     assert listed == rows
-    twice = await bot.put(path, json=[word("a"), word("b"), word("a")])
+    twice = await bot.put(path, json=[chat_command("a"), chat_command("b"), chat_command("a")])
     assert twice.errors("2") == ["APPLICATION_COMMANDS_DUPLICATE_NAME"]
-    bad = await bot.put(path, json=[word("a"), word("B")])
+    bad = await bot.put(path, json=[chat_command("a"), chat_command("B")])
     assert bad.errors("1.name") == ["APPLICATION_COMMAND_INVALID_NAME"]
     assert len((await bot.get(path)).ok()) == 4
     assert (await bot.put(path, json=[])).ok() == []
@@ -164,7 +159,7 @@ async def test_all_commands_are_set_at_once(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "kept"),
+    ("wanted", "unchanged"),
     [
         ([(1, "c"), (2, "a")], [1, 2]),
         ([(2, "a"), (1, "c")], [2, 1]),
@@ -180,49 +175,51 @@ async def test_all_commands_are_set_at_once(world: World) -> None:
     ],
     ids=str,
 )
-async def test_ids_say_which_command_gets_which_name(
-    world: World, wanted: list[tuple[int | None, str]], kept: list[int | None]
+async def test_ids_in_a_bulk_overwrite_rename_commands(
+    world: World, wanted: list[tuple[int | None, str]], unchanged: list[int | None]
 ) -> None:
     bot = await world.bot()
-    first = (await bot.put(everywhere(bot), json=[word("a"), word("b")])).ok()
+    first = (await bot.put(global_path(bot), json=[chat_command("a"), chat_command("b")])).ok()
     ids: dict[int | None, str] = {1: first[0]["id"], 2: first[1]["id"], 99: "99"}
 
-    bodies = [word(name) if number is None else {**word(name), "id": ids[number]} for number, name in wanted]
-    after = (await bot.put(everywhere(bot), json=bodies)).ok()
+    bodies = [
+        chat_command(name) if number is None else {**chat_command(name), "id": ids[number]} for number, name in wanted
+    ]
+    after = (await bot.put(global_path(bot), json=bodies)).ok()
 
     assert [each["name"] for each in after] == [name for _, name in wanted]
     numbers: dict[str, int | None] = {value: number for number, value in ids.items()}
-    assert [numbers.get(each["id"]) for each in after] == kept
-    assert (await bot.get(f"{everywhere(bot)}?with_localizations=true")).ok() == after
+    assert [numbers.get(each["id"]) for each in after] == unchanged
+    assert (await bot.get(f"{global_path(bot)}?with_localizations=true")).ok() == after
 
 
-async def test_an_id_of_another_type_says_nothing(world: World) -> None:
+async def test_an_id_of_a_command_of_another_type_is_ignored(world: World) -> None:
     bot = await world.bot()
-    [made] = (await bot.put(everywhere(bot), json=[word("a")])).ok()
+    [created] = (await bot.put(global_path(bot), json=[chat_command("a")])).ok()
 
-    [menu] = (await bot.put(everywhere(bot), json=[{"name": "a", "type": 2, "id": made["id"]}])).ok()
+    [menu] = (await bot.put(global_path(bot), json=[{"name": "a", "type": 2, "id": created["id"]}])).ok()
 
-    assert menu["id"] != made["id"]
+    assert menu["id"] != created["id"]
 
 
-async def test_guild_commands_are_set_at_once(world: World) -> None:
+async def test_bulk_overwrite_replaces_all_guild_commands(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
 
-    rows = (await bot.put(within(bot, guild), json=[word("a"), word("b")])).ok()
+    rows = (await bot.put(guild_path(bot, guild), json=[chat_command("a"), chat_command("b")])).ok()
 
     assert {each["guild_id"] for each in rows} == {str(guild.id)}
-    refused = await bot.put(within(bot, guild), json=[{"name": "x", "type": 4}])
+    refused = await bot.put(guild_path(bot, guild), json=[{"name": "x", "type": 4}])
     assert refused.errors("0.type") == ["BASE_TYPE_CHOICES"]
 
 
-async def test_there_is_room_for_so_many(world: World) -> None:
+async def test_the_number_of_commands_per_type_is_limited(world: World) -> None:
     bot = await world.bot()
-    path = everywhere(bot)
+    path = global_path(bot)
 
-    (await bot.put(path, json=[word(f"c{number}") for number in range(100)])).ok()
-    (await bot.post(path, json=word("more"))).refused(400, 30032)
-    (await bot.post(path, json=word("c5", description="replaced"))).ok()
+    (await bot.put(path, json=[chat_command(f"c{number}") for number in range(100)])).ok()
+    (await bot.post(path, json=chat_command("more"))).refused(400, 30032)
+    (await bot.post(path, json=chat_command("c5", description="replaced"))).ok()
     (await bot.put(path, json=[{"name": f"M{number}", "type": 3} for number in range(15)])).ok()
     (await bot.post(path, json={"name": "more", "type": 3})).refused(400, 30032)
     (await bot.post(path, json={"name": "more", "type": 2})).ok()
@@ -230,28 +227,28 @@ async def test_there_is_room_for_so_many(world: World) -> None:
 
 
 @pytest.mark.dated(changes.CONTEXT_MENU_LIMIT_15)
-async def test_before_march_2026_there_is_room_for_five_context_menus(world: World) -> None:
+async def test_before_march_2026_five_context_menu_commands_are_allowed(world: World) -> None:
     bot = await world.bot()
     world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms - 1)
 
-    (await bot.put(everywhere(bot), json=[{"name": f"M{n}", "type": 2} for n in range(5)])).ok()
-    (await bot.post(everywhere(bot), json={"name": "sixth", "type": 2})).refused(400, 30032)
+    (await bot.put(global_path(bot), json=[{"name": f"M{n}", "type": 2} for n in range(5)])).ok()
+    (await bot.post(global_path(bot), json={"name": "sixth", "type": 2})).refused(400, 30032)
     world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms)
-    (await bot.post(everywhere(bot), json={"name": "sixth", "type": 2})).ok()
+    (await bot.post(global_path(bot), json={"name": "sixth", "type": 2})).ok()
 
 
 class TestLimits:
     @pytest.fixture
     def store_config(self) -> Config:
-        """Limits that count."""
+        """A configuration with real rate limits."""
         return small_config(rate_limits="real")
 
-    async def test_two_hundred_are_made_in_a_day(self, world: World) -> None:
+    async def test_at_most_200_commands_are_created_in_a_day(self, world: World) -> None:
         bot = await world.bot()
 
         async def put(names: range) -> Answer:
             world.clock.advance(20_000)
-            return await bot.put(everywhere(bot), json=[word(f"c{number}") for number in names])
+            return await bot.put(global_path(bot), json=[chat_command(f"c{number}") for number in names])
 
         (await put(range(100))).ok()
         (await put(range(100, 200))).ok()
@@ -261,7 +258,7 @@ class TestLimits:
         (await put(range(200, 201))).ok()
 
 
-# Every rule
+# Validation
 
 
 @pytest.mark.parametrize(
@@ -379,46 +376,48 @@ class TestLimits:
         ),
     ],
 )
-async def test_a_command_breaks_a_rule(world: World, body: dict[str, Any], path: str, code: str) -> None:
+async def test_an_invalid_command_names_the_invalid_field(
+    world: World, body: dict[str, Any], path: str, code: str
+) -> None:
     bot = await world.bot()
 
-    assert (await bot.post(everywhere(bot), json=word() | body)).errors(path) == [code]
+    assert (await bot.post(global_path(bot), json=chat_command() | body)).errors(path) == [code]
 
 
-async def test_a_command_says_only_so_much(world: World) -> None:
+async def test_the_total_text_of_a_command_is_limited(world: World) -> None:
     bot = await world.bot()
     choices = [{"name": f"{number}" * 10, "value": "x" * 90} for number in range(25)]
-    large = word(options=[option(name=f"o{number}", choices=choices) for number in range(4)])
+    large = chat_command(options=[option(name=f"o{number}", choices=choices) for number in range(4)])
 
-    refused = await bot.post(everywhere(bot), json=large)
+    refused = await bot.post(global_path(bot), json=large)
 
     assert refused.errors("") == ["APPLICATION_COMMAND_TOO_LARGE"]
-    assert (await bot.put(everywhere(bot), json=[large])).errors("0") == ["APPLICATION_COMMAND_TOO_LARGE"]
+    assert (await bot.put(global_path(bot), json=[large])).errors("0") == ["APPLICATION_COMMAND_TOO_LARGE"]
     large["options"] = large["options"][:2]
-    (await bot.post(everywhere(bot), json=large)).ok()
+    (await bot.post(global_path(bot), json=large)).ok()
 
 
-def test_the_longest_language_counts() -> None:
-    said = commands.Definition(description="ab", description_localizations={"de": "abcdef", "fr": "a"})
+def test_the_longest_localization_counts_toward_the_size() -> None:
+    definition = commands.Definition(description="ab", description_localizations={"de": "abcdef", "fr": "a"})
 
-    assert definitions.size("xyz", said) == 3 + 6
+    assert definitions.size("xyz", definition) == 3 + 6
 
 
 @pytest.mark.parametrize(
     "name", ["ping", "d'accord", "snake_case", "kebab-case", "日本語", "नमस्ते", "สวัสดี", "größe", "٤"]
 )
-def test_names_of_many_scripts(name: str) -> None:
+def test_names_in_many_scripts_are_valid(name: str) -> None:
     assert definitions.is_word(name)
 
 
 @pytest.mark.parametrize("name", ["Ping", "GRÖSSE", "a b", "a.b", "", "x" * 33, "👍", "a/b"])
-def test_what_is_no_name(name: str) -> None:
+def test_invalid_names_are_rejected(name: str) -> None:
     assert not definitions.is_word(name)
 
 
-async def test_options_of_every_type_are_kept(world: World) -> None:
+async def test_options_of_every_type_are_stored(world: World) -> None:
     bot = await world.bot()
-    given = [
+    sent = [
         option(3, "a", required=True, min_length=0, max_length=6000),
         option(3, "b", autocomplete=True),
         option(4, "c", choices=[{"name": "one", "value": 1}]),
@@ -431,37 +430,37 @@ async def test_options_of_every_type_are_kept(world: World) -> None:
         option(11, "j", file_types=[".png", "Audio"]),
     ]
 
-    made = (await bot.post(everywhere(bot), json=word(options=given))).ok()
+    created = (await bot.post(global_path(bot), json=chat_command(options=sent))).ok()
 
-    del given[3]["min_value"]
-    assert made["options"] == given
+    del sent[3]["min_value"]
+    assert created["options"] == sent
     nested = [option(2, "g", options=[option(1, "s", options=[option()])]), option(1, "t")]
-    made = (await bot.post(everywhere(bot), json=word("n", options=nested))).ok()
-    assert made["options"][0]["options"][0]["options"][0]["name"] == "a"
-    assert made["options"][1]["options"] == []
+    created = (await bot.post(global_path(bot), json=chat_command("n", options=nested))).ok()
+    assert created["options"][0]["options"][0]["options"][0]["name"] == "a"
+    assert created["options"][1]["options"] == []
 
 
-async def test_a_whole_number_is_kept_as_one(world: World) -> None:
+async def test_integers_are_stored_as_integers(world: World) -> None:
     bot = await world.bot()
     whole = option(4, "a", min_value=1.0, max_value=9.0, choices=[{"name": "two", "value": 2.0}])
     broken = option(10, "b", min_value=0.5, choices=[{"name": "two", "value": 2.0}])
 
-    made = (await bot.post(everywhere(bot), json=word(options=[whole, broken]))).body
+    created = (await bot.post(global_path(bot), json=chat_command(options=[whole, broken]))).body
 
-    # In Python 1.0 is 1; in the JSON it must be 1 too.
-    assert b'"value":2}' in made
-    assert b'"min_value":1,"max_value":9' in made
-    assert b'"value":2.0}' in made
-    wrong = await bot.post(everywhere(bot), json=word("n", options=[option(4, max_value=1e300)]))
+    # Python treats 1.0 and 1 as equal, so the encoded JSON is compared.
+    assert b'"value":2}' in created
+    assert b'"min_value":1,"max_value":9' in created
+    assert b'"value":2.0}' in created
+    wrong = await bot.post(global_path(bot), json=chat_command("n", options=[option(4, max_value=1e300)]))
     assert wrong.errors("options.0.max_value") == ["NUMBER_TYPE_MAX"]
 
 
-async def test_where_a_command_works(world: World) -> None:
+async def test_contexts_and_dm_permission_determine_each_other(world: World) -> None:
     bot = await world.bot()
-    path = everywhere(bot)
+    path = global_path(bot)
 
-    old = (await bot.post(path, json=word("a", dm_permission=False, default_permission=False))).ok()
-    new = (await bot.post(path, json=word("b", contexts=[1, 2], default_member_permissions="8"))).ok()
+    old = (await bot.post(path, json=chat_command("a", dm_permission=False, default_permission=False))).ok()
+    new = (await bot.post(path, json=chat_command("b", contexts=[1, 2], default_member_permissions="8"))).ok()
 
     assert (old["contexts"], old["dm_permission"], old["default_member_permissions"]) == ([0, 2], False, "0")
     assert (new["contexts"], new["dm_permission"], new["default_member_permissions"]) == ([1, 2], True, "8")
@@ -473,50 +472,50 @@ async def test_where_a_command_works(world: World) -> None:
     assert (less["contexts"], less["dm_permission"]) == ([2], False)
     more = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": True})).ok()
     assert (more["contexts"], more["dm_permission"]) == ([1, 2], True)
-    told = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False, "contexts": [0, 1]})).ok()
-    assert (told["contexts"], told["dm_permission"]) == ([0, 1], True)
+    explicit = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False, "contexts": [0, 1]})).ok()
+    assert (explicit["contexts"], explicit["dm_permission"]) == ([0, 1], True)
     null = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False, "contexts": None})).ok()
     assert (null["contexts"], null["dm_permission"]) == ([0, 2], False)
-    in_guilds = (await bot.post(path, json=word("d", dm_permission=False, integration_types=[0]))).ok()
+    in_guilds = (await bot.post(path, json=chat_command("d", dm_permission=False, integration_types=[0]))).ok()
     assert (in_guilds["contexts"], in_guilds["dm_permission"]) == ([0], False)
     (await bot.patch("/applications/@me", json={"integration_types_config": {"0": {}}})).ok()
-    refused = await bot.post(path, json=word("c", integration_types=[1]))
+    refused = await bot.post(path, json=chat_command("c", integration_types=[1]))
     assert refused.errors("integration_types.0") == ["BASE_TYPE_CHOICES"]
-    assert (await bot.post(path, json=word("c"))).ok()["integration_types"] == [0]
+    assert (await bot.post(path, json=chat_command("c"))).ok()["integration_types"] == [0]
 
 
 @pytest.mark.dated(changes.ENTRY_POINT_COMMANDS)
 async def test_an_app_with_activities_has_one_entry_point(world: World) -> None:
     bot = await world.bot(flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
-    path = everywhere(bot)
+    path = global_path(bot)
 
-    made = (await bot.post(path, json={"name": "launch", "type": 4})).ok()
+    created = (await bot.post(path, json={"name": "launch", "type": 4})).ok()
 
-    assert made["handler"] == 1
-    assert (await bot.patch(f"{path}/{made['id']}", json={"handler": 2})).ok()["handler"] == 2
+    assert created["handler"] == 1
+    assert (await bot.patch(f"{path}/{created['id']}", json={"handler": 2})).ok()["handler"] == 2
     (await bot.post(path, json={"name": "second", "type": 4})).refused(400, 30032)
-    (await bot.put(path, json=[word()])).ok()
+    (await bot.put(path, json=[chat_command()])).ok()
     assert [each["type"] for each in (await bot.get(path)).ok()] == [1]
     world.clock.set(changes.ENTRY_POINT_COMMANDS.at_ms - 1)
     assert (await bot.post(path, json={"name": "launch", "type": 4})).errors("type") == ["BASE_TYPE_CHOICES"]
 
 
-# Languages
+# Localization
 
 
-async def test_a_list_is_in_the_callers_language(world: World) -> None:
+async def test_a_list_is_localized_for_the_caller(world: World) -> None:
     bot = await world.bot()
-    path = everywhere(bot)
+    path = global_path(bot)
     german = {"de": "grüße", "en-GB": "greet"}
     choice = {"name": "one", "value": "1", "name_localizations": {"de": "eins", "fr": "un"}}
-    body = word(
+    body = chat_command(
         name_localizations=german,
         description_localizations={"de": "sagt hallo"},
         options=[option(name_localizations={"de": "b"}, choices=[choice])],
     )
-    made = (await bot.post(path, json=body)).ok()
-    # What says the same as the text itself is not kept.
-    assert made["name_localizations"] == {"de": "grüße"}
+    created = (await bot.post(path, json=body)).ok()
+    # A localization equal to the default text is not stored.
+    assert created["name_localizations"] == {"de": "grüße"}
 
     (whole,) = (await bot.get(f"{path}?with_localizations=true")).ok()
     (plain,) = (await bot.get(path)).ok()
@@ -524,7 +523,7 @@ async def test_a_list_is_in_the_callers_language(world: World) -> None:
     (french,) = (await bot.get(path, headers={"Accept-Language": "xx, fr;q=0.9"})).ok()
     (austrian,) = (await bot.get(path, headers={"Accept-Language": "de-AT, en-US;q=0.9"})).ok()
 
-    assert whole == made
+    assert whole == created
     assert not {"name_localizations", "name_localized"} & set(plain)
     assert (german_list["name_localized"], german_list["description_localized"]) == ("grüße", "sagt hallo")
     shown = german_list["options"][0]
@@ -532,15 +531,15 @@ async def test_a_list_is_in_the_callers_language(world: World) -> None:
     assert not {"name_localizations", "description_localizations"} & set(german_list)
     assert french["options"][0]["choices"][0]["name_localized"] == "un"
     assert austrian["name_localized"] == "grüße"
-    cleared = (await bot.patch(f"{path}/{made['id']}", json={"name_localizations": None})).ok()
+    cleared = (await bot.patch(f"{path}/{created['id']}", json={"name_localizations": None})).ok()
     assert cleared["name_localizations"] is None
 
 
-# Who may use them
+# Permissions
 
 
 @pytest.mark.parametrize(
-    ("told", "asked", "shown"),
+    ("localizations", "locale", "expected"),
     [
         ({"en-US": "hi"}, "en-GB", "hi"),
         ({"en-GB": "oi"}, "en-US", "oi"),
@@ -552,26 +551,28 @@ async def test_a_list_is_in_the_callers_language(world: World) -> None:
         ({"pt-BR": "oi"}, "es-ES", None),
     ],
 )
-async def test_near_languages_stand_in_for_each_other(
-    world: World, told: dict[str, str], asked: str, shown: str | None
+async def test_missing_localizations_fall_back_to_related_locales(
+    world: World, localizations: dict[str, str], locale: str, expected: str | None
 ) -> None:
     bot = await world.bot()
-    choice = {"name": "one", "value": "1", "name_localizations": told}
-    body = word(name_localizations=told, options=[option(name_localizations=told, choices=[choice])])
-    (await bot.post(everywhere(bot), json=body)).ok()
+    choice = {"name": "one", "value": "1", "name_localizations": localizations}
+    body = chat_command(
+        name_localizations=localizations, options=[option(name_localizations=localizations, choices=[choice])]
+    )
+    (await bot.post(global_path(bot), json=body)).ok()
 
-    (found,) = (await bot.get(everywhere(bot), headers={"X-Discord-Locale": asked})).ok()
+    (found,) = (await bot.get(global_path(bot), headers={"X-Discord-Locale": locale})).ok()
 
     inner = found["options"][0]
-    assert [each.get("name_localized") for each in (found, inner, inner["choices"][0])] == [shown] * 3
+    assert [each.get("name_localized") for each in (found, inner, inner["choices"][0])] == [expected] * 3
 
 
-async def test_permissions_are_said_read_and_told(world: World) -> None:
+async def test_permissions_are_written_read_and_published(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     session = await bot.connect()
-    made = (await bot.post(within(bot, guild), json=word())).ok()
-    path = f"{within(bot, guild)}/{made['id']}/permissions"
+    created = (await bot.post(guild_path(bot, guild), json=chat_command())).ok()
+    path = f"{guild_path(bot, guild)}/{created['id']}/permissions"
     (await bot.get(path)).refused(404, 10066)
     role = await guild.role("mods")
     entries = [
@@ -581,69 +582,69 @@ async def test_permissions_are_said_read_and_told(world: World) -> None:
         {"id": str(guild.general), "type": 3, "permission": False},
         {"id": str(guild.id - 1), "type": 3, "permission": True},
     ]
-    token = await bearer(world, guild.owner, bot, "applications.commands.permissions.update")
+    bearer = await world.player(guild.owner, bot.application_id, "applications.commands.permissions.update")
 
-    answer = await world.request("PUT", path, json={"permissions": entries}, headers=token)
+    response = await bearer.put(path, json={"permissions": entries})
 
-    said = {
-        "id": made["id"],
+    expected = {
+        "id": created["id"],
         "application_id": str(bot.application_id),
         "guild_id": str(guild.id),
         "permissions": entries,
     }
-    assert answer.ok() == said
-    assert (await session.next("APPLICATION_COMMAND_PERMISSIONS_UPDATE")) == said
-    assert (await bot.get(path)).ok() == said
-    assert (await world.request("GET", path, headers=token)).ok() == said
-    all_path = f"{within(bot, guild)}/{bot.application_id}/permissions"
+    assert response.ok() == expected
+    assert (await session.next("APPLICATION_COMMAND_PERMISSIONS_UPDATE")) == expected
+    assert (await bot.get(path)).ok() == expected
+    assert (await bearer.get(path)).ok() == expected
+    all_path = f"{guild_path(bot, guild)}/{bot.application_id}/permissions"
     (await guild.owner.put(all_path, json={"permissions": entries[:1]})).ok()
-    listed = (await bot.get(f"{within(bot, guild)}/permissions")).ok()
-    assert {each["id"] for each in listed} == {made["id"], str(bot.application_id)}
+    listed = (await bot.get(f"{guild_path(bot, guild)}/permissions")).ok()
+    assert {each["id"] for each in listed} == {created["id"], str(bot.application_id)}
     log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=121")).ok()
     entry = log["audit_log_entries"][-1]
-    assert (entry["target_id"], entry["options"]) == (made["id"], {"application_id": str(bot.application_id)})
+    assert (entry["target_id"], entry["options"]) == (created["id"], {"application_id": str(bot.application_id)})
     assert {change["key"] for change in entry["changes"]} == {each["id"] for each in entries}
     assert entry["changes"][0]["new_value"] == entries[0]
-    assert [each["id"] for each in log["application_commands"]] == [made["id"]]
+    assert [each["id"] for each in log["application_commands"]] == [created["id"]]
     (await guild.owner.put(path, json={"permissions": []})).ok()
     (await bot.get(path)).refused(404, 10066)
 
 
-async def test_renaming_or_deleting_drops_permissions(world: World) -> None:
+async def test_renaming_or_deleting_a_command_deletes_its_permissions(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    first = (await bot.post(within(bot, guild), json=word("a"))).ok()
-    second = (await bot.post(everywhere(bot), json=word("b"))).ok()
+    first = (await bot.post(guild_path(bot, guild), json=chat_command("a"))).ok()
+    second = (await bot.post(global_path(bot), json=chat_command("b"))).ok()
     entry = {"permissions": [{"id": str(guild.id), "type": 1, "permission": False}]}
-    for made in (first, second):
-        (await guild.owner.put(f"{within(bot, guild)}/{made['id']}/permissions", json=entry)).ok()
+    for created in (first, second):
+        (await guild.owner.put(f"{guild_path(bot, guild)}/{created['id']}/permissions", json=entry)).ok()
 
-    (await bot.patch(f"{within(bot, guild)}/{first['id']}", json={"name": "c"})).ok()
-    (await bot.delete(f"{everywhere(bot)}/{second['id']}")).ok()
+    (await bot.patch(f"{guild_path(bot, guild)}/{first['id']}", json={"name": "c"})).ok()
+    (await bot.delete(f"{global_path(bot)}/{second['id']}")).ok()
 
-    assert (await bot.get(f"{within(bot, guild)}/permissions")).ok() == []
+    assert (await bot.get(f"{guild_path(bot, guild)}/permissions")).ok() == []
 
 
-async def test_who_may_say_who_uses_a_command(world: World) -> None:
+async def test_setting_permissions_requires_permissions_and_known_targets(world: World) -> None:
     member = await world.user()
     guild = await world.guild(None, member)
     bot, other = await world.bot(guild), await world.bot(guild)
-    made = (await bot.post(within(bot, guild), json=word())).ok()
-    path = f"{within(bot, guild)}/{made['id']}/permissions"
+    created = (await bot.post(guild_path(bot, guild), json=chat_command())).ok()
+    path = f"{guild_path(bot, guild)}/{created['id']}/permissions"
     above = await guild.role("above")
     body = {"permissions": [{"id": str(guild.id), "type": 1, "permission": True}]}
 
     (await bot.put(path, json=body)).refused(403, 20001)
     (await member.put(path, json=body)).refused(403, 50013)
-    foreign = await bearer(world, guild.owner, other, "applications.commands.permissions.update")
-    (await world.request("PUT", path, json=body, headers=foreign)).refused(403, 20012)
+    foreign = await world.player(guild.owner, other.application_id, "applications.commands.permissions.update")
+    (await foreign.put(path, json=body)).refused(403, 20012)
     await guild.allow(member, Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
     (await member.put(path, json=body)).ok()
-    (await member.put(f"{within(bot, guild)}/1/permissions", json=body)).refused(404, 10063)
+    (await member.put(f"{guild_path(bot, guild)}/1/permissions", json=body)).refused(404, 10063)
 
     async def put(actor: Actor, *entries: tuple[int, int]) -> Answer:
-        given = [{"id": str(target), "type": kind, "permission": True} for target, kind in entries]
-        return await actor.put(path, json={"permissions": given})
+        sent = [{"id": str(target), "type": kind, "permission": True} for target, kind in entries]
+        return await actor.put(path, json={"permissions": sent})
 
     higher = {"id": str(above), "position": 5}
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[higher])).ok()
@@ -657,10 +658,10 @@ async def test_who_may_say_who_uses_a_command(world: World) -> None:
     assert twice.errors("permissions.1.id") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
     many = await put(guild.owner, *((guild.id, 1) for _ in range(101)))
     assert many.errors("permissions") == ["BASE_TYPE_BAD_LENGTH"]
-    (await bot.patch(f"{within(bot, guild)}/{made['id']}", json={"default_member_permissions": "0"})).ok()
+    (await bot.patch(f"{guild_path(bot, guild)}/{created['id']}", json={"default_member_permissions": "0"})).ok()
     (await put(guild.owner)).ok()
     (await put(member, (member.id, 2))).refused(403, 50013)
-    batch = f"{within(bot, guild)}/permissions"
+    batch = f"{guild_path(bot, guild)}/permissions"
     (await guild.owner.put(batch, json=[])).refused(403, 20001)
 
 
@@ -711,7 +712,7 @@ def of_channel(target: int, allowed: bool) -> CommandPermission:
         (USE, None, [of_user(True), of_channel(CHANNEL, False)], [], False),
     ],
 )
-def test_who_may_use_a_command(
+def test_permissions_decide_which_members_can_use_a_command(
     permissions: int,
     needed: int | None,
     of_command: list[CommandPermission],

@@ -1,4 +1,4 @@
-"""The one validator of components: every rule of messages and of modals, each with its exact path."""
+"""Tests of the component validator: every rule for messages and modals, with the exact error path."""
 
 import base64
 import copy
@@ -22,59 +22,61 @@ THUMBNAIL: dict[str, Any] = {"type": 11, "media": MEDIA}
 
 
 def button(**keys: Any) -> dict[str, Any]:
-    """A button that can be pressed."""
+    """Return an interactive button."""
     return {"type": 2, "style": 1, "label": "x", "custom_id": "b", **keys}
 
 
 def select(**keys: Any) -> dict[str, Any]:
-    """A select of words."""
+    """Return a string select."""
     return {"type": 3, "custom_id": "s", "options": options("a", "b"), **keys}
 
 
 def users(**keys: Any) -> dict[str, Any]:
-    """A select of users."""
+    """Return a user select."""
     return {"type": 5, "custom_id": "u", **keys}
 
 
 def options(*values: str, **keys: Any) -> list[dict[str, Any]]:
-    """Options to choose from."""
+    """Return select options."""
     return [{"label": value, "value": value, **keys} for value in values]
 
 
 def row(*children: Any, **keys: Any) -> dict[str, Any]:
-    """An action row."""
+    """Return an action row."""
     return {"type": 1, "components": list(children), **keys}
 
 
 def label(component: Any, **keys: Any) -> dict[str, Any]:
-    """A label with its input."""
+    """Return a label with its input."""
     return {"type": 18, "label": "L", "component": component, **keys}
 
 
 def text_input(**keys: Any) -> dict[str, Any]:
-    """An input of text."""
+    """Return a text input."""
     return {"type": 4, "custom_id": "t", "style": 1, **keys}
 
 
-def wrong_with(found: list[Any], *, v2: bool = False, modal: bool = False, now: int = NOW_MS) -> dict[str, list[str]]:
-    """What the validator notes: paths and constants."""
+def find_problems(
+    components_: list[Any], *, v2: bool = False, modal: bool = False, now: int = NOW_MS
+) -> dict[str, list[str]]:
+    """Return the error constants that the validator reports, by path."""
     form = errors.FormErrors()
-    given = copy.deepcopy(found)
+    checked = copy.deepcopy(components_)
     if modal:
-        components.check_modal(given, form, now=now)
+        components.check_modal(checked, form, now=now)
     else:
-        components.check(given, form, v2=v2, now=now)
-    noted: dict[str, list[str]] = {}
+        components.check(checked, form, v2=v2, now=now)
+    problems: dict[str, list[str]] = {}
 
     def walk(node: dict[str, Any], path: tuple[str, ...]) -> None:
         for key, value in node.items():
             if key == "_errors":
-                noted[".".join(path)] = [each["code"] for each in value]
+                problems[".".join(path)] = [each["code"] for each in value]
             else:
                 walk(value, (*path, key))
 
     walk(form.tree, ())
-    return noted
+    return problems
 
 
 IN_ROW = "components.0.components.0"
@@ -151,10 +153,10 @@ IN_ROW = "components.0.components.0"
         (button(id=1 << 31), "id", "NUMBER_TYPE_MAX"),
     ],
 )
-def test_what_stands_in_a_row_is_checked(component: dict[str, Any], path: str, code: str) -> None:
-    noted = wrong_with([row(component)])
+def test_components_in_a_row_are_validated(component: dict[str, Any], path: str, code: str) -> None:
+    problems = find_problems([row(component)])
 
-    assert noted.get(f"{IN_ROW}.{path}") == [code], noted
+    assert problems.get(f"{IN_ROW}.{path}") == [code], problems
 
 
 @pytest.mark.parametrize(
@@ -179,12 +181,12 @@ def test_what_stands_in_a_row_is_checked(component: dict[str, Any], path: str, c
         {"type": 8, "custom_id": "c", "channel_types": [0, 5], "default_values": [{"id": "1", "type": "channel"}]},
     ],
 )
-def test_what_a_row_can_hold(component: dict[str, Any]) -> None:
-    assert wrong_with([row(component)]) == {}
+def test_a_row_accepts_every_interactive_component(component: dict[str, Any]) -> None:
+    assert find_problems([row(component)]) == {}
 
 
 @pytest.mark.parametrize(
-    ("found", "noted"),
+    ("sent", "problems"),
     [
         ([row(button())] * 6, {"components": ["BASE_TYPE_BAD_LENGTH"]}),
         ([row()], {"components.0.components": ["BASE_TYPE_BAD_LENGTH"]}),
@@ -200,10 +202,10 @@ def test_what_a_row_can_hold(component: dict[str, Any]) -> None:
         ([{"type": 17, "components": [TEXT]}], {"components.0.type": ["COMPONENT_TYPE_INVALID"]}),
     ],
 )
-def test_rows_of_a_message(found: list[Any], noted: dict[str, list[str]]) -> None:
-    known = wrong_with(found)
+def test_action_rows_of_a_message_are_validated(sent: list[Any], problems: dict[str, list[str]]) -> None:
+    actual = find_problems(sent)
 
-    assert {path: known.get(path) for path in noted} == noted
+    assert {path: actual.get(path) for path in problems} == problems
 
 
 @pytest.mark.parametrize(
@@ -246,14 +248,14 @@ def test_rows_of_a_message(found: list[Any], noted: dict[str, list[str]]) -> Non
         (label(text_input()), "type", "COMPONENT_TYPE_INVALID"),
     ],
 )
-def test_messages_of_components_are_checked(component: dict[str, Any], path: str, code: str) -> None:
-    noted = wrong_with([component], v2=True)
+def test_components_v2_messages_are_validated(component: dict[str, Any], path: str, code: str) -> None:
+    problems = find_problems([component], v2=True)
 
-    assert noted.get(f"components.0.{path}") == [code], noted
+    assert problems.get(f"components.0.{path}") == [code], problems
 
 
-def test_a_message_of_components_can_be_all_of_these() -> None:
-    found = [
+def test_a_components_v2_message_accepts_every_layout() -> None:
+    sent = [
         TEXT,
         row(button()),
         {"type": 9, "components": [TEXT] * 3, "accessory": THUMBNAIL},
@@ -264,20 +266,20 @@ def test_a_message_of_components_can_be_all_of_these() -> None:
         {"type": 17, "components": [TEXT, row(select())], "accent_color": None, "spoiler": True},
     ]
 
-    assert wrong_with(found, v2=True) == {}
+    assert find_problems(sent, v2=True) == {}
 
 
-def test_a_message_holds_forty_components_nested_ones_included() -> None:
+def test_a_message_has_at_most_forty_components_including_nested_ones() -> None:
     def many(count: int) -> list[Any]:
         return [{"type": 17, "components": [{"type": 14}] * (count - 1)}]
 
-    assert wrong_with(many(40), v2=True) == {}
-    assert wrong_with(many(41), v2=True)["components"] == ["BASE_TYPE_BAD_LENGTH"]
-    assert wrong_with([{"type": 10, "content": "x" * 2001}] * 2, v2=True) == {"components": ["BASE_TYPE_MAX_LENGTH"]}
+    assert find_problems(many(40), v2=True) == {}
+    assert find_problems(many(41), v2=True)["components"] == ["BASE_TYPE_BAD_LENGTH"]
+    assert find_problems([{"type": 10, "content": "x" * 2001}] * 2, v2=True) == {"components": ["BASE_TYPE_MAX_LENGTH"]}
 
 
 @pytest.mark.dated(changes.COMPONENTS_V2)
-async def test_what_is_older_than_components_of_messages_reports_no_numbers(world: World) -> None:
+async def test_messages_older_than_components_v2_report_component_id_zero(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     at = changes.COMPONENTS_V2.at_ms
@@ -300,22 +302,22 @@ async def test_what_is_older_than_components_of_messages_reports_no_numbers(worl
     assert numbers((await bot.patch(path, json={"components": same})).ok()) == [1, 2]
 
 
-def test_components_are_numbered_depth_first_around_those_that_have_a_number() -> None:
+def test_components_are_numbered_depth_first_around_explicit_ids() -> None:
     section = {"type": 9, "components": [TEXT], "accessory": button(id=2)}
-    found = copy.deepcopy([{"type": 17, "id": 0, "components": [section, row(select())]}])
+    sent = copy.deepcopy([{"type": 17, "id": 0, "components": [section, row(select())]}])
 
-    components.check(found, errors.FormErrors(), v2=True, now=NOW_MS)
+    components.check(sent, errors.FormErrors(), v2=True, now=NOW_MS)
 
-    numbers = [component["id"] for component in components.each(found)]
+    numbers = [component["id"] for component in components.each(sent)]
     assert numbers == [1, 3, 4, 2, 5, 6]
 
 
-def test_only_the_keys_of_a_type_are_kept() -> None:
-    found = copy.deepcopy([row(select(required=True, nonsense=1, placeholder=None), nonsense=2)])
+def test_unknown_keys_of_a_component_are_dropped() -> None:
+    sent = copy.deepcopy([row(select(required=True, nonsense=1, placeholder=None), nonsense=2)])
 
-    components.check(found, errors.FormErrors(), v2=False, now=NOW_MS)
+    components.check(sent, errors.FormErrors(), v2=False, now=NOW_MS)
 
-    assert found == [
+    assert sent == [
         {
             "type": 1,
             "id": 1,
@@ -333,14 +335,14 @@ def test_only_the_keys_of_a_type_are_kept() -> None:
     ]
 
 
-def test_checking_twice_changes_nothing_more() -> None:
-    found = copy.deepcopy([{"type": 13, "file": {"url": "attachment://a b.txt"}}, row(button(), id=7), THUMBNAIL])
-    components.check(found, errors.FormErrors(), v2=True, now=NOW_MS)
-    once = copy.deepcopy(found)
+def test_validation_is_idempotent() -> None:
+    sent = copy.deepcopy([{"type": 13, "file": {"url": "attachment://a b.txt"}}, row(button(), id=7), THUMBNAIL])
+    components.check(sent, errors.FormErrors(), v2=True, now=NOW_MS)
+    once = copy.deepcopy(sent)
 
-    components.check(found, errors.FormErrors(), v2=True, now=NOW_MS)
+    components.check(sent, errors.FormErrors(), v2=True, now=NOW_MS)
 
-    assert found == once
+    assert sent == once
 
 
 # Modals
@@ -452,10 +454,10 @@ def test_checking_twice_changes_nothing_more() -> None:
         ({"type": 17, "components": [TEXT]}, "type", "COMPONENT_TYPE_INVALID"),
     ],
 )
-def test_modals_are_checked(component: dict[str, Any], path: str, code: str) -> None:
-    noted = wrong_with([component], modal=True)
+def test_modals_are_validated(component: dict[str, Any], path: str, code: str) -> None:
+    problems = find_problems([component], modal=True)
 
-    assert noted.get(f"components.0.{path}") == [code], noted
+    assert problems.get(f"components.0.{path}") == [code], problems
 
 
 @pytest.mark.parametrize(
@@ -478,25 +480,25 @@ def test_modals_are_checked(component: dict[str, Any], path: str, code: str) -> 
         label({"type": 23, "custom_id": "c", "default": True, "required": False}),
     ],
 )
-def test_what_a_modal_can_hold(component: dict[str, Any]) -> None:
-    assert wrong_with([component], modal=True) == {}
+def test_a_modal_accepts_every_input(component: dict[str, Any]) -> None:
+    assert find_problems([component], modal=True) == {}
 
 
-def test_a_modal_has_one_to_five_parts_with_names_of_their_own() -> None:
-    assert wrong_with([], modal=True) == {"components": ["BASE_TYPE_BAD_LENGTH"]}
-    assert wrong_with([TEXT] * 6, modal=True) == {"components": ["BASE_TYPE_BAD_LENGTH"]}
-    assert wrong_with([label(text_input()), label(text_input())], modal=True) == {
+def test_a_modal_has_one_to_five_components_with_unique_custom_ids() -> None:
+    assert find_problems([], modal=True) == {"components": ["BASE_TYPE_BAD_LENGTH"]}
+    assert find_problems([TEXT] * 6, modal=True) == {"components": ["BASE_TYPE_BAD_LENGTH"]}
+    assert find_problems([label(text_input()), label(text_input())], modal=True) == {
         "components.1.component.custom_id": ["COMPONENT_CUSTOM_ID_DUPLICATED"]
     }
 
 
-def test_a_checkbox_group_can_be_checked_whole_unless_it_says_otherwise() -> None:
-    found = [label({"type": 22, "custom_id": "g", "options": options("a", "b", "c")})]
+def test_max_values_of_a_checkbox_group_defaults_to_all_options() -> None:
+    sent = [label({"type": 22, "custom_id": "g", "options": options("a", "b", "c")})]
 
-    components.check_modal(found, errors.FormErrors(), now=NOW_MS)
+    components.check_modal(sent, errors.FormErrors(), now=NOW_MS)
 
-    assert found[0]["component"]["max_values"] == 3
-    assert components.is_required(found[0]["component"])
+    assert sent[0]["component"]["max_values"] == 3
+    assert components.is_required(sent[0]["component"])
 
 
 @pytest.mark.parametrize(
@@ -529,14 +531,14 @@ def test_a_checkbox_group_can_be_checked_whole_unless_it_says_otherwise() -> Non
         ),
     ],
 )
-def test_modals_learn_new_components_at_their_dates(
+def test_modals_accept_new_components_from_their_dates(
     change: changes.Change, component: dict[str, Any], path: str
 ) -> None:
-    assert wrong_with([component], modal=True, now=change.at_ms) == {}
-    assert wrong_with([component], modal=True, now=change.at_ms - 1) == {path: ["COMPONENT_TYPE_INVALID"]}
+    assert find_problems([component], modal=True, now=change.at_ms) == {}
+    assert find_problems([component], modal=True, now=change.at_ms - 1) == {path: ["COMPONENT_TYPE_INVALID"]}
 
 
-# What only the store knows
+# Validation against the store
 
 
 async def test_emoji_of_components_must_exist_and_are_completed(world: World) -> None:
@@ -549,52 +551,52 @@ async def test_emoji_of_components_must_exist_and_are_completed(world: World) ->
 
     assert (await send({"id": "1", "name": "x"})).errors(f"{IN_ROW}.emoji.id") == ["BUTTON_COMPONENT_INVALID_EMOJI"]
     assert (await send({"name": "plain words"})).errors(f"{IN_ROW}.emoji.name") == ["BUTTON_COMPONENT_INVALID_EMOJI"]
-    picture = "data:image/png;base64," + base64.b64encode(default_avatar(0)).decode()
-    made = (await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "wave", "image": picture})).ok()
-    for said in ({}, {"animated": True}, {"animated": {"a": [1]}}, {"name": ["x"], "more": 1}):
-        shown = (await send({"id": made["id"], **said})).ok()
-        assert shown["components"][0]["components"][0]["emoji"] == {"id": made["id"], "name": "wave"}
-    shown = (await send({"name": "👍", "animated": "very"})).ok()
-    assert shown["components"][0]["components"][0]["emoji"] == {"name": "👍"}
+    image = "data:image/png;base64," + base64.b64encode(default_avatar(0)).decode()
+    emoji_created = (await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "wave", "image": image})).ok()
+    for extra in ({}, {"animated": True}, {"animated": {"a": [1]}}, {"name": ["x"], "more": 1}):
+        message = (await send({"id": emoji_created["id"], **extra})).ok()
+        assert message["components"][0]["components"][0]["emoji"] == {"id": emoji_created["id"], "name": "wave"}
+    message = (await send({"name": "👍", "animated": "very"})).ok()
+    assert message["components"][0]["components"][0]["emoji"] == {"name": "👍"}
 
 
-async def test_what_a_picture_is_like_is_not_the_senders_to_say(world: World) -> None:
+async def test_media_properties_sent_by_clients_are_ignored(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    said = {**MEDIA, "width": "wide", "content_type": ["x"], "flags": {}, "proxy_url": 5, "id": {}}
-    components = [{"type": 12, "items": [{"media": said}]}]
+    media = {**MEDIA, "width": "wide", "content_type": ["x"], "flags": {}, "proxy_url": 5, "id": {}}
+    components = [{"type": 12, "items": [{"media": media}]}]
 
-    shown = (
+    message = (
         await bot.post(f"/channels/{guild.general}/messages", json={"flags": 1 << 15, "components": components})
     ).ok()
 
-    assert shown["components"][0]["items"][0]["media"] == {**MEDIA, "proxy_url": MEDIA["url"], "id": "0"}
+    assert message["components"][0]["items"][0]["media"] == {**MEDIA, "proxy_url": MEDIA["url"], "id": "0"}
 
 
-async def test_a_premium_button_sells_what_the_application_has(world: World) -> None:
+async def test_a_premium_button_requires_an_active_sku_of_the_application(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     body = {"content": "x", "components": [row({"type": 2, "style": 6, "sku_id": "123"})]}
-    asked: list[messages.SkusNamed] = []
+    signals: list[messages.SkusNamed] = []
 
     refused = await bot.post(f"/channels/{guild.general}/messages", json=body)
     assert refused.errors(f"{IN_ROW}.sku_id") == ["BUTTON_COMPONENT_INVALID_SKU"]
 
-    def know(call: Call, fact: messages.SkusNamed) -> None:
-        asked.append(fact)
-        fact.active.update(fact.sku_ids)
+    def approve(call: Call, signal: messages.SkusNamed) -> None:
+        signals.append(signal)
+        signal.active.update(signal.sku_ids)
 
-    world.app.listeners[messages.SkusNamed] = [know]
-    shown = (await bot.post(f"/channels/{guild.general}/messages", json=body)).ok()
-    assert shown["components"][0]["components"][0]["sku_id"] == "123"
-    assert (asked[0].application_id, asked[0].sku_ids) == (bot.application_id, (123,))
+    world.app.listeners[messages.SkusNamed] = [approve]
+    message = (await bot.post(f"/channels/{guild.general}/messages", json=body)).ok()
+    assert message["components"][0]["components"][0]["sku_id"] == "123"
+    assert (signals[0].application_id, signals[0].sku_ids) == (bot.application_id, (123,))
 
 
 async def test_files_of_components_must_come_with_the_message(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     thumbnail = {"type": 11, "media": {"url": "attachment://note.txt"}}
-    found: list[Any] = [
+    sent: list[Any] = [
         {"type": 13, "file": {"url": "attachment://note.txt"}},
         {"type": 9, "components": [TEXT], "accessory": thumbnail},
     ]
@@ -605,8 +607,8 @@ async def test_files_of_components_must_come_with_the_message(world: World) -> N
         form.add_field("files[0]", b"text", filename=filename)
         return await bot.post(f"/channels/{guild.general}/messages", data=form)
 
-    shown = (await send("note.txt", found[0])).ok()
-    assert (shown["components"][0]["name"], shown["components"][0]["size"]) == ("note.txt", 4)
-    assert (await send("other.txt", found[0])).errors("components.0.file.url") == ["ATTACHMENT_NOT_FOUND"]
-    refused = await send("note.txt", found[1])
+    message = (await send("note.txt", sent[0])).ok()
+    assert (message["components"][0]["name"], message["components"][0]["size"]) == ("note.txt", 4)
+    assert (await send("other.txt", sent[0])).errors("components.0.file.url") == ["ATTACHMENT_NOT_FOUND"]
+    refused = await send("note.txt", sent[1])
     assert refused.errors("components.0.accessory.media.url") == ["ATTACHMENT_NOT_FOUND"]

@@ -1,4 +1,4 @@
-"""Accounts elsewhere, the publisher's rule with its dates, and the tags of guilds."""
+"""Tests of connections to external accounts, the dated publisher rule, and guild tags."""
 
 import json
 
@@ -12,26 +12,21 @@ from tests.media import png, uri
 from tests.world import Actor, Guild, World
 
 
-async def connect(world: World, person: Actor, type: str, id: str, **more: object) -> None:
-    await world.write(lambda call: connections.add(call, person.id, type, id, **more))
+async def add_connection(world: World, user: Actor, type: str, id: str, **more: object) -> None:
+    await world.write(lambda call: connections.add(call, user.id, type, id, **more))
 
 
-async def listed(person: Actor) -> list[str]:
-    return [each["id"] for each in (await person.get("/users/@me/connections")).ok()]
+async def list_connection_ids(user: Actor) -> list[str]:
+    return [each["id"] for each in (await user.get("/users/@me/connections")).ok()]
 
 
-async def bearer(world: World, person: Actor, *scopes: str) -> str:
-    bot = await world.bot()
-    return f"Bearer {await world.access_token(person, bot.application_id, *scopes)}"
-
-
-async def test_a_person_connects_changes_and_disconnects_an_account(world: World) -> None:
+async def test_a_user_adds_updates_and_removes_a_connection(world: World) -> None:
     alice = await world.user()
     path = "/users/@me/connections/twitch/1234"
 
-    made = (await alice.put(path, json={"name": "alice_plays", "visibility": 1})).ok()
+    created = (await alice.put(path, json={"name": "alice_plays", "visibility": 1})).ok()
 
-    assert made == {
+    assert created == {
         "id": "1234",
         "name": "alice_plays",
         "type": "twitch",
@@ -41,28 +36,28 @@ async def test_a_person_connects_changes_and_disconnects_an_account(world: World
         "two_way_link": False,
         "visibility": 1,
     }
-    assert (await alice.get("/users/@me/connections")).ok() == [made]
+    assert (await alice.get("/users/@me/connections")).ok() == [created]
     changed = (await alice.put(path, json={"show_activity": True})).ok()
-    assert changed == made | {"show_activity": True}
+    assert changed == created | {"show_activity": True}
     assert (await alice.delete(path)).status == 204
-    assert await listed(alice) == []
+    assert await list_connection_ids(alice) == []
     (await alice.delete(path)).refused(404, 10001)
 
 
-async def test_what_cannot_be_connected_is_refused(world: World) -> None:
+async def test_invalid_connections_are_rejected(world: World) -> None:
     alice = await world.user()
     bot = await world.bot()
 
     (await alice.put("/users/@me/connections/nowhere/1")).refused(404, 10010)
-    answer = await alice.put("/users/@me/connections/twitch/1", json={"visibility": 7})
-    assert answer.errors("visibility")
-    answer = await alice.put("/users/@me/connections/twitch/" + "1" * 257)
-    assert answer.errors("connection_id") == ["BASE_TYPE_BAD_LENGTH"]
+    response = await alice.put("/users/@me/connections/twitch/1", json={"visibility": 7})
+    assert response.errors("visibility")
+    response = await alice.put("/users/@me/connections/twitch/" + "1" * 257)
+    assert response.errors("connection_id") == ["BASE_TYPE_BAD_LENGTH"]
     (await bot.put("/users/@me/connections/twitch/1")).refused(403, 20001)
     assert (await bot.get("/users/@me/connections")).ok() == []
 
 
-async def test_a_person_has_so_many_connections_and_no_more(world: World) -> None:
+async def test_the_number_of_connections_is_limited(world: World) -> None:
     alice = await world.user()
 
     def fill(call: Call) -> None:
@@ -75,34 +70,36 @@ async def test_a_person_has_so_many_connections_and_no_more(world: World) -> Non
     (await alice.put("/users/@me/connections/steam/99", json={"name": "known"})).ok()
 
 
-async def test_a_bearer_token_needs_the_scope(world: World) -> None:
+async def test_an_access_token_requires_the_connections_scope(world: World) -> None:
     alice = await world.user()
-    await connect(world, alice, "github", "7", name="alice", verified=True, revoked=True)
-    good, bad = await bearer(world, alice, "connections"), await bearer(world, alice, "identify")
+    await add_connection(world, alice, "github", "7", name="alice", verified=True, revoked=True)
+    bot = await world.bot()
+    good = await world.player(alice, bot.application_id, "connections")
+    bad = await world.player(alice, bot.application_id, "identify")
 
-    seen = (await world.request("GET", "/users/@me/connections", headers={"Authorization": good})).ok()
+    seen = (await good.get("/users/@me/connections")).ok()
 
     assert [(each["id"], each["verified"], each["revoked"]) for each in seen] == [("7", True, True)]
-    (await world.request("GET", "/users/@me/connections", headers={"Authorization": bad})).refused(403, 50026)
-    assert (await world.request("GET", "/users/@me/connections")).status == 401
+    (await bad.get("/users/@me/connections")).refused(403, 50026)
+    (await world.request("GET", "/users/@me/connections")).refused(401, 0)
 
 
 @pytest.mark.dated(changes.CONNECTIONS_PUBLISHER)
-async def test_old_connections_of_a_publisher_are_hidden_from_its_day_and_new_ones_always(world: World) -> None:
+async def test_legacy_publisher_connections_are_hidden_from_the_date(world: World) -> None:
     alice = await world.user()
-    await connect(world, alice, "riotgames", "legacy", publisher_scheme="legacy")
-    await connect(world, alice, "leagueoflegends", "old", publisher_scheme="legacy")
-    await connect(world, alice, "riotgames", "new", publisher_scheme="new")
-    await connect(world, alice, "steam", "other")
+    await add_connection(world, alice, "riotgames", "legacy", publisher_scheme="legacy")
+    await add_connection(world, alice, "leagueoflegends", "old", publisher_scheme="legacy")
+    await add_connection(world, alice, "riotgames", "new", publisher_scheme="new")
+    await add_connection(world, alice, "steam", "other")
 
     world.clock.set(changes.CONNECTIONS_PUBLISHER.at_ms - 1)
-    assert await listed(alice) == ["old", "legacy", "other"]
+    assert await list_connection_ids(alice) == ["old", "legacy", "other"]
     world.clock.set(changes.CONNECTIONS_PUBLISHER.at_ms)
-    assert await listed(alice) == ["other"]
+    assert await list_connection_ids(alice) == ["other"]
 
 
 @pytest.mark.dated(changes.PUBLISHER_SCHEME)
-async def test_what_a_person_connects_is_of_the_new_scheme_from_its_day(world: World) -> None:
+async def test_new_connections_use_the_new_publisher_scheme_from_the_date(world: World) -> None:
     alice = await world.user()
     world.clock.set(changes.PUBLISHER_SCHEME.at_ms - 1)
     (await alice.put("/users/@me/connections/riotgames/before")).ok()
@@ -110,49 +107,49 @@ async def test_what_a_person_connects_is_of_the_new_scheme_from_its_day(world: W
     (await alice.put("/users/@me/connections/riotgames/after")).ok()
     (await alice.put("/users/@me/connections/riotgames/before", json={"name": "still old"})).ok()
 
-    assert await listed(alice) == ["before"]
+    assert await list_connection_ids(alice) == ["before"]
 
 
-# Guild tags.
+# Guild tags
 
 
-async def tagged(world: World, *people: Actor, tag: str = "HUBB") -> Guild:
-    guild = await world.guild(None, *people)
+async def guild_with_tag(world: World, *members: Actor, tag: str = "HUBB") -> Guild:
+    guild = await world.guild(None, *members)
     text = json.dumps(["GUILD_TAGS"])
     await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
     (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": tag, "badge": uri(png())})).ok()
     return guild
 
 
-async def test_a_member_wears_the_tag_and_everybody_hears_of_it(world: World) -> None:
+async def test_adopting_a_guild_tag_publishes_events(world: World) -> None:
     alice = await world.user()
-    guild = await tagged(world, alice)
+    guild = await guild_with_tag(world, alice)
     bot = await world.bot(guild)
     watching, own = await bot.connect(), await alice.connect()
     profile = (await alice.get(f"/guilds/{guild.id}/profile")).ok()
 
     me = (await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).ok()
 
-    worn = {
+    expected = {
         "identity_guild_id": str(guild.id),
         "identity_enabled": True,
         "tag": "HUBB",
         "badge": profile["badge"],
     }
-    assert me["primary_guild"] == worn
-    assert (await own.next("USER_UPDATE"))["primary_guild"] == worn
-    assert (await watching.next("GUILD_MEMBER_UPDATE"))["user"]["primary_guild"] == worn
-    assert (await bot.get(f"/users/{alice.id}")).ok()["primary_guild"] == worn
-    assert (await guild.say(alice))["author"]["primary_guild"] == worn
+    assert me["primary_guild"] == expected
+    assert (await own.next("USER_UPDATE"))["primary_guild"] == expected
+    assert (await watching.next("GUILD_MEMBER_UPDATE"))["user"]["primary_guild"] == expected
+    assert (await bot.get(f"/users/{alice.id}")).ok()["primary_guild"] == expected
+    assert (await guild.say(alice))["author"]["primary_guild"] == expected
     async with world.client.get(f"{world.url}/cdn/guild-tag-badges/{guild.id}/{profile['badge']}.png") as response:
         assert response.status == 200
 
 
-async def test_a_tag_is_taken_off_by_hand_or_by_the_platform(world: World) -> None:
+async def test_a_tag_is_removed_by_the_user_or_with_the_membership(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
-    guild = await tagged(world, alice, bob, carol)
-    for person in (alice, bob, carol):
-        (await person.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).ok()
+    guild = await guild_with_tag(world, alice, bob, carol)
+    for user in (alice, bob, carol):
+        (await user.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).ok()
 
     off = await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild.id), "identity_enabled": False})
     assert off.ok()["primary_guild"] == {
@@ -174,16 +171,16 @@ async def test_a_tag_is_taken_off_by_hand_or_by_the_platform(world: World) -> No
     assert (await session.next("USER_UPDATE"))["primary_guild"] == cleared
 
 
-async def test_wearers_follow_the_guilds_new_tag(world: World) -> None:
+async def test_members_with_the_tag_receive_its_changes(world: World) -> None:
     alice = await world.user()
-    guild = await tagged(world, alice)
+    guild = await guild_with_tag(world, alice)
     (await alice.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).ok()
     session = await alice.connect()
 
     changed = (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": "NEW", "badge": None})).ok()
     assert (changed["tag"], changed["badge"]) == ("NEW", None)
-    told = (await session.next("USER_UPDATE"))["primary_guild"]
-    assert (told["tag"], told["badge"], told["identity_enabled"]) == ("NEW", None, True)
+    primary_guild = (await session.next("USER_UPDATE"))["primary_guild"]
+    assert (primary_guild["tag"], primary_guild["badge"], primary_guild["identity_enabled"]) == ("NEW", None, True)
     entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs", params={"action_type": 211})).ok()
     assert {"key": "tag", "old_value": "HUBB", "new_value": "NEW"} in entries["audit_log_entries"][0]["changes"]
 
@@ -191,9 +188,9 @@ async def test_wearers_follow_the_guilds_new_tag(world: World) -> None:
     assert (await session.next("USER_UPDATE"))["primary_guild"]["identity_enabled"] is None
 
 
-async def test_tags_that_cannot_be_given_or_worn_are_refused(world: World) -> None:
+async def test_invalid_tags_and_unavailable_guilds_are_rejected(world: World) -> None:
     alice, stranger = await world.user(), await world.user()
-    guild = await tagged(world, alice)
+    guild = await guild_with_tag(world, alice)
     plain = await world.guild(None, alice)
     profile = f"/guilds/{guild.id}/profile"
 
@@ -204,16 +201,16 @@ async def test_tags_that_cannot_be_given_or_worn_are_refused(world: World) -> No
     (await plain.owner.patch(f"/guilds/{plain.id}/profile", json={"tag": "X"})).refused(403, 50101)
     (await stranger.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).refused(403, 50001)
     (await alice.put("/users/@me/clan", json={"identity_guild_id": "1"})).refused(404, 10004)
-    answer = await alice.put("/users/@me/clan", json={"identity_guild_id": str(plain.id)})
-    assert answer.errors("identity_guild_id") == ["GUILD_TAG_UNAVAILABLE"]
+    response = await alice.put("/users/@me/clan", json={"identity_guild_id": str(plain.id)})
+    assert response.errors("identity_guild_id") == ["GUILD_TAG_UNAVAILABLE"]
     await guild.allow(alice, Permissions.MANAGE_GUILD)
     (await alice.patch(profile, json={"tag": "ABCD"})).ok()
 
 
 @pytest.mark.dated(changes.ROLE_GRADIENTS)
-async def test_tags_came_on_their_day(world: World) -> None:
+async def test_tags_exist_from_their_date(world: World) -> None:
     alice = await world.user()
-    guild = await tagged(world, alice)
+    guild = await guild_with_tag(world, alice)
     body = {"identity_guild_id": str(guild.id)}
 
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)

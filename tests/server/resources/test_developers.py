@@ -1,4 +1,4 @@
-"""What developers do with applications of their own."""
+"""Tests of the developer portal's operations on applications."""
 
 from collections.abc import AsyncIterator
 
@@ -28,8 +28,8 @@ OPEN = Intents.BOT_MASK & ~Intents.PRIVILEGED
 
 
 @pytest.fixture
-async def serving(store_config: Config, watch: Watch) -> AsyncIterator[World]:
-    """A world that is no rehearsal: an operator decides."""
+async def operated_world(store_config: Config, watch: Watch) -> AsyncIterator[World]:
+    """A world that is not a rehearsal, so an operator decides approvals."""
     app = App(msgspec.structs.replace(store_config, control=False), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -39,40 +39,40 @@ async def serving(store_config: Config, watch: Watch) -> AsyncIterator[World]:
     await app.stop()
 
 
-async def make(owner: Actor, name: str = "My game") -> str:
-    """A new application; its id."""
-    made = (await owner.post("/applications", json={"name": name})).ok()
-    identifier: str = made["id"]
+async def create_application(owner: Actor, name: str = "My game") -> str:
+    """Create an application and return its id."""
+    created = (await owner.post("/applications", json={"name": name})).ok()
+    identifier: str = created["id"]
     return identifier
 
 
-async def with_bot(owner: Actor, name: str = "My bot") -> tuple[str, Actor]:
-    """A new application and its bot."""
-    application = await make(owner, name)
+async def create_with_bot(owner: Actor, name: str = "My bot") -> tuple[str, Actor]:
+    """Create an application with a bot; return the application id and the bot."""
+    application = await create_application(owner, name)
     token = (await owner.post(f"/applications/{application}/bot")).ok()["token"]
     return application, Actor(owner.world, int(application), token, name, bot=True, application_id=int(application))
 
 
-# Applications of one's own
+# A developer's own applications
 
 
-async def test_a_person_makes_an_application_and_finds_it_again(world: World) -> None:
+async def test_a_user_creates_and_lists_an_application(world: World) -> None:
     alice, bob = await world.user(), await world.user()
 
-    answer = await alice.post("/applications", json={"name": "  My   game "})
+    response = await alice.post("/applications", json={"name": "  My   game "})
 
-    assert answer.status == 201
-    made = answer.ok()
-    assert made["name"] == "My game"
-    assert made["owner"]["id"] == str(alice.id)
-    assert "bot" not in made
-    assert [each["id"] for each in (await alice.get("/applications")).ok()] == [made["id"]]
-    assert (await alice.get(f"/applications/{made['id']}")).ok() == made
+    assert response.status == 201
+    created = response.ok()
+    assert created["name"] == "My game"
+    assert created["owner"]["id"] == str(alice.id)
+    assert "bot" not in created
+    assert [each["id"] for each in (await alice.get("/applications")).ok()] == [created["id"]]
+    assert (await alice.get(f"/applications/{created['id']}")).ok() == created
     assert (await bob.get("/applications")).ok() == []
     (await (await world.bot()).get("/applications")).refused(403, 20001)
 
 
-async def test_names_are_checked_and_fifty_are_enough(world: World) -> None:
+async def test_application_names_are_validated_and_their_number_is_limited(world: World) -> None:
     alice = await world.user()
 
     for name in ("x", "x" * 33):
@@ -88,28 +88,28 @@ async def test_names_are_checked_and_fifty_are_enough(world: World) -> None:
     (await alice.post("/applications", json={"name": "one more"})).refused(400, 50011)
 
 
-async def test_activities_come_with_a_command_that_launches_them(world: World) -> None:
+async def test_enabling_activities_creates_an_entry_point_command(world: World) -> None:
     alice = await world.user()
-    application, bot = await with_bot(alice)
-    address, commands = f"/applications/{application}", f"/applications/{application}/commands"
+    application, bot = await create_with_bot(alice)
+    path, commands = f"/applications/{application}", f"/applications/{application}/commands"
 
-    (await bot.patch(address, json={"activities": True})).ok()
+    (await bot.patch(path, json={"activities": True})).ok()
     assert (await bot.get(commands)).ok() == []
     for _ in range(2):
-        assert (await alice.patch(address, json={"activities": True})).ok()["flags"] == ApplicationFlags.EMBEDDED
+        assert (await alice.patch(path, json={"activities": True})).ok()["flags"] == ApplicationFlags.EMBEDDED
     (launch,) = (await bot.get(commands)).ok()
     assert (launch["name"], launch["type"], launch["handler"]) == ("launch", 4, 2)
 
     (await bot.patch(f"{commands}/{launch['id']}", json={"name": "play", "handler": 1})).ok()
-    (await alice.patch(address, json={"activities": True, "name": "Game"})).ok()
+    (await alice.patch(path, json={"activities": True, "name": "Game"})).ok()
     assert [each["name"] for each in (await bot.get(commands)).ok()] == ["play"]
-    assert (await alice.patch(address, json={"activities": False})).ok()["flags"] == 0
+    assert (await alice.patch(path, json={"activities": False})).ok()["flags"] == 0
     assert (await bot.get(commands)).ok() == []
 
 
-async def test_an_owner_changes_what_a_bots_token_cannot(world: World) -> None:
+async def test_an_owner_updates_fields_that_the_bot_cannot(world: World) -> None:
     alice = await world.user()
-    application, bot = await with_bot(alice)
+    application, bot = await create_with_bot(alice)
     body = {
         "name": "Better name",
         "bot_public": False,
@@ -134,81 +134,79 @@ async def test_an_owner_changes_what_a_bots_token_cannot(world: World) -> None:
     assert (after["flags"], after["redirect_uris"]) == (0, [])
 
 
-async def test_redirects_that_cannot_be_trusted_are_refused_each_at_its_place(world: World) -> None:
+async def test_each_invalid_redirect_uri_is_named(world: World) -> None:
     alice = await world.user()
-    application = await make(alice)
-    address = f"/applications/{application}"
+    application = await create_application(alice)
+    path = f"/applications/{application}"
 
-    answer = await alice.patch(
-        address, json={"redirect_uris": [REDIRECT, "javascript:alert(1)", REDIRECT, "hubbub-1:/authorize/callback"]}
+    response = await alice.patch(
+        path, json={"redirect_uris": [REDIRECT, "javascript:alert(1)", REDIRECT, "hubbub-1:/authorize/callback"]}
     )
 
-    assert answer.errors("redirect_uris.1") == ["REDIRECT_URI_INVALID"]
-    assert answer.errors("redirect_uris.2") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
-    assert answer.errors("redirect_uris.3") == ["REDIRECT_URI_INVALID"]
+    assert response.errors("redirect_uris.1") == ["REDIRECT_URI_INVALID"]
+    assert response.errors("redirect_uris.2") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
+    assert response.errors("redirect_uris.3") == ["REDIRECT_URI_INVALID"]
     many = [f"{REDIRECT}/{number}" for number in range(26)]
-    assert (await alice.patch(address, json={"redirect_uris": many})).errors("redirect_uris") == [
-        "BASE_TYPE_MAX_LENGTH"
-    ]
-    assert (await alice.get(address)).ok()["redirect_uris"] == []
+    assert (await alice.patch(path, json={"redirect_uris": many})).errors("redirect_uris") == ["BASE_TYPE_MAX_LENGTH"]
+    assert (await alice.get(path)).ok()["redirect_uris"] == []
     own = f"hubbub-{application}:/authorize/callback"
-    assert (await alice.patch(address, json={"redirect_uris": [own]})).ok()["redirect_uris"] == [own]
+    assert (await alice.patch(path, json={"redirect_uris": [own]})).ok()["redirect_uris"] == [own]
 
 
-async def test_install_settings_name_the_scopes_of_installing(world: World) -> None:
+async def test_install_settings_only_accept_install_scopes(world: World) -> None:
     alice = await world.user()
-    address = f"/applications/{await make(alice)}"
+    path = f"/applications/{await create_application(alice)}"
 
     def config(scope: str) -> dict[str, object]:
         return {"oauth2_install_params": {"scopes": ["applications.commands", scope], "permissions": "0"}}
 
-    answer = await alice.patch(address, json={"integration_types_config": {"0": config("fly")}})
-    assert answer.errors("integration_types_config.0.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
-    answer = await alice.patch(address, json={"integration_types_config": {"1": config("identify")}})
-    assert answer.errors("integration_types_config.1.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
-    answer = await alice.patch(address, json={"install_params": {"scopes": ["bot", "email"], "permissions": "0"}})
-    assert answer.errors("install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
-    answer = await alice.patch(address, json={"integration_types_config": {"1": config("bot"), "2": {}}})
-    assert answer.errors("integration_types_config.1.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
-    assert answer.errors("integration_types_config.2") == ["BASE_TYPE_CHOICES"]
-    assert set((await alice.get(address)).ok()["integration_types_config"]) == {"0", "1"}
+    response = await alice.patch(path, json={"integration_types_config": {"0": config("fly")}})
+    assert response.errors("integration_types_config.0.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
+    response = await alice.patch(path, json={"integration_types_config": {"1": config("identify")}})
+    assert response.errors("integration_types_config.1.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
+    response = await alice.patch(path, json={"install_params": {"scopes": ["bot", "email"], "permissions": "0"}})
+    assert response.errors("install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
+    response = await alice.patch(path, json={"integration_types_config": {"1": config("bot"), "2": {}}})
+    assert response.errors("integration_types_config.1.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
+    assert response.errors("integration_types_config.2") == ["BASE_TYPE_CHOICES"]
+    assert set((await alice.get(path)).ok()["integration_types_config"]) == {"0", "1"}
     kept = {"0": config("bot"), "1": {}}
-    answer = await alice.patch(address, json={"integration_types_config": kept})
-    assert answer.ok()["integration_types_config"] == kept
+    response = await alice.patch(path, json={"integration_types_config": kept})
+    assert response.ok()["integration_types_config"] == kept
 
 
 # Secrets
 
 
-async def test_a_bot_is_added_once_and_logs_in(world: World) -> None:
+async def test_a_bot_is_added_to_an_application_once(world: World) -> None:
     alice = await world.user()
-    application, bot = await with_bot(alice)
+    application, bot = await create_with_bot(alice)
 
     assert (await bot.get("/users/@me")).ok()["id"] == application
-    answer = await alice.post(f"/applications/{application}/bot")
-    assert answer.errors("application_id") == ["APPLICATION_HAS_BOT"]
+    response = await alice.post(f"/applications/{application}/bot")
+    assert response.errors("application_id") == ["APPLICATION_HAS_BOT"]
     assert (await alice.get(f"/applications/{application}")).ok()["bot"]["bot"] is True
 
 
-async def test_a_reset_token_works_and_the_old_one_ends(world: World) -> None:
+async def test_resetting_the_bot_token_revokes_the_old_one(world: World) -> None:
     alice = await world.user()
-    application, bot = await with_bot(alice)
+    application, bot = await create_with_bot(alice)
     session = await bot.connect(OPEN)
 
-    answer = await alice.post(f"/applications/{application}/bot/reset")
+    response = await alice.post(f"/applications/{application}/bot/reset")
 
-    assert answer.headers["Cache-Control"] == "no-store"
+    assert response.headers["Cache-Control"] == "no-store"
     assert await session.closed() == 4004
     (await bot.get("/users/@me")).refused(401, 0)
-    bot.token = answer.ok()["token"]
+    bot.token = response.ok()["token"]
     await bot.connect(OPEN)
-    bare = await make(alice)
+    bare = await create_application(alice)
     (await alice.post(f"/applications/{bare}/bot/reset")).refused(400, 50010)
 
 
-async def test_a_reset_secret_proves_the_client_and_the_old_one_no_more(world: World) -> None:
+async def test_resetting_the_client_secret_invalidates_the_old_one(world: World) -> None:
     alice = await world.user()
-    application = await make(alice)
+    application = await create_application(alice)
 
     async def prove(secret: str) -> Answer:
         form = {
@@ -226,25 +224,25 @@ async def test_a_reset_secret_proves_the_client_and_the_old_one_no_more(world: W
     assert (await prove(first)).json["error"] == "invalid_client"
 
 
-async def test_who_has_an_authenticator_confirms_with_its_code(world: World) -> None:
+async def test_an_owner_with_an_authenticator_confirms_with_a_code(world: World) -> None:
     alice = await register(world)
-    application, _ = await with_bot(alice)
+    application, _ = await create_with_bot(alice)
     secret, _ = await enable(world, alice)
 
     for path in (f"/applications/{application}/bot/reset", f"/applications/{application}/reset"):
         (await alice.post(path)).refused(401, 60003)
         assert (await alice.post(path, json={"code": "000000x"})).errors("code") == ["MFA_INVALID_CODE"]
-        shown = code(world, secret)
-        (await alice.post(path, json={"code": shown})).ok()
-        assert (await alice.post(path, json={"code": shown})).errors("code") == ["MFA_INVALID_CODE"]
+        current_code = code(world, secret)
+        (await alice.post(path, json={"code": current_code})).ok()
+        assert (await alice.post(path, json={"code": current_code})).errors("code") == ["MFA_INVALID_CODE"]
         world.clock.advance(30_000)
     (await alice.delete(f"/applications/{application}")).refused(401, 60003)
     (await alice.delete(f"/applications/{application}", json={"code": code(world, secret)})).ok()
 
 
-async def test_codes_cannot_be_guessed(world: World) -> None:
+async def test_guessing_codes_is_throttled(world: World) -> None:
     alice = await register(world)
-    application = await make(alice)
+    application = await create_application(alice)
     await enable(world, alice)
 
     for _ in range(10):
@@ -252,24 +250,24 @@ async def test_codes_cannot_be_guessed(world: World) -> None:
     assert (await alice.post(f"/applications/{application}/reset", json={"code": "zzzzzz"})).status == 429
 
 
-async def test_strangers_manage_nothing(world: World) -> None:
+async def test_other_users_cannot_manage_an_application(world: World) -> None:
     alice, mallory = await world.user(), await world.user()
-    application, bot = await with_bot(alice)
-    address = f"/applications/{application}"
+    application, bot = await create_with_bot(alice)
+    base = f"/applications/{application}"
 
     for method, path, body in (
-        ("DELETE", address, None),
-        ("POST", f"{address}/bot", None),
-        ("POST", f"{address}/bot/reset", None),
-        ("POST", f"{address}/reset", None),
-        ("GET", f"{address}/approvals", None),
-        ("POST", f"{address}/approvals", {"kind": "scope", "name": "rpc", "reason": "please"}),
-        ("GET", f"{address}/testers", None),
-        ("POST", f"{address}/testers", {"username": "x"}),
-        ("POST", f"{address}/test-users", {"username": "xyz"}),
-        ("DELETE", f"{address}/testers/1", None),
-        ("POST", f"/oauth2{address}/assets", {"name": "x", "image": png()}),
-        ("DELETE", f"/oauth2{address}/assets/1", None),
+        ("DELETE", base, None),
+        ("POST", f"{base}/bot", None),
+        ("POST", f"{base}/bot/reset", None),
+        ("POST", f"{base}/reset", None),
+        ("GET", f"{base}/approvals", None),
+        ("POST", f"{base}/approvals", {"kind": "scope", "name": "rpc", "reason": "please"}),
+        ("GET", f"{base}/testers", None),
+        ("POST", f"{base}/testers", {"username": "x"}),
+        ("POST", f"{base}/test-users", {"username": "xyz"}),
+        ("DELETE", f"{base}/testers/1", None),
+        ("POST", f"/oauth2{base}/assets", {"name": "x", "image": png()}),
+        ("DELETE", f"/oauth2{base}/assets/1", None),
     ):
         (await mallory.request(method, path, json=body)).refused(403, 20012)
         (await bot.request(method, path, json=body)).refused(403, 20001)
@@ -279,15 +277,15 @@ async def test_strangers_manage_nothing(world: World) -> None:
 # Deleting
 
 
-async def test_a_deleted_application_takes_everything_with_it(world: World) -> None:
+async def test_deleting_an_application_deletes_its_bot_tokens_and_memberships(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(bob)
-    application, bot = await with_bot(alice)
+    application, bot = await create_with_bot(alice)
     (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
     await world.write(lambda call: members.add(call, guild.id, UserId(bot.id)), actor=bob.id)
     (await bot.put(f"/applications/{application}/commands", json=[{"name": "hi", "description": "x"}])).ok()
     (await alice.post(f"/applications/{application}/emojis", json={"name": "wave", "image": png()})).ok()
-    said = await guild.say(bot)
+    posted = await guild.say(bot)
     ask = f"/oauth2/authorize?client_id={application}&response_type=token&scope=identify&redirect_uri={REDIRECT}"
     token = fields_of((await bob.post(ask, json={"authorize": True})).ok()["url"])["access_token"]
     watching, bots = await bob.connect(), await bot.connect(OPEN)
@@ -301,15 +299,15 @@ async def test_a_deleted_application_takes_everything_with_it(world: World) -> N
     (await alice.get(f"/applications/{application}")).refused(404, 10002)
     assert (await bob.get("/oauth2/tokens")).ok() == []
     assert (await alice.get("/applications")).ok() == []
-    # What it said stays.
+    # The messages of the bot stay.
     history = (await bob.get(f"/channels/{guild.general}/messages")).ok()
-    assert said["id"] in [message["id"] for message in history]
+    assert posted["id"] in [message["id"] for message in history]
 
 
-async def test_a_commands_only_installation_goes_with_the_application(world: World) -> None:
+async def test_deleting_an_application_removes_a_commands_only_installation(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(bob)
-    application = await make(alice)
+    application = await create_application(alice)
     ask = f"/oauth2/authorize?client_id={application}&scope=applications.commands&integration_type=0"
     (await bob.post(ask, json={"authorize": True, "guild_id": str(guild.id)})).ok()
     watching = await bob.connect()
@@ -319,7 +317,7 @@ async def test_a_commands_only_installation_goes_with_the_application(world: Wor
     assert (await watching.next("INTEGRATION_DELETE"))["application_id"] == application
 
 
-async def test_players_go_with_their_game_and_people_stay(world: World) -> None:
+async def test_deleting_a_game_deletes_its_provisional_accounts_only(world: World) -> None:
     client = await game(world)
     player, alice = await token_of(client, "one"), await world.user()
     linked = await link(client, alice, (await token_of(client, "two")).token)
@@ -337,9 +335,9 @@ async def test_players_go_with_their_game_and_people_stay(world: World) -> None:
     assert await world.write(left) == [0, 0]
 
 
-async def test_a_publisher_with_games_stays(world: World) -> None:
+async def test_a_publisher_with_games_cannot_be_deleted(world: World) -> None:
     alice = await world.user()
-    parent, child = await make(alice), await make(alice, "Child")
+    parent, child = await create_application(alice), await create_application(alice, "Child")
 
     def join(call: Call) -> None:
         row = applications.find(call.tx, int(child))
@@ -360,32 +358,32 @@ async def test_a_publisher_with_games_stays(world: World) -> None:
 
 
 def state_of(approvals: dict[str, list[dict[str, str]]], name: str) -> str:
-    """What became of one."""
+    """Return the approval state of an intent or scope."""
     return next(each["state"] for each in approvals["intents"] + approvals["scopes"] if each["name"] == name)
 
 
 async def test_a_rehearsal_approves_a_scope_at_once(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    address = f"/applications/{await make(alice)}"
-    (await alice.patch(address, json={"redirect_uris": [REDIRECT]})).ok()
-    ask = f"/oauth2/authorize?client_id={address.rpartition('/')[2]}&response_type=code&scope=activities.read"
+    path = f"/applications/{await create_application(alice)}"
+    (await alice.patch(path, json={"redirect_uris": [REDIRECT]})).ok()
+    ask = f"/oauth2/authorize?client_id={path.rpartition('/')[2]}&response_type=code&scope=activities.read"
     assert (await bob.get(ask)).json["error"] == "invalid_scope"
 
     body = {"kind": "scope", "name": "activities.read", "reason": "To show what friends play"}
-    shown = (await alice.post(f"{address}/approvals", json=body)).ok()
+    approval = (await alice.post(f"{path}/approvals", json=body)).ok()
 
-    assert (shown["state"], shown["reason"]) == ("approved", body["reason"])
+    assert (approval["state"], approval["reason"]) == ("approved", body["reason"])
     (await bob.get(ask)).ok()
-    assert (await alice.post(f"{address}/approvals", json=body)).errors("name") == ["APPROVAL_GRANTED"]
+    assert (await alice.post(f"{path}/approvals", json=body)).errors("name") == ["APPROVAL_GRANTED"]
 
 
-async def test_elsewhere_the_operator_approves_or_denies(serving: World) -> None:
-    alice = await serving.user()
-    application = await make(alice)
-    address = f"/applications/{application}/approvals"
+async def test_outside_a_rehearsal_the_operator_approves_or_denies_scopes(operated_world: World) -> None:
+    alice = await operated_world.user()
+    application = await create_application(alice)
+    path = f"/applications/{application}/approvals"
     for name in ("activities.read", "voice"):
         body = {"kind": "scope", "name": name, "reason": "Because"}
-        assert (await alice.post(address, json=body)).ok()["state"] == "pending"
+        assert (await alice.post(path, json=body)).ok()["state"] == "pending"
 
     def decide(call: Call) -> list[str]:
         row = applications.find(call.tx, int(application))
@@ -395,20 +393,20 @@ async def test_elsewhere_the_operator_approves_or_denies(serving: World) -> None
         developers.deny(call, row, "scope", "voice")
         return pending
 
-    assert await serving.write(decide) == ["activities.read", "voice"]
-    approvals = (await alice.get(address)).ok()
+    assert await operated_world.write(decide) == ["activities.read", "voice"]
+    approvals = (await alice.get(path)).ok()
     assert state_of(approvals, "activities.read") == "approved"
     assert state_of(approvals, "voice") == "denied"
     assert state_of(approvals, "rpc") == "none"
-    assert await serving.write(lambda call: developers.list_pending(call.tx)) == []
+    assert await operated_world.write(lambda call: developers.list_pending(call.tx)) == []
 
 
-async def test_only_what_needs_an_approval_is_asked_for(world: World) -> None:
+async def test_only_scopes_and_intents_that_need_approval_can_be_requested(world: World) -> None:
     alice = await world.user()
-    address = f"/applications/{await make(alice)}/approvals"
+    path = f"/applications/{await create_application(alice)}/approvals"
 
     async def ask(kind: str, name: str, reason: str = "x") -> Answer:
-        return await alice.post(address, json={"kind": kind, "name": name, "reason": reason})
+        return await alice.post(path, json={"kind": kind, "name": name, "reason": reason})
 
     assert (await ask("scope", "identify")).errors("name") == ["APPROVAL_NOT_NEEDED"]
     assert (await ask("scope", "fly")).errors("name") == ["ENUM_TYPE_COERCE"]
@@ -418,17 +416,17 @@ async def test_only_what_needs_an_approval_is_asked_for(world: World) -> None:
     assert (await ask("intent", "GUILD_MEMBERS")).errors("name") == ["APPROVAL_NEEDS_BOT"]
 
 
-async def test_accepting_the_social_layers_terms_opens_its_scopes(world: World) -> None:
+async def test_accepting_the_social_layer_terms_unlocks_its_scopes(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    application = await make(alice)
+    application = await create_application(alice)
     (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
     ask = f"/oauth2/authorize?client_id={application}&response_type=code&scope=relationships.read"
     assert (await bob.get(ask)).json["error"] == "invalid_scope"
 
     body = {"accept_social_layer_terms": True}
-    shown = (await alice.patch(f"/applications/{application}", json=body)).ok()
+    updated = (await alice.patch(f"/applications/{application}", json=body)).ok()
 
-    assert shown["flags"] == ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
+    assert updated["flags"] == ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
     (await bob.get(ask)).ok()
     approvals = (await alice.get(f"/applications/{application}/approvals")).ok()
     assert state_of(approvals, "relationships.read") == "open"
@@ -439,8 +437,8 @@ async def test_accepting_the_social_layers_terms_opens_its_scopes(world: World) 
 # Privileged intents
 
 
-async def crowd(world: World, guild: Guild, count: int) -> None:
-    """Many members at once."""
+async def add_members(world: World, guild: Guild, count: int) -> None:
+    """Add `count` members to a guild."""
 
     def fill(call: Call) -> None:
         call.tx.run_many(
@@ -451,22 +449,22 @@ async def crowd(world: World, guild: Guild, count: int) -> None:
     await world.write(fill)
 
 
-async def disperse(world: World) -> None:
-    """They go again."""
+async def remove_members(world: World) -> None:
+    """Remove the members that `add_members` added."""
     await world.write(lambda call: call.tx.run("DELETE FROM members WHERE user_id < 2000000"))
 
 
 async def bot_in_guild(world: World) -> tuple[Actor, str, Actor, Guild]:
-    """An application's owner, its address, its bot, and the guild that the bot is in."""
+    """Return an application's owner, its path, its bot, and the guild that the bot is in."""
     alice = await world.user()
     guild = await world.guild()
-    application, bot = await with_bot(alice)
+    application, bot = await create_with_bot(alice)
     await world.write(lambda call: members.add(call, guild.id, UserId(bot.id)), actor=guild.owner.id)
     return alice, f"/applications/{application}", bot, guild
 
 
-async def come_to_day(world: World, day: int) -> None:
-    """Let time pass, and everything happen that is due then."""
+async def advance_to_day(world: World, day: int) -> None:
+    """Advance the clock to a day after the start and run the jobs that are due."""
     assert world.app.worker is not None
     world.clock.advance(NOW_MS + day * DAY_MS - world.clock.now_ms())
     await world.app.worker.run_due()
@@ -476,11 +474,11 @@ MEMBERS = ApplicationFlags.GATEWAY_GUILD_MEMBERS
 MEMBERS_LIMITED = ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
 
 
-async def test_below_ten_thousand_users_intents_are_a_switch(world: World) -> None:
-    alice, address, _, guild = await bot_in_guild(world)
-    await crowd(world, guild, 9_997)
+async def test_below_ten_thousand_users_intents_need_no_approval(world: World) -> None:
+    alice, path, _, guild = await bot_in_guild(world)
+    await add_members(world, guild, 9_997)
 
-    approvals = (await alice.get(f"{address}/approvals")).ok()
+    approvals = (await alice.get(f"{path}/approvals")).ok()
     assert approvals["reach"] == {
         "counted": "users",
         "count": 9_999,
@@ -489,50 +487,50 @@ async def test_below_ten_thousand_users_intents_are_a_switch(world: World) -> No
         "lapses_at": None,
     }
     assert state_of(approvals, "GUILD_MEMBERS") == "open"
-    assert (await alice.patch(address, json={"flags": MEMBERS_LIMITED})).ok()["flags"] == MEMBERS_LIMITED
+    assert (await alice.patch(path, json={"flags": MEMBERS_LIMITED})).ok()["flags"] == MEMBERS_LIMITED
     body = {"kind": "intent", "name": "GUILD_MEMBERS", "reason": "x"}
-    assert (await alice.post(f"{address}/approvals", json=body)).errors("name") == ["APPROVAL_NOT_NEEDED"]
+    assert (await alice.post(f"{path}/approvals", json=body)).errors("name") == ["APPROVAL_NOT_NEEDED"]
 
 
-async def test_from_ten_thousand_users_on_the_operator_grants_them_for_a_year(serving: World) -> None:
-    alice, address, bot, guild = await bot_in_guild(serving)
-    await crowd(serving, guild, 9_998)
-    answer = await alice.patch(address, json={"flags": MEMBERS_LIMITED})
-    assert answer.errors("flags") == ["APPLICATION_INTENTS_NEED_REVIEW"]
+async def test_from_ten_thousand_users_the_operator_grants_intents_for_a_year(operated_world: World) -> None:
+    alice, path, bot, guild = await bot_in_guild(operated_world)
+    await add_members(operated_world, guild, 9_998)
+    response = await alice.patch(path, json={"flags": MEMBERS_LIMITED})
+    assert response.errors("flags") == ["APPLICATION_INTENTS_NEED_REVIEW"]
     body = {"kind": "intent", "name": "GUILD_MEMBERS", "reason": "Greets people"}
-    assert (await alice.post(f"{address}/approvals", json=body)).ok()["state"] == "pending"
+    assert (await alice.post(f"{path}/approvals", json=body)).ok()["state"] == "pending"
 
     def approve(call: Call) -> None:
         row = applications.find(call.tx, bot.id)
         assert row is not None
         developers.approve(call, row, "intent", "GUILD_MEMBERS")
 
-    await serving.write(approve)
+    await operated_world.write(approve)
 
     (await bot.get(f"/guilds/{guild.id}/members")).ok()
-    shown = (await alice.get(f"{address}/approvals")).ok()["intents"][1]
-    assert (shown["state"], shown["enabled"]) == ("approved", True)
-    assert shown["ends_at"].startswith("2027-11-18")
-    assert (await alice.post(f"{address}/approvals", json=body)).errors("name") == ["APPROVAL_GRANTED"]
+    approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
+    assert (approval["state"], approval["enabled"]) == ("approved", True)
+    assert approval["ends_at"].startswith("2027-11-18")
+    assert (await alice.post(f"{path}/approvals", json=body)).errors("name") == ["APPROVAL_GRANTED"]
 
-    # It can be renewed shortly before its end, and lasts a year more then.
-    await come_to_day(serving, 300)
-    assert (await alice.post(f"{address}/approvals", json=body)).ok()["state"] == "pending"
-    await serving.write(approve)
-    shown = (await alice.get(f"{address}/approvals")).ok()["intents"][1]
-    assert shown["ends_at"].startswith("2028-11-17")
+    # An approval can be renewed shortly before it expires, and then lasts a year longer.
+    await advance_to_day(operated_world, 300)
+    assert (await alice.post(f"{path}/approvals", json=body)).ok()["state"] == "pending"
+    await operated_world.write(approve)
+    approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
+    assert approval["ends_at"].startswith("2028-11-17")
 
-    await come_to_day(serving, 366)
+    await advance_to_day(operated_world, 366)
     (await bot.get(f"/guilds/{guild.id}/members")).ok()
-    await come_to_day(serving, 731)
+    await advance_to_day(operated_world, 731)
     (await bot.get(f"/guilds/{guild.id}/members")).refused(403, 50001)
-    shown = (await alice.get(f"{address}/approvals")).ok()["intents"][1]
-    assert (shown["state"], shown["enabled"]) == ("lapsed", False)
+    approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
+    assert (approval["state"], approval["enabled"]) == ("lapsed", False)
 
 
 @pytest.mark.dated(changes.PRIVILEGED_INTENTS_BY_USERS)
-async def test_what_is_granted_has_an_end_from_its_day(serving: World) -> None:
-    alice, address, bot, _ = await bot_in_guild(serving)
+async def test_granted_intents_expire_from_the_date(operated_world: World) -> None:
+    alice, path, bot, _ = await bot_in_guild(operated_world)
 
     def approve(call: Call) -> None:
         row = applications.find(call.tx, bot.id)
@@ -541,62 +539,62 @@ async def test_what_is_granted_has_an_end_from_its_day(serving: World) -> None:
 
     ends = []
     for moment in (-1, 0):
-        serving.clock.set(changes.PRIVILEGED_INTENTS_BY_USERS.at_ms + moment)
-        await serving.write(approve)
-        shown = (await alice.get(f"{address}/approvals")).ok()["intents"][1]
-        assert shown["enabled"]
-        ends.append(shown["ends_at"])
+        operated_world.clock.set(changes.PRIVILEGED_INTENTS_BY_USERS.at_ms + moment)
+        await operated_world.write(approve)
+        approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
+        assert approval["enabled"]
+        ends.append(approval["ends_at"])
 
     assert ends[0] is None
     assert ends[1].startswith("2027-06-10")
 
 
-async def test_one_that_shrank_keeps_its_intent_by_its_own_switch(serving: World) -> None:
-    alice, address, bot, guild = await bot_in_guild(serving)
-    await crowd(serving, guild, 9_998)
+async def test_a_bot_that_shrank_keeps_its_intent_without_approval(operated_world: World) -> None:
+    alice, path, bot, guild = await bot_in_guild(operated_world)
+    await add_members(operated_world, guild, 9_998)
 
     def approve(call: Call) -> None:
         row = applications.find(call.tx, bot.id)
         assert row is not None
         developers.approve(call, row, "intent", "GUILD_MEMBERS")
 
-    await serving.write(approve)
-    await disperse(serving)
-    await come_to_day(serving, 366)
+    await operated_world.write(approve)
+    await remove_members(operated_world)
+    await advance_to_day(operated_world, 366)
 
-    assert (await alice.get(address)).ok()["flags"] == MEMBERS_LIMITED
-    assert state_of((await alice.get(f"{address}/approvals")).ok(), "GUILD_MEMBERS") == "open"
+    assert (await alice.get(path)).ok()["flags"] == MEMBERS_LIMITED
+    assert state_of((await alice.get(f"{path}/approvals")).ok(), "GUILD_MEMBERS") == "open"
 
 
-async def test_one_that_grew_has_ninety_days_to_ask(serving: World) -> None:
-    alice, address, _, guild = await bot_in_guild(serving)
+async def test_a_bot_that_grew_has_ninety_days_to_request_approval(operated_world: World) -> None:
+    alice, path, _, guild = await bot_in_guild(operated_world)
     both = MEMBERS_LIMITED | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
-    (await alice.patch(address, json={"flags": both})).ok()
-    await crowd(serving, guild, 9_998)
+    (await alice.patch(path, json={"flags": both})).ok()
+    await add_members(operated_world, guild, 9_998)
 
-    await come_to_day(serving, 2)
-    reach = (await alice.get(f"{address}/approvals")).ok()["reach"]
+    await advance_to_day(operated_world, 2)
+    reach = (await alice.get(f"{path}/approvals")).ok()["reach"]
     assert reach["lapses_at"].startswith("2027-02-18")
     body = {"kind": "intent", "name": "MESSAGE_CONTENT", "reason": "Reads"}
-    (await alice.post(f"{address}/approvals", json=body)).ok()
-    assert (await alice.get(address)).ok()["flags"] == both
+    (await alice.post(f"{path}/approvals", json=body)).ok()
+    assert (await alice.get(path)).ok()["flags"] == both
 
-    await come_to_day(serving, 93)
-    # Who asked in time keeps it until the operator has decided.
-    assert (await alice.get(address)).ok()["flags"] == ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+    await advance_to_day(operated_world, 93)
+    # An intent requested in time stays enabled until the operator decides.
+    assert (await alice.get(path)).ok()["flags"] == ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
 
 
 # Channel obfuscation
 
 
-async def test_a_bot_that_opted_in_is_not_shown_hidden_channels_early(store_config: Config, watch: Watch) -> None:
-    # 2026-01-01: the change of 16 November is ahead.
+async def test_channel_obfuscation_hides_channels_before_the_date(store_config: Config, watch: Watch) -> None:
+    # 2026-01-01, before the change of 16 November.
     app = App(store_config, clock=ControlledClock(1_767_225_600_000, running=False))
     await app.start()
     try:
         async with aiohttp.ClientSession() as client:
             world = World(app, client)
-            alice, address, bot, guild = await bot_in_guild(world)
+            alice, path, bot, guild = await bot_in_guild(world)
             hidden = await guild.channel("secret")
             await guild.overwrite(hidden, guild.id, deny=1 << 10, kind=0)
 
@@ -605,7 +603,7 @@ async def test_a_bot_that_opted_in_is_not_shown_hidden_channels_early(store_conf
                 return next(each["name"] for each in channels if each["id"] == str(hidden))
 
             assert name_in((await bot.connect(OPEN)).guilds) == "secret"
-            (await alice.patch(address, json={"channel_obfuscation": True})).ok()
+            (await alice.patch(path, json={"channel_obfuscation": True})).ok()
             assert name_in((await bot.connect(OPEN)).guilds) != "secret"
             await world.close()
     finally:
@@ -615,16 +613,16 @@ async def test_a_bot_that_opted_in_is_not_shown_hidden_channels_early(store_conf
 # Testers
 
 
-async def test_testers_are_invited_accept_and_go(world: World) -> None:
+async def test_testers_are_invited_accept_and_are_removed(world: World) -> None:
     alice, bob = await world.user(), await world.user("bob")
-    application = await make(alice)
-    address = f"/applications/{application}/testers"
+    application = await create_application(alice)
+    path = f"/applications/{application}/testers"
 
-    assert (await alice.post(address, json={"username": "BOB"})).ok()["state"] == 1
-    again = await alice.post(address, json={"username": "bob"})
+    assert (await alice.post(path, json={"username": "BOB"})).ok()["state"] == 1
+    again = await alice.post(path, json={"username": "bob"})
     assert again.errors("username") == ["TESTER_ALREADY_INVITED"]
-    assert (await alice.post(address, json={"username": "nobody"})).errors("username") == ["TESTER_UNKNOWN"]
-    own = await alice.post(address, json={"username": alice.name})
+    assert (await alice.post(path, json={"username": "unknown"})).errors("username") == ["TESTER_UNKNOWN"]
+    own = await alice.post(path, json={"username": alice.name})
     assert own.errors("username") == ["TESTER_IS_OWNER"]
 
     mine = (await bob.get("/users/@me/testing")).ok()
@@ -632,18 +630,18 @@ async def test_testers_are_invited_accept_and_go(world: World) -> None:
     assert not await world.write(lambda call: applications.is_tester(call.tx, int(application), bob.id))
     (await bob.put(f"/users/@me/testing/{application}")).ok()
     assert await world.write(lambda call: applications.is_tester(call.tx, int(application), bob.id))
-    assert [each["state"] for each in (await alice.get(address)).ok()] == [2]
+    assert [each["state"] for each in (await alice.get(path)).ok()] == [2]
 
-    (await alice.delete(f"{address}/{bob.id}")).ok()
-    (await alice.delete(f"{address}/{bob.id}")).refused(404, 10013)
+    (await alice.delete(f"{path}/{bob.id}")).ok()
+    (await alice.delete(f"{path}/{bob.id}")).refused(404, 10013)
     (await bob.put(f"/users/@me/testing/{application}")).refused(404, 10002)
     (await bob.delete(f"/users/@me/testing/{application}")).refused(404, 10002)
     assert (await bob.get("/users/@me/testing")).ok() == []
 
 
-async def test_a_tester_can_say_no(world: World) -> None:
+async def test_a_tester_can_decline_the_invitation(world: World) -> None:
     alice, bob = await world.user(), await world.user("bob")
-    application = await make(alice)
+    application = await create_application(alice)
     (await alice.post(f"/applications/{application}/testers", json={"username": "bob"})).ok()
 
     (await bob.delete(f"/users/@me/testing/{application}")).ok()
@@ -651,14 +649,14 @@ async def test_a_tester_can_say_no(world: World) -> None:
     assert (await alice.get(f"/applications/{application}/testers")).ok() == []
 
 
-async def test_owner_and_testers_try_what_is_not_approved_yet(world: World) -> None:
+async def test_owner_and_testers_can_use_unapproved_scopes(world: World) -> None:
     alice, bob, carol = await world.user(), await world.user("bob"), await world.user()
-    application = await make(alice)
+    application = await create_application(alice)
     (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
     (await alice.post(f"/applications/{application}/testers", json={"username": "bob"})).ok()
     ask = f"/oauth2/authorize?client_id={application}&response_type=code&scope="
 
-    # rpc.md 6: until it is approved, rpc and messages.read are for owner and testers.
+    # rpc.md 6: before approval, rpc and messages.read are available to the owner and testers.
     (await alice.get(f"{ask}rpc")).ok()
     assert (await bob.get(f"{ask}rpc")).json["error"] == "invalid_scope"
     (await bob.put(f"/users/@me/testing/{application}")).ok()
@@ -667,7 +665,7 @@ async def test_owner_and_testers_try_what_is_not_approved_yet(world: World) -> N
     assert (await carol.get(f"{ask}rpc")).json["error"] == "invalid_scope"
 
 
-async def test_testers_merge_as_often_as_they_like(world: World) -> None:
+async def test_testers_have_no_merge_limit(world: World) -> None:
     client = await game(world)
     bob = await world.user("bob")
     (await client.owner.post(f"/applications/{client.id}/testers", json={"username": "bob"})).ok()
@@ -679,70 +677,70 @@ async def test_testers_merge_as_often_as_they_like(world: World) -> None:
         (await client.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
 
-async def test_a_rehearsal_makes_test_users_up(world: World) -> None:
+async def test_a_rehearsal_creates_test_users(world: World) -> None:
     alice = await world.user()
-    application = await make(alice)
+    application = await create_application(alice)
 
-    made = (await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})).ok()
+    test_user = (await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})).ok()
 
-    tess = Actor(world, int(made["user"]["id"]), made["token"], "tess")
+    tess = Actor(world, int(test_user["user"]["id"]), test_user["token"], "tess")
     assert (await tess.get("/users/@me")).ok()["username"] == "tess"
-    login = await world.request("POST", "/auth/login", json={"login": "tess", "password": made["password"]})
+    login = await world.request("POST", "/auth/login", json={"login": "tess", "password": test_user["password"]})
     assert login.ok()["token"]
     assert [each["state"] for each in (await alice.get(f"/applications/{application}/testers")).ok()] == [2]
     taken = await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})
     assert taken.errors("username") == ["USERNAME_ALREADY_TAKEN"]
 
 
-async def test_elsewhere_nobody_is_made_up(serving: World) -> None:
-    alice = await serving.user()
-    application = await make(alice)
+async def test_test_users_are_unavailable_outside_a_rehearsal(operated_world: World) -> None:
+    alice = await operated_world.user()
+    application = await create_application(alice)
 
     (await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})).refused(404, 0)
 
 
-async def test_fifty_testers_are_enough(world: World) -> None:
+async def test_the_number_of_testers_is_limited(world: World) -> None:
     alice = await world.user()
-    application = await make(alice)
+    application = await create_application(alice)
 
     def fill(call: Call) -> None:
         for number in range(wire.APPLICATION_TESTERS_MAX):
             applications.keep_tester(call.tx, applications.TesterRow(int(application), number + 1, 1, call.now))
 
     await world.write(fill)
-    answer = await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})
-    assert answer.errors("username") == ["TESTER_LIMIT"]
+    response = await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})
+    assert response.errors("username") == ["TESTER_LIMIT"]
 
 
-# Pictures
+# Rich presence assets
 
 
-async def test_pictures_for_rich_presence_are_known_by_their_key(world: World) -> None:
+async def test_rich_presence_assets_are_identified_by_their_name(world: World) -> None:
     alice = await world.user()
-    application = await make(alice)
-    address = f"/oauth2/applications/{application}/assets"
+    application = await create_application(alice)
+    path = f"/oauth2/applications/{application}/assets"
 
-    made = (await alice.post(address, json={"name": "Big_Castle", "image": png()})).ok()
+    created = (await alice.post(path, json={"name": "Big_Castle", "image": png()})).ok()
 
-    assert (made["name"], made["type"]) == ("big_castle", 2)
-    assert (await world.request("GET", address)).ok() == [made]
-    picture = await world.request("GET", f"{world.url}/cdn/app-assets/{application}/{made['id']}.png?size=16")
-    assert picture.headers["Content-Type"] == "image/png"
-    taken = await alice.post(address, json={"name": "BIG_castle", "image": png()})
+    assert (created["name"], created["type"]) == ("big_castle", 2)
+    assert (await world.request("GET", path)).ok() == [created]
+    image = await world.request("GET", f"{world.url}/cdn/app-assets/{application}/{created['id']}.png?size=16")
+    assert image.headers["Content-Type"] == "image/png"
+    taken = await alice.post(path, json={"name": "BIG_castle", "image": png()})
     assert taken.errors("name") == ["APPLICATION_ASSET_NAME_TAKEN"]
-    assert (await alice.post(address, json={"name": " ", "image": png()})).errors("name") == ["BASE_TYPE_REQUIRED"]
-    assert (await alice.post(address, json={"name": "x", "image": "data:text/plain,x"})).errors("image")
+    assert (await alice.post(path, json={"name": " ", "image": png()})).errors("name") == ["BASE_TYPE_REQUIRED"]
+    assert (await alice.post(path, json={"name": "x", "image": "data:text/plain,x"})).errors("image")
 
-    (await alice.delete(f"{address}/{made['id']}")).ok()
-    (await alice.delete(f"{address}/{made['id']}")).refused(404, 10021)
-    gone = await world.request("GET", f"{world.url}/cdn/app-assets/{application}/{made['id']}.png")
+    (await alice.delete(f"{path}/{created['id']}")).ok()
+    (await alice.delete(f"{path}/{created['id']}")).refused(404, 10021)
+    gone = await world.request("GET", f"{world.url}/cdn/app-assets/{application}/{created['id']}.png")
     assert gone.status == 404
     (await world.request("GET", "/oauth2/applications/1/assets")).refused(404, 10002)
 
 
-async def test_three_hundred_pictures_are_enough(world: World) -> None:
+async def test_the_number_of_rich_presence_assets_is_limited(world: World) -> None:
     alice = await world.user()
-    application = await make(alice)
+    application = await create_application(alice)
 
     def fill(call: Call) -> None:
         call.tx.run_many(
@@ -751,5 +749,5 @@ async def test_three_hundred_pictures_are_enough(world: World) -> None:
         )
 
     await world.write(fill)
-    answer = await alice.post(f"/oauth2/applications/{application}/assets", json={"name": "more", "image": png()})
-    assert answer.errors("image") == ["APPLICATION_ASSET_LIMIT"]
+    response = await alice.post(f"/oauth2/applications/{application}/assets", json={"name": "more", "image": png()})
+    assert response.errors("image") == ["APPLICATION_ASSET_LIMIT"]

@@ -1,52 +1,32 @@
-"""Direct and group messages: how they open, hide and come back, and who is in them."""
+"""Tests of direct messages and groups: opening, hiding and reopening them, and their recipients."""
 
 from typing import Any
 
 from hubbub.protocol import wire
 from hubbub.protocol.ids import UserId
-from hubbub.server.core import auth
-from hubbub.server.core.call import Call
 from tests.world import NOW_MS, Actor, World
 
 MINE = "/users/@me/channels"
 
 
 async def direct(actor: Actor, other: Actor) -> Any:
-    """An actor's channel with another."""
+    """Open a direct message channel with another user."""
     return (await actor.post(MINE, json={"recipient_id": str(other.id)})).ok()
 
 
 async def say(actor: Actor, channel: object, content: str = "hello") -> Any:
-    """Say something there."""
+    """Send a message to a channel."""
     return (await actor.post(f"/channels/{channel}/messages", json={"content": content})).ok()
 
 
 async def group(owner: Actor, *others: Actor) -> Any:
-    """A new group of people."""
+    """Create a group."""
     return (await owner.post(MINE, json={"recipients": [str(each.id) for each in others]})).ok()
 
 
-async def listed(actor: Actor) -> list[str]:
-    """The ids in somebody's list of private channels."""
+async def list_channel_ids(actor: Actor) -> list[str]:
+    """Return the ids of the actor's private channels."""
     return [channel["id"] for channel in (await actor.get(MINE)).ok()]
-
-
-async def consent(world: World, user: Actor, bot: Actor, *scopes: str) -> str:
-    """An access token of a user for a bot's application."""
-
-    def issue(call: Call) -> str:
-        return auth.issue(
-            call.tx,
-            kind="bearer",
-            user_id=user.id,
-            now=call.now,
-            ids=call.ids,
-            application_id=bot.application_id,
-            scopes=frozenset(scopes),
-        )
-
-    token: str = await world.write(issue)
-    return token
 
 
 async def test_two_users_have_one_direct_message_channel(world: World) -> None:
@@ -66,7 +46,7 @@ async def test_two_users_have_one_direct_message_channel(world: World) -> None:
     assert (await alice.get(f"/channels/{channel['id']}")).ok() == channel
 
 
-async def test_some_channels_cannot_be_opened(world: World) -> None:
+async def test_invalid_recipients_are_rejected(world: World) -> None:
     alice = await world.user("alice")
     bot = await world.bot()
     (await alice.post(MINE, json={"recipient_id": str(alice.id)})).refused(400, 50033)
@@ -75,10 +55,10 @@ async def test_some_channels_cannot_be_opened(world: World) -> None:
     for actor in (alice, bot):
         assert (await actor.post(MINE, json={})).errors("recipient_id") == ["BASE_TYPE_REQUIRED"]
     assert (await bot.post(MINE, json={"recipients": [str(alice.id)]})).errors("recipient_id")
-    assert (await alice.post(MINE, json={"recipient_id": "nobody"})).errors("recipient_id")
+    assert (await alice.post(MINE, json={"recipient_id": "unknown"})).errors("recipient_id")
 
 
-async def test_the_other_side_hears_of_a_channel_when_something_is_said(world: World) -> None:
+async def test_the_recipient_sees_a_channel_after_the_first_message(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     await world.guild(alice, bob)
     mine, theirs = await alice.connect(), await bob.connect()
@@ -86,14 +66,14 @@ async def test_the_other_side_hears_of_a_channel_when_something_is_said(world: W
     channel = await direct(alice, bob)
     assert (await mine.next("CHANNEL_CREATE"))["id"] == channel["id"]
     await theirs.none_of("CHANNEL_CREATE")
-    assert await listed(bob) == []
+    assert await list_channel_ids(bob) == []
 
-    said = await say(alice, channel["id"])
+    message = await say(alice, channel["id"])
     shown = await theirs.next("CHANNEL_CREATE")
     assert [user["id"] for user in shown["recipients"]] == [str(alice.id)]
-    assert shown["last_message_id"] == said["id"]
-    assert (await theirs.next("MESSAGE_CREATE"))["id"] == said["id"]
-    assert await listed(bob) == [channel["id"]]
+    assert shown["last_message_id"] == message["id"]
+    assert (await theirs.next("MESSAGE_CREATE"))["id"] == message["id"]
+    assert await list_channel_ids(bob) == [channel["id"]]
     await mine.next("MESSAGE_CREATE")
 
     await say(alice, channel["id"])
@@ -102,7 +82,7 @@ async def test_the_other_side_hears_of_a_channel_when_something_is_said(world: W
     await mine.none_of("CHANNEL_CREATE")
 
 
-async def test_a_closed_channel_comes_back_with_the_next_word(world: World) -> None:
+async def test_a_closed_channel_reopens_with_the_next_message(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     await world.guild(alice, bob)
     channel = await direct(alice, bob)
@@ -113,8 +93,8 @@ async def test_a_closed_channel_comes_back_with_the_next_word(world: World) -> N
 
     assert (await theirs.next("CHANNEL_DELETE"))["id"] == channel["id"]
     await mine.none_of("CHANNEL_DELETE")
-    assert await listed(bob) == []
-    assert await listed(alice) == [channel["id"]]
+    assert await list_channel_ids(bob) == []
+    assert await list_channel_ids(alice) == [channel["id"]]
 
     await say(alice, channel["id"])
     assert (await theirs.next("CHANNEL_CREATE"))["id"] == channel["id"]
@@ -122,10 +102,10 @@ async def test_a_closed_channel_comes_back_with_the_next_word(world: World) -> N
     (await bob.delete(f"/channels/{channel['id']}")).ok()
     await direct(bob, alice)
     assert (await theirs.next("CHANNEL_CREATE"))["id"] == channel["id"]
-    assert await listed(bob) == [channel["id"]]
+    assert await list_channel_ids(bob) == [channel["id"]]
 
 
-async def test_ready_shows_people_their_channels_and_bots_none(world: World) -> None:
+async def test_ready_lists_private_channels_for_users_but_not_for_bots(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
@@ -140,7 +120,7 @@ async def test_ready_shows_people_their_channels_and_bots_none(world: World) -> 
     assert (await bot.get(MINE)).ok() == []
 
 
-async def test_bots_are_never_told_that_a_direct_message_channel_opened(world: World) -> None:
+async def test_bots_receive_no_channel_create_for_direct_messages(world: World) -> None:
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild)
@@ -151,29 +131,29 @@ async def test_bots_are_never_told_that_a_direct_message_channel_opened(world: W
     await theirs.next("CHANNEL_CREATE")
     await session.next("MESSAGE_CREATE")
     await say(alice, channel["id"])
-    told = await session.next("MESSAGE_CREATE")
-    assert told["content"] == "hello"
-    assert "guild_id" not in told
+    event = await session.next("MESSAGE_CREATE")
+    assert event["content"] == "hello"
+    assert "guild_id" not in event
     assert "CHANNEL_CREATE" not in [frame["t"] for frame in session.seen]
 
 
-async def test_people_make_groups_of_those_they_share_a_guild_with(world: World) -> None:
+async def test_users_create_groups_with_users_of_shared_guilds(world: World) -> None:
     alice, bob, carol, stranger = [await world.user() for _ in range(4)]
     guild = await world.guild(alice, bob, carol)
     bot = await world.bot(guild)
     theirs = await carol.connect()
 
-    made = await group(alice, bob, carol)
-    assert made["type"] == 3
-    assert made["owner_id"] == str(alice.id)
-    assert made["name"] is None
-    assert made["icon"] is None
-    assert "application_id" not in made
-    assert "managed" not in made
-    assert [user["id"] for user in made["recipients"]] == [str(bob.id), str(carol.id)]
+    created = await group(alice, bob, carol)
+    assert created["type"] == 3
+    assert created["owner_id"] == str(alice.id)
+    assert created["name"] is None
+    assert created["icon"] is None
+    assert "application_id" not in created
+    assert "managed" not in created
+    assert [user["id"] for user in created["recipients"]] == [str(bob.id), str(carol.id)]
     shown = await theirs.next("CHANNEL_CREATE")
     assert [user["id"] for user in shown["recipients"]] == [str(alice.id), str(bob.id)]
-    assert await listed(carol) == [made["id"]]
+    assert await list_channel_ids(carol) == [created["id"]]
 
     for others in ([bob, stranger], [bob, bot]):
         body = {"recipients": [str(each.id) for each in others]}
@@ -182,66 +162,66 @@ async def test_people_make_groups_of_those_they_share_a_guild_with(world: World)
 
 
 async def test_a_group_and_the_number_of_groups_are_limited(world: World) -> None:
-    people = [await world.user() for _ in range(11)]
-    await world.guild(*people)
-    full = await group(*people[:10])
-    body = {"recipients": [str(each.id) for each in people[1:]]}
-    (await people[0].post(MINE, json=body)).refused(400, 30004)
-    (await people[0].put(f"/channels/{full['id']}/recipients/{people[10].id}")).refused(400, 30004)
+    users = [await world.user() for _ in range(11)]
+    await world.guild(*users)
+    full = await group(*users[:10])
+    body = {"recipients": [str(each.id) for each in users[1:]]}
+    (await users[0].post(MINE, json=body)).refused(400, 30004)
+    (await users[0].put(f"/channels/{full['id']}/recipients/{users[10].id}")).refused(400, 30004)
     for _ in range(9):
-        await group(*people[:3])
-    body = {"recipients": [str(each.id) for each in people[1:3]]}
-    (await people[0].post(MINE, json=body)).refused(400, 30011)
+        await group(*users[:3])
+    body = {"recipients": [str(each.id) for each in users[1:3]]}
+    (await users[0].post(MINE, json=body)).refused(400, 30011)
 
 
-async def test_somebody_is_added_to_a_group(world: World) -> None:
+async def test_a_user_is_added_to_a_group(world: World) -> None:
     alice, bob, carol, dave = [await world.user() for _ in range(4)]
     await world.guild(alice, bob, carol, dave)
-    made = await group(alice, bob, carol)
-    url = f"/channels/{made['id']}/recipients/{dave.id}"
+    created = await group(alice, bob, carol)
+    url = f"/channels/{created['id']}/recipients/{dave.id}"
     mine, theirs = await bob.connect(), await dave.connect()
 
     (await dave.put(url)).refused(403, 50001)
-    answer = await bob.put(url)
+    response = await bob.put(url)
 
-    assert answer.status == 201
-    assert len(answer.ok()["recipients"]) == 3
-    told = await mine.next("CHANNEL_RECIPIENT_ADD")
-    assert told["channel_id"] == made["id"]
-    assert told["user"]["id"] == str(dave.id)
+    assert response.status == 201
+    assert len(response.ok()["recipients"]) == 3
+    event = await mine.next("CHANNEL_RECIPIENT_ADD")
+    assert event["channel_id"] == created["id"]
+    assert event["user"]["id"] == str(dave.id)
     notice = await mine.next("MESSAGE_CREATE")
     assert notice["type"] == 1
     assert notice["author"]["id"] == str(bob.id)
     assert [user["id"] for user in notice["mentions"]] == [str(dave.id)]
-    assert (await theirs.next("CHANNEL_CREATE"))["id"] == made["id"]
+    assert (await theirs.next("CHANNEL_CREATE"))["id"] == created["id"]
     await theirs.none_of("CHANNEL_RECIPIENT_ADD")
     assert (await bob.put(url)).status == 204
-    (await bob.put(f"/channels/{made['id']}/recipients/1")).refused(404, 10013)
+    (await bob.put(f"/channels/{created['id']}/recipients/1")).refused(404, 10013)
     channel = await direct(alice, bob)
     (await alice.put(f"/channels/{channel['id']}/recipients/{dave.id}")).refused(400, 50024)
 
 
-async def test_the_owner_removes_and_everybody_may_leave(world: World) -> None:
+async def test_the_owner_removes_members_and_every_member_can_leave(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     await world.guild(alice, bob, carol)
-    made = await group(alice, bob, carol)
-    url = f"/channels/{made['id']}"
+    created = await group(alice, bob, carol)
+    url = f"/channels/{created['id']}"
     mine, theirs = await bob.connect(), await carol.connect()
 
     (await bob.delete(f"{url}/recipients/{carol.id}")).refused(403, 50013)
     (await alice.delete(f"{url}/recipients/1")).refused(404, 10013)
     assert (await alice.delete(f"{url}/recipients/{carol.id}")).status == 204
 
-    assert (await theirs.next("CHANNEL_DELETE"))["id"] == made["id"]
+    assert (await theirs.next("CHANNEL_DELETE"))["id"] == created["id"]
     assert (await mine.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
     notice = await mine.next("MESSAGE_CREATE")
     assert notice["type"] == 2
     assert notice["author"]["id"] == str(alice.id)
     assert [user["id"] for user in notice["mentions"]] == [str(carol.id)]
     (await carol.get(url)).refused(403, 50001)
-    assert await listed(carol) == []
+    assert await list_channel_ids(carol) == []
 
-    assert (await alice.delete(url)).ok()["id"] == made["id"]
+    assert (await alice.delete(url)).ok()["id"] == created["id"]
     assert (await mine.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(alice.id)
     updated = await mine.next("CHANNEL_UPDATE")
     assert updated["owner_id"] == str(bob.id)
@@ -256,9 +236,9 @@ async def test_the_owner_removes_and_everybody_may_leave(world: World) -> None:
 async def test_a_group_is_renamed(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     await world.guild(alice, bob, carol)
-    made = await group(alice, bob, carol)
+    created = await group(alice, bob, carol)
     theirs = await carol.connect()
-    assert (await bob.patch(f"/channels/{made['id']}", json={"name": "us"})).ok()["name"] == "us"
+    assert (await bob.patch(f"/channels/{created['id']}", json={"name": "us"})).ok()["name"] == "us"
     updated = await theirs.next("CHANNEL_UPDATE")
     assert updated["name"] == "us"
     assert [user["id"] for user in updated["recipients"]] == [str(alice.id), str(bob.id)]
@@ -267,42 +247,48 @@ async def test_a_group_is_renamed(world: World) -> None:
     assert notice["content"] == "us"
 
 
-async def test_an_application_makes_a_group_of_those_who_consented(world: World) -> None:
+async def test_an_application_creates_a_group_with_access_tokens(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     bot, other = await world.bot(), await world.bot()
-    tokens = [await consent(world, each, bot, "gdm.join") for each in (alice, bob)]
+    tokens = [await world.access_token(each, bot.application_id, "gdm.join") for each in (alice, bob)]
     theirs = await bob.connect()
 
-    made = (await bot.post(MINE, json={"access_tokens": tokens, "nicks": {str(alice.id): "Al"}})).ok()
+    created = (await bot.post(MINE, json={"access_tokens": tokens, "nicks": {str(alice.id): "Al"}})).ok()
 
-    assert made["application_id"] == str(bot.application_id)
-    assert made["managed"] is True
-    assert made["owner_id"] == str(bot.id)
-    assert [user["id"] for user in made["recipients"]] == [str(alice.id), str(bob.id)]
-    assert (await theirs.next("CHANNEL_CREATE"))["id"] == made["id"]
+    assert created["application_id"] == str(bot.application_id)
+    assert created["managed"] is True
+    assert created["owner_id"] == str(bot.id)
+    assert [user["id"] for user in created["recipients"]] == [str(alice.id), str(bob.id)]
+    assert (await theirs.next("CHANNEL_CREATE"))["id"] == created["id"]
 
-    url = f"/channels/{made['id']}/recipients/{carol.id}"
+    url = f"/channels/{created['id']}/recipients/{carol.id}"
     (await alice.put(url)).refused(403, 50013)
     assert (await bot.put(url, json={})).errors("access_token") == ["BASE_TYPE_REQUIRED"]
     (await bot.put(url, json={"access_token": tokens[0]})).refused(401, 50025)
-    token = await consent(world, carol, bot, "gdm.join")
+    token = await world.access_token(carol, bot.application_id, "gdm.join")
     assert (await bot.put(url, json={"access_token": token, "nick": "C"})).status == 201
     assert (await bot.put(url, json={"access_token": token})).status == 204
-    told = await theirs.next("CHANNEL_RECIPIENT_ADD")
-    assert told["user"]["id"] == str(carol.id)
-    assert told["nick"] == "C"
+    event = await theirs.next("CHANNEL_RECIPIENT_ADD")
+    assert event["user"]["id"] == str(carol.id)
+    assert event["nick"] == "C"
     assert (await bot.delete(url)).status == 204
     assert (await theirs.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
 
     (await bot.post(MINE, json={"access_tokens": ["nonsense"]})).refused(401, 50025)
-    (await bot.post(MINE, json={"access_tokens": [await consent(world, carol, other, "gdm.join")]})).refused(401, 50025)
-    (await bot.post(MINE, json={"access_tokens": [await consent(world, carol, bot, "identify")]})).refused(403, 50026)
+    (
+        await bot.post(
+            MINE, json={"access_tokens": [await world.access_token(carol, other.application_id, "gdm.join")]}
+        )
+    ).refused(401, 50025)
+    (
+        await bot.post(MINE, json={"access_tokens": [await world.access_token(carol, bot.application_id, "identify")]})
+    ).refused(403, 50026)
     (await bot.post(MINE, json={"access_tokens": tokens * 6})).refused(400, 30004)
     body = {"access_tokens": tokens, "nicks": {str(alice.id): "x" * 33}}
     assert (await bot.post(MINE, json=body)).errors(f"nicks.{alice.id}")
 
 
-async def test_what_ready_says_and_the_events_since_agree(world: World) -> None:
+async def test_ready_and_later_events_give_the_same_private_channels(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     await world.guild(alice, bob, carol)
     session = await alice.connect()
@@ -330,7 +316,7 @@ async def test_what_ready_says_and_the_events_since_agree(world: World) -> None:
     assert UserId(int(fresh[second["id"]]["owner_id"])) in (alice.id, carol.id)
 
 
-async def test_guilds_that_stopped_them_stop_those_who_share_no_other(world: World) -> None:
+async def test_incident_actions_block_messages_between_users_without_another_guild(world: World) -> None:
     alice, bob, friend = await world.user(), await world.user(), await world.user()
     guild = await world.guild(None, alice, bob, friend)
     channel = (await direct(alice, bob))["id"]
@@ -344,7 +330,7 @@ async def test_guilds_that_stopped_them_stop_those_who_share_no_other(world: Wor
     bot = await world.bot(guild)
     (await bot.post(f"/channels/{(await direct(bot, bob))['id']}/messages", json={"content": "hi"})).refused(403, 50007)
 
-    # Strangers share no guild that could say anything about it, and friends know each other from elsewhere.
+    # Users without a shared guild are not affected, and neither are friends.
     await say(alice, (await direct(alice, await world.user()))["id"])
     for one, other in ((alice, friend), (friend, alice)):
         (await one.put(f"/users/@me/relationships/{other.id}", json={})).ok()
@@ -355,7 +341,7 @@ async def test_guilds_that_stopped_them_stop_those_who_share_no_other(world: Wor
     await say(alice, channel)
 
 
-async def test_guilds_stop_them_for_a_while_only(world: World) -> None:
+async def test_incident_actions_block_messages_until_they_expire(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(None, alice, bob)
     channel = (await direct(alice, bob))["id"]
@@ -366,7 +352,7 @@ async def test_guilds_stop_them_for_a_while_only(world: World) -> None:
     await say(alice, channel)
 
 
-async def test_the_older_address_opens_the_same_channel_and_only_for_oneself(world: World) -> None:
+async def test_the_older_path_opens_the_same_channel_for_the_caller_only(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     bot = await world.bot(await world.guild(alice))
     body = {"recipient_id": str(bob.id)}
@@ -392,7 +378,7 @@ GUILD_ONLY: tuple[tuple[str, str, Any], ...] = (
 )
 
 
-async def test_what_only_guild_channels_have_is_refused_by_the_kind_of_channel(world: World) -> None:
+async def test_guild_only_operations_fail_on_private_channels(world: World) -> None:
     alice, bob, stranger = await world.user(), await world.user(), await world.user()
     there = f"/channels/{(await direct(alice, bob))['id']}"
 
@@ -404,14 +390,14 @@ async def test_what_only_guild_channels_have_is_refused_by_the_kind_of_channel(w
     (await alice.patch(f"{there}/messages/{theirs['id']}", json={"flags": 4})).refused(400, 50003)
 
 
-async def test_friends_come_into_a_group_though_they_share_no_guild(world: World) -> None:
+async def test_friends_without_a_shared_guild_can_be_in_a_group(world: World) -> None:
     alice, bob, carol = await world.user(), await world.user(), await world.user()
     for friend in (bob, carol):
         (await alice.put(f"/users/@me/relationships/{friend.id}")).ok()
     (await bob.put(f"/users/@me/relationships/{alice.id}")).ok()
     asked = {"recipients": [str(bob.id), str(carol.id)]}
 
-    # To have asked somebody is not yet to be friends.
+    # A pending friend request is not enough.
     (await alice.post(MINE, json=asked)).refused(400, 50033)
     (await carol.put(f"/users/@me/relationships/{alice.id}")).ok()
 

@@ -1,4 +1,4 @@
-"""Emoji of guilds and applications: who makes, changes, sees and uses them, and what their pictures become."""
+"""Tests of guild and application emoji: managing and using them, permissions, and their images."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ PNG = media.uri(media.png())
 GIF = media.uri(media.moving())
 
 
-async def made(actor: Actor, guild: Guild, name: str = "party", image: str = PNG, **body: Any) -> Any:
-    """A new emoji."""
+async def create_emoji(actor: Actor, guild: Guild, name: str = "party", image: str = PNG, **body: Any) -> Any:
+    """Create an emoji."""
     return (await actor.post(f"/guilds/{guild.id}/emojis", json={"name": name, "image": image, **body})).ok()
 
 
 async def fill(world: World, guild: Guild, count: int, *, animated: int = 0) -> None:
-    """Take so many slots at once."""
+    """Fill `count` emoji slots."""
 
     def step(call: Any) -> None:
         rows = [(call.new_id(EmojiId), guild.id, guild.owner.id, "x", "y", animated) for _ in range(count)]
@@ -32,26 +32,26 @@ async def fill(world: World, guild: Guild, count: int, *, animated: int = 0) -> 
     await world.write(step)
 
 
-async def picture(world: World, path: str) -> Any:
-    """What the CDN serves, opened."""
-    answer = await world.request("GET", f"{world.url}/cdn{path}")
-    assert answer.status == 200
-    return media.opened(answer.body)
+async def open_cdn_image(world: World, path: str) -> Any:
+    """Fetch an image from the CDN and open it."""
+    response = await world.request("GET", f"{world.url}/cdn{path}")
+    assert response.status == 200
+    return media.opened(response.body)
 
 
-async def test_a_new_emoji_is_kept_told_written_down_and_served(world: World) -> None:
+async def test_creating_an_emoji_publishes_an_event_and_serves_its_image(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     session = await bot.connect()
 
-    answer = await guild.owner.post(
+    response = await guild.owner.post(
         f"/guilds/{guild.id}/emojis",
         json={"name": "party", "image": media.uri(media.png(400, 200))},
         headers={"X-Audit-Log-Reason": "why%20not"},
     )
 
-    assert answer.status == 201
-    emoji = answer.ok()
+    assert response.status == 201
+    emoji = response.ok()
     assert emoji["user"]["id"] == str(guild.owner.id)
     bare = {
         "id": emoji["id"],
@@ -63,33 +63,33 @@ async def test_a_new_emoji_is_kept_told_written_down_and_served(world: World) ->
         "available": True,
     }
     assert emoji == bare | {"user": emoji["user"]}
-    told = await session.next("GUILD_EMOJIS_UPDATE")
-    assert told == {"guild_id": str(guild.id), "emojis": [bare]}
+    event = await session.next("GUILD_EMOJIS_UPDATE")
+    assert event == {"guild_id": str(guild.id), "emojis": [bare]}
     entry = await guild.last_audit_entry(60)
     assert (entry["target_id"], entry["reason"]) == (emoji["id"], "why not")
     assert entry["changes"] == [{"key": "name", "new_value": "party"}]
-    assert (await picture(world, f"/emojis/{emoji['id']}.png")).size == (128, 64)
-    assert (await picture(world, f"/emojis/{emoji['id']}.webp?size=32")).size == (32, 16)
+    assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.png")).size == (128, 64)
+    assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.webp?size=32")).size == (32, 16)
     assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["emojis"] == [bare]
     again = await bot.connect()
     assert again.guilds[str(guild.id)]["emojis"] == [bare]
 
 
-async def test_an_animated_emoji_moves_as_a_gif_and_stands_still_as_a_png(world: World) -> None:
+async def test_an_animated_emoji_is_served_animated_and_as_a_still_png(world: World) -> None:
     guild = await world.guild()
     for data in (media.moving("GIF", frames=3), media.moving("WEBP", frames=3)):
-        emoji = await made(guild.owner, guild, image=media.uri(data))
+        emoji = await create_emoji(guild.owner, guild, image=media.uri(data))
         assert emoji["animated"] is True
-        assert (await picture(world, f"/emojis/{emoji['id']}.gif")).n_frames == 3
-        assert (await picture(world, f"/emojis/{emoji['id']}.webp?animated=true")).n_frames == 3
-        assert getattr(await picture(world, f"/emojis/{emoji['id']}.png"), "n_frames", 1) == 1
-    still = await made(guild.owner, guild, image=media.uri(media.moving(frames=1)))
+        assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.gif")).n_frames == 3
+        assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.webp?animated=true")).n_frames == 3
+        assert getattr(await open_cdn_image(world, f"/emojis/{emoji['id']}.png"), "n_frames", 1) == 1
+    still = await create_emoji(guild.owner, guild, image=media.uri(media.moving(frames=1)))
     assert still["animated"] is False
 
 
-async def test_emoji_are_read_by_members_and_their_makers_by_those_who_make_some(world: World) -> None:
+async def test_the_creator_of_an_emoji_is_visible_with_the_permission(world: World) -> None:
     guild = await world.guild()
-    emoji = await made(guild.owner, guild)
+    emoji = await create_emoji(guild.owner, guild)
     plain, maker = await guild.member(), await guild.member(CREATE)
     manager, stranger = await guild.member(MANAGE), await world.user()
     one, all_ = f"/guilds/{guild.id}/emojis/{emoji['id']}", f"/guilds/{guild.id}/emojis"
@@ -104,22 +104,22 @@ async def test_emoji_are_read_by_members_and_their_makers_by_those_who_make_some
     other = await world.guild(guild.owner)
     for method in ("GET", "PATCH", "DELETE"):
         body = {"json": {}} if method == "PATCH" else {}
-        answer = await guild.owner.request(method, f"/guilds/{other.id}/emojis/{emoji['id']}", **body)
-        answer.refused(404, 10014)
+        response = await guild.owner.request(method, f"/guilds/{other.id}/emojis/{emoji['id']}", **body)
+        response.refused(404, 10014)
 
 
-async def test_changes_are_told_and_written_down_and_no_change_is_not(world: World) -> None:
+async def test_an_update_publishes_an_event_only_if_something_changed(world: World) -> None:
     guild = await world.guild()
     role = await guild.role("wearers")
-    emoji = await made(guild.owner, guild)
+    emoji = await create_emoji(guild.owner, guild)
     session = await (await world.bot(guild)).connect()
     path = f"/guilds/{guild.id}/emojis/{emoji['id']}"
 
     changed = (await guild.owner.patch(path, json={"name": "Feast_2", "roles": [str(role), None]})).ok()
 
     assert (changed["name"], changed["roles"]) == ("Feast_2", [str(role)])
-    [told] = (await session.next("GUILD_EMOJIS_UPDATE"))["emojis"]
-    assert (told["name"], told["roles"]) == ("Feast_2", [str(role)])
+    [event] = (await session.next("GUILD_EMOJIS_UPDATE"))["emojis"]
+    assert (event["name"], event["roles"]) == ("Feast_2", [str(role)])
     entry = await guild.last_audit_entry(61)
     assert {"key": "name", "old_value": "party", "new_value": "Feast_2"} in entry["changes"]
     (await guild.owner.patch(path, json={"name": "Feast_2"})).ok()
@@ -127,18 +127,18 @@ async def test_changes_are_told_and_written_down_and_no_change_is_not(world: Wor
     assert (await guild.owner.patch(path, json={"roles": None})).ok()["roles"] == []
 
 
-async def test_a_deleted_emoji_is_gone_everywhere_but_where_it_stands(world: World) -> None:
+async def test_a_deleted_emoji_stays_in_existing_reactions(world: World) -> None:
     guild = await world.guild()
-    emoji = await made(guild.owner, guild)
-    said = await guild.say(guild.owner)
-    react = f"/channels/{guild.general}/messages/{said['id']}/reactions/party:{emoji['id']}"
+    emoji = await create_emoji(guild.owner, guild)
+    message = await guild.say(guild.owner)
+    react = f"/channels/{guild.general}/messages/{message['id']}/reactions/party:{emoji['id']}"
     (await guild.owner.put(f"{react}/@me")).ok()
     bob = await guild.member()
     session = await (await world.bot(guild)).connect()
 
-    answer = await guild.owner.delete(f"/guilds/{guild.id}/emojis/{emoji['id']}")
+    response = await guild.owner.delete(f"/guilds/{guild.id}/emojis/{emoji['id']}")
 
-    assert answer.status == 204
+    assert response.status == 204
     assert (await session.next("GUILD_EMOJIS_UPDATE"))["emojis"] == []
     assert (await guild.last_audit_entry(62))["changes"] == [{"key": "name", "old_value": "party"}]
     assert (await world.request("GET", f"{world.url}/cdn/emojis/{emoji['id']}.png")).status == 404
@@ -148,18 +148,18 @@ async def test_a_deleted_emoji_is_gone_everywhere_but_where_it_stands(world: Wor
     (await bob.put(path)).refused(404, 10014)
 
 
-async def attempt(actor: Actor, guild: Guild, what: str, mine: str, theirs: str) -> Answer:
-    """One of the writing operations, on something new, one's own or another's."""
-    if what == "create":
+async def attempt(actor: Actor, guild: Guild, action: str, mine: str, theirs: str) -> Answer:
+    """Create, change or delete an emoji, of the actor or of another user."""
+    if action == "create":
         return await actor.post(f"/guilds/{guild.id}/emojis", json={"name": "fresh", "image": PNG})
-    method, _, whose = what.partition(" ")
-    path = f"/guilds/{guild.id}/emojis/{mine if whose == 'own' else theirs}"
+    method, _, target = action.partition(" ")
+    path = f"/guilds/{guild.id}/emojis/{mine if target == 'own' else theirs}"
     if method == "change":
         return await actor.patch(path, json={"name": "other"})
     return await actor.delete(path)
 
 
-DEEDS = ("create", "change own", "change others", "delete own", "delete others")
+ACTIONS = ("create", "change own", "change others", "delete own", "delete others")
 
 
 @pytest.mark.parametrize(
@@ -170,29 +170,29 @@ DEEDS = ("create", "change own", "change others", "delete own", "delete others")
         ("after", MANAGE, ("change own", "change others", "delete own", "delete others")),
         ("before", 0, ()),
         ("before", CREATE, ("create", "change own", "delete own")),
-        ("before", MANAGE, DEEDS),
+        ("before", MANAGE, ACTIONS),
     ],
 )
-async def test_who_may_do_what_before_and_after_the_split(
+async def test_permissions_before_and_after_the_split(
     world: World, when: str, permissions: int, may: tuple[str, ...]
 ) -> None:
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
-    for deed in DEEDS:
-        mine, theirs = (await made(guild.owner, guild))["id"], (await made(guild.owner, guild))["id"]
+    for action in ACTIONS:
+        mine, theirs = (await create_emoji(guild.owner, guild))["id"], (await create_emoji(guild.owner, guild))["id"]
         await world.write(
             lambda call, mine=mine: call.tx.run("UPDATE emojis SET user_id = ? WHERE id = ?", actor.id, int(mine))
         )
-        answer = await attempt(actor, guild, deed, mine, theirs)
-        if deed in may:
-            answer.ok()
+        response = await attempt(actor, guild, action, mine, theirs)
+        if action in may:
+            response.ok()
         else:
-            answer.refused(403, 50013)
+            response.refused(403, 50013)
     stranger = await world.user()
-    for deed in DEEDS:
-        emoji = (await made(guild.owner, guild))["id"]
-        (await attempt(stranger, guild, deed, emoji, emoji)).refused(403, 50001)
+    for action in ACTIONS:
+        emoji = (await create_emoji(guild.owner, guild))["id"]
+        (await attempt(stranger, guild, action, emoji, emoji)).refused(403, 50001)
     (await guild.owner.post("/guilds/1/emojis", json={"name": "fresh", "image": PNG})).refused(404, 10004)
 
 
@@ -215,42 +215,42 @@ async def test_who_may_do_what_before_and_after_the_split(
     ],
     ids=str,
 )
-async def test_what_makes_no_emoji_is_named(world: World, body: Any, path: str, code: str) -> None:
+async def test_an_invalid_emoji_names_the_invalid_field(world: World, body: Any, path: str, code: str) -> None:
     guild = await world.guild()
-    answer = await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "party", "image": PNG} | body)
-    assert answer.errors(path) == [code]
+    response = await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "party", "image": PNG} | body)
+    assert response.errors(path) == [code]
     assert (await guild.owner.get(f"/guilds/{guild.id}/emojis")).ok() == []
 
 
-async def test_an_unknown_role_cannot_have_an_emoji_for_itself(world: World) -> None:
+async def test_an_emoji_cannot_be_limited_to_an_unknown_role(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
     theirs = await other.role("theirs")
     body = {"name": "party", "image": PNG, "roles": [str(theirs)]}
     (await guild.owner.post(f"/guilds/{guild.id}/emojis", json=body)).refused(404, 10011)
-    emoji = await made(guild.owner, guild, roles=[str(guild.id)])
+    emoji = await create_emoji(guild.owner, guild, roles=[str(guild.id)])
     assert emoji["roles"] == []
 
 
-async def test_slots_grow_with_the_tier_and_are_counted_by_kind(world: World) -> None:
+async def test_slots_grow_with_the_tier_and_are_counted_per_kind(world: World) -> None:
     guild = await world.guild()
     await fill(world, guild, 50)
     path = f"/guilds/{guild.id}/emojis"
     (await guild.owner.post(path, json={"name": "more", "image": PNG})).refused(400, 30008)
-    await made(guild.owner, guild, image=GIF)
+    await create_emoji(guild.owner, guild, image=GIF)
     await fill(world, guild, 49, animated=1)
     (await guild.owner.post(path, json={"name": "more", "image": GIF})).refused(400, 30018)
     await world.grant(guild, tier=1)
-    await made(guild.owner, guild)
+    await create_emoji(guild.owner, guild)
     await fill(world, guild, 49)
     (await guild.owner.post(path, json={"name": "more", "image": PNG})).refused(400, 30008)
     await world.grant(guild, "MORE_EMOJI")
-    await made(guild.owner, guild)
+    await create_emoji(guild.owner, guild)
 
 
-async def test_a_role_that_goes_leaves_its_emoji_to_everybody(world: World) -> None:
+async def test_deleting_a_role_removes_it_from_its_emoji(world: World) -> None:
     guild = await world.guild()
     role, other = await guild.role("wearers"), await guild.role("others")
-    emoji = await made(guild.owner, guild, roles=[str(role), str(other)])
+    emoji = await create_emoji(guild.owner, guild, roles=[str(role), str(other)])
     session = await (await world.bot(guild)).connect()
 
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
@@ -259,96 +259,96 @@ async def test_a_role_that_goes_leaves_its_emoji_to_everybody(world: World) -> N
     assert (await guild.owner.get(f"/guilds/{guild.id}/emojis/{emoji['id']}")).ok()["roles"] == [str(other)]
 
 
-# Using them
+# Reactions
 
 
 async def react(actor: Actor, guild: Guild, emoji: Any, message: Any) -> Answer:
-    """Be the first to react with an emoji."""
+    """React to a message with an emoji."""
     path = f"/channels/{guild.general}/messages/{message['id']}/reactions/anything:{emoji['id']}/@me"
     return await actor.put(path)
 
 
-async def test_a_reaction_shows_the_emoji_as_it_is_called(world: World) -> None:
+async def test_a_reaction_has_the_current_name_of_its_emoji(world: World) -> None:
     guild = await world.guild()
-    emoji = await made(guild.owner, guild, image=GIF)
-    said = await guild.say(guild.owner)
+    emoji = await create_emoji(guild.owner, guild, image=GIF)
+    message = await guild.say(guild.owner)
     session = await (await world.bot(guild)).connect()
 
-    (await react(guild.owner, guild, emoji, said)).ok()
+    (await react(guild.owner, guild, emoji, message)).ok()
 
     shown = {"id": emoji["id"], "name": "party", "animated": True}
     assert (await session.next("MESSAGE_REACTION_ADD"))["emoji"] == shown
-    message = (await guild.owner.get(f"/channels/{guild.general}/messages/{said['id']}")).ok()
-    assert message["reactions"][0]["emoji"] == shown
+    fetched = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+    assert fetched["reactions"][0]["emoji"] == shown
 
 
-async def test_an_emoji_of_elsewhere_needs_a_member_there_and_the_permission_here(world: World) -> None:
+async def test_an_external_emoji_requires_membership_and_the_permission(world: World) -> None:
     bob = await world.user()
     home, away = await world.guild(None, bob), await world.guild(None, bob)
-    emoji = await made(away.owner, away)
-    said = await home.say(bob)
+    emoji = await create_emoji(away.owner, away)
+    message = await home.say(bob)
 
-    (await react(home.owner, home, emoji, said)).refused(404, 10014)
+    (await react(home.owner, home, emoji, message)).refused(404, 10014)
     allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_EMOJIS
     (await home.owner.patch(f"/guilds/{home.id}/roles/{home.id}", json={"permissions": str(int(allowed))})).ok()
-    (await react(bob, home, emoji, said)).refused(403, 50013)
+    (await react(bob, home, emoji, message)).refused(403, 50013)
     await home.allow(bob, Permissions.USE_EXTERNAL_EMOJIS)
-    (await react(bob, home, emoji, said)).ok()
-    # Who joins in needs nothing of the kind.
-    (await react(home.owner, home, emoji, said)).ok()
+    (await react(bob, home, emoji, message)).ok()
+    # Joining an existing reaction requires no permission.
+    (await react(home.owner, home, emoji, message)).ok()
 
 
-async def test_an_emoji_kept_for_a_role_is_for_those_who_wear_it(world: World) -> None:
+async def test_an_emoji_limited_to_a_role_requires_that_role(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     role = await guild.role("wearers")
-    emoji = await made(guild.owner, guild, roles=[str(role)])
-    said = await guild.say(bob)
+    emoji = await create_emoji(guild.owner, guild, roles=[str(role)])
+    message = await guild.say(bob)
 
-    (await react(bob, guild, emoji, said)).refused(403, 50013)
+    (await react(bob, guild, emoji, message)).refused(403, 50013)
     await guild.give(bob, role)
-    (await react(bob, guild, emoji, said)).ok()
+    (await react(bob, guild, emoji, message)).ok()
 
 
-# Of applications
+# Application emoji
 
 
-async def test_an_application_has_emoji_of_its_own(world: World) -> None:
+async def test_an_application_manages_its_own_emoji(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     path = f"/applications/{bot.application_id}/emojis"
 
-    answer = await bot.post(path, json={"name": "logo", "image": PNG})
+    response = await bot.post(path, json={"name": "logo", "image": PNG})
 
-    assert answer.status == 201
-    emoji = answer.ok()
+    assert response.status == 201
+    emoji = response.ok()
     assert (emoji["name"], emoji["user"]["id"]) == ("logo", str(bot.id))
     assert (await bot.get(path)).ok() == {"items": [emoji]}
     assert (await bot.get(f"{path}/{emoji['id']}")).ok() == emoji
     renamed = (await bot.patch(f"{path}/{emoji['id']}", json={"name": "brand"})).ok()
     assert renamed == emoji | {"name": "brand"}
     assert (await bot.patch(f"{path}/{emoji['id']}", json={})).ok() == renamed
-    assert (await picture(world, f"/emojis/{emoji['id']}.png")).size == (8, 8)
+    assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.png")).size == (8, 8)
     assert (await bot.delete(f"{path}/{emoji['id']}")).status == 204
     (await bot.get(f"{path}/{emoji['id']}")).refused(404, 10014)
     assert (await bot.get(path)).ok() == {"items": []}
 
 
-async def test_only_the_application_uses_its_emoji_and_needs_no_permission_to(world: World) -> None:
+async def test_only_the_application_can_use_its_emoji_and_needs_no_permission(world: World) -> None:
     guild = await world.guild()
     bot, other = await world.bot(guild), await world.bot(guild)
     emoji = (await bot.post(f"/applications/{bot.application_id}/emojis", json={"name": "logo", "image": PNG})).ok()
     allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_EMOJIS
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(int(allowed))})).ok()
-    said = await guild.say(guild.owner)
+    message = await guild.say(guild.owner)
 
     for actor in (other, guild.owner):
-        (await react(actor, guild, emoji, said)).refused(404, 10014)
-    (await react(bot, guild, emoji, said)).ok()
+        (await react(actor, guild, emoji, message)).refused(404, 10014)
+    (await react(bot, guild, emoji, message)).ok()
     (await guild.owner.get(f"/guilds/{guild.id}/emojis/{emoji['id']}")).refused(404, 10014)
 
 
-async def test_an_applications_emoji_are_its_own_business(world: World) -> None:
+async def test_only_the_application_can_manage_its_emoji(world: World) -> None:
     guild = await world.guild()
     bot, other = await world.bot(guild), await world.bot(guild)
     emoji = (await bot.post(f"/applications/{bot.application_id}/emojis", json={"name": "logo", "image": PNG})).ok()
@@ -363,7 +363,7 @@ async def test_an_applications_emoji_are_its_own_business(world: World) -> None:
     assert (await bot.post(path, json={"name": "x", "image": "y"})).errors("image") == ["IMAGE_INVALID"]
 
 
-async def test_an_application_has_at_most_two_thousand(world: World) -> None:
+async def test_an_application_has_at_most_two_thousand_emoji(world: World) -> None:
     bot = await world.bot()
 
     def step(call: Any) -> None:
@@ -377,7 +377,7 @@ async def test_an_application_has_at_most_two_thousand(world: World) -> None:
 
 
 @pytest.mark.dated(changes.APPLICATION_EMOJIS)
-async def test_applications_had_no_emoji_before_their_day(world: World) -> None:
+async def test_application_emoji_exist_from_their_date(world: World) -> None:
     bot = await world.bot()
     path = f"/applications/{bot.application_id}/emojis"
     world.clock.set(changes.APPLICATION_EMOJIS.at_ms)
@@ -387,9 +387,9 @@ async def test_applications_had_no_emoji_before_their_day(world: World) -> None:
     assert (await bot.post(path, json={"name": "logo", "image": PNG})).status == 404
 
 
-async def test_a_guild_that_goes_takes_its_expressions_along(world: World) -> None:
+async def test_deleting_a_guild_deletes_its_emoji(world: World) -> None:
     guild = await world.guild()
-    await made(guild.owner, guild)
+    await create_emoji(guild.owner, guild)
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
     left = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM emojis"))
     assert left == 0

@@ -1,4 +1,4 @@
-"""SKUs and entitlements: what an application sells, and who has it."""
+"""Tests of SKUs and entitlements."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ DURABLE, CONSUMABLE, SUBSCRIPTION, GROUP = 2, 3, 5, 6
 
 
 async def owner_of(world: World, bot: Actor) -> Actor:
-    """The person who owns a bot's application, with a token."""
+    """Return the user who owns a bot's application, with a token."""
 
     def sign_in(call: Call) -> tuple[int, str]:
         row = applications.find_by_bot(call.tx, bot.id)
@@ -26,20 +26,20 @@ async def owner_of(world: World, bot: Actor) -> Actor:
     return Actor(world, user_id, token, "owner")
 
 
-async def bearer(world: World, person: Actor, bot: Actor, *scopes: str) -> dict[str, str]:
-    """The header of a token that a person gave to the bot's application."""
-    return {"Authorization": f"Bearer {await world.access_token(person, bot.application_id, *scopes)}"}
+async def bearer(world: World, user: Actor, bot: Actor, *scopes: str) -> dict[str, str]:
+    """Return the header with an access token of a user for the bot's application."""
+    return {"Authorization": f"Bearer {await world.access_token(user, bot.application_id, *scopes)}"}
 
 
 async def sell(bot: Actor, kind: int = SUBSCRIPTION, **more: Any) -> int:
-    """A published SKU."""
+    """Create a published SKU and return its id."""
     flags = SkuFlags.USER_SUBSCRIPTION if kind == SUBSCRIPTION else 0
     body = {"type": kind, "name": "Premium", "flags": flags, "price": 499, "published": True, **more}
     return int((await bot.post(f"/applications/{bot.application_id}/skus", json=body)).ok()["id"])
 
 
-async def grant(bot: Actor, sku: int, owner: int, kind: int = 2) -> Any:
-    """A test entitlement."""
+async def create_test_entitlement(bot: Actor, sku: int, owner: int, kind: int = 2) -> Any:
+    """Create a test entitlement."""
     body = {"sku_id": str(sku), "owner_id": str(owner), "owner_type": kind}
     return (await bot.post(f"/applications/{bot.application_id}/entitlements", json=body)).ok()
 
@@ -89,14 +89,14 @@ async def test_a_subscription_is_listed_with_its_group(world: World) -> None:
         ({"type": DURABLE, "flags": SkuFlags.USER_SUBSCRIPTION}, "flags"),
     ],
 )
-async def test_a_sku_that_cannot_be_is_refused(world: World, body: dict[str, Any], path: str) -> None:
+async def test_an_invalid_sku_names_the_invalid_field(world: World, body: dict[str, Any], path: str) -> None:
     bot = await world.bot()
     whole = {"type": SUBSCRIPTION, "name": "Premium", "flags": SkuFlags.USER_SUBSCRIPTION, **body}
 
     assert (await bot.post(f"/applications/{bot.application_id}/skus", json=whole)).errors(path)
 
 
-async def test_an_application_sells_subscriptions_to_users_or_to_guilds(world: World) -> None:
+async def test_an_application_cannot_mix_user_and_guild_subscriptions(world: World) -> None:
     bot = await world.bot()
     await sell(bot)
     body = {"type": SUBSCRIPTION, "name": "Guild", "flags": SkuFlags.GUILD_SUBSCRIPTION}
@@ -106,7 +106,7 @@ async def test_an_application_sells_subscriptions_to_users_or_to_guilds(world: W
     ]
 
 
-async def test_what_is_kept_back_is_listed_for_its_owner_and_bot_alone(world: World) -> None:
+async def test_unpublished_skus_are_listed_for_owner_and_bot_only(world: World) -> None:
     bot = await world.bot()
     gold, hat, gone = await sell(bot, name="Gold"), await sell(bot, DURABLE, published=False), await sell(bot, DURABLE)
     (await bot.delete(f"/applications/{bot.application_id}/skus/{gone}")).ok()
@@ -120,7 +120,7 @@ async def test_what_is_kept_back_is_listed_for_its_owner_and_bot_alone(world: Wo
     (await bot.get("/applications/1/store/skus")).refused(404, 10002)
 
 
-async def test_fifty_skus_are_enough(world: World) -> None:
+async def test_the_number_of_skus_is_limited(world: World) -> None:
     bot = await world.bot()
     for _ in range(50):
         await sell(bot, DURABLE)
@@ -131,7 +131,7 @@ async def test_fifty_skus_are_enough(world: World) -> None:
     ]
 
 
-async def test_only_those_who_manage_the_application_sell(world: World) -> None:
+async def test_only_owner_and_bot_manage_skus(world: World) -> None:
     bot, other, stranger = await world.bot(), await world.bot(), await world.user()
     sku = await sell(bot)
     path = f"/applications/{bot.application_id}/skus"
@@ -147,7 +147,7 @@ async def test_only_those_who_manage_the_application_sell(world: World) -> None:
     (await bot.get("/applications/1/skus")).refused(404, 10002)
 
 
-async def test_a_published_sku_is_active_and_in_the_store(world: World) -> None:
+async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -> None:
     bot, other = await world.bot(name="shop"), await world.bot()
     sku, hidden = await sell(bot), await sell(bot, DURABLE, listed=False)
     path = f"/applications/{bot.application_id}"
@@ -177,15 +177,15 @@ async def test_a_published_sku_is_active_and_in_the_store(world: World) -> None:
 # Test entitlements
 
 
-async def test_a_test_entitlement_is_what_a_buyer_would_have(world: World) -> None:
+async def test_a_test_entitlement_looks_like_a_purchased_one(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     sku = await sell(bot, published=False)
     session = await bot.connect(intents=0)
 
-    made = await grant(bot, sku, alice.id)
+    created = await create_test_entitlement(bot, sku, alice.id)
 
-    assert made == {
-        "id": made["id"],
+    assert created == {
+        "id": created["id"],
         "sku_id": str(sku),
         "application_id": str(bot.application_id),
         "user_id": str(alice.id),
@@ -197,40 +197,40 @@ async def test_a_test_entitlement_is_what_a_buyer_would_have(world: World) -> No
         "gift_code_flags": 0,
         "promotion_id": None,
     }
-    assert await session.next("ENTITLEMENT_CREATE") == made
-    assert (await bot.get(f"/applications/{bot.application_id}/entitlements/{made['id']}")).ok() == made
+    assert await session.next("ENTITLEMENT_CREATE") == created
+    assert (await bot.get(f"/applications/{bot.application_id}/entitlements/{created['id']}")).ok() == created
     other = await world.bot()
-    (await other.get(f"/applications/{other.application_id}/entitlements/{made['id']}")).refused(404, 10029)
+    (await other.get(f"/applications/{other.application_id}/entitlements/{created['id']}")).refused(404, 10029)
 
 
-async def test_a_guilds_test_entitlement_names_guild_and_developer(world: World) -> None:
+async def test_a_test_entitlement_of_a_guild_names_guild_and_developer(world: World) -> None:
     bot = await world.bot()
     guild = await world.guild()
     sku = await sell(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
 
-    made = await grant(bot, sku, guild.id, kind=1)
+    created = await create_test_entitlement(bot, sku, guild.id, kind=1)
 
-    assert made["guild_id"] == str(guild.id)
-    assert made["user_id"] == str((await owner_of(world, bot)).id)
+    assert created["guild_id"] == str(guild.id)
+    assert created["user_id"] == str((await owner_of(world, bot)).id)
 
 
 async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     sku = await sell(bot)
     session = await bot.connect(intents=0)
-    made = await grant(bot, sku, alice.id)
+    created = await create_test_entitlement(bot, sku, alice.id)
     path = f"/applications/{bot.application_id}/entitlements"
 
-    (await bot.delete(f"{path}/{made['id']}")).ok()
+    (await bot.delete(f"{path}/{created['id']}")).ok()
 
-    assert await session.next("ENTITLEMENT_DELETE") == made | {"deleted": True}
-    (await bot.delete(f"{path}/{made['id']}")).refused(404, 10029)
+    assert await session.next("ENTITLEMENT_DELETE") == created | {"deleted": True}
+    (await bot.delete(f"{path}/{created['id']}")).refused(404, 10029)
     assert (await bot.get(path)).ok() == []
     assert [each["deleted"] for each in (await bot.get(f"{path}?exclude_deleted=false")).ok()] == [True]
-    await grant(bot, sku, alice.id)
+    await create_test_entitlement(bot, sku, alice.id)
 
 
-async def test_a_test_entitlement_that_cannot_be_is_refused(world: World) -> None:
+async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
     guild = await world.guild()
     sku, hat, theirs = await sell(bot), await sell(bot, DURABLE), await sell(other)
@@ -245,7 +245,7 @@ async def test_a_test_entitlement_that_cannot_be_is_refused(world: World) -> Non
     assert (await bot.post(path, json=body(sku, guild.id, 1))).errors("owner_type")
     assert (await bot.post(path, json=body(sku, alice.id, 3))).errors("owner_type")
     assert (await bot.post(path, json={})).errors("sku_id")
-    await grant(bot, sku, alice.id)
+    await create_test_entitlement(bot, sku, alice.id)
     (await bot.post(path, json=body(sku, alice.id))).refused(400, 40074)
     (await other.post(path, json=body(sku, alice.id))).refused(403, 20012)
 
@@ -254,43 +254,43 @@ async def test_a_test_entitlement_that_cannot_be_is_refused(world: World) -> Non
 
 
 async def test_pages_ascend_in_both_directions(world: World) -> None:
-    """discord.py takes the first of a page as the next `before`, and the last as the next `after`."""
+    """discord.py uses the first item of a page as the next `before`, and the last one as the next `after`."""
     bot = await world.bot()
     sku = await sell(bot)
-    made = [(await grant(bot, sku, (await world.user()).id))["id"] for _ in range(5)]
+    created = [(await create_test_entitlement(bot, sku, (await world.user()).id))["id"] for _ in range(5)]
     path = f"/applications/{bot.application_id}/entitlements"
 
     async def ids(query: str) -> list[str]:
         return [each["id"] for each in (await bot.get(f"{path}?{query}")).ok()]
 
-    assert await ids("") == made
-    assert await ids("limit=2") == made[:2]
-    assert await ids(f"limit=2&after={made[1]}") == made[2:4]
-    assert await ids(f"limit=2&before={made[4]}") == made[2:4]
-    assert await ids(f"after={made[0]}&before={made[3]}") == made[1:3]
+    assert await ids("") == created
+    assert await ids("limit=2") == created[:2]
+    assert await ids(f"limit=2&after={created[1]}") == created[2:4]
+    assert await ids(f"limit=2&before={created[4]}") == created[2:4]
+    assert await ids(f"after={created[0]}&before={created[3]}") == created[1:3]
     assert (await bot.get(f"{path}?limit=101")).errors("limit")
     assert (await bot.get(f"{path}?limit=0")).errors("limit")
 
 
-async def test_lists_are_narrowed(world: World) -> None:
+async def test_entitlement_lists_are_filtered(world: World) -> None:
     bot, alice, bob = await world.bot(), await world.user(), await world.user()
     gold, silver = await sell(bot), await sell(bot, name="Silver")
     hat, potion = await sell(bot, DURABLE), await sell(bot, CONSUMABLE)
     first, second, third = (
-        await grant(bot, gold, alice.id),
-        await grant(bot, silver, alice.id),
-        await grant(bot, gold, bob.id),
+        await create_test_entitlement(bot, gold, alice.id),
+        await create_test_entitlement(bot, silver, alice.id),
+        await create_test_entitlement(bot, gold, bob.id),
     )
-    drunk = (await alice.post("/users/@me/purchases", json={"sku_id": str(potion)})).ok()["entitlement"]
-    worn = (await bob.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()["entitlement"]
+    consumed_one = (await alice.post("/users/@me/purchases", json={"sku_id": str(potion)})).ok()["entitlement"]
+    durable_one = (await bob.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()["entitlement"]
     path = f"/applications/{bot.application_id}/entitlements"
-    (await bot.post(f"{path}/{drunk['id']}/consume")).ok()
+    (await bot.post(f"{path}/{consumed_one['id']}/consume")).ok()
 
     async def ids(query: str) -> list[str]:
         return [each["id"] for each in (await bot.get(f"{path}?{query}")).ok()]
 
-    assert await ids(f"user_id={alice.id}") == [first["id"], second["id"], drunk["id"]]
-    assert await ids(f"sku_ids={gold},{hat}") == [first["id"], third["id"], worn["id"]]
+    assert await ids(f"user_id={alice.id}") == [first["id"], second["id"], consumed_one["id"]]
+    assert await ids(f"sku_ids={gold},{hat}") == [first["id"], third["id"], durable_one["id"]]
     assert await ids(f"sku_ids={silver}&user_id={bob.id}") == []
     assert await ids(f"user_id={alice.id}&only_active=true") == [first["id"], second["id"]]
     assert await ids("guild_id=1") == []
@@ -310,7 +310,7 @@ async def test_lists_are_narrowed(world: World) -> None:
     (await alice.get("/users/@me/applications/1/entitlements")).refused(404, 10002)
 
 
-async def test_a_bearer_token_manages_in_its_owners_hands_only(world: World) -> None:
+async def test_an_access_token_manages_entitlements_for_the_owner_only(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     owner = await owner_of(world, bot)
     path = f"/applications/{bot.application_id}/entitlements"
@@ -348,14 +348,14 @@ async def test_a_consumable_is_bought_consumed_and_bought_again(world: World) ->
 
 async def test_only_consumables_are_consumed(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    made = await grant(bot, await sell(bot), alice.id)
+    created = await create_test_entitlement(bot, await sell(bot), alice.id)
     path = f"/applications/{bot.application_id}/entitlements"
 
-    (await bot.post(f"{path}/{made['id']}/consume")).refused(400, 40018)
+    (await bot.post(f"{path}/{created['id']}/consume")).refused(400, 40018)
     (await bot.post(f"{path}/1/consume")).refused(404, 10029)
 
 
-async def test_a_durable_is_bought_once_and_ends_by_a_refund(world: World) -> None:
+async def test_a_durable_is_bought_once_and_ended_by_a_refund(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     hat = await sell(bot, DURABLE)
     session = await bot.connect(intents=0)
@@ -373,7 +373,7 @@ async def test_a_durable_is_bought_once_and_ends_by_a_refund(world: World) -> No
     (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
 
 
-async def test_what_is_not_on_sale_cannot_be_bought(world: World) -> None:
+async def test_unpublished_and_unknown_skus_cannot_be_bought(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     hidden = await sell(bot, published=False)
     group = next(
@@ -387,7 +387,7 @@ async def test_what_is_not_on_sale_cannot_be_bought(world: World) -> None:
     assert (await alice.post("/users/@me/purchases", json={})).errors("sku_id")
 
 
-async def test_interactions_learn_what_user_and_guild_own(world: World) -> None:
+async def test_active_entitlements_of_user_and_guild_are_found(world: World) -> None:
     app, guild_app = await world.bot(), await world.bot()
     alice = await world.user()
     guild = await world.guild(alice)
@@ -406,18 +406,18 @@ async def test_interactions_learn_what_user_and_guild_own(world: World) -> None:
     assert await active(app, alice.id, None) == 1
     assert await active(app, 1, guild.id) == 0
     assert await active(guild_app, 1, guild.id) == 1
-    # She bought it for the guild, not for herself.
+    # The user bought it for the guild, not for themselves.
     assert await active(guild_app, alice.id, None) == 0
 
 
-async def test_entitlements_leave_as_webhook_events_too(near_world: World, receiver: Receiver) -> None:
+async def test_entitlement_events_are_sent_as_webhook_events(near_world: World, receiver: Receiver) -> None:
     bot, alice = await near_world.bot(), await near_world.user()
     await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
-    made = await grant(bot, await sell(bot), alice.id)
+    created = await create_test_entitlement(bot, await sell(bot), alice.id)
     potion = (await alice.post("/users/@me/purchases", json={"sku_id": str(await sell(bot, CONSUMABLE))})).ok()
     path = f"/applications/{bot.application_id}/entitlements"
     (await bot.post(f"{path}/{potion['entitlement']['id']}/consume")).ok()
-    (await bot.delete(f"{path}/{made['id']}")).ok()
+    (await bot.delete(f"{path}/{created['id']}")).ok()
 
     events = await receiver.take(4)
 
@@ -427,5 +427,5 @@ async def test_entitlements_leave_as_webhook_events_too(near_world: World, recei
         "ENTITLEMENT_UPDATE",
         "ENTITLEMENT_DELETE",
     ]
-    assert events[0]["data"] == made
-    assert events[3]["data"] == made | {"deleted": True}
+    assert events[0]["data"] == created
+    assert events[3]["data"] == created | {"deleted": True}

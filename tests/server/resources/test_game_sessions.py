@@ -1,4 +1,4 @@
-"""Who is in which game: kept for all nodes to see, and ended even where nobody was left to tell of it."""
+"""Tests of stored OAuth2 sessions, including those left behind by a crash of all nodes."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.resources import game_sessions
@@ -6,8 +6,8 @@ from tests.game import Game, Player, game
 from tests.world import World
 
 
-async def ghost(world: World, played: Game, player: Player) -> None:
-    """A session of a node that was killed together with all others."""
+async def add_orphaned_session(world: World, played: Game, player: Player) -> None:
+    """Store a session whose node no longer runs."""
 
     def leave(call: Call) -> None:
         call.tx.run(
@@ -23,39 +23,39 @@ async def ghost(world: World, played: Game, player: Player) -> None:
     await world.write(leave)
 
 
-async def inside(world: World, played: Game, *players: Player) -> set[int]:
-    """Who of these is in the game."""
-    wanted = [player.id for player in players]
-    found: set[int] = await world.app.database.read(lambda tx: game_sessions.connected(tx, played.id, wanted))
+async def connected_players(world: World, played: Game, *players: Player) -> set[int]:
+    """Return the ids of the players who are connected to the game."""
+    user_ids = [player.id for player in players]
+    found: set[int] = await world.app.database.read(lambda tx: game_sessions.connected(tx, played.id, user_ids))
     return found
 
 
-async def test_a_session_that_no_node_has_ends_and_its_lobbies_rest(world: World) -> None:
+async def test_an_orphaned_session_ends_and_leaves_its_lobbies(world: World) -> None:
     played = await game(world)
     alice, bob = await played.player(), await played.player()
     for player in (alice, bob):
         lobby_id = (await player.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
     theirs = await bob.play()
-    await ghost(world, played, alice)
+    await add_orphaned_session(world, played, alice)
     assert world.app.gateway is not None
     sessions = world.app.gateway.sessions
 
-    # It may be about to begin.
+    # A new row may belong to a session that is about to start.
     await sessions.clear_orphans()
-    assert await inside(world, played, alice, bob) == {alice.id, bob.id}
+    assert await connected_players(world, played, alice, bob) == {alice.id, bob.id}
     world.clock.advance(120_001)
     await sessions.clear_orphans()
 
-    assert await inside(world, played, alice, bob) == {bob.id}
-    told = await theirs.next("LOBBY_MEMBER_DISCONNECT")
-    assert (told["lobby_id"], told["member"]["user_id"]) == (lobby_id, str(alice.id))
+    assert await connected_players(world, played, alice, bob) == {bob.id}
+    event = await theirs.next("LOBBY_MEMBER_DISCONNECT")
+    assert (event["lobby_id"], event["member"]["user_id"]) == (lobby_id, str(alice.id))
 
 
-async def test_a_lobby_of_the_dead_ends_by_the_clock(world: World) -> None:
+async def test_a_lobby_with_only_orphaned_sessions_expires(world: World) -> None:
     played = await game(world)
     alice = await played.player()
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
-    await ghost(world, played, alice)
+    await add_orphaned_session(world, played, alice)
     assert world.app.gateway is not None
     assert world.app.worker is not None
     world.clock.advance(120_001)

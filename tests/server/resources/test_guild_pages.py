@@ -1,5 +1,4 @@
-"""What a guild shows newcomers and strangers: welcome screen, guide, onboarding, vanity URL, widget; and integrations, incident
-actions and two-factor."""
+"""Tests of welcome screen, guide, onboarding, vanity URL, widget, integrations, incident actions and two-factor."""
 
 import struct
 import zlib
@@ -17,14 +16,14 @@ from tests.world import NOW_MS, Guild, World, small_config
 HOUR = 3_600_000
 
 
-async def entries(guild: Guild, action: int) -> list[Any]:
-    """The audit log's entries of a kind, the newest first."""
+async def audit_entries(guild: Guild, action: int) -> list[Any]:
+    """List the audit log entries with this action type, newest first."""
     log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
     return list(log["audit_log_entries"])
 
 
 async def features(guild: Guild) -> list[str]:
-    """The guild's features."""
+    """Return the features of a guild."""
     found: list[str] = (await guild.owner.get(f"/guilds/{guild.id}")).ok()["features"]
     return found
 
@@ -32,7 +31,7 @@ async def features(guild: Guild) -> list[str]:
 # The welcome screen
 
 
-async def test_a_welcome_screen_is_for_managers_until_it_is_shown(world: World) -> None:
+async def test_a_disabled_welcome_screen_is_visible_to_managers_only(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/welcome-screen"
@@ -49,13 +48,13 @@ async def test_a_welcome_screen_is_for_managers_until_it_is_shown(world: World) 
     shown = (await guild.owner.patch(url, json=body)).ok()
     assert shown == {key: body[key] for key in ("description", "welcome_channels")}
     assert "WELCOME_SCREEN_ENABLED" in (await session.next("GUILD_UPDATE"))["features"]
-    (entry,) = await entries(guild, 1)
+    (entry,) = await audit_entries(guild, 1)
     assert {change["key"] for change in entry["changes"]} == {"description", "welcome_channels", "features"}
     for actor in (stranger, bob):
         assert (await actor.get(url)).ok() == shown
     (await guild.owner.patch(url, json={"description": None})).ok()
     await session.none_of("GUILD_UPDATE")
-    assert [change["key"] for change in (await entries(guild, 1))[0]["changes"]] == ["description"]
+    assert [change["key"] for change in (await audit_entries(guild, 1))[0]["changes"]] == ["description"]
     (await guild.owner.delete(f"/channels/{guild.general}")).ok()
     assert (await bob.get(url)).ok()["welcome_channels"] == []
     (await bob.patch(url, json={})).refused(403, 50013)
@@ -76,12 +75,12 @@ async def test_a_welcome_screen_is_for_managers_until_it_is_shown(world: World) 
         ),
     ],
 )
-async def test_a_bad_welcome_screen_is_named(world: World, body: Any, path: str) -> None:
+async def test_an_invalid_welcome_screen_names_the_invalid_field(world: World, body: Any, path: str) -> None:
     guild = await world.guild()
     assert (await guild.owner.patch(f"/guilds/{guild.id}/welcome-screen", json=body)).errors(path)
 
 
-async def test_new_members_have_a_guide_when_somebody_wrote_one(world: World) -> None:
+async def test_the_new_member_guide_is_empty_until_it_is_written(world: World) -> None:
     guild = await world.guild()
     url = f"/guilds/{guild.id}/new-member-welcome"
     bob = await guild.member()
@@ -97,9 +96,11 @@ async def test_new_members_have_a_guide_when_somebody_wrote_one(world: World) ->
     }
     assert (await guild.owner.put(url, json=body)).ok() == {"guild_id": str(guild.id), **body}
     assert (await bob.get(url)).ok() == {"guild_id": str(guild.id), **body}
-    assert len(await entries(guild, 190)) == 1
+    assert len(await audit_entries(guild, 190)) == 1
     (await guild.owner.put(url, json={**body, "enabled": False})).ok()
-    assert (await entries(guild, 191))[0]["changes"] == [{"key": "enabled", "old_value": True, "new_value": False}]
+    assert (await audit_entries(guild, 191))[0]["changes"] == [
+        {"key": "enabled", "old_value": True, "new_value": False}
+    ]
     wrong = {"resource_channels": [{"channel_id": "1", "title": "x"}]}
     assert (await guild.owner.put(url, json=wrong)).errors("resource_channels.0.channel_id")
     (await bob.put(url, json=body)).refused(403, 50013)
@@ -109,68 +110,73 @@ async def test_new_members_have_a_guide_when_somebody_wrote_one(world: World) ->
 # Onboarding
 
 
-async def many_channels(guild: Guild, count: int = 7) -> list[str]:
-    """Enough channels to begin with."""
+async def create_channels(guild: Guild, count: int = 7) -> list[str]:
+    """Create channels and return their ids."""
     return [str(await guild.channel(f"room-{number}")) for number in range(count)]
 
 
-async def test_onboarding_asks_and_is_written_down(world: World) -> None:
+async def test_updating_onboarding_publishes_an_event_and_audit_entries(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/onboarding"
     bob = await guild.member()
-    nothing = {"guild_id": str(guild.id), "prompts": [], "default_channel_ids": [], "enabled": False, "mode": 0}
-    assert (await bob.get(url)).ok() == nothing
-    role, rooms = await guild.role("chess"), await many_channels(guild)
-    option = {"title": "chess", "description": "a game", "role_ids": [str(role)], "channel_ids": rooms[:1]}
+    empty = {"guild_id": str(guild.id), "prompts": [], "default_channel_ids": [], "enabled": False, "mode": 0}
+    assert (await bob.get(url)).ok() == empty
+    role, channels = await guild.role("chess"), await create_channels(guild)
+    option = {"title": "chess", "description": "a game", "role_ids": [str(role)], "channel_ids": channels[:1]}
     prompt = {"id": "0", "title": "What do you like?", "options": [{**option, "emoji_name": "♟"}], "required": True}
-    body = {"prompts": [prompt], "default_channel_ids": rooms, "enabled": True, "mode": 0}
+    body = {"prompts": [prompt], "default_channel_ids": channels, "enabled": True, "mode": 0}
 
-    made = (await guild.owner.put(url, json=body)).ok()
+    created = (await guild.owner.put(url, json=body)).ok()
 
-    assert (made["enabled"], made["default_channel_ids"]) == (True, rooms)
-    (asked,) = made["prompts"]
-    assert (asked["title"], asked["required"], asked["single_select"], asked["type"]) == (
+    assert (created["enabled"], created["default_channel_ids"]) == (True, channels)
+    (prompt_created,) = created["prompts"]
+    assert (
+        prompt_created["title"],
+        prompt_created["required"],
+        prompt_created["single_select"],
+        prompt_created["type"],
+    ) == (
         prompt["title"],
         True,
         False,
         0,
     )
-    (offered,) = asked["options"]
-    assert {key: offered[key] for key in option} == option
-    assert offered["emoji"] == {"id": None, "name": "♟", "animated": False}
-    assert (await bob.get(url)).ok() == made
+    (option_created,) = prompt_created["options"]
+    assert {key: option_created[key] for key in option} == option
+    assert option_created["emoji"] == {"id": None, "name": "♟", "animated": False}
+    assert (await bob.get(url)).ok() == created
     update = await session.next("GUILD_UPDATE")
     assert "GUILD_ONBOARDING" in update["features"]
-    assert len(await entries(guild, 166)) == 1
-    assert (await entries(guild, 163))[0]["target_id"] == asked["id"]
+    assert len(await audit_entries(guild, 166)) == 1
+    assert (await audit_entries(guild, 163))[0]["target_id"] == prompt_created["id"]
 
-    again = {**asked, "title": "And now?", "options": [{"id": offered["id"], "title": "go"}]}
+    again = {**prompt_created, "title": "And now?", "options": [{"id": option_created["id"], "title": "go"}]}
     changed = (await guild.owner.put(url, json={"prompts": [again]})).ok()
-    assert changed["prompts"][0]["id"] == asked["id"]
-    assert changed["prompts"][0]["options"][0]["id"] == offered["id"]
-    assert (await entries(guild, 164))[0]["target_id"] == asked["id"]
+    assert changed["prompts"][0]["id"] == prompt_created["id"]
+    assert changed["prompts"][0]["options"][0]["id"] == option_created["id"]
+    assert (await audit_entries(guild, 164))[0]["target_id"] == prompt_created["id"]
     (await guild.owner.put(url, json={"prompts": None, "mode": 1})).ok()
-    assert (await entries(guild, 165))[0]["target_id"] == asked["id"]
-    assert (await entries(guild, 167))[0]["changes"] == [{"key": "mode", "old_value": 0, "new_value": 1}]
+    assert (await audit_entries(guild, 165))[0]["target_id"] == prompt_created["id"]
+    assert (await audit_entries(guild, 167))[0]["changes"] == [{"key": "mode", "old_value": 0, "new_value": 1}]
     (await guild.owner.put(url, json={"enabled": False})).ok()
     assert "GUILD_ONBOARDING" not in (await session.next("GUILD_UPDATE"))["features"]
 
 
-async def test_onboarding_needs_seven_channels_and_five_to_write_in(world: World) -> None:
+async def test_onboarding_requires_seven_channels_of_which_five_are_writable(world: World) -> None:
     guild = await world.guild()
     url = f"/guilds/{guild.id}/onboarding"
-    rooms = await many_channels(guild)
+    channels = await create_channels(guild)
     (await guild.owner.put(url, json={"enabled": True})).refused(400, 350000)
-    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": rooms[:6]})).refused(400, 350000)
-    for room in rooms[:3]:
-        await guild.overwrite(int(room), guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
-    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": rooms})).refused(400, 350000)
-    await guild.overwrite(int(rooms[0]), guild.id, kind=0)
-    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": rooms})).ok()
-    (await guild.owner.put(url, json={"default_channel_ids": rooms[:6]})).refused(400, 350001)
-    prompt = {"id": "0", "title": "more", "options": [{"title": "all", "channel_ids": rooms[6:]}]}
-    body = {"default_channel_ids": rooms[:6], "prompts": [prompt]}
+    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels[:6]})).refused(400, 350000)
+    for channel in channels[:3]:
+        await guild.overwrite(int(channel), guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
+    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).refused(400, 350000)
+    await guild.overwrite(int(channels[0]), guild.id, kind=0)
+    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).ok()
+    (await guild.owner.put(url, json={"default_channel_ids": channels[:6]})).refused(400, 350001)
+    prompt = {"id": "0", "title": "more", "options": [{"title": "all", "channel_ids": channels[6:]}]}
+    body = {"default_channel_ids": channels[:6], "prompts": [prompt]}
     (await guild.owner.put(url, json=body)).refused(400, 350001)
     (await guild.owner.put(url, json={**body, "mode": 1})).ok()
 
@@ -198,19 +204,19 @@ async def test_onboarding_needs_seven_channels_and_five_to_write_in(world: World
         ({"mode": 7}, "mode"),
     ],
 )
-async def test_bad_onboarding_is_named(world: World, body: Any, path: str) -> None:
+async def test_an_invalid_onboarding_names_the_invalid_field(world: World, body: Any, path: str) -> None:
     guild = await world.guild()
     assert (await guild.owner.put(f"/guilds/{guild.id}/onboarding", json=body)).errors(path)
 
 
-async def test_onboarding_is_for_those_who_manage_guild_and_roles(world: World) -> None:
+async def test_updating_onboarding_requires_manage_guild_and_manage_roles(world: World) -> None:
     guild = await world.guild()
     url = f"/guilds/{guild.id}/onboarding"
     stranger = await world.user()
     (await stranger.get(url)).refused(403, 50001)
     (await stranger.put(url, json={})).refused(403, 50001)
-    for bits in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES):
-        (await (await guild.member(bits)).put(url, json={})).refused(403, 50013)
+    for permissions in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES):
+        (await (await guild.member(permissions)).put(url, json={})).refused(403, 50013)
     manager = await guild.member(Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
     (await manager.put(url, json={})).ok()
     above = await guild.role("above")
@@ -222,7 +228,7 @@ async def test_onboarding_is_for_those_who_manage_guild_and_roles(world: World) 
 # The vanity URL
 
 
-async def test_a_vanity_url_lets_people_in_and_counts_them(world: World) -> None:
+async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/vanity-url"
@@ -233,7 +239,7 @@ async def test_a_vanity_url_lets_people_in_and_counts_them(world: World) -> None
     assert (await guild.owner.get(url)).ok() == {"code": None, "uses": 0}
     assert (await guild.owner.patch(url, json={"code": "Town-Square"})).ok() == {"code": "town-square", "uses": 0}
     assert (await session.next("GUILD_UPDATE"))["vanity_url_code"] == "town-square"
-    entry = (await entries(guild, 1))[0]
+    entry = (await audit_entries(guild, 1))[0]
     assert {"key": "vanity_url_code", "new_value": "town-square"} in entry["changes"]
     bob = await world.user()
     invite = (await bob.get("/invites/TOWN-square")).ok()
@@ -246,7 +252,7 @@ async def test_a_vanity_url_lets_people_in_and_counts_them(world: World) -> None
     (await bob.get("/invites/town-square")).refused(404, 10006)
 
 
-async def test_a_vanity_url_is_free_and_well_formed(world: World) -> None:
+async def test_a_vanity_url_must_be_unused_and_well_formed(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
     for each in (guild, other):
         await world.grant(each, "VANITY_URL")
@@ -266,7 +272,7 @@ async def test_a_vanity_url_is_free_and_well_formed(world: World) -> None:
 # The widget
 
 
-async def test_a_widget_shows_who_is_online_without_who_they_are(world: World) -> None:
+async def test_a_widget_lists_online_members_anonymously(world: World) -> None:
     guild = await world.guild()
     url = f"/guilds/{guild.id}/widget"
     assert (await guild.owner.get(url)).ok() == {"enabled": False, "channel_id": None}
@@ -282,31 +288,31 @@ async def test_a_widget_shows_who_is_online_without_who_they_are(world: World) -
     await session.send(4, state)
     await session.next("VOICE_STATE_UPDATE")
 
-    shown = (await world.request("GET", f"{url}.json")).ok()
+    widget = (await world.request("GET", f"{url}.json")).ok()
 
-    assert (shown["id"], shown["name"], shown["presence_count"]) == (str(guild.id), "Guild", 1)
-    assert shown["instant_invite"] is None
-    assert [channel["name"] for channel in shown["channels"]] == ["General", "Lounge"]
-    (one,) = shown["members"]
-    assert (one["id"], one["discriminator"], one["avatar"], one["status"]) == ("0", "0000", None, "idle")
-    assert one["username"] == guild.owner.name
-    assert one["activity"] == {"name": "chess"}
-    assert (one["channel_id"], one["self_mute"], one["mute"]) == (str(lounge), True, False)
-    avatar = await world.request("GET", one["avatar_url"])
+    assert (widget["id"], widget["name"], widget["presence_count"]) == (str(guild.id), "Guild", 1)
+    assert widget["instant_invite"] is None
+    assert [channel["name"] for channel in widget["channels"]] == ["General", "Lounge"]
+    (member,) = widget["members"]
+    assert (member["id"], member["discriminator"], member["avatar"], member["status"]) == ("0", "0000", None, "idle")
+    assert member["username"] == guild.owner.name
+    assert member["activity"] == {"name": "chess"}
+    assert (member["channel_id"], member["self_mute"], member["mute"]) == (str(lounge), True, False)
+    avatar = await world.request("GET", member["avatar_url"])
     assert avatar.headers["Content-Type"] == "image/png"
 
 
-async def test_a_widget_with_a_channel_has_an_invite(world: World) -> None:
+async def test_a_widget_with_a_channel_creates_an_invite(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/widget"
     (await guild.owner.patch(url, json={"enabled": True, "channel_id": str(guild.general)})).ok()
-    (entry,) = await entries(guild, 1)
+    (entry,) = await audit_entries(guild, 1)
     assert {change["key"] for change in entry["changes"]} == {"widget_enabled", "widget_channel_id"}
     link = (await world.request("GET", f"{url}.json")).ok()["instant_invite"]
     code = link.rpartition("/")[2]
     assert (await session.next("INVITE_CREATE"))["code"] == code
-    assert await entries(guild, 40) == []
+    assert await audit_entries(guild, 40) == []
     assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] == link
     (await (await world.user()).post(f"/invites/{code}")).ok()
     (await guild.owner.delete(f"/invites/{code}")).ok()
@@ -315,7 +321,7 @@ async def test_a_widget_with_a_channel_has_an_invite(world: World) -> None:
     assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] is None
 
 
-async def test_who_chooses_a_channel_for_all_must_see_it(world: World) -> None:
+async def test_a_manager_can_only_choose_channels_they_can_view(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     await guild.allow(bob, Permissions.MANAGE_GUILD)
@@ -333,7 +339,7 @@ async def test_who_chooses_a_channel_for_all_must_see_it(world: World) -> None:
     refused = await bob.put(f"{base}/new-member-welcome", json=home)
     assert refused.errors("resource_channels.0.channel_id") == ["CHANNEL_UNKNOWN"]
 
-    # What somebody chose who sees it may be sent back as it is.
+    # A value that another manager chose may be sent back unchanged.
     for actor in (guild.owner, bob):
         for path, body in settings:
             (await actor.patch(base + path, json=body)).ok()
@@ -341,7 +347,7 @@ async def test_who_chooses_a_channel_for_all_must_see_it(world: World) -> None:
         (await actor.put(f"{base}/new-member-welcome", json=home)).ok()
 
 
-async def test_widget_settings_are_for_those_who_manage_the_guild(world: World) -> None:
+async def test_widget_settings_require_manage_guild(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
     url = f"/guilds/{guild.id}/widget"
     bob, stranger = await guild.member(), await world.user()
@@ -355,12 +361,12 @@ async def test_widget_settings_are_for_those_who_manage_the_guild(world: World) 
     (await world.request("GET", "/guilds/1/widget.json")).refused(404, 10004)
 
 
-class TestWhereLimitsCount:
-    """With the rate limits of a real platform."""
+class TestRateLimits:
+    """Tests with real rate limits."""
 
     @pytest.fixture
     def store_config(self) -> Config:
-        """A configuration whose limits count."""
+        """A configuration with real rate limits."""
         return small_config(rate_limits="real")
 
     async def test_widget_settings_change_once_in_ten_seconds(self, world: World) -> None:
@@ -373,23 +379,23 @@ class TestWhereLimitsCount:
 
 
 @pytest.mark.parametrize("style", [None, "shield", "banner1", "banner2", "banner3", "banner4"])
-async def test_a_widget_is_a_picture_too(world: World, style: str | None) -> None:
+async def test_a_widget_is_available_as_an_image(world: World, style: str | None) -> None:
     guild = await world.guild(name="Häuser & Gärten of an exceedingly long name")
     (await guild.owner.patch(f"/guilds/{guild.id}/widget", json={"enabled": True})).ok()
     query = "" if style is None else f"?style={style}"
-    answer = await world.request("GET", f"/guilds/{guild.id}/widget.png{query}")
-    assert (answer.status, answer.headers["Content-Type"]) == (200, "image/png")
-    assert answer.body.startswith(b"\x89PNG")
-    width, height = struct.unpack(">II", answer.body[16:24])
-    start = answer.body.index(b"IDAT")
-    (size,) = struct.unpack(">I", answer.body[start - 4 : start])
-    pixels = zlib.decompress(answer.body[start + 4 : start + 4 + size])
+    response = await world.request("GET", f"/guilds/{guild.id}/widget.png{query}")
+    assert (response.status, response.headers["Content-Type"]) == (200, "image/png")
+    assert response.body.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", response.body[16:24])
+    start = response.body.index(b"IDAT")
+    (size,) = struct.unpack(">I", response.body[start - 4 : start])
+    pixels = zlib.decompress(response.body[start + 4 : start + 4 + size])
     assert len(pixels) == height * (width + 1)
     assert {0, 1, 2} == set(pixels)
     assert (await world.request("GET", f"/guilds/{guild.id}/widget.png?style=none")).errors("style")
 
 
-def test_every_look_has_room_for_a_crowd() -> None:
+def test_every_widget_style_fits_large_numbers() -> None:
     for style in picture._LOOKS:
         assert picture.draw("x" * 100, 500_000, style)
 
@@ -397,17 +403,17 @@ def test_every_look_has_room_for_a_crowd() -> None:
 # Integrations
 
 
-async def test_bots_are_integrations_and_deleting_one_removes_them(world: World) -> None:
+async def test_deleting_an_integration_removes_its_bot(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     bot = await world.bot(name="helper")
     url = f"/guilds/{guild.id}/integrations"
     assert (await guild.owner.get(url)).ok() == []
     await world.write(lambda call: members.add(call, guild.id, bot.id, permissions=8), actor=guild.owner.id)
-    made = await session.next("INTEGRATION_CREATE")
+    created = await session.next("INTEGRATION_CREATE")
     assert await session.next("GUILD_INTEGRATIONS_UPDATE") == {"guild_id": str(guild.id)}
     (listed,) = (await guild.owner.get(url)).ok()
-    assert made == listed | {"guild_id": str(guild.id)}
+    assert created == listed | {"guild_id": str(guild.id)}
     assert (listed["name"], listed["type"], listed["account"]["name"]) == ("helper", "discord", "helper")
     assert listed["application"]["bot"]["id"] == str(bot.id)
     (await bot.patch("/users/@me", json={"username": "butler"})).ok()
@@ -425,16 +431,16 @@ async def test_bots_are_integrations_and_deleting_one_removes_them(world: World)
     assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bot.id)
     await session.next("GUILD_ROLE_DELETE")
     assert (await watcher.next("GUILD_DELETE"))["id"] == str(guild.id)
-    assert (await entries(guild, 82))[0]["target_id"] == listed["id"]
+    assert (await audit_entries(guild, 82))[0]["target_id"] == listed["id"]
     log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=82")).ok()
     assert [each["id"] for each in log["integrations"]] == [listed["id"]]
-    (kick,) = await entries(guild, 20)
+    (kick,) = await audit_entries(guild, 20)
     assert (kick["target_id"], kick["options"]) == (str(bot.id), {"integration_type": "discord"})
     assert (await guild.owner.get(url)).ok() == []
     (await guild.owner.delete(f"{url}/{listed['id']}")).refused(404, 10005)
 
 
-async def test_integrations_are_for_those_who_manage_the_guild(world: World) -> None:
+async def test_integrations_require_manage_guild(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     url = f"/guilds/{guild.id}/integrations"
@@ -448,7 +454,7 @@ async def test_integrations_are_for_those_who_manage_the_guild(world: World) -> 
 # Incident actions
 
 
-async def test_invites_and_messages_are_switched_off_for_a_while(world: World) -> None:
+async def test_incident_actions_disable_invites_until_they_expire(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/incident-actions"
@@ -456,20 +462,20 @@ async def test_invites_and_messages_are_switched_off_for_a_while(world: World) -
     body = {"invites_disabled_until": until, "dms_disabled_until": None}
     assert (await guild.owner.put(url, json=body)).ok() == body
     assert (await session.next("GUILD_UPDATE"))["incidents_data"] == body
-    assert (await entries(guild, 1))[0]["changes"][0]["key"] == "incidents_data"
-    made = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
+    assert (await audit_entries(guild, 1))[0]["changes"][0]["key"] == "incidents_data"
+    created = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
     bob = await world.user()
-    (await bob.post(f"/invites/{made['code']}")).refused(400, 40006)
+    (await bob.post(f"/invites/{created['code']}")).refused(400, 40006)
     both = {"dms_disabled_until": until}
     assert (await guild.owner.put(url, json=both)).ok() == {**body, **both}
     world.clock.advance(HOUR)
-    (await bob.post(f"/invites/{made['code']}")).ok()
+    (await bob.post(f"/invites/{created['code']}")).ok()
     nothing = {"invites_disabled_until": None, "dms_disabled_until": None}
     assert (await guild.owner.put(url, json=nothing)).ok() == nothing
     assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["incidents_data"] is None
 
 
-async def test_nothing_is_switched_off_for_more_than_a_day(world: World) -> None:
+async def test_incident_actions_last_at_most_a_day(world: World) -> None:
     guild = await world.guild()
     url = f"/guilds/{guild.id}/incident-actions"
     day = wire.timestamp(NOW_MS + 24 * HOUR)
@@ -485,7 +491,7 @@ async def test_nothing_is_switched_off_for_more_than_a_day(world: World) -> None
 # Two-factor
 
 
-async def test_the_owner_asks_two_factor_of_moderators(world: World) -> None:
+async def test_the_owner_requires_two_factor_of_moderators(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/mfa"
@@ -494,7 +500,7 @@ async def test_the_owner_asks_two_factor_of_moderators(world: World) -> None:
     (await guild.owner.post(url, json={"level": 2})).refused(400, 50017)
     assert (await guild.owner.post(url, json={"level": 1})).ok() == {"level": 1}
     assert (await session.next("GUILD_UPDATE"))["mfa_level"] == 1
-    assert {"key": "mfa_level", "old_value": 0, "new_value": 1} in (await entries(guild, 1))[0]["changes"]
+    assert {"key": "mfa_level", "old_value": 0, "new_value": 1} in (await audit_entries(guild, 1))[0]["changes"]
     bob = await guild.member(Permissions.ADMINISTRATOR)
     (await bob.post(url, json={"level": 0})).refused(403, 50013)
     (await bob.patch(f"/guilds/{guild.id}", json={"name": "Other"})).refused(401, 60003)
@@ -503,7 +509,7 @@ async def test_the_owner_asks_two_factor_of_moderators(world: World) -> None:
     (await (await world.user()).post(url, json={"level": 0})).refused(403, 50001)
 
 
-async def test_accounts_elsewhere_are_no_integrations_here_and_bots_may_not_ask(world: World) -> None:
+async def test_connected_accounts_cannot_be_integrations(world: World) -> None:
     guild = await world.guild(member := await world.user())
     bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     url = f"/guilds/{guild.id}/integrations"
@@ -519,6 +525,6 @@ async def test_accounts_elsewhere_are_no_integrations_here_and_bots_may_not_ask(
     (await member.post(url, json={"type": "twitch", "id": "1"})).refused(404, 10005)
     (await member.post(f"{url}/5/sync")).refused(404, 10005)
     for method, path, body in calls[1:]:
-        answer = await member.request(method, path, json=body)
-        answer.refused(400, 50035)
-        assert list(answer.json["errors"]) == ["integration_id"]
+        response = await member.request(method, path, json=body)
+        response.refused(400, 50035)
+        assert list(response.json["errors"]) == ["integration_id"]

@@ -1,4 +1,4 @@
-"""Guilds: founding, changing, leaving and ending them."""
+"""Tests of guilds: creating, reading, updating, leaving and deleting them."""
 
 import json
 from datetime import UTC, datetime
@@ -9,7 +9,6 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import AutoModerationConfig, Config
 from hubbub.server.resources import guild_state, guilds, members
@@ -21,21 +20,21 @@ GIF = media.uri(media.moving())
 
 
 async def set_features(world: World, guild: Guild, *features: str) -> None:
-    """Give a guild features that nobody can write over HTTP."""
+    """Give a guild features that cannot be set over HTTP."""
     text = json.dumps(features)
     await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
 
 
-# Founding
+# Creating
 
 
-async def test_a_person_founds_a_guild_with_the_usual_channels(world: World) -> None:
+async def test_a_user_creates_a_guild_with_default_channels(world: World) -> None:
     alice = await world.user("alice")
 
-    answer = await alice.post("/guilds", json={"name": "  Town Square "})
+    response = await alice.post("/guilds", json={"name": "  Town Square "})
 
-    assert answer.status == 201
-    guild = answer.ok()
+    assert response.status == 201
+    guild = response.ok()
     assert guild["name"] == "Town Square"
     assert guild["owner_id"] == str(alice.id)
     assert [(role["id"], role["name"], role["position"]) for role in guild["roles"]] == [(guild["id"], "@everyone", 0)]
@@ -47,7 +46,7 @@ async def test_a_person_founds_a_guild_with_the_usual_channels(world: World) -> 
     assert guild["system_channel_id"] == channels["general", 0]["id"]
 
 
-async def test_the_founder_hears_of_the_new_guild(world: World) -> None:
+async def test_the_owner_receives_guild_create(world: World) -> None:
     alice = await world.user("alice")
     session = await alice.connect()
 
@@ -60,7 +59,7 @@ async def test_the_founder_hears_of_the_new_guild(world: World) -> None:
     assert {channel["name"] for channel in created["channels"]} >= {"general", "General"}
 
 
-async def test_a_guild_begins_with_the_roles_and_channels_that_were_asked_for(world: World) -> None:
+async def test_a_guild_is_created_with_the_given_roles_and_channels(world: World) -> None:
     alice = await world.user("alice")
     body = {
         "name": "Planned",
@@ -103,7 +102,7 @@ async def test_a_guild_begins_with_the_roles_and_channels_that_were_asked_for(wo
     assert guild["icon"]
 
 
-async def test_a_new_guild_is_refused_with_the_path_of_what_is_wrong(world: World) -> None:
+async def test_an_invalid_guild_names_the_invalid_field(world: World) -> None:
     alice = await world.user("alice")
 
     assert (await alice.post("/guilds", json={})).errors("name") == ["BASE_TYPE_REQUIRED"]
@@ -115,27 +114,27 @@ async def test_a_new_guild_is_refused_with_the_path_of_what_is_wrong(world: Worl
     assert (await alice.post("/guilds", json=stray)).errors("channels.0.permission_overwrites.0.id")
 
 
-async def test_bots_found_no_guilds_from_july_2025(world: World) -> None:
+async def test_bots_cannot_create_guilds_from_july_2025(world: World) -> None:
     bot = await world.bot()
 
     (await bot.post("/guilds", json={"name": "Bot town"})).refused(403, 20001)
 
 
 @pytest.mark.dated(changes.GUILD_CREATE_FOR_APPS)
-async def test_bots_founded_guilds_before_while_in_fewer_than_ten(world: World) -> None:
+async def test_bots_in_fewer_than_ten_guilds_create_guilds_before_the_date(world: World) -> None:
     world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms - 1)
     bot = await world.bot()
 
     for _ in range(10):
-        made = (await bot.post("/guilds", json={"name": "Bot town"})).ok()
-        assert made["application_id"] == str(bot.application_id)
+        created = (await bot.post("/guilds", json={"name": "Bot town"})).ok()
+        assert created["application_id"] == str(bot.application_id)
     (await bot.post("/guilds", json={"name": "Bot town"})).refused(400, 30001)
 
     world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms)
     (await bot.post("/guilds", json={"name": "Bot town"})).refused(403, 20001)
 
 
-async def test_a_person_is_in_a_hundred_guilds_at_most(world: World) -> None:
+async def test_a_user_is_in_at_most_a_hundred_guilds(world: World) -> None:
     alice = await world.user("alice")
 
     def join(call: Any) -> None:
@@ -150,7 +149,7 @@ async def test_a_person_is_in_a_hundred_guilds_at_most(world: World) -> None:
 # Reading
 
 
-async def test_members_read_their_guild_and_strangers_do_not(world: World) -> None:
+async def test_only_members_can_read_a_guild(world: World) -> None:
     guild = await world.guild()
     stranger = await world.user()
 
@@ -160,12 +159,12 @@ async def test_members_read_their_guild_and_strangers_do_not(world: World) -> No
     assert (await stranger.get("/guilds/nonsense")).status == 400
 
 
-async def test_counts_come_when_they_are_asked_for(world: World) -> None:
+async def test_counts_are_returned_on_request(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     await bob.connect()
     for _ in range(2):
-        # More people online than there are members.
+        # More users are online than the guild has members.
         await (await world.user()).connect()
 
     plain = (await guild.owner.get(f"/guilds/{guild.id}")).ok()
@@ -177,7 +176,7 @@ async def test_counts_come_when_they_are_asked_for(world: World) -> None:
     assert (await bob.get("/users/@me/guilds?with_counts=1")).ok()[0]["approximate_presence_count"] == 1
 
 
-async def test_a_preview_is_for_members_and_for_all_when_the_guild_can_be_discovered(world: World) -> None:
+async def test_a_preview_is_visible_to_members_or_if_the_guild_is_discoverable(world: World) -> None:
     guild = await world.guild()
     stranger = await world.user()
 
@@ -188,7 +187,7 @@ async def test_a_preview_is_for_members_and_for_all_when_the_guild_can_be_discov
     (await stranger.get("/guilds/1/preview")).refused(404, 10004)
 
 
-async def test_ones_own_guilds_come_in_pages_by_ascending_id(world: World) -> None:
+async def test_current_user_guilds_are_paged_by_ascending_id(world: World) -> None:
     alice = await world.user("alice")
     ids = [str((await world.guild(alice)).id) for _ in range(3)]
 
@@ -204,7 +203,7 @@ async def test_ones_own_guilds_come_in_pages_by_ascending_id(world: World) -> No
     assert (await alice.get("/users/@me/guilds?limit=0")).errors("limit") == ["NUMBER_TYPE_MIN"]
 
 
-async def test_ones_own_guilds_tell_ones_permissions(world: World) -> None:
+async def test_current_user_guilds_contain_the_users_permissions(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": "1024"})).ok()
@@ -218,33 +217,22 @@ async def test_ones_own_guilds_tell_ones_permissions(world: World) -> None:
     assert "approximate_member_count" not in his
 
 
-async def test_an_application_with_the_scope_lists_a_persons_guilds(world: World) -> None:
+async def test_an_application_with_the_scope_lists_the_guilds_of_a_user(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot()
 
     async def listed(*scopes: str) -> Any:
-        def issue(call: Any) -> str:
-            return auth.issue(
-                call.tx,
-                kind="bearer",
-                user_id=guild.owner.id,
-                now=call.now,
-                ids=call.ids,
-                application_id=bot.application_id,
-                scopes=frozenset(scopes),
-            )
-
-        token = await world.write(issue)
+        token = await world.access_token(guild.owner, bot.application_id, *scopes)
         return await world.request("GET", "/users/@me/guilds", headers={"Authorization": f"Bearer {token}"})
 
     assert [each["id"] for each in (await listed("guilds")).ok()] == [str(guild.id)]
     (await listed("identify")).refused(403, 50026)
 
 
-# Changing
+# Updating
 
 
-async def test_a_change_is_told_and_written_down(world: World) -> None:
+async def test_updating_a_guild_publishes_an_event_and_an_audit_entry(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     session = await bot.connect()
@@ -252,9 +240,9 @@ async def test_a_change_is_told_and_written_down(world: World) -> None:
     body = {"name": "Renamed", "description": "A place", "verification_level": 3, "preferred_locale": "de"}
     changed = (await guild.owner.patch(f"/guilds/{guild.id}", json=body, headers={"X-Audit-Log-Reason": "spring"})).ok()
 
-    told = await session.next("GUILD_UPDATE")
-    assert told == changed == (await guild.owner.get(f"/guilds/{guild.id}")).ok()
-    assert {key: told[key] for key in body} == body
+    event = await session.next("GUILD_UPDATE")
+    assert event == changed == (await guild.owner.get(f"/guilds/{guild.id}")).ok()
+    assert {key: event[key] for key in body} == body
     entry = await guild.last_audit_entry(1)
     assert (entry["target_id"], entry["user_id"], entry["reason"]) == (str(guild.id), str(guild.owner.id), "spring")
     assert {change["key"]: change.get("new_value") for change in entry["changes"]} == body
@@ -262,7 +250,7 @@ async def test_a_change_is_told_and_written_down(world: World) -> None:
     assert {"key": "description", "new_value": "A place"} in entry["changes"]
 
 
-async def test_a_change_of_nothing_says_nothing(world: World) -> None:
+async def test_an_update_without_changes_publishes_no_event(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     session = await bot.connect()
@@ -274,7 +262,7 @@ async def test_a_change_of_nothing_says_nothing(world: World) -> None:
     assert log["audit_log_entries"] == []
 
 
-async def test_changing_needs_manage_guild(world: World) -> None:
+async def test_updating_a_guild_requires_manage_guild(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
 
@@ -283,7 +271,7 @@ async def test_changing_needs_manage_guild(world: World) -> None:
     (await bob.patch("/guilds/1", json={"name": "Mine"})).refused(404, 10004)
 
 
-async def test_null_goes_back_to_the_default(world: World) -> None:
+async def test_null_resets_a_field_to_its_default(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}"
     full = {
@@ -327,13 +315,13 @@ async def test_null_goes_back_to_the_default(world: World) -> None:
         ({"owner_id": "nonsense"}, "owner_id"),
     ],
 )
-async def test_a_bad_value_is_named(world: World, body: dict[str, Any], path: str) -> None:
+async def test_an_invalid_update_names_the_invalid_field(world: World, body: dict[str, Any], path: str) -> None:
     guild = await world.guild()
 
     assert (await guild.owner.patch(f"/guilds/{guild.id}", json=body)).errors(path)
 
 
-async def test_channels_of_a_guild_are_its_own_and_of_the_right_kind(world: World) -> None:
+async def test_referenced_channels_must_be_in_the_guild_and_of_the_right_type(world: World) -> None:
     guild = await world.guild()
     other = await world.guild(guild.owner)
     path = f"/guilds/{guild.id}"
@@ -351,7 +339,7 @@ async def test_channels_of_a_guild_are_its_own_and_of_the_right_kind(world: Worl
     (await guild.owner.patch(path, json={"rules_channel_id": str(voice)})).refused(400, 50086)
 
 
-async def test_features_are_written_by_those_who_may(world: World) -> None:
+async def test_features_are_changed_with_the_required_permission(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     await guild.allow(bob, Permissions.MANAGE_GUILD)
@@ -365,13 +353,13 @@ async def test_features_are_written_by_those_who_may(world: World) -> None:
         "DISCOVERABLE",
         "ROLE_ICONS",
     ]
-    # Who may not take it away may keep it.
-    kept = (await bob.patch(path, json={"features": ["DISCOVERABLE", "RAID_ALERTS_DISABLED"]})).ok()
-    assert kept["features"] == ["DISCOVERABLE", "RAID_ALERTS_DISABLED", "ROLE_ICONS"]
+    # A feature that the member may not remove may be sent back.
+    updated = (await bob.patch(path, json={"features": ["DISCOVERABLE", "RAID_ALERTS_DISABLED"]})).ok()
+    assert updated["features"] == ["DISCOVERABLE", "RAID_ALERTS_DISABLED", "ROLE_ICONS"]
     (await bob.patch(path, json={"features": []})).refused(403, 50013)
 
 
-async def test_a_community_needs_its_two_channels(world: World) -> None:
+async def test_a_community_requires_rules_and_updates_channels(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}"
     channels = {"rules_channel_id": str(guild.general), "public_updates_channel_id": str(guild.general)}
@@ -384,7 +372,7 @@ async def test_a_community_needs_its_two_channels(world: World) -> None:
     assert (await guild.owner.patch(path, json={"rules_channel_id": None})).errors("rules_channel_id")
 
 
-async def test_pictures_that_need_a_feature_are_refused_without_it(world: World) -> None:
+async def test_images_that_require_a_feature_are_rejected_without_it(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}"
     for body in ({"icon": GIF}, {"splash": PNG}, {"banner": PNG}, {"discovery_splash": PNG}, {"home_header": PNG}):
@@ -399,7 +387,7 @@ async def test_pictures_that_need_a_feature_are_refused_without_it(world: World)
     (await guild.owner.patch(path, json={"banner": GIF})).refused(403, 50101)
 
 
-async def test_only_the_owner_hands_a_guild_over_and_to_a_person_in_it(world: World) -> None:
+async def test_only_the_owner_transfers_a_guild_and_only_to_a_member(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     bot = await world.bot(guild, permissions=Permissions.ADMINISTRATOR)
@@ -417,10 +405,10 @@ async def test_only_the_owner_hands_a_guild_over_and_to_a_person_in_it(world: Wo
     (await bob.delete(path)).ok()
 
 
-# Leaving and ending
+# Leaving and deleting
 
 
-async def test_a_member_leaves_and_the_owner_cannot(world: World) -> None:
+async def test_a_member_can_leave_and_the_owner_cannot(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     bot = await world.bot(guild)
@@ -437,7 +425,7 @@ async def test_a_member_leaves_and_the_owner_cannot(world: World) -> None:
     assert (await guild.owner.get(f"/guilds/{guild.id}?with_counts=true")).ok()["approximate_member_count"] == 2
 
 
-async def test_the_owner_ends_a_guild_for_everybody(world: World) -> None:
+async def test_the_owner_deletes_a_guild(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     bot = await world.bot(guild, permissions=Permissions.ADMINISTRATOR)
@@ -460,10 +448,10 @@ async def test_the_owner_ends_a_guild_for_everybody(world: World) -> None:
     assert await world.write(left) == [0] * 8
 
 
-# What the gateway reads
+# Gateway state
 
 
-async def test_the_gateways_state_holds_roles_channels_and_members(world: World) -> None:
+async def test_the_gateway_state_contains_roles_channels_and_members(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     role = await guild.role("mods", Permissions.KICK_MEMBERS)
@@ -486,10 +474,10 @@ async def test_the_gateways_state_holds_roles_channels_and_members(world: World)
     assert await world.app.database.read(lambda tx: guild_state.guild_ids(tx, bob.id)) == [guild.id]
 
 
-# What only the operator gives.
+# Operator grants
 
 
-async def test_the_operator_gives_a_tier_and_features_and_it_is_told(world: World) -> None:
+async def test_the_operator_grants_a_tier_and_features(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     path = f"/guilds/{guild.id}/vanity-url"
@@ -497,28 +485,28 @@ async def test_the_operator_gives_a_tier_and_features_and_it_is_told(world: Worl
 
     await world.grant(guild, "VANITY_URL", tier=3)
 
-    told = await session.next("GUILD_UPDATE")
-    assert (told["premium_tier"], told["features"]) == (3, ["VANITY_URL"])
+    update = await session.next("GUILD_UPDATE")
+    assert (update["premium_tier"], update["features"]) == (3, ["VANITY_URL"])
     entry = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=1")).ok()["audit_log_entries"][0]
     assert entry["user_id"] is None
     assert {change["key"] for change in entry["changes"]} == {"premium_tier", "features"}
     (await guild.owner.patch(path, json={"code": "town"})).ok()
 
-    def take(call: Call) -> None:
+    def remove_features(call: Call) -> None:
         row = guilds.find(call.tx, guild.id)
         assert row is not None
         guilds.grant(call, row, remove=["VANITY_URL", "BANNER"])
 
     await session.next("GUILD_UPDATE")
-    await world.write(take)
-    told = await session.next("GUILD_UPDATE")
-    assert (told["premium_tier"], told["features"], told["vanity_url_code"]) == (3, [], None)
+    await world.write(remove_features)
+    update = await session.next("GUILD_UPDATE")
+    assert (update["premium_tier"], update["features"], update["vanity_url_code"]) == (3, [], None)
     (await guild.owner.get("/invites/town")).refused(404, 10006)
     with pytest.raises(ApiError, match="50035"):
         await world.grant(guild, "COMMUNITY")
 
 
-async def test_who_has_not_answered_the_form_cannot_own_a_guild(world: World) -> None:
+async def test_a_pending_member_cannot_become_the_owner(world: World) -> None:
     guild = await world.guild()
     bob = await world.user()
     await world.write(lambda call: members.add(call, guild.id, bob.id, pending=True), actor=guild.owner.id)
@@ -528,34 +516,34 @@ async def test_who_has_not_answered_the_form_cannot_own_a_guild(world: World) ->
     assert (await guild.owner.patch(path, json={"owner_id": str(bob.id)})).ok()["owner_id"] == str(bob.id)
 
 
-class TestWhereLimitsCount:
-    """With the rate limits of a real platform."""
+class TestRateLimits:
+    """Tests with real rate limits."""
 
     @pytest.fixture
     def store_config(self) -> Config:
-        """A configuration whose limits count."""
+        """A configuration with real rate limits."""
         return small_config(rate_limits="real")
 
-    async def test_a_guild_changes_five_times_in_five_seconds(self, world: World) -> None:
+    async def test_a_guild_is_updated_at_most_five_times_in_five_seconds(self, world: World) -> None:
         guild = await world.guild()
         for number in range(5):
             (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": f"Home {number}"})).ok()
         (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": "Home"})).refused(429, 20029)
 
 
-class TestWhereWordsAreBanned:
-    """With an operator's list of words."""
+class TestBlockedNames:
+    """Tests with an operator's list of blocked terms."""
 
     @pytest.fixture
     def store_config(self) -> Config:
-        """A configuration with a list."""
+        """A configuration with blocked terms."""
         return small_config(auto_moderation=AutoModerationConfig(names=("villain*", "evil plan")))
 
-    async def test_names_descriptions_and_topics_hold_none_of_them(self, world: World) -> None:
+    async def test_names_descriptions_and_topics_must_not_contain_blocked_terms(self, world: World) -> None:
         guild = await world.guild()
         owner, path = guild.owner, f"/guilds/{guild.id}"
         stage = await guild.channel("stage", type=13)
-        for answer in (
+        for response in (
             await owner.post("/guilds", json={"name": "Villainous"}),
             await owner.post("/guilds", json={"name": "Fine", "channels": [{"id": 1, "name": "villains"}]}),
             await owner.patch(path, json={"name": "VILLAINS"}),
@@ -564,7 +552,7 @@ class TestWhereWordsAreBanned:
             await owner.patch(f"/channels/{guild.general}", json={"name": "the-evil-plan"}),
             await owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "A villain speaks"}),
         ):
-            answer.refused(400, 20031)
+            response.refused(400, 20031)
         assert (await owner.get(path)).ok()["name"] == "Guild"
         (await owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "evil plans"})).ok()
         (await owner.patch(f"/stage-instances/{stage}", json={"topic": "villain"})).refused(400, 20031)

@@ -1,4 +1,4 @@
-"""Provisional accounts, identities and profiles, as an application's own server uses them."""
+"""Tests of provisional accounts, identities and profiles, as an application's backend uses them."""
 
 from typing import Any
 
@@ -15,37 +15,41 @@ from tests.world import Answer, World
 PROVISIONAL = UserFlags.PROVISIONAL_ACCOUNT
 
 
-# An application's own server
+# Tokens for provisional players
 
 
-async def test_a_bot_gets_a_token_for_a_player_it_names(world: World) -> None:
+async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None:
     client = await game(world)
 
-    answer = await by_bot(client, "hero-1", preferred_global_name="Hero  One")
-    made = answer.ok()
+    response = await by_bot(client, "hero-1", preferred_global_name="Hero  One")
+    created = response.ok()
 
-    assert (made["token_type"], made["expires_in"], made["scope"]) == ("Bearer", 604_800, "openid sdk.social_layer")
-    assert (made["refresh_token"], answer.headers["Cache-Control"]) == (None, "no-store")
-    player = await bearer(client, made["access_token"])
+    assert (created["token_type"], created["expires_in"], created["scope"]) == (
+        "Bearer",
+        604_800,
+        "openid sdk.social_layer",
+    )
+    assert (created["refresh_token"], response.headers["Cache-Control"]) == (None, "no-store")
+    player = await bearer(client, created["access_token"])
     me = (await player.get("/users/@me")).ok()
     assert me["global_name"] == "Hero One"
     assert me["flags"] & PROVISIONAL
     assert me["public_flags"] & PROVISIONAL
     assert me["username"].startswith("provisional_")
     keys = KeySet.import_key_set((await world.request("GET", "/oauth2/keys")).ok())
-    claims = jwt.decode(made["id_token"], keys).claims
+    claims = jwt.decode(created["id_token"], keys).claims
     assert (claims["sub"], claims["aud"]) == (me["id"], str(client.id))
 
 
-async def test_the_same_player_is_the_same_account(world: World) -> None:
+async def test_the_same_external_id_maps_to_the_same_account(world: World) -> None:
     client, other = await game(world), await game(world)
 
     first = await token_of(client, "hero-1", preferred_global_name="First")
     again = await token_of(client, "hero-1", preferred_global_name="Second")
-    else_where = await token_of(other, "hero-1")
+    elsewhere = await token_of(other, "hero-1")
 
     assert first.id == again.id
-    assert else_where.id != first.id
+    assert elsewhere.id != first.id
     assert (await again.get("/users/@me")).ok()["global_name"] == "First"
 
 
@@ -60,23 +64,25 @@ async def test_the_same_player_is_the_same_account(world: World) -> None:
         ({"external_user_id": "a", "provisional_user_id": "x"}, "provisional_user_id", "NUMBER_TYPE_COERCE"),
     ],
 )
-async def test_a_bad_form_names_its_field(world: World, body: dict[str, Any], path: str, code: str) -> None:
+async def test_an_invalid_request_names_the_invalid_field(
+    world: World, body: dict[str, Any], path: str, code: str
+) -> None:
     client = await game(world)
     assert client.bot is not None
 
     assert (await client.bot.post("/partner-sdk/token/bot", json=body)).errors(path) == [code]
 
 
-async def test_only_an_application_with_the_social_layer_has_provisional_accounts(world: World) -> None:
+async def test_provisional_accounts_require_the_social_layer(world: World) -> None:
     client = await game(world, flags=0)
 
     (await by_bot(client, "hero-1")).refused(403, 530000)
     (await world.request("POST", "/partner-sdk/token/bot", json={"external_user_id": "a"})).refused(401, 0)
-    person = await world.user()
-    (await person.post("/partner-sdk/token/bot", json={"external_user_id": "a"})).refused(403, 20002)
+    user = await world.user()
+    (await user.post("/partner-sdk/token/bot", json={"external_user_id": "a"})).refused(403, 20002)
 
 
-async def test_an_account_made_another_way_can_be_known_to_the_bot_too(world: World) -> None:
+async def test_the_bot_adds_an_external_id_to_an_existing_provisional_account(world: World) -> None:
     client = await game(world)
     first, second = await token_of(client, "hero-1"), await token_of(client, "hero-2")
 
@@ -90,7 +96,7 @@ async def test_an_account_made_another_way_can_be_known_to_the_bot_too(world: Wo
     (await by_bot(client, "hero-4", provisional_user_id=str(stranger.id))).refused(404, 10013)
 
 
-async def test_an_unlucky_name_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     from hubbub.server.resources.identities import actions
 
     client = await game(world)
@@ -101,7 +107,7 @@ async def test_an_unlucky_name_is_tried_again(world: World, monkeypatch: pytest.
     (await by_bot(client, "hero-3")).refused(503, 530006)
 
 
-# The account itself
+# Display names
 
 
 async def test_a_player_changes_their_display_name(world: World) -> None:
@@ -119,36 +125,36 @@ async def test_a_player_changes_their_display_name(world: World) -> None:
     ]
 
 
-async def test_a_persons_token_needs_the_scope_to_change_their_name(world: World) -> None:
+async def test_changing_the_display_name_of_a_user_requires_the_scope(world: World) -> None:
     client = await game(world)
     alice = await world.user()
     tokens = await client.tokens(alice, "sdk.social_layer")
 
-    answer = await client.bearer(alice, tokens["access_token"]).patch("/users/@me/account", json={"global_name": "A"})
+    response = await client.bearer(alice, tokens["access_token"]).patch("/users/@me/account", json={"global_name": "A"})
 
-    answer.refused(403, 50026)
+    response.refused(403, 50026)
 
 
 # Profiles
 
 
-async def test_an_applications_server_keeps_a_profile_of_each_player(world: World) -> None:
+async def test_a_bot_stores_a_profile_of_each_player(world: World) -> None:
     client = await game(world)
     assert client.bot is not None
     player = await token_of(client, "hero/1 é")
     path = f"/applications/{client.id}/users/{player.id}/identities/hero%2F1%20%C3%A9/profile"
 
-    fresh = (await client.bot.get(path)).ok()
+    initial = (await client.bot.get(path)).ok()
     changed = (await client.bot.patch(path, json={"username": "Hero", "metadata": {"level": "7"}})).ok()
 
     external = {"provider_type": "PLATFORM_BOT", "provider_id": None, "provider_issued_user_id": "hero/1 é"}
-    assert fresh == {"username": None, "metadata": {}, "external_id": external}
+    assert initial == {"username": None, "metadata": {}, "external_id": external}
     assert changed == {"username": "Hero", "metadata": {"level": "7"}, "external_id": external}
     assert (await client.bot.patch(path, json={})).ok() == changed
-    assert (await client.bot.patch(path, json={"metadata": None, "username": None})).ok() == fresh
+    assert (await client.bot.patch(path, json={"metadata": None, "username": None})).ok() == initial
 
 
-async def test_a_profile_has_bounds_and_an_owner(world: World) -> None:
+async def test_a_profile_has_size_limits_and_an_owner(world: World) -> None:
     client, other = await game(world), await game(world)
     assert client.bot is not None
     assert other.bot is not None
@@ -164,7 +170,7 @@ async def test_a_profile_has_bounds_and_an_owner(world: World) -> None:
     (await player.get(path)).refused(401, 0)
 
 
-async def test_a_game_learns_who_players_are_in_it(world: World) -> None:
+async def test_a_game_gets_the_external_ids_of_its_players(world: World) -> None:
     client, other = await game(world), await game(world)
     one, two = await token_of(client, "hero-1"), await token_of(client, "hero-2")
     foreign = await token_of(other, "hero-3")
@@ -179,7 +185,7 @@ async def test_a_game_learns_who_players_are_in_it(world: World) -> None:
         ]
 
 
-async def test_a_session_begins_with_the_players_profile(world: World) -> None:
+async def test_ready_contains_the_profile_of_the_player(world: World) -> None:
     client = await game(world)
     player = await token_of(client, "hero-1", preferred_global_name="Hero")
     actor = await world.app.auth.by_token(player.token)
@@ -195,10 +201,10 @@ async def test_a_session_begins_with_the_players_profile(world: World) -> None:
     assert await world.app.database.read(lambda tx: users.find(tx, player.id)) is not None
 
 
-# Linking by the token that the bot got
+# Linking with a token that the bot requested
 
 
-async def test_a_provisional_account_becomes_part_of_a_persons_own(world: World) -> None:
+async def test_a_provisional_account_is_merged_into_a_user_account(world: World) -> None:
     client = await game(world)
     alice, player = await world.user(), await token_of(client, "hero-1")
 
@@ -216,7 +222,7 @@ async def test_a_provisional_account_becomes_part_of_a_persons_own(world: World)
     }
 
 
-async def test_the_games_of_a_person_hear_of_a_merge(world: World) -> None:
+async def test_a_merge_publishes_an_event_to_the_sessions_of_the_game(world: World) -> None:
     client, other = await game(world), await game(world)
     alice, player = await world.user(), await token_of(client, "hero-1")
     mine = client.bearer(alice, (await client.tokens(alice, "sdk.social_layer"))["access_token"])
@@ -225,22 +231,22 @@ async def test_the_games_of_a_person_hear_of_a_merge(world: World) -> None:
 
     await link(client, alice, player.token)
 
-    told = await session.next("USER_MERGE_OPERATION_COMPLETED")
-    assert told["source_user_id"] == str(player.id)
-    assert int(told["merge_operation_id"])
+    event = await session.next("USER_MERGE_OPERATION_COMPLETED")
+    assert event["source_user_id"] == str(player.id)
+    assert int(event["merge_operation_id"])
     await elsewhere.none_of("USER_MERGE_OPERATION_COMPLETED")
     await chat.none_of("USER_MERGE_OPERATION_COMPLETED")
 
 
 async def exchange_with(
-    client: Client, person: Any, token: str, kind: str = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
+    client: Client, user: Any, token: str, kind: str = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
 ) -> Answer:
-    """A code exchange that brings a credential."""
-    code = await client.code(person, "sdk.social_layer")
+    """Exchange a code together with an external credential."""
+    code = await client.code(user, "sdk.social_layer")
     return await client.exchange(code, external_auth_type=kind, external_auth_token=token)
 
 
-async def test_merges_that_cannot_be(world: World) -> None:
+async def test_invalid_merges_are_rejected(world: World) -> None:
     client, other = await game(world), await game(world)
     alice, bob = await world.user(), await world.user()
     one, two, foreign = await token_of(client, "1"), await token_of(client, "2"), await token_of(other, "3")
@@ -256,21 +262,21 @@ async def test_merges_that_cannot_be(world: World) -> None:
     (await exchange_with(other_client, bob, two.token)).refused(403, 530000)
 
 
-async def test_a_provisional_account_is_no_destination(world: World) -> None:
+async def test_a_provisional_account_cannot_be_a_merge_destination(world: World) -> None:
     client = await game(world)
     one, two = await token_of(client, "1"), await token_of(client, "2")
-    person = await world.user()
-    code = await client.code(person, "sdk.social_layer")
+    user = await world.user()
+    code = await client.code(user, "sdk.social_layer")
     await world.write(lambda call: call.tx.run("UPDATE authorization_codes SET user_id = ?", two.id))
 
-    answer = await client.exchange(
+    response = await client.exchange(
         code, external_auth_type="PLATFORM_BOT_ISSUED_ACCESS_TOKEN", external_auth_token=one.token
     )
 
-    answer.refused(400, 530016)
+    response.refused(400, 530016)
 
 
-async def test_a_code_survives_a_merge_that_was_refused(world: World) -> None:
+async def test_a_failed_merge_does_not_consume_the_code(world: World) -> None:
     client = await game(world)
     alice, player = await world.user(), await token_of(client, "1")
     code = await client.code(alice, "sdk.social_layer")
@@ -289,14 +295,14 @@ async def test_a_code_survives_a_merge_that_was_refused(world: World) -> None:
         {"external_auth_type": "OIDC", "external_auth_token": "x" * 10_241},
     ],
 )
-async def test_half_a_credential_is_a_bad_request(world: World, more: dict[str, str]) -> None:
+async def test_an_incomplete_credential_is_an_invalid_request(world: World, more: dict[str, str]) -> None:
     client = await game(world)
     alice = await world.user()
 
     refused(await client.exchange(await client.code(alice, "sdk.social_layer"), **more), "invalid_request")
 
 
-async def test_a_credential_goes_with_a_code_only(world: World) -> None:
+async def test_a_credential_is_only_accepted_with_a_code(world: World) -> None:
     client = await game(world)
     alice = await world.user()
     tokens = await client.tokens(alice, "sdk.social_layer")
@@ -305,16 +311,16 @@ async def test_a_credential_goes_with_a_code_only(world: World) -> None:
     refused(await client.refresh(tokens["refresh_token"], **more), "invalid_request")
 
 
-async def test_five_merges_a_day_are_enough_for_anybody_but_testers(world: World) -> None:
+async def test_users_other_than_testers_merge_at_most_five_times_a_day(world: World) -> None:
     client = await game(world)
     alice = await world.user()
 
-    async def once(person: Any, number: int) -> Answer:
-        player = await token_of(client, f"{person.id}-{number}")
-        answer = await exchange_with(client, person, player.token)
-        if answer.status == 200:
-            (await client.post("/oauth2/token/revoke", token=answer.json["access_token"])).ok()
-        return answer
+    async def once(user: Any, number: int) -> Answer:
+        player = await token_of(client, f"{user.id}-{number}")
+        response = await exchange_with(client, user, player.token)
+        if response.status == 200:
+            (await client.post("/oauth2/token/revoke", token=response.json["access_token"])).ok()
+        return response
 
     for number in range(5):
         (await once(alice, number)).ok()
@@ -325,6 +331,6 @@ async def test_five_merges_a_day_are_enough_for_anybody_but_testers(world: World
     tester = await world.user()
     row = applications.TesterRow(client.id, tester.id, 2, world.clock.now_ms())
     await world.write(lambda call: applications.keep_tester(call.tx, row))
-    for person in (client.owner, tester):
+    for user in (client.owner, tester):
         for number in range(6):
-            (await once(person, number)).ok()
+            (await once(user, number)).ok()

@@ -1,4 +1,4 @@
-"""Whom applications believe about their players, and what they make of it."""
+"""Tests of identity provider configurations and of signing in with provider credentials."""
 
 import base64
 import json
@@ -21,24 +21,24 @@ NOW = NOW_MS // 1000
 # Configurations
 
 
-async def test_an_owner_says_whom_the_application_believes(trusting_world: World, issuer: Issuer) -> None:
+async def test_an_owner_configures_identity_providers(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     listing = f"/applications/{client.id}/external-identity-provider-configurations"
     body = {"clients": [{"id": "game", "description": "live", "environment": "production"}]}
 
-    kept = (await trust(client, issuer, **body)).ok()
+    stored = (await trust(client, issuer, **body)).ok()
     steam = (await client.owner.put(configurations(client, "STEAM"), json={"clients": [{"id": "480"}]})).ok()
 
-    assert kept == {"type": "OIDC", "oidc_issuer_url": issuer.url, **body}
+    assert stored == {"type": "OIDC", "oidc_issuer_url": issuer.url, **body}
     assert steam == {"type": "STEAM", "oidc_issuer_url": None, "clients": [{"id": "480"}]}
-    assert (await client.owner.get(listing)).ok() == [kept, steam]
+    assert (await client.owner.get(listing)).ok() == [stored, steam]
     assert issuer.asked == ["/.well-known/openid-configuration", "/jwks"]
     (await client.owner.delete(configurations(client, "STEAM"))).ok()
-    assert (await client.owner.get(listing)).ok() == [kept]
+    assert (await client.owner.get(listing)).ok() == [stored]
     (await client.owner.delete(configurations(client, "STEAM"))).refused(404, 0)
 
 
-async def test_only_the_owner_manages_providers(world: World) -> None:
+async def test_only_the_owner_manages_identity_providers(world: World) -> None:
     client, stranger = await game(world), await world.user()
     assert client.bot is not None
     body = {"clients": [{"id": "480"}]}
@@ -85,7 +85,7 @@ async def test_only_the_owner_manages_providers(world: World) -> None:
         ),
     ],
 )
-async def test_a_bad_configuration_names_its_field(
+async def test_an_invalid_configuration_names_the_invalid_field(
     world: World, kind: str, body: dict[str, Any], path: str, code: str
 ) -> None:
     client = await game(world)
@@ -94,7 +94,7 @@ async def test_a_bad_configuration_names_its_field(
 
 
 @pytest.mark.parametrize(
-    ("url", "sound"),
+    ("url", "valid"),
     [
         ("https://id.example.com", True),
         ("https://id.example.com:8443/realms/game", True),
@@ -128,11 +128,11 @@ async def test_a_bad_configuration_names_its_field(
         ("", False),
     ],
 )
-def test_which_addresses_may_be_an_issuer(url: str, sound: bool) -> None:
-    assert (find_problem(url, strict=True) is None) is sound
+def test_issuer_urls_are_validated(url: str, valid: bool) -> None:
+    assert (find_problem(url, strict=True) is None) is valid
 
 
-async def test_an_issuer_must_be_there_when_it_is_saved(trusting_world: World, issuer: Issuer) -> None:
+async def test_an_issuer_must_be_reachable_when_it_is_configured(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
 
     for discovery in (
@@ -154,9 +154,7 @@ async def test_an_issuer_must_be_there_when_it_is_saved(trusting_world: World, i
     (await trust(client, issuer)).refused(400, 530008)
 
 
-async def test_an_issuer_saved_under_looser_rules_keeps_them_until_it_is_edited(
-    trusting_world: World, issuer: Issuer
-) -> None:
+async def test_an_issuer_configured_before_strict_validation_stays_valid(trusting_world: World, issuer: Issuer) -> None:
     import msgspec
 
     from hubbub.server.core.config import IdentityConfig
@@ -175,7 +173,7 @@ async def test_an_issuer_saved_under_looser_rules_keeps_them_until_it_is_edited(
 
 
 @pytest.mark.dated(changes.OIDC_STRICT_ISSUER)
-async def test_issuers_are_judged_strictly_from_a_day_on(trusting_world: World, issuer: Issuer) -> None:
+async def test_issuers_are_validated_strictly_from_the_date(trusting_world: World, issuer: Issuer) -> None:
     import msgspec
 
     from hubbub.server.core.config import IdentityConfig
@@ -195,14 +193,14 @@ async def test_issuers_are_judged_strictly_from_a_day_on(trusting_world: World, 
 # OIDC
 
 
-async def test_a_player_comes_in_with_an_id_token(trusting_world: World, issuer: Issuer) -> None:
+async def test_a_player_gets_an_access_token_with_an_id_token(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
 
-    made = (await enter(client, issuer.token("ada", preferred_username="Ada"))).ok()
+    tokens = (await enter(client, issuer.token("ada", preferred_username="Ada"))).ok()
     again = (await enter(client, issuer.token("ada", aud=["other", "game"]))).ok()
 
-    player = await bearer(client, made["access_token"])
+    player = await bearer(client, tokens["access_token"])
     me = (await player.get("/users/@me")).ok()
     assert me["global_name"] == "Ada"
     assert (await bearer(client, again["access_token"])).id == player.id
@@ -211,18 +209,18 @@ async def test_a_player_comes_in_with_an_id_token(trusting_world: World, issuer:
 
 
 @pytest.mark.parametrize("name", [None, "", "x" * 33, 7])
-async def test_without_a_usable_name_the_player_has_the_generated_one(
+async def test_without_a_valid_name_the_player_has_no_display_name(
     trusting_world: World, issuer: Issuer, name: Any
 ) -> None:
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
 
-    made = (await enter(client, issuer.token("ada", preferred_username=name))).ok()
+    tokens = (await enter(client, issuer.token("ada", preferred_username=name))).ok()
 
-    assert (await (await bearer(client, made["access_token"])).get("/users/@me")).ok()["global_name"] is None
+    assert (await (await bearer(client, tokens["access_token"])).get("/users/@me")).ok()["global_name"] is None
 
 
-async def test_every_wrong_id_token_has_its_own_code(trusting_world: World, issuer: Issuer) -> None:
+async def test_every_invalid_id_token_has_a_specific_error_code(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
     other = Issuer()
@@ -232,7 +230,7 @@ async def test_every_wrong_id_token_has_its_own_code(trusting_world: World, issu
         (530002, issuer.token(iss="http://other.example")),
         (530002, issuer.token(iss=None)),
         (530002, issuer.token(iss=issuer.url + "/")),
-        (530003, issuer.token(aud="somebody-else")),
+        (530003, issuer.token(aud="another-client")),
         (530003, issuer.token(aud=None)),
         (530004, issuer.token(iat=NOW - 7 * DAY - 1)),
         (530020, issuer.token(iat=NOW + 3600)),
@@ -252,7 +250,7 @@ async def test_every_wrong_id_token_has_its_own_code(trusting_world: World, issu
     (await enter(client, issuer.token(iat=NOW - 7 * DAY))).ok()
 
 
-async def test_the_client_must_be_who_it_says(trusting_world: World, issuer: Issuer) -> None:
+async def test_the_client_must_authenticate(trusting_world: World, issuer: Issuer) -> None:
     client, public = await game(trusting_world), await game(trusting_world, public=True)
     (await trust(client, issuer)).ok()
     (await trust(public, issuer)).ok()
@@ -271,17 +269,15 @@ async def test_the_client_must_be_who_it_says(trusting_world: World, issuer: Iss
     (await enter(plain, issuer.token())).refused(403, 530000)
 
 
-async def test_only_a_client_with_a_secret_gets_a_refresh_token_which_still_works(
-    trusting_world: World, issuer: Issuer
-) -> None:
+async def test_only_a_confidential_client_gets_a_refresh_token(trusting_world: World, issuer: Issuer) -> None:
     client, public = await game(trusting_world), await game(trusting_world, public=True)
     (await trust(client, issuer)).ok()
     (await trust(public, issuer)).ok()
 
-    made = (await enter(client, issuer.token())).ok()
+    tokens = (await enter(client, issuer.token())).ok()
     assert (await enter(public, issuer.token())).ok()["refresh_token"] is None
 
-    renewed = (await client.refresh(made["refresh_token"])).ok()
+    renewed = (await client.refresh(tokens["refresh_token"])).ok()
     player = await bearer(client, renewed["access_token"])
     assert player.id
     assert (await player.patch("/users/@me/account", json={"global_name": "Still"})).ok()["global_name"] == "Still"
@@ -290,15 +286,15 @@ async def test_only_a_client_with_a_secret_gets_a_refresh_token_which_still_work
 async def test_a_merged_account_cannot_be_refreshed(trusting_world: World, issuer: Issuer) -> None:
     client, alice = await game(trusting_world), await trusting_world.user()
     (await trust(client, issuer)).ok()
-    made = (await enter(client, issuer.token())).ok()
+    tokens = (await enter(client, issuer.token())).ok()
 
     await link(client, alice, issuer.token(), "OIDC")
 
-    description = refused(await client.refresh(made["refresh_token"]), "invalid_grant")
+    description = refused(await client.refresh(tokens["refresh_token"]), "invalid_grant")
     assert description == 'Invalid "refresh_token" in request'
 
 
-async def test_an_identity_without_an_account_is_linked_at_once(trusting_world: World, issuer: Issuer) -> None:
+async def test_an_identity_without_an_account_is_linked_directly(trusting_world: World, issuer: Issuer) -> None:
     client, alice = await game(trusting_world), await trusting_world.user()
     (await trust(client, issuer)).ok()
 
@@ -315,7 +311,7 @@ async def test_an_identity_without_an_account_is_linked_at_once(trusting_world: 
     (await client.exchange(code, external_auth_type="OIDC", external_auth_token="x.y.z")).refused(403, 50025)
 
 
-async def test_a_linked_account_leaves_with_the_credential_it_came_with(trusting_world: World, issuer: Issuer) -> None:
+async def test_a_linked_account_is_unmerged_with_its_credential(trusting_world: World, issuer: Issuer) -> None:
     client, alice = await game(trusting_world), await trusting_world.user()
     (await trust(client, issuer)).ok()
     tokens = await link_tokens(client, alice, issuer.token("ada"), "OIDC")
@@ -327,13 +323,13 @@ async def test_a_linked_account_leaves_with_the_credential_it_came_with(trusting
     player = await bearer(client, (await enter(client, issuer.token("ada"))).ok()["access_token"])
     assert player.id != alice.id
     (await leave(client, issuer.token("ada"))).refused(400, 50229)
-    (await leave(client, issuer.token("nobody"))).refused(404, 10013)
+    (await leave(client, issuer.token("unknown"))).refused(404, 10013)
 
 
 # Keys
 
 
-async def test_a_new_key_is_found_and_a_false_one_makes_us_ask_seldom(trusting_world: World, issuer: Issuer) -> None:
+async def test_unknown_keys_refresh_the_key_set_at_a_limited_rate(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
     (await enter(client, issuer.token())).ok()
@@ -352,7 +348,7 @@ async def test_a_new_key_is_found_and_a_false_one_makes_us_ask_seldom(trusting_w
 
 
 @pytest.mark.parametrize("alg", ["RS256", "RS512", "PS256", "PS384"])
-async def test_rsa_keys_are_believed_too(trusting_world: World, issuer: Issuer, alg: str) -> None:
+async def test_rsa_signatures_are_accepted(trusting_world: World, issuer: Issuer, alg: str) -> None:
     client = await game(trusting_world)
     issuer.add_rsa("rsa")
     issuer.discovery = {"id_token_signing_alg_values_supported": [alg]}
@@ -361,7 +357,7 @@ async def test_rsa_keys_are_believed_too(trusting_world: World, issuer: Issuer, 
     (await enter(client, issuer.token(key="rsa", alg=alg))).ok()
 
 
-async def test_keys_that_cannot_be_read_are_left_out(trusting_world: World, issuer: Issuer) -> None:
+async def test_unreadable_keys_are_skipped(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     good = issuer.keys["one"].as_dict(private=False)
     broken = [
@@ -375,24 +371,24 @@ async def test_keys_that_cannot_be_read_are_left_out(trusting_world: World, issu
     (await enter(client, issuer.token())).ok()
 
 
-# What is nested without end, or is no object where one belongs
+# Deeply nested or malformed JSON
 
 DEEP = b'{"keys": [], "more": ' + b"[" * 5000 + b"]" * 5000 + b"}"
 
 
-async def test_a_discovery_document_without_end_is_none(trusting_world: World, issuer: Issuer) -> None:
+async def test_a_deeply_nested_discovery_document_is_rejected(trusting_world: World, issuer: Issuer) -> None:
     issuer.raw["/.well-known/openid-configuration"] = DEEP
 
     (await trust(await game(trusting_world), issuer)).refused(400, 530008)
 
 
-async def test_keys_without_end_are_none(trusting_world: World, issuer: Issuer) -> None:
+async def test_a_deeply_nested_key_set_is_rejected(trusting_world: World, issuer: Issuer) -> None:
     issuer.raw["/jwks"] = DEEP
 
     (await trust(await game(trusting_world), issuer)).refused(400, 530009)
 
 
-async def test_an_id_token_without_end_is_none(trusting_world: World, issuer: Issuer) -> None:
+async def test_a_deeply_nested_id_token_is_rejected(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
     deep = base64.urlsafe_b64encode(b'{"a":' + b"[" * 1500 + b"]" * 1500 + b"}").decode().rstrip("=")
@@ -403,7 +399,7 @@ async def test_an_id_token_without_end_is_none(trusting_world: World, issuer: Is
 
 
 @pytest.mark.parametrize(
-    ("kind", "credential", "told", "status", "code"),
+    ("kind", "credential", "body", "status", "code"),
     [
         ("STEAM_SESSION_TICKET", "00", DEEP, 400, 530008),
         ("STEAM_SESSION_TICKET", "00", b'{"response": [1]}', 403, 50025),
@@ -418,8 +414,8 @@ async def test_an_id_token_without_end_is_none(trusting_world: World, issuer: Is
         ),
     ],
 )
-async def test_what_a_provider_answers_amiss_is_no_answer(
-    trusting_world: World, issuer: Issuer, kind: str, credential: str, told: bytes, status: int, code: int
+async def test_a_malformed_provider_response_is_rejected(
+    trusting_world: World, issuer: Issuer, kind: str, credential: str, body: bytes, status: int, code: int
 ) -> None:
     import msgspec
 
@@ -428,14 +424,14 @@ async def test_what_a_provider_answers_amiss_is_no_answer(
     identity = msgspec.structs.replace(world.app.config.identity, steam_url=issuer.url, epic_url=issuer.url)
     assert world.app._door is not None
     world.app.config = world.app._door._config = msgspec.structs.replace(world.app.config, identity=identity)
-    issuer.raw["/ISteamUserAuth/AuthenticateUserTicket/v1/"] = issuer.raw["/epic/oauth/v2/tokenInfo"] = told
+    issuer.raw["/ISteamUserAuth/AuthenticateUserTicket/v1/"] = issuer.raw["/epic/oauth/v2/tokenInfo"] = body
     provider = "STEAM" if kind.startswith("STEAM") else "EPIC_ONLINE_SERVICES"
     (await client.owner.put(configurations(client, provider), json={"clients": [{"id": "game"}]})).ok()
 
     (await enter(client, credential, kind)).refused(status, code)
 
 
-# The stand-ins of a rehearsal
+# Provider stand-ins of a rehearsal
 
 PROVIDERS = [
     ("oidc", "id_token", "OIDC"),
@@ -455,34 +451,34 @@ async def test_every_provider_can_be_rehearsed_offline(
     client, bob = stage.game, stage.person("bob")
 
     auth_type, credential = await stage.credential(provider, "76561198000000001", name="Ada", kind=kind)
-    made = (await enter(client, credential, auth_type)).ok()
+    tokens = (await enter(client, credential, auth_type)).ok()
 
-    player = await bearer(client, made["access_token"])
+    player = await bearer(client, tokens["access_token"])
     assert (await player.get("/users/@me")).ok()["global_name"] == "Ada"
     verifier, challenge = pkce()
     code = await client.code(bob, "sdk.social_layer", code_challenge=challenge, code_challenge_method="S256")
-    answer = await client.exchange(
+    response = await client.exchange(
         code, code_verifier=verifier, external_auth_type=auth_type, external_auth_token=credential
     )
-    answer.ok()
+    response.ok()
     refusal = (await enter(client, credential, auth_type)).refused(400, 530010)
     assert (refusal["provider_type"], refusal["provider_issued_user_id"]) == (provider_type, "76561198000000001")
 
 
 @pytest.mark.parametrize(("provider", "kind", "_"), PROVIDERS)
-async def test_what_is_over_or_meant_for_others_is_refused(stage: Stage, provider: str, kind: str, _: str) -> None:
+async def test_expired_and_foreign_credentials_are_rejected(stage: Stage, provider: str, kind: str, _: str) -> None:
     opaque = provider == "steam" or kind == "access_token"
 
     auth_type, late = await stage.credential(provider, "1", kind=kind, expires_in=-1)
     _, foreign = await stage.credential(provider, "1", kind=kind, client_id="another-game")
 
-    answer = await enter(stage.game, late, auth_type)
-    assert (answer.status, answer.code) == ((403, 50025) if opaque else (400, 530001))
-    answer = await enter(stage.game, foreign, auth_type)
-    assert (answer.status, answer.code) == ((403, 50025) if provider == "steam" else (400, 530003))
+    response = await enter(stage.game, late, auth_type)
+    assert (response.status, response.code) == ((403, 50025) if opaque else (400, 530001))
+    response = await enter(stage.game, foreign, auth_type)
+    assert (response.status, response.code) == ((403, 50025) if provider == "steam" else (400, 530003))
 
 
-async def test_a_credential_of_one_provider_is_none_of_another(stage: Stage) -> None:
+async def test_a_credential_of_another_provider_is_rejected(stage: Stage) -> None:
     _, apple = await stage.credential("apple", "1")
 
     for kind in ("OIDC", "UNITY_SERVICES_ID_TOKEN", "PLAYSTATION_NETWORK_ID_TOKEN", "EPIC_ONLINE_SERVICES_ID_TOKEN"):
@@ -491,7 +487,7 @@ async def test_a_credential_of_one_provider_is_none_of_another(stage: Stage) -> 
     (await enter(stage.game, apple, "EPIC_ONLINE_SERVICES_ACCESS_TOKEN")).refused(403, 50025)
 
 
-async def test_keys_of_a_stand_in_can_be_changed(stage: Stage) -> None:
+async def test_keys_of_a_stand_in_can_be_rotated(stage: Stage) -> None:
     kind, before = await stage.credential("unity", "1")
     (await enter(stage.game, before, kind)).ok()
 
@@ -503,7 +499,7 @@ async def test_keys_of_a_stand_in_can_be_changed(stage: Stage) -> None:
     (await enter(stage.game, before, kind)).refused(400, 530020)
 
 
-async def test_being_anybody_needs_the_control_token(stage: Stage) -> None:
+async def test_issuing_credentials_requires_the_control_token(stage: Stage) -> None:
     path = f"{stage.url}/control/issuers/oidc/tokens"
 
     (await stage.request("POST", path, json={"user_id": "1"})).refused(401, 0)
@@ -512,6 +508,6 @@ async def test_being_anybody_needs_the_control_token(stage: Stage) -> None:
     discovery = await stage.request("GET", f"{stage.url}/control/issuers/oidc/.well-known/openid-configuration")
     assert discovery.ok()["issuer"] == f"{stage.url}/control/issuers/oidc"
     assert (await stage.request("GET", f"{stage.url}/control/issuers/oidc/nothing")).status == 404
-    shown = (await stage.request("GET", f"{stage.url}/control/issuers/apple/auth/keys")).ok()
-    assert "d" not in shown["keys"][0]
-    assert base64.urlsafe_b64decode(shown["keys"][0]["x"] + "==")
+    jwks = (await stage.request("GET", f"{stage.url}/control/issuers/apple/auth/keys")).ok()
+    assert "d" not in jwks["keys"][0]
+    assert base64.urlsafe_b64decode(jwks["keys"][0]["x"] + "==")

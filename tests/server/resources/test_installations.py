@@ -1,4 +1,4 @@
-"""Applications come into guilds and to people through OAuth2, and go again."""
+"""Tests of installing applications in guilds and for users through OAuth2, and of removing them."""
 
 from typing import Any
 
@@ -6,45 +6,37 @@ import pytest
 
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core.call import Call
 from hubbub.server.resources import members, oauth2
 from hubbub.server.resources.oauth2 import ApplicationAuthorized, ApplicationDeauthorized
 from tests.oauth import Client, application, edit, fields_of, refused
 from tests.world import Answer, Guild, World
 
 
-async def add(client: Client, guild: Guild, scope: str | None = "bot", *, body: Any = None, **more: Any) -> Answer:
-    """The guild's owner adds an application."""
+async def install(client: Client, guild: Guild, scope: str | None = "bot", *, body: Any = None, **more: Any) -> Answer:
+    """Install an application as the guild's owner."""
     fields = {"response_type": None, "redirect_uri": None} | more
     return await client.ask(guild.owner, scope, body={"guild_id": str(guild.id), **(body or {})}, **fields)
 
 
-async def installed(world: World, client: Client, target: int, kind: int = 0) -> Any:
-    """The installation there is, or None."""
+async def find_installation(world: World, client: Client, target: int, kind: int = 0) -> Any:
+    """Return the stored installation, or None."""
     return await world.app.database.read(lambda tx: oauth2.find_installation(tx, client.id, kind, target))
 
 
-def facts(world: World) -> list[Any]:
-    """What is told of applications from now on."""
-    told: list[Any] = []
-
-    def hear(call: Call, fact: Any) -> None:
-        told.append(fact)
-
-    for kind in (ApplicationAuthorized, ApplicationDeauthorized):
-        world.app.listeners.setdefault(kind, []).append(hear)
-    return told
+def record_signals(world: World) -> list[Any]:
+    """Return a list that collects the signals about authorizations."""
+    return world.record_signals(ApplicationAuthorized, ApplicationDeauthorized)
 
 
-async def test_a_bot_joins_with_a_role_of_its_own(world: World) -> None:
+async def test_an_installed_bot_joins_with_a_managed_role(world: World) -> None:
     client = await application(world)
     guild = await world.guild()
     assert client.bot is not None
     owner, bot = await guild.owner.connect(), await client.bot.connect(Intents.GUILDS)
     wanted = Permissions.SEND_MESSAGES | Permissions.KICK_MEMBERS
-    told = facts(world)
+    signals = record_signals(world)
 
-    url = (await add(client, guild, permissions=wanted)).ok()["url"]
+    url = (await install(client, guild, permissions=wanted)).ok()["url"]
 
     assert url == f"{world.url}/oauth2/authorized"
     role = (await owner.next("GUILD_ROLE_CREATE"))["role"]
@@ -53,22 +45,22 @@ async def test_a_bot_joins_with_a_role_of_its_own(world: World) -> None:
     assert (await bot.next("GUILD_CREATE"))["id"] == str(guild.id)
     entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()["audit_log_entries"]
     assert {28, 80} <= {entry["action_type"] for entry in entries}
-    assert (await installed(world, client, guild.id)).scopes == "bot applications.commands"
-    [fact] = told
-    assert (fact.integration_type, fact.guild_id, fact.user_id) == (0, guild.id, guild.owner.id)
-    assert fact.scopes == ("bot", "applications.commands")
+    assert (await find_installation(world, client, guild.id)).scopes == "bot applications.commands"
+    [signal] = signals
+    assert (signal.integration_type, signal.guild_id, signal.user_id) == (0, guild.id, guild.owner.id)
+    assert signal.scopes == ("bot", "applications.commands")
 
 
-async def test_a_bot_that_asks_for_nothing_gets_no_role(world: World) -> None:
+async def test_a_bot_without_permissions_gets_no_role(world: World) -> None:
     client, guild = await application(world), await world.guild()
     assert client.bot is not None
 
-    (await add(client, guild)).ok()
+    (await install(client, guild)).ok()
 
     assert (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).ok()["roles"] == []
 
 
-async def test_a_person_may_give_less_than_asked_and_never_what_they_lack(world: World) -> None:
+async def test_the_installer_grants_at_most_their_own_permissions(world: World) -> None:
     mod = await world.user()
     client, guild = await application(world), await world.guild(None, mod)
     await guild.allow(mod, Permissions.MANAGE_GUILD | Permissions.KICK_MEMBERS)
@@ -84,7 +76,7 @@ async def test_a_person_may_give_less_than_asked_and_never_what_they_lack(world:
     )
 
 
-async def test_only_who_manages_the_guild_adds_applications(world: World) -> None:
+async def test_installing_requires_manage_guild(world: World) -> None:
     alice, stranger, client = await world.user(), await world.user(), await application(world)
     guild = await world.guild(None, alice)
     body = {"guild_id": str(guild.id)}
@@ -93,51 +85,51 @@ async def test_only_who_manages_the_guild_adds_applications(world: World) -> Non
     (await client.ask(stranger, "bot", response_type=None, body=body)).refused(403, 50001)
     (await client.ask(stranger, "bot", response_type=None, body={"guild_id": "1"})).refused(404, 10004)
     assert (await client.ask(alice, "bot", response_type=None)).errors("guild_id") == ["BASE_TYPE_REQUIRED"]
-    assert await installed(world, client, guild.id) is None
+    assert await find_installation(world, client, guild.id) is None
 
 
-async def test_the_preview_offers_the_guilds_one_manages(world: World) -> None:
+async def test_the_preview_lists_the_guilds_that_the_user_manages(world: World) -> None:
     alice, client = await world.user(), await application(world)
     mine = await world.guild(alice)
     await world.guild(None, alice, name="Not mine")
 
-    shown = (await alice.get(client.address("bot", response_type=None, permissions=8))).ok()
+    preview = (await alice.get(client.address("bot", response_type=None, permissions=8))).ok()
 
-    assert [guild["id"] for guild in shown["guilds"]] == [str(mine.id)]
-    assert (shown["integration_type"], shown["permissions"]) == (0, "8")
+    assert [guild["id"] for guild in preview["guilds"]] == [str(mine.id)]
+    assert (preview["integration_type"], preview["permissions"]) == (0, "8")
 
 
-async def test_a_guild_that_demands_two_factor_demands_it_of_the_applications_owner(world: World) -> None:
+async def test_a_guild_with_two_factor_requires_it_of_the_applications_owner(world: World) -> None:
     client, guild = await application(world), await world.guild()
 
     await world.write(lambda call: call.tx.run("UPDATE guilds SET mfa_level = 1 WHERE id = ?", guild.id))
     await world.write(lambda call: call.tx.run("UPDATE users SET mfa_enabled = 1 WHERE id = ?", guild.owner.id))
 
-    (await add(client, guild, permissions=Permissions.BAN_MEMBERS)).refused(401, 60003)
-    (await add(client, guild, permissions=Permissions.SEND_MESSAGES)).ok()
+    (await install(client, guild, permissions=Permissions.BAN_MEMBERS)).refused(401, 60003)
+    (await install(client, guild, permissions=Permissions.SEND_MESSAGES)).ok()
 
 
-async def test_a_bot_may_wait_for_the_code(world: World) -> None:
+async def test_a_bot_that_requires_the_code_grant_joins_after_the_exchange(world: World) -> None:
     client, guild = await application(world), await world.guild()
     await edit(world, client, bot_require_code_grant=1)
     assert client.bot is not None
     member = f"/guilds/{guild.id}/members/{client.bot.id}"
-    told = facts(world)
+    signals = record_signals(world)
 
-    refused(await add(client, guild), "invalid_request")
-    answer = await add(client, guild, response_type="code", redirect_uri=client.redirect_uri, permissions=8)
+    refused(await install(client, guild), "invalid_request")
+    answer = await install(client, guild, response_type="code", redirect_uri=client.redirect_uri, permissions=8)
     fields = fields_of(answer.ok()["url"])
     assert (fields["guild_id"], fields["permissions"]) == (str(guild.id), "8")
     (await guild.owner.get(member)).refused(404, 10007)
-    assert told == []
+    assert signals == []
     tokens = (await client.exchange(fields["code"])).ok()
 
     assert tokens["guild"]["id"] == str(guild.id)
     assert len((await guild.owner.get(member)).ok()["roles"]) == 1
-    assert [fact.guild_id for fact in told] == [guild.id]
+    assert [signal.guild_id for signal in signals] == [guild.id]
 
 
-async def test_a_bot_that_waited_too_long_finds_the_door_closed(world: World) -> None:
+async def test_exchanging_the_code_fails_once_the_installer_lost_permission(world: World) -> None:
     mod = await world.user()
     client, guild = await application(world), await world.guild(None, mod)
     await edit(world, client, bot_require_code_grant=1)
@@ -148,10 +140,10 @@ async def test_a_bot_that_waited_too_long_finds_the_door_closed(world: World) ->
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{mod.id}/roles/{role}")).ok()
 
     refused(await client.exchange(code), "invalid_grant")
-    assert await installed(world, client, guild.id) is None
+    assert await find_installation(world, client, guild.id) is None
 
 
-async def test_a_code_of_a_bot_that_is_there_already_names_the_guild(world: World) -> None:
+async def test_the_token_response_of_a_bot_installation_contains_the_guild(world: World) -> None:
     client, guild = await application(world), await world.guild()
 
     code = await client.code(guild.owner, "bot identify", body={"guild_id": str(guild.id)})
@@ -159,24 +151,24 @@ async def test_a_code_of_a_bot_that_is_there_already_names_the_guild(world: Worl
     assert (await client.exchange(code)).ok()["guild"]["id"] == str(guild.id)
 
 
-async def test_commands_come_without_a_bot(world: World) -> None:
+async def test_commands_can_be_installed_without_a_bot(world: World) -> None:
     client, guild = await application(world), await world.guild()
     assert client.bot is not None
     session = await guild.owner.connect()
 
-    (await add(client, guild, "applications.commands", integration_type=0)).ok()
-    (await add(client, guild, "applications.commands", integration_type=0)).ok()
+    (await install(client, guild, "applications.commands", integration_type=0)).ok()
+    (await install(client, guild, "applications.commands", integration_type=0)).ok()
 
-    shown = await session.next("INTEGRATION_CREATE")
-    assert (shown["id"], shown["scopes"]) == (str(client.id), ["applications.commands"])
+    integration = await session.next("INTEGRATION_CREATE")
+    assert (integration["id"], integration["scopes"]) == (str(client.id), ["applications.commands"])
     await session.next("GUILD_INTEGRATIONS_UPDATE")
     await session.none_of("INTEGRATION_CREATE", "GUILD_MEMBER_ADD")
     (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).refused(404, 10007)
 
 
-async def test_commands_without_a_bot_are_listed_and_sent_away(world: World) -> None:
+async def test_a_commands_only_installation_is_listed_and_removed(world: World) -> None:
     client, known, guild = await application(world), await world.bot(), await world.guild()
-    (await add(client, guild, "applications.commands", integration_type=0)).ok()
+    (await install(client, guild, "applications.commands", integration_type=0)).ok()
     await world.write(lambda call: members.add(call, guild.id, known.id), actor=guild.owner.id)
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/integrations"
@@ -192,34 +184,34 @@ async def test_commands_without_a_bot_are_listed_and_sent_away(world: World) -> 
     await session.next("GUILD_INTEGRATIONS_UPDATE")
     [entry, *_] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()["audit_log_entries"]
     assert (entry["action_type"], entry["target_id"]) == (82, str(client.id))
-    assert await installed(world, client, guild.id) is None
+    assert await find_installation(world, client, guild.id) is None
     (await guild.owner.delete(f"{url}/{client.id}")).refused(404, 10005)
     assert [each["id"] for each in (await guild.owner.get(url)).ok()] == [str(known.application_id)]
 
 
-async def test_an_application_is_installed_for_a_person_and_removed_by_them(world: World) -> None:
+async def test_a_user_installs_and_removes_an_application_for_themselves(world: World) -> None:
     alice, client = await world.user(), await application(world)
-    told = facts(world)
+    signals = record_signals(world)
 
     (await client.ask(alice, "applications.commands", integration_type=1, response_type=None)).ok()
-    assert (await installed(world, client, alice.id, 1)).user_id == alice.id
+    assert (await find_installation(world, client, alice.id, 1)).user_id == alice.id
     [mine] = (await alice.get("/oauth2/tokens")).ok()
     (await alice.delete(f"/oauth2/tokens/{mine['id']}")).ok()
 
-    assert await installed(world, client, alice.id, 1) is None
-    assert [type(fact) for fact in told] == [ApplicationAuthorized, ApplicationDeauthorized]
-    assert told[0].integration_type == 1
+    assert await find_installation(world, client, alice.id, 1) is None
+    assert [type(signal) for signal in signals] == [ApplicationAuthorized, ApplicationDeauthorized]
+    assert signals[0].integration_type == 1
 
 
-async def test_with_only_its_id_an_application_asks_for_its_own_settings(world: World) -> None:
+async def test_without_a_scope_the_default_install_settings_apply(world: World) -> None:
     client, guild = await application(world), await world.guild()
     assert client.bot is not None
 
-    (await add(client, guild, None)).ok()
-    shown = (await guild.owner.get(client.address(None, response_type=None, integration_type=1))).ok()
+    (await install(client, guild, None)).ok()
+    preview = (await guild.owner.get(client.address(None, response_type=None, integration_type=1))).ok()
 
     (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).ok()
-    assert [scope["name"] for scope in shown["scopes"]] == ["applications.commands"]
+    assert [scope["name"] for scope in preview["scopes"]] == ["applications.commands"]
 
 
 @pytest.mark.parametrize(
@@ -229,58 +221,58 @@ async def test_with_only_its_id_an_application_asks_for_its_own_settings(world: 
         ({"scope": "bot identify"}, "invalid_request"),
     ],
 )
-async def test_an_installation_must_make_sense(world: World, more: dict[str, Any], error: str) -> None:
+async def test_an_inconsistent_installation_is_rejected(world: World, more: dict[str, Any], error: str) -> None:
     client, guild = await application(world), await world.guild()
 
-    refused(await add(client, guild, **more), error)
+    refused(await install(client, guild, **more), error)
 
 
-async def test_an_application_without_a_bot_cannot_ask_for_one(world: World) -> None:
+async def test_an_application_without_a_bot_cannot_request_the_bot_scope(world: World) -> None:
     client, guild = await application(world, bot=False), await world.guild()
 
-    refused(await add(client, guild), "invalid_scope")
+    refused(await install(client, guild), "invalid_scope")
 
 
-async def test_a_banned_bot_stays_out(world: World) -> None:
+async def test_a_banned_bot_cannot_be_installed(world: World) -> None:
     client, guild = await application(world), await world.guild()
     assert client.bot is not None
-    (await add(client, guild)).ok()
+    (await install(client, guild)).ok()
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{client.bot.id}", json={})).ok()
 
-    assert await installed(world, client, guild.id) is None
-    (await add(client, guild)).refused(403, 40007)
+    assert await find_installation(world, client, guild.id) is None
+    (await install(client, guild)).refused(403, 40007)
 
 
-async def test_an_installation_goes_with_the_bot_and_with_the_guild(world: World) -> None:
+async def test_an_installation_ends_with_the_bot_membership_and_the_guild(world: World) -> None:
     client, guild, other = await application(world), await world.guild(), await world.guild()
     assert client.bot is not None
-    (await add(client, guild)).ok()
-    (await add(client, other)).ok()
+    (await install(client, guild)).ok()
+    (await install(client, other)).ok()
 
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{client.bot.id}")).ok()
     (await other.owner.delete(f"/guilds/{other.id}")).ok()
 
-    assert await installed(world, client, guild.id) is None
-    assert await installed(world, client, other.id) is None
+    assert await find_installation(world, client, guild.id) is None
+    assert await find_installation(world, client, other.id) is None
 
 
-async def test_webhook_incoming_gives_a_new_webhook_each_time(world: World) -> None:
+async def test_webhook_incoming_creates_a_new_webhook_each_time(world: World) -> None:
     client, guild = await application(world, name="Bridge"), await world.guild()
     body = {"webhook_channel_id": str(guild.general)}
 
-    made: list[Any] = []
+    webhooks: list[Any] = []
     for _ in range(2):
         code = await client.code(guild.owner, "webhook.incoming", body=body)
-        assert (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok() == [] or made
-        made.append((await client.exchange(code)).ok()["webhook"])
+        assert (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok() == [] or webhooks
+        webhooks.append((await client.exchange(code)).ok()["webhook"])
 
-    assert made[0]["id"] != made[1]["id"]
-    assert (made[0]["name"], made[0]["channel_id"]) == ("Bridge", str(guild.general))
-    assert made[0]["application_id"] == str(client.id)
-    assert (await world.request("POST", made[0]["url"], json={"content": "hello"})).status == 204
+    assert webhooks[0]["id"] != webhooks[1]["id"]
+    assert (webhooks[0]["name"], webhooks[0]["channel_id"]) == ("Bridge", str(guild.general))
+    assert webhooks[0]["application_id"] == str(client.id)
+    assert (await world.request("POST", webhooks[0]["url"], json={"content": "hello"})).status == 204
 
 
-async def test_webhook_incoming_needs_a_channel_one_manages(world: World) -> None:
+async def test_webhook_incoming_requires_manage_webhooks(world: World) -> None:
     alice, client = await world.user(), await application(world)
     guild = await world.guild(None, alice)
 

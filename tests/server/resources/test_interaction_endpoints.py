@@ -1,4 +1,4 @@
-"""Interactions over an application's own address: signed, answered in the body, and what happens when they are not."""
+"""Tests of interactions posted to an application's endpoint: signatures, responses in the body, and failures."""
 
 import asyncio
 from typing import Any
@@ -17,63 +17,69 @@ from tests.server.resources.test_interactions import BUTTON, Stage
 from tests.world import Actor, World
 
 
-def say(kind: int, data: Any = None) -> Any:
-    """Answer with this."""
+def respond_with(kind: int, data: Any = None) -> Any:
+    """Return a handler that responds with this type and data."""
     return lambda _: web.json_response({"type": kind} if data is None else {"type": kind, "data": data})
 
 
 @pytest.fixture
 async def stage(near_world: World, receiver: Receiver) -> Stage:
-    person = await near_world.user("asker")
-    guild = await near_world.guild(None, person)
+    user = await near_world.user("asker")
+    guild = await near_world.guild(None, user)
     bot = await near_world.bot(guild, name="answerer")
     await listen(receiver, bot)
-    made = Stage(near_world, guild, person, bot)
-    made.app = await bot.connect()
-    made.eyes = await person.connect()
-    return made
+    stage = Stage(near_world, guild, user, bot)
+    stage.app = await bot.connect()
+    stage.eyes = await user.connect()
+    return stage
 
 
-async def ask(stage: Stage, kind: int, data: dict[str, Any], **body: Any) -> None:
-    """Ask, and have it delivered."""
-    answer = await stage.ask(kind, data, **body)
-    assert answer.status == 204, answer.body
+async def send_interaction(stage: Stage, kind: int, data: dict[str, Any], **body: Any) -> None:
+    """Send an interaction and deliver it to the endpoint."""
+    response = await stage.ask(kind, data, **body)
+    assert response.status == 204, response.body
     assert stage.world.app.worker is not None
     await stage.world.app.worker.run_due()
 
 
-async def run(stage: Stage, **data: Any) -> None:
+async def run_command(stage: Stage, **data: Any) -> None:
     """Run a command of the app."""
     command = await stage.command()
-    await ask(stage, 2, {"id": command["id"], "name": command["name"], **data})
+    await send_interaction(stage, 2, {"id": command["id"], "name": command["name"], **data})
 
 
-async def failures(stage: Stage) -> list[Any]:
-    """What the owner sees."""
+async def list_failures(stage: Stage) -> list[Any]:
+    """List the failed interactions as the bot."""
     shown: list[Any] = (await stage.bot.get(f"{stage.base}/interactions/failed")).ok()
     return shown
 
 
-async def test_an_interaction_is_posted_signed_and_answered_in_the_body(stage: Stage, receiver: Receiver) -> None:
-    receiver.answering = say(4, {"content": "hello"})
+async def test_an_interaction_is_posted_with_a_signature_and_answered_in_the_body(
+    stage: Stage, receiver: Receiver
+) -> None:
+    receiver.answering = respond_with(4, {"content": "hello"})
 
-    await run(stage)
+    await run_command(stage)
 
-    [told] = receiver.interactions
+    [interaction] = receiver.interactions
     assert receiver.forged == 0
-    assert (told["type"], told["data"]["name"], told["member"]["user"]["id"]) == (2, "greet", str(stage.person.id))
+    assert (interaction["type"], interaction["data"]["name"], interaction["member"]["user"]["id"]) == (
+        2,
+        "greet",
+        str(stage.person.id),
+    )
     assert receiver.headers[-1]["Content-Type"] == "application/json"
-    said = await stage.eyes.next("MESSAGE_CREATE")
-    assert (said["content"], said["interaction_metadata"]["id"]) == ("hello", told["id"])
-    assert (await stage.eyes.next("INTERACTION_SUCCESS"))["id"] == told["id"]
+    message = await stage.eyes.next("MESSAGE_CREATE")
+    assert (message["content"], message["interaction_metadata"]["id"]) == ("hello", interaction["id"])
+    assert (await stage.eyes.next("INTERACTION_SUCCESS"))["id"] == interaction["id"]
     await stage.app.none_of("INTERACTION_CREATE")
-    hook = f"/webhooks/{stage.bot.application_id}/{told['token']}"
-    assert (await stage.world.request("GET", f"{hook}/messages/@original")).ok()["id"] == said["id"]
+    hook = f"/webhooks/{stage.bot.application_id}/{interaction['token']}"
+    assert (await stage.world.request("GET", f"{hook}/messages/@original")).ok()["id"] == message["id"]
     assert (await stage.world.request("POST", hook, json={"content": "more"})).ok()["content"] == "more"
-    assert await failures(stage) == []
+    assert await list_failures(stage) == []
 
 
-async def test_a_ping_says_what_every_interaction_says(stage: Stage, receiver: Receiver) -> None:
+async def test_a_ping_has_the_common_fields_of_interactions(stage: Stage, receiver: Receiver) -> None:
     for url in (None, receiver.url.replace("/events", "/interactions")):
         (await stage.bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
 
@@ -86,9 +92,9 @@ async def test_a_ping_says_what_every_interaction_says(stage: Stage, receiver: R
     assert ping["token"]
 
 
-async def test_nothing_of_the_token_is_kept(stage: Stage, receiver: Receiver) -> None:
-    receiver.answering = say(5)
-    await run(stage)
+async def test_the_token_is_not_stored_after_delivery(stage: Stage, receiver: Receiver) -> None:
+    receiver.answering = respond_with(5)
+    await run_command(stage)
 
     left = await stage.world.write(
         lambda call: call.tx.all("SELECT kind FROM jobs WHERE kind = 'interactions.deliver'")
@@ -97,118 +103,118 @@ async def test_nothing_of_the_token_is_kept(stage: Stage, receiver: Receiver) ->
     assert left == []
 
 
-async def test_files_come_in_the_answer(stage: Stage, receiver: Receiver) -> None:
-    def answer(_: dict[str, Any]) -> web.Response:
+async def test_a_response_can_contain_files(stage: Stage, receiver: Receiver) -> None:
+    def respond(_: dict[str, Any]) -> web.Response:
         form = aiohttp.FormData()
         form.add_field("payload_json", '{"type": 4, "data": {"content": "look", "attachments": [{"id": 0}]}}')
         form.add_field("files[0]", b"x" * 400_000, filename="large.txt", content_type="text/plain")
-        made = form()
-        return web.Response(body=made, headers={"Content-Type": made.content_type})
+        body = form()
+        return web.Response(body=body, headers={"Content-Type": body.content_type})
 
-    receiver.answering = answer
+    receiver.answering = respond
 
-    await run(stage)
+    await run_command(stage)
 
     [file] = (await stage.eyes.next("MESSAGE_CREATE"))["attachments"]
     assert (file["filename"], file["size"]) == ("large.txt", 400_000)
-    assert await failures(stage) == []
+    assert await list_failures(stage) == []
 
 
-async def test_an_answer_may_come_later_by_the_callback_route(stage: Stage, receiver: Receiver) -> None:
+async def test_a_response_can_be_sent_later_by_the_callback_route(stage: Stage, receiver: Receiver) -> None:
     receiver.answering = lambda _: web.Response(status=202)
-    await run(stage)
-    [told] = receiver.interactions
+    await run_command(stage)
+    [interaction] = receiver.interactions
     assert "INTERACTION_FAILURE" not in stage.eyes.names()
 
-    path = f"/interactions/{told['id']}/{told['token']}/callback"
-    answer = await stage.world.request("POST", path, json={"type": 4, "data": {"content": "later"}})
+    path = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
+    response = await stage.world.request("POST", path, json={"type": 4, "data": {"content": "later"}})
 
-    assert answer.status == 204
+    assert response.status == 204
     assert (await stage.eyes.next("MESSAGE_CREATE"))["content"] == "later"
     await stage.world.clock.run_for(4_000)
     await stage.eyes.none_of("INTERACTION_FAILURE")
 
 
-async def test_who_says_202_and_then_nothing_has_failed(stage: Stage, receiver: Receiver) -> None:
+async def test_an_interaction_fails_if_no_response_follows_a_202(stage: Stage, receiver: Receiver) -> None:
     receiver.answering = lambda _: web.Response(status=202)
-    await run(stage)
+    await run_command(stage)
 
     await stage.world.clock.run_for(4_000)
 
     assert (await stage.eyes.next("INTERACTION_FAILURE"))["reason_code"] == 2
 
 
-async def test_a_deferred_answer_a_button_and_a_modal(stage: Stage, receiver: Receiver) -> None:
-    receiver.answering = say(5, {"flags": int(MessageFlags.EPHEMERAL)})
-    await run(stage)
-    [told] = receiver.interactions
+async def test_deferred_button_and_modal_responses_in_the_body(stage: Stage, receiver: Receiver) -> None:
+    receiver.answering = respond_with(5, {"flags": int(MessageFlags.EPHEMERAL)})
+    await run_command(stage)
+    [interaction] = receiver.interactions
     assert (await stage.eyes.next("MESSAGE_CREATE"))["flags"] & MessageFlags.LOADING
-    original = f"/webhooks/{stage.bot.application_id}/{told['token']}/messages/@original"
+    original = f"/webhooks/{stage.bot.application_id}/{interaction['token']}/messages/@original"
     edited = (await stage.world.request("PATCH", original, json={"content": "done", "components": [BUTTON]})).ok()
 
     field = {"type": 4, "custom_id": "why", "style": 1}
     form = {"custom_id": "form", "title": "Why?", "components": [{"type": 18, "label": "Why", "component": field}]}
-    receiver.answering = say(9, form)
-    await ask(stage, 3, {"component_type": 2, "custom_id": "go"}, message_id=edited["id"])
-    shown = await stage.eyes.next("INTERACTION_MODAL_CREATE")
-    receiver.answering = say(7, {"content": "changed", "components": []})
+    receiver.answering = respond_with(9, form)
+    await send_interaction(stage, 3, {"component_type": 2, "custom_id": "go"}, message_id=edited["id"])
+    modal = await stage.eyes.next("INTERACTION_MODAL_CREATE")
+    receiver.answering = respond_with(7, {"content": "changed", "components": []})
     filled = [{"type": 18, "component": {"type": 4, "custom_id": "why", "value": "because"}}]
-    await ask(stage, 5, {"id": shown["id"], "custom_id": "form", "components": filled})
+    await send_interaction(stage, 5, {"id": modal["id"], "custom_id": "form", "components": filled})
 
     assert [each["type"] for each in receiver.interactions] == [2, 3, 5]
     assert receiver.interactions[2]["data"]["components"][0]["component"]["value"] == "because"
     assert (await stage.eyes.next("MESSAGE_UPDATE", lambda d: d["content"] == "changed"))["components"] == []
-    assert await failures(stage) == []
+    assert await list_failures(stage) == []
 
 
-async def test_what_is_typed_is_completed(stage: Stage, receiver: Receiver) -> None:
-    option = {"type": 3, "name": "whom", "description": "x", "autocomplete": True}
+async def test_autocomplete_choices_are_returned_in_the_body(stage: Stage, receiver: Receiver) -> None:
+    option = {"type": 3, "name": "target", "description": "x", "autocomplete": True}
     command = await stage.command(options=[option])
-    receiver.answering = say(8, {"choices": [{"name": "World", "value": "world"}]})
+    receiver.answering = respond_with(8, {"choices": [{"name": "World", "value": "world"}]})
 
-    typed = [{"type": 3, "name": "whom", "value": "wo", "focused": True}]
-    await ask(stage, 4, {"id": command["id"], "name": "greet", "options": typed})
+    typed = [{"type": 3, "name": "target", "value": "wo", "focused": True}]
+    await send_interaction(stage, 4, {"id": command["id"], "name": "greet", "options": typed})
 
-    told = await stage.eyes.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
-    assert told["choices"] == [{"name": "World", "value": "world"}]
+    interaction = await stage.eyes.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
+    assert interaction["choices"] == [{"name": "World", "value": "world"}]
 
 
 @pytest.mark.parametrize(
-    ("answering", "words"),
+    ("answering", "expected"),
     [
-        (say(4, {"content": "x" * 4001}), "BASE_TYPE_MAX_LENGTH"),
-        (say(4, {}), "50006"),
-        (say(1), "BASE_TYPE_CHOICES"),
+        (respond_with(4, {"content": "x" * 4001}), "BASE_TYPE_MAX_LENGTH"),
+        (respond_with(4, {}), "50006"),
+        (respond_with(1), "BASE_TYPE_CHOICES"),
         (lambda _: web.Response(body=b"{", content_type="application/json"), "50109"),
         (lambda _: web.Response(text="hello"), "Content-Type"),
         (lambda _: web.json_response({"type": 4}, status=404), "returned HTTP 404"),
         (lambda _: web.Response(status=302, headers={"Location": "/events"}), "returned HTTP 302"),
     ],
 )
-async def test_what_is_no_answer_fails_at_once(stage: Stage, receiver: Receiver, answering: Any, words: str) -> None:
+async def test_an_invalid_response_fails_at_once(
+    stage: Stage, receiver: Receiver, answering: Any, expected: str
+) -> None:
     receiver.answering = answering
 
-    await run(stage)
+    await run_command(stage)
 
     failed = await stage.eyes.next("INTERACTION_FAILURE")
     assert (failed["nonce"], failed["reason_code"]) == ("n1", 1)
-    [told] = receiver.interactions
-    [shown] = await failures(stage)
-    assert (shown["id"], shown["guild_id"]) == (told["id"], str(stage.guild.id))
-    assert words in shown["error"]
-    path = f"/interactions/{told['id']}/{told['token']}/callback"
+    [interaction] = receiver.interactions
+    [failure] = await list_failures(stage)
+    assert (failure["id"], failure["guild_id"]) == (interaction["id"], str(stage.guild.id))
+    assert expected in failure["error"]
+    path = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
     (await stage.world.request("POST", path, json={"type": 5})).refused(404, 10062)
 
 
-async def test_an_endpoint_that_starts_again_gets_the_interaction_while_there_is_time(
-    stage: Stage, receiver: Receiver
-) -> None:
-    answers = [502, 503]
+async def test_delivery_is_retried_while_the_endpoint_restarts(stage: Stage, receiver: Receiver) -> None:
+    statuses = [502, 503]
     receiver.answering = lambda body: (
-        web.Response(status=answers.pop(0)) if answers else say(4, {"content": "back"})(body)
+        web.Response(status=statuses.pop(0)) if statuses else respond_with(4, {"content": "back"})(body)
     )
 
-    await run(stage)
+    await run_command(stage)
     await stage.world.clock.run_for(1_000)
 
     assert len({each["token"] for each in receiver.interactions}) == 1
@@ -216,85 +222,89 @@ async def test_an_endpoint_that_starts_again_gets_the_interaction_while_there_is
     assert (await stage.eyes.next("MESSAGE_CREATE"))["content"] == "back"
 
 
-async def test_an_endpoint_that_is_away_fails_in_time(stage: Stage, receiver: Receiver) -> None:
+async def test_an_unreachable_endpoint_fails_after_three_seconds(stage: Stage, receiver: Receiver) -> None:
     await receiver.close()
 
-    await run(stage)
+    await run_command(stage)
     await stage.world.clock.run_for(3_000)
 
     assert (await stage.eyes.next("INTERACTION_FAILURE"))["reason_code"] == 2
-    [shown] = await failures(stage)
-    assert "Connect" in shown["error"]
+    [failure] = await list_failures(stage)
+    assert "Connect" in failure["error"]
     await stage.world.clock.run_for(600_000)
     await stage.eyes.none_of("INTERACTION_FAILURE")
 
 
-async def test_silence_fails_after_three_seconds(stage: Stage, receiver: Receiver) -> None:
+async def test_an_endpoint_that_does_not_respond_fails_after_three_seconds(stage: Stage, receiver: Receiver) -> None:
     receiver.answering = receiver.silence
 
-    # Really three seconds: sockets do not follow the clock of the world.
-    await run(stage)
+    # This takes three real seconds, because sockets do not follow the controlled clock.
+    await run_command(stage)
 
     assert (await stage.eyes.next("INTERACTION_FAILURE"))["reason_code"] == 2
     await stage.world.clock.run_for(4_000)
     assert len(receiver.interactions) == 1
-    assert [each["error"] for each in await failures(stage)] == ["no response in time"]
+    assert [each["error"] for each in await list_failures(stage)] == ["no response in time"]
 
 
-async def test_an_application_that_is_asked_much_at_once_answers_all(
+async def test_many_interactions_are_delivered_concurrently(
     stage: Stage, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_patient(stage.world, monkeypatch)
     command = await stage.command()
-    receiver.answering = say(4, {"content": "hello"})
-    # It answers none before all have arrived.
+    receiver.answering = respond_with(4, {"content": "hello"})
+    # The endpoint responds only after all requests have arrived.
     receiver.together = asyncio.Barrier(16)
 
-    await asyncio.gather(*(ask(stage, 2, {"id": command["id"], "name": command["name"]}) for _ in range(16)))
+    await asyncio.gather(
+        *(send_interaction(stage, 2, {"id": command["id"], "name": command["name"]}) for _ in range(16))
+    )
 
-    told = {(await stage.eyes.next("INTERACTION_SUCCESS"))["id"] for _ in range(16)}
-    assert sorted(told) == sorted(each["id"] for each in receiver.interactions)
-    assert await failures(stage) == []
+    succeeded = {(await stage.eyes.next("INTERACTION_SUCCESS"))["id"] for _ in range(16)}
+    assert sorted(succeeded) == sorted(each["id"] for each in receiver.interactions)
+    assert await list_failures(stage) == []
 
 
-async def test_an_application_without_a_bot_is_asked_over_its_address(near_world: World, receiver: Receiver) -> None:
+async def test_an_application_without_a_bot_receives_interactions_at_its_endpoint(
+    near_world: World, receiver: Receiver
+) -> None:
     client = await application(near_world, name="webby", bot=False)
     owner, url = client.owner, f"/applications/{client.id}"
     receiver.of((await owner.get(url)).ok())
     bot = Actor(near_world, 0, "", "webby", application_id=client.id)
     alone = {"grant_type": "client_credentials", "scope": "applications.commands.update"}
     keeper = client.bearer(owner, (await client.post("/oauth2/token", **alone)).ok()["access_token"])
-    person = await near_world.user()
-    guild = await near_world.guild(None, person)
+    user = await near_world.user()
+    guild = await near_world.guild(None, user)
     command = (
         await keeper.post(f"{url}/commands", json={"name": "greet", "description": "x", "integration_types": [0]})
     ).ok()
-    stage = Stage(near_world, guild, person, bot)
-    stage.eyes = await person.connect()
+    stage = Stage(near_world, guild, user, bot)
+    stage.eyes = await user.connect()
     (await stage.ask(2, {"id": command["id"], "name": "greet"})).refused(400, 40043)
-    address = receiver.url.replace("/events", "/interactions")
-    (await owner.patch(url, json={"interactions_endpoint_url": address})).ok()
+    endpoint = receiver.url.replace("/events", "/interactions")
+    (await owner.patch(url, json={"interactions_endpoint_url": endpoint})).ok()
     (await stage.ask(2, {"id": command["id"], "name": "greet"})).refused(404, 10063)
     await near_world.write(
         lambda call: oauth2.keep_installation(
             call.tx, InstallationRow(client.id, 0, guild.id, owner.id, "applications.commands", call.now)
         )
     )
-    receiver.answering = say(4, {"content": "I have no bot"})
+    receiver.answering = respond_with(4, {"content": "I have no bot"})
 
-    await ask(stage, 2, {"id": command["id"], "name": "greet"})
+    await send_interaction(stage, 2, {"id": command["id"], "name": "greet"})
 
-    told = receiver.interactions[-1]
-    assert told["authorizing_integration_owners"] == {"0": str(guild.id)}
-    said = await stage.eyes.next("MESSAGE_CREATE")
-    assert (said["content"], said["author"]["username"], said["webhook_id"]) == (
+    interaction = receiver.interactions[-1]
+    assert interaction["authorizing_integration_owners"] == {"0": str(guild.id)}
+    message = await stage.eyes.next("MESSAGE_CREATE")
+    assert (message["content"], message["author"]["username"], message["webhook_id"]) == (
         "I have no bot",
         "webby",
         str(client.id),
     )
 
 
-async def test_an_endpoint_that_takes_forged_requests_loses_its_address(stage: Stage, receiver: Receiver) -> None:
+async def test_an_endpoint_that_accepts_invalid_signatures_is_removed(stage: Stage, receiver: Receiver) -> None:
     await stage.world.clock.run_for(25 * 3_600_000)
     assert receiver.forged == 1
     assert (await stage.bot.get("/applications/@me")).ok()["interactions_endpoint_url"] is not None
@@ -304,12 +314,12 @@ async def test_an_endpoint_that_takes_forged_requests_loses_its_address(stage: S
 
     assert receiver.forged == 2
     assert (await stage.bot.get("/applications/@me")).ok()["interactions_endpoint_url"] is None
-    heard = await stage.run(await stage.command())
-    assert heard.told["data"]["name"] == "greet"
+    received = await stage.run(await stage.command())
+    assert received.told["data"]["name"] == "greet"
 
 
-async def test_failures_are_shown_to_those_who_manage_the_application(stage: Stage) -> None:
+async def test_failures_are_visible_to_managers_of_the_application(stage: Stage) -> None:
     (await stage.person.get(f"{stage.base}/interactions/failed")).refused(403, 20012)
     (await stage.bot.get("/applications/1/interactions/failed")).refused(404, 10002)
-    answer = await stage.bot.get(f"{stage.base}/interactions/failed?limit=0")
-    assert answer.errors("limit") == ["NUMBER_TYPE_MIN"]
+    response = await stage.bot.get(f"{stage.base}/interactions/failed?limit=0")
+    assert response.errors("limit") == ["NUMBER_TYPE_MIN"]

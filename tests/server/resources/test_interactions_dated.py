@@ -1,4 +1,4 @@
-"""Both sides of the dated changes of interactions (dated-changes.md): what apps hear, and how far they may answer."""
+"""Tests of interactions on both sides of their dated changes (dated-changes.md)."""
 
 from typing import Any
 
@@ -13,59 +13,59 @@ from tests.server.resources.test_interactions import BUTTON, Stage, take_along
 from tests.world import PRIVILEGED, Guild, World
 
 EPHEMERAL = MessageFlags.EPHEMERAL
-BEFORE_AND_AFTER = (-1, 0)
+OFFSETS_MS = (-1, 0)
 
 
 @pytest.fixture
 async def stage(world: World) -> Stage:
-    person = await world.user("asker")
-    guild = await world.guild(None, person)
+    user = await world.user("asker")
+    guild = await world.guild(None, user)
     bot = await world.bot(guild, name="answerer", flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
-    made = Stage(world, guild, person, bot)
-    made.app = await bot.connect()
-    made.eyes = await person.connect()
-    return made
+    stage = Stage(world, guild, user, bot)
+    stage.app = await bot.connect()
+    stage.eyes = await user.connect()
+    return stage
 
 
-async def everywhere(stage: Stage) -> dict[str, Any]:
-    """A command that works wherever its app is."""
+async def create_global_command(stage: Stage) -> dict[str, Any]:
+    """Create a global command."""
     body = {"name": "hi", "description": "x"}
-    made: dict[str, Any] = (await stage.bot.post(f"{stage.base}/commands", json=body)).ok()
-    return made
+    created: dict[str, Any] = (await stage.bot.post(f"{stage.base}/commands", json=body)).ok()
+    return created
 
 
-async def away(stage: Stage) -> Guild:
-    """A guild without the app, to which the person brings it along."""
+async def enter_guild_without_app(stage: Stage) -> Guild:
+    """Move the stage to a guild without the app, with the app installed for the user."""
     guild = await stage.world.guild(None, stage.person)
     await take_along(stage)
     stage.channel = guild.general
     return guild
 
 
-async def conversation(stage: Stage) -> int:
-    """The person and the app alone."""
+async def enter_dm_with_app(stage: Stage) -> int:
+    """Move the stage to the direct message channel of user and bot, and return its id."""
     dm = await stage.person.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})
     stage.channel = int(dm.ok()["id"])
     return stage.channel
 
 
-def go_to(stage: Stage, change: Change, moment: int) -> None:
+def set_clock(stage: Stage, change: Change, moment: int) -> None:
     stage.world.clock.set(change.at_ms + moment)
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
-async def test_an_app_brought_along_says_five_things_more_from_the_date(stage: Stage) -> None:
-    command = await everywhere(stage)
-    await away(stage)
+async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(stage: Stage) -> None:
+    command = await create_global_command(stage)
+    await enter_guild_without_app(stage)
     statuses = []
-    for moment in BEFORE_AND_AFTER:
-        go_to(stage, changes.EXTERNAL_APPS, moment)
-        heard = await stage.run(command)
-        await heard.say(content="first")
+    for moment in OFFSETS_MS:
+        set_clock(stage, changes.EXTERNAL_APPS, moment)
+        interaction = await stage.run(command)
+        await interaction.say(content="first")
         for _ in range(5):
-            (await heard.request("POST", json={"content": "more"})).ok()
+            (await interaction.request("POST", json={"content": "more"})).ok()
 
-        sixth = await heard.request("POST", json={"content": "too much"})
+        sixth = await interaction.request("POST", json={"content": "too much"})
 
         statuses.append(sixth.status)
     assert statuses == [200, 400]
@@ -73,106 +73,106 @@ async def test_an_app_brought_along_says_five_things_more_from_the_date(stage: S
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
-async def test_a_permission_quiets_apps_brought_along_from_the_date_and_a_large_guild_before(stage: Stage) -> None:
-    command = await everywhere(stage)
-    guild = await away(stage)
+async def test_the_external_apps_permission_replaces_the_guild_size_rule(stage: Stage) -> None:
+    command = await create_global_command(stage)
+    guild = await enter_guild_without_app(stage)
 
     async def is_quiet(members: int, *, denied: int = 0) -> bool:
         await guild.overwrite(guild.general, guild.id, deny=denied, kind=0)
         resize = "UPDATE guilds SET member_count = ? WHERE id = ?"
         await stage.world.write(lambda call: call.tx.run(resize, members, guild.id))
-        said = await (await stage.run(command)).say(content="hello")
-        return bool(said["flags"] & EPHEMERAL)
+        message = await (await stage.run(command)).say(content="hello")
+        return bool(message["flags"] & EPHEMERAL)
 
-    go_to(stage, changes.EXTERNAL_APPS, -1)
+    set_clock(stage, changes.EXTERNAL_APPS, -1)
     assert not await is_quiet(25, denied=Permissions.USE_EXTERNAL_APPS)
     assert await is_quiet(26)
-    go_to(stage, changes.EXTERNAL_APPS, 0)
+    set_clock(stage, changes.EXTERNAL_APPS, 0)
     assert await is_quiet(25, denied=Permissions.USE_EXTERNAL_APPS)
     assert not await is_quiet(26)
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
-async def test_the_owner_of_a_conversation_is_a_string_from_the_date(stage: Stage) -> None:
-    command = await everywhere(stage)
-    channel = await conversation(stage)
-    for moment, zero in zip(BEFORE_AND_AFTER, (0, "0"), strict=True):
-        go_to(stage, changes.EXTERNAL_APPS, moment)
-        heard = await stage.run(command)
-        assert heard.told["authorizing_integration_owners"] == {"0": zero}
+async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(stage: Stage) -> None:
+    command = await create_global_command(stage)
+    channel = await enter_dm_with_app(stage)
+    for moment, zero in zip(OFFSETS_MS, (0, "0"), strict=True):
+        set_clock(stage, changes.EXTERNAL_APPS, moment)
+        interaction = await stage.run(command)
+        assert interaction.told["authorizing_integration_owners"] == {"0": zero}
 
-        assert (await heard.call(4, {"content": "hello"}, query="")).status == 204
+        assert (await interaction.call(4, {"content": "hello"}, query="")).status == 204
 
-        said = await stage.eyes.next("MESSAGE_CREATE", lambda data: data["channel_id"] == str(channel))
-        assert said["interaction_metadata"]["authorizing_integration_owners"] == {"0": zero}
+        message = await stage.eyes.next("MESSAGE_CREATE", lambda data: data["channel_id"] == str(channel))
+        assert message["interaction_metadata"]["authorizing_integration_owners"] == {"0": zero}
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
-async def test_apps_are_told_everywhere_what_they_may_from_the_date_and_in_guilds_before(stage: Stage) -> None:
-    command = await everywhere(stage)
-    own = stage.channel
-    alone = await conversation(stage)
-    for moment in BEFORE_AND_AFTER:
-        go_to(stage, changes.USER_INSTALLS, moment)
-        for channel in (own, alone):
+async def test_app_permissions_are_sent_in_dms_from_the_date(stage: Stage) -> None:
+    command = await create_global_command(stage)
+    guild_channel = stage.channel
+    dm_channel = await enter_dm_with_app(stage)
+    for moment in OFFSETS_MS:
+        set_clock(stage, changes.USER_INSTALLS, moment)
+        for channel in (guild_channel, dm_channel):
             stage.channel = channel
-            heard = await stage.run(command)
-            assert ("app_permissions" in heard.told) is (moment == 0 or channel == own)
+            interaction = await stage.run(command)
+            assert ("app_permissions" in interaction.told) is (moment == 0 or channel == guild_channel)
 
 
 @pytest.mark.dated(changes.USER_INSTALLS)
-async def test_commands_say_where_they_work_from_the_date(stage: Stage) -> None:
+async def test_contexts_of_commands_are_stored_from_the_date(stage: Stage) -> None:
     body = {"name": "hi", "description": "x", "contexts": [1], "integration_types": [1]}
-    kept = []
-    for moment in BEFORE_AND_AFTER:
-        go_to(stage, changes.USER_INSTALLS, moment)
-        made = (await stage.bot.post(f"{stage.base}/commands", json=body)).ok()
-        go_to(stage, changes.USER_INSTALLS, 0)
-        shown = (await stage.bot.get(f"{stage.base}/commands/{made['id']}")).ok()
-        kept.append((shown["contexts"], shown["integration_types"]))
+    stored = []
+    for moment in OFFSETS_MS:
+        set_clock(stage, changes.USER_INSTALLS, moment)
+        created = (await stage.bot.post(f"{stage.base}/commands", json=body)).ok()
+        set_clock(stage, changes.USER_INSTALLS, 0)
+        shown = (await stage.bot.get(f"{stage.base}/commands/{created['id']}")).ok()
+        stored.append((shown["contexts"], shown["integration_types"]))
 
-    assert kept == [(None, [0, 1]), ([1], [1])]
+    assert stored == [(None, [0, 1]), ([1], [1])]
 
 
 @pytest.mark.dated(changes.PER_ATTACHMENT_LIMIT)
-async def test_apps_are_told_how_much_they_may_send_from_the_date(stage: Stage) -> None:
+async def test_interactions_state_the_attachment_limit_from_the_date(stage: Stage) -> None:
     command = await stage.command()
-    for moment in BEFORE_AND_AFTER:
-        go_to(stage, changes.PER_ATTACHMENT_LIMIT, moment)
-        heard = await stage.run(command)
-        said = await heard.say(content="press", components=[BUTTON])
-        pressed = await stage.press(said["id"])
+    for moment in OFFSETS_MS:
+        set_clock(stage, changes.PER_ATTACHMENT_LIMIT, moment)
+        interaction = await stage.run(command)
+        message = await interaction.say(content="press", components=[BUTTON])
+        pressed = await stage.press(message["id"])
 
-        limits = [each.told.get("attachment_size_limit") for each in (heard, pressed)]
+        limits = [each.told.get("attachment_size_limit") for each in (interaction, pressed)]
 
         assert limits == [None if moment else 10 << 20] * 2
 
 
 @pytest.mark.dated(changes.WEBHOOK_UPLOAD_10MIB)
-async def test_answers_carry_ten_mebibytes_from_the_date_and_twenty_five_before(stage: Stage) -> None:
+async def test_responses_accept_ten_mebibytes_from_the_date(stage: Stage) -> None:
     command = await stage.command()
-    for moment in BEFORE_AND_AFTER:
-        go_to(stage, changes.WEBHOOK_UPLOAD_10MIB, moment)
-        heard = await stage.run(command)
-        await heard.say(content="first")
+    for moment in OFFSETS_MS:
+        set_clock(stage, changes.WEBHOOK_UPLOAD_10MIB, moment)
+        interaction = await stage.run(command)
+        await interaction.say(content="first")
         for method, path in (("POST", ""), ("PATCH", "/messages/@original")):
             form = aiohttp.FormData()
             form.add_field("files[0]", b"x" * (12 << 20), filename="large.bin")
 
-            answer = await heard.request(method, path, data=form)
+            response = await interaction.request(method, path, data=form)
 
             if moment:
-                assert answer.ok()["attachments"][0]["size"] == 12 << 20
+                assert response.ok()["attachments"][0]["size"] == 12 << 20
             else:
-                answer.refused(413, 50045)
+                response.refused(413, 50045)
 
 
 @pytest.mark.dated(changes.ENTRY_POINT_COMMANDS)
-async def test_an_answer_launches_an_activity_from_the_date(stage: Stage) -> None:
+async def test_a_response_can_launch_an_activity_from_the_date(stage: Stage) -> None:
     command = await stage.command()
-    go_to(stage, changes.ENTRY_POINT_COMMANDS, -1)
+    set_clock(stage, changes.ENTRY_POINT_COMMANDS, -1)
     refused = await (await stage.run(command)).call(12)
-    go_to(stage, changes.ENTRY_POINT_COMMANDS, 0)
+    set_clock(stage, changes.ENTRY_POINT_COMMANDS, 0)
     launched = await (await stage.run(command)).call(12)
 
     assert refused.errors("type") == ["BASE_TYPE_CHOICES"]

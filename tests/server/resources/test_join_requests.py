@@ -1,4 +1,4 @@
-"""Member verification: the form, those who wait behind it, and who lets them in."""
+"""Tests of member verification: the form, join requests, and their review."""
 
 from typing import Any
 
@@ -15,22 +15,22 @@ LONG = {"field_type": "PARAGRAPH", "label": "Tell us", "required": False, "place
 PICK = {"field_type": "MULTIPLE_CHOICE", "label": "Which?", "required": True, "choices": ["a", "b"]}
 
 
-async def gate(guild: Guild, *fields: dict[str, Any], **more: Any) -> Any:
-    """Switch the form on."""
+async def enable_form(guild: Guild, *fields: dict[str, Any], **more: Any) -> Any:
+    """Enable the verification form."""
     body = {"enabled": True, "form_fields": list(fields), **more}
     return (await guild.owner.patch(f"/guilds/{guild.id}/member-verification", json=body)).ok()
 
 
-async def come(world: World, guild: Guild) -> Actor:
-    """Somebody who comes by an invite."""
-    person = await world.user()
-    made = (await guild.owner.post(f"/channels/{guild.general}/invites", json={"max_age": 0})).ok()
-    (await person.post(f"/invites/{made['code']}")).ok()
-    return person
+async def join_by_invite(world: World, guild: Guild) -> Actor:
+    """Create a user who joins by an invite."""
+    user = await world.user()
+    invite = (await guild.owner.post(f"/channels/{guild.general}/invites", json={"max_age": 0})).ok()
+    (await user.post(f"/invites/{invite['code']}")).ok()
+    return user
 
 
-async def answer(actor: Actor, guild: Guild, form: Any, *responses: Any) -> Any:
-    """Answer the form."""
+async def submit_form(actor: Actor, guild: Guild, form: Any, *responses: Any) -> Any:
+    """Submit the form."""
     fields = [
         field | ({} if response is None else {"response": response})
         for field, response in zip(form["form_fields"], responses, strict=True)
@@ -40,17 +40,17 @@ async def answer(actor: Actor, guild: Guild, form: Any, *responses: Any) -> Any:
 
 
 async def is_pending(guild: Guild, actor: Actor) -> bool:
-    """Whether somebody still waits."""
+    """Return whether a member is still pending."""
     found: bool = (await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["pending"]
     return found
 
 
-async def test_the_form_is_written_and_read(world: World) -> None:
+async def test_the_form_is_updated_and_read(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/member-verification"
     (await guild.owner.get(url)).refused(404, 10068)
-    form = await gate(guild, TERMS, WHY, LONG, PICK, description="read this")
+    form = await enable_form(guild, TERMS, WHY, LONG, PICK, description="read this")
     assert form == {
         "version": wire.timestamp(NOW_MS),
         "form_fields": [TERMS, WHY, LONG, PICK],
@@ -63,7 +63,7 @@ async def test_the_form_is_written_and_read(world: World) -> None:
     world.clock.advance(1000)
     changed = (await guild.owner.patch(url, json={"form_fields": [TERMS]})).ok()
     assert changed["version"] == wire.timestamp(NOW_MS + 1000)
-    bob, stranger = await come(world, guild), await world.user()
+    bob, stranger = await join_by_invite(world, guild), await world.user()
     assert (await bob.get(url)).ok() == changed
     (await bob.patch(url, json={})).refused(403, 50013)
     (await stranger.get(url)).refused(403, 50001)
@@ -81,59 +81,59 @@ async def test_the_form_is_written_and_read(world: World) -> None:
         ([WHY] * 6, "form_fields"),
     ],
 )
-async def test_a_bad_form_is_named(world: World, fields: list[Any], path: str) -> None:
+async def test_an_invalid_form_names_the_invalid_field(world: World, fields: list[Any], path: str) -> None:
     guild = await world.guild()
     url = f"/guilds/{guild.id}/member-verification"
     assert (await guild.owner.patch(url, json={"form_fields": fields})).errors(path)
 
 
-async def test_who_has_not_answered_cannot_act(world: World) -> None:
+async def test_a_pending_member_cannot_act_until_they_submit_the_form(world: World) -> None:
     guild = await world.guild()
-    form = await gate(guild, TERMS)
+    form = await enable_form(guild, TERMS)
     session = await guild.owner.connect()
-    bob = await come(world, guild)
+    bob = await join_by_invite(world, guild)
     assert (await session.next("GUILD_MEMBER_ADD"))["pending"] is True
     (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).refused(403, 50013)
-    assert (await answer(bob, guild, form, None)).errors("form_fields.0.response") == ["BASE_TYPE_REQUIRED"]
-    assert (await answer(bob, guild, form, False)).errors("form_fields.0.response")
-    made = (await answer(bob, guild, form, True)).ok()
-    assert (made["application_status"], made["form_responses"]) == ("APPROVED", [TERMS | {"response": True}])
+    assert (await submit_form(bob, guild, form, None)).errors("form_fields.0.response") == ["BASE_TYPE_REQUIRED"]
+    assert (await submit_form(bob, guild, form, False)).errors("form_fields.0.response")
+    request = (await submit_form(bob, guild, form, True)).ok()
+    assert (request["application_status"], request["form_responses"]) == ("APPROVED", [TERMS | {"response": True}])
     assert (await session.next("GUILD_JOIN_REQUEST_CREATE"))["status"] == "APPROVED"
     assert (await session.next("GUILD_MEMBER_UPDATE"))["pending"] is False
     (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).ok()
-    (await answer(bob, guild, form, True)).refused(403, 50001)
+    (await submit_form(bob, guild, form, True)).refused(403, 50001)
 
 
-async def test_who_has_not_answered_does_not_hear_what_is_for_moderators(world: World) -> None:
+async def test_a_pending_moderator_receives_no_moderation_events(world: World) -> None:
     guild = await world.guild()
-    form = await gate(guild, TERMS)
-    bob = await come(world, guild)
+    form = await enable_form(guild, TERMS)
+    bob = await join_by_invite(world, guild)
     await guild.allow(bob, Permissions.BAN_MEMBERS)
     session = await bob.connect()
 
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{(await world.user()).id}")).ok()
     await session.none_of("GUILD_BAN_ADD")
 
-    (await answer(bob, guild, form, True)).ok()
+    (await submit_form(bob, guild, form, True)).ok()
     stranger = await world.user()
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{stranger.id}")).ok()
     assert (await session.next("GUILD_BAN_ADD"))["user"]["id"] == str(stranger.id)
 
 
-async def test_bots_and_those_who_bypass_need_not_answer(world: World) -> None:
+async def test_bots_and_members_with_bypass_are_not_pending(world: World) -> None:
     guild = await world.guild()
-    await gate(guild, TERMS)
-    bot, bob = await world.bot(guild), await come(world, guild)
+    await enable_form(guild, TERMS)
+    bot, bob = await world.bot(guild), await join_by_invite(world, guild)
     assert not await is_pending(guild, bot)
     assert await is_pending(guild, bob)
     (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"flags": 4})).ok()
     assert not await is_pending(guild, bob)
 
 
-async def test_who_waits_is_let_in_when_nobody_asks_any_more(world: World) -> None:
+async def test_disabling_the_form_admits_pending_members(world: World) -> None:
     guild = await world.guild()
-    await gate(guild, TERMS)
-    bob = await come(world, guild)
+    await enable_form(guild, TERMS)
+    bob = await join_by_invite(world, guild)
     session = await bob.connect()
     (await guild.owner.patch(f"/guilds/{guild.id}/member-verification", json={"enabled": False})).ok()
     assert (await session.next("GUILD_MEMBER_UPDATE"))["pending"] is False
@@ -151,24 +151,24 @@ async def test_who_waits_is_let_in_when_nobody_asks_any_more(world: World) -> No
         ((True, "x", None, "a"), "form_fields.3.response"),
     ],
 )
-async def test_a_bad_answer_is_named(world: World, responses: tuple[Any, ...], path: str) -> None:
+async def test_an_invalid_response_names_the_invalid_field(world: World, responses: tuple[Any, ...], path: str) -> None:
     guild = await world.guild()
-    form = await gate(guild, TERMS, WHY, LONG, PICK)
-    bob = await come(world, guild)
-    assert (await answer(bob, guild, form, *responses)).errors(path)
+    form = await enable_form(guild, TERMS, WHY, LONG, PICK)
+    bob = await join_by_invite(world, guild)
+    assert (await submit_form(bob, guild, form, *responses)).errors(path)
     old = form | {"version": wire.timestamp(1)}
-    assert (await answer(bob, guild, old, True, "x", None, 1)).errors("version")
+    assert (await submit_form(bob, guild, old, True, "x", None, 1)).errors("version")
     short = form | {"form_fields": form["form_fields"][:1]}
-    assert (await answer(bob, guild, short, True)).errors("form_fields")
+    assert (await submit_form(bob, guild, short, True)).errors("form_fields")
 
 
-# Somebody must approve
+# Manual approval
 
 
-async def reviewed(world: World) -> tuple[Guild, Any, Actor]:
-    """A guild whose newcomers somebody approves, its form, and who may."""
+async def guild_with_approval(world: World) -> tuple[Guild, Any, Actor]:
+    """Return a guild with manual approval, its form, and a moderator."""
     guild = await world.guild()
-    form = await gate(guild, WHY, manual_approval=True)
+    form = await enable_form(guild, WHY, manual_approval=True)
     moderator = await world.user()
     await world.write(lambda call: members.add(call, guild.id, moderator.id, pending=False), actor=guild.owner.id)
     await guild.allow(moderator, Permissions.KICK_MEMBERS)
@@ -176,18 +176,22 @@ async def reviewed(world: World) -> tuple[Guild, Any, Actor]:
 
 
 async def test_a_request_is_approved(world: World) -> None:
-    guild, form, moderator = await reviewed(world)
+    guild, form, moderator = await guild_with_approval(world)
     session = await moderator.connect()
-    bob = await come(world, guild)
-    made = (await answer(bob, guild, form, "chess")).ok()
-    assert (made["application_status"], made["reviewed_at"], made["user_id"]) == ("SUBMITTED", None, str(bob.id))
-    told = await session.next("GUILD_JOIN_REQUEST_CREATE")
-    assert told == {"guild_id": str(guild.id), "request": made, "status": "SUBMITTED"}
-    assert (await bob.get(f"/guilds/{guild.id}/requests/@me")).ok() == made
+    bob = await join_by_invite(world, guild)
+    request = (await submit_form(bob, guild, form, "chess")).ok()
+    assert (request["application_status"], request["reviewed_at"], request["user_id"]) == (
+        "SUBMITTED",
+        None,
+        str(bob.id),
+    )
+    event = await session.next("GUILD_JOIN_REQUEST_CREATE")
+    assert event == {"guild_id": str(guild.id), "request": request, "status": "SUBMITTED"}
+    assert (await bob.get(f"/guilds/{guild.id}/requests/@me")).ok() == request
     listed = (await moderator.get(f"/guilds/{guild.id}/requests")).ok()
-    assert listed == {"total": 1, "guild_join_requests": [made]}
+    assert listed == {"total": 1, "guild_join_requests": [request]}
     assert await is_pending(guild, bob)
-    url = f"/guilds/{guild.id}/requests/{made['id']}"
+    url = f"/guilds/{guild.id}/requests/{request['id']}"
     approved = (await moderator.patch(url, json={"action": "APPROVED"})).ok()
     assert (approved["application_status"], approved["actioned_by_user"]["id"]) == ("APPROVED", str(moderator.id))
     assert (await session.next("GUILD_JOIN_REQUEST_UPDATE"))["request"] == approved
@@ -197,12 +201,12 @@ async def test_a_request_is_approved(world: World) -> None:
     assert (await moderator.get(f"/guilds/{guild.id}/requests")).ok()["total"] == 0
 
 
-async def test_who_is_rejected_leaves(world: World) -> None:
-    guild, form, moderator = await reviewed(world)
-    bob = await come(world, guild)
+async def test_a_rejected_user_is_removed_from_the_guild(world: World) -> None:
+    guild, form, moderator = await guild_with_approval(world)
+    bob = await join_by_invite(world, guild)
     session = await bob.connect()
-    made = (await answer(bob, guild, form, "chess")).ok()
-    url = f"/guilds/{guild.id}/requests/{made['id']}"
+    request = (await submit_form(bob, guild, form, "chess")).ok()
+    url = f"/guilds/{guild.id}/requests/{request['id']}"
     assert (await moderator.patch(url, json={"action": "REJECTED", "rejection_reason": "x" * 161})).errors(
         "rejection_reason"
     )
@@ -212,43 +216,43 @@ async def test_who_is_rejected_leaves(world: World) -> None:
     assert (await bob.get(f"/guilds/{guild.id}/requests/@me")).ok()["application_status"] == "REJECTED"
 
 
-async def test_a_request_is_taken_back(world: World) -> None:
-    guild, form, moderator = await reviewed(world)
+async def test_a_request_can_be_withdrawn(world: World) -> None:
+    guild, form, moderator = await guild_with_approval(world)
     session = await moderator.connect()
-    bob = await come(world, guild)
-    made = (await answer(bob, guild, form, "chess")).ok()
+    bob = await join_by_invite(world, guild)
+    request = (await submit_form(bob, guild, form, "chess")).ok()
     own = f"/guilds/{guild.id}/requests/@me"
-    gone = {"id": made["id"], "user_id": str(bob.id), "guild_id": str(guild.id)}
+    gone = {"id": request["id"], "user_id": str(bob.id), "guild_id": str(guild.id)}
     assert (await bob.delete(own)).status == 204
     assert await session.next("GUILD_JOIN_REQUEST_DELETE") == gone
     (await bob.get(own)).refused(404, 0)
     (await bob.delete(own)).refused(404, 0)
-    again = (await answer(bob, guild, form, "go")).ok()
+    again = (await submit_form(bob, guild, form, "go")).ok()
     (await bob.delete(f"/users/@me/guilds/{guild.id}")).ok()
     assert (await session.next("GUILD_JOIN_REQUEST_DELETE"))["id"] == again["id"]
 
 
-async def test_strangers_ask_where_the_guild_can_be_found(world: World) -> None:
-    guild, form, moderator = await reviewed(world)
+async def test_users_can_request_to_join_a_discoverable_guild(world: World) -> None:
+    guild, form, moderator = await guild_with_approval(world)
     bob = await world.user()
-    (await answer(bob, guild, form, "chess")).refused(403, 50001)
+    (await submit_form(bob, guild, form, "chess")).refused(403, 50001)
     features = '["DISCOVERABLE","MEMBER_VERIFICATION_GATE_ENABLED","MEMBER_VERIFICATION_MANUAL_APPROVAL"]'
     await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", features, guild.id))
     assert (await bob.get(f"/guilds/{guild.id}/member-verification")).ok() == form
-    made = (await answer(bob, guild, form, "chess")).ok()
+    request = (await submit_form(bob, guild, form, "chess")).ok()
     session = await moderator.connect()
-    (await moderator.patch(f"/guilds/{guild.id}/requests/{made['id']}", json={"action": "APPROVED"})).ok()
+    (await moderator.patch(f"/guilds/{guild.id}/requests/{request['id']}", json={"action": "APPROVED"})).ok()
     assert (await session.next("GUILD_MEMBER_ADD"))["pending"] is False
     banned = await world.user()
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{banned.id}", json={})).ok()
-    (await answer(banned, guild, form, "chess")).refused(403, 40007)
+    (await submit_form(banned, guild, form, "chess")).refused(403, 40007)
 
 
 async def test_requests_are_paged(world: World) -> None:
-    guild, form, moderator = await reviewed(world)
+    guild, form, moderator = await guild_with_approval(world)
     ids = []
     for _ in range(3):
-        ids.append((await answer(await come(world, guild), guild, form, "x")).ok()["id"])
+        ids.append((await submit_form(await join_by_invite(world, guild), guild, form, "x")).ok()["id"])
         world.clock.advance(1000)
     url = f"/guilds/{guild.id}/requests"
 
@@ -267,25 +271,25 @@ async def test_requests_are_paged(world: World) -> None:
     assert (await moderator.get(f"{url}?status=OTHER")).errors("status")
 
 
-async def test_who_may_read_and_decide(world: World) -> None:
-    guild, form, moderator = await reviewed(world)
-    made = (await answer(await come(world, guild), guild, form, "x")).ok()
+async def test_reading_and_reviewing_requests_requires_permissions(world: World) -> None:
+    guild, form, moderator = await guild_with_approval(world)
+    request = (await submit_form(await join_by_invite(world, guild), guild, form, "x")).ok()
     url = f"/guilds/{guild.id}/requests"
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     session = await manager.connect()
     assert (await manager.get(url)).ok() == {"total": 1}
-    (await manager.patch(f"{url}/{made['id']}", json={"action": "APPROVED"})).refused(403, 50013)
-    nobody, stranger = await world.bot(guild), await world.user()
-    (await nobody.get(url)).refused(403, 50013)
+    (await manager.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).refused(403, 50013)
+    member, stranger = await world.bot(guild), await world.user()
+    (await member.get(url)).refused(403, 50013)
     (await stranger.get(url)).refused(403, 50001)
-    (await stranger.patch(f"{url}/{made['id']}", json={"action": "APPROVED"})).refused(403, 50001)
+    (await stranger.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).refused(403, 50001)
     (await moderator.patch(f"{url}/1", json={"action": "APPROVED"})).refused(404, 0)
-    assert (await moderator.patch(f"{url}/{made['id']}", json={})).errors("action") == ["BASE_TYPE_REQUIRED"]
-    assert (await moderator.patch(f"{url}/{made['id']}", json={"action": "STARTED"})).errors("action")
-    (await moderator.patch(f"{url}/{made['id']}", json={"action": "APPROVED"})).ok()
+    assert (await moderator.patch(f"{url}/{request['id']}", json={})).errors("action") == ["BASE_TYPE_REQUIRED"]
+    assert (await moderator.patch(f"{url}/{request['id']}", json={"action": "STARTED"})).errors("action")
+    (await moderator.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).ok()
     await session.none_of("GUILD_JOIN_REQUEST_UPDATE")
-    (await nobody.put(f"{url}/@me", json={"version": form["version"], "form_fields": []})).refused(403, 20001)
+    (await member.put(f"{url}/@me", json={"version": form["version"], "form_fields": []})).refused(403, 20001)
     form_url = f"/guilds/{guild.id}/member-verification"
     (await guild.owner.patch(form_url, json={"manual_approval": False})).ok()
     (await moderator.get(url)).refused(403, 50001)
-    (await moderator.patch(f"{url}/{made['id']}", json={"action": "APPROVED"})).refused(403, 50001)
+    (await moderator.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).refused(403, 50001)
