@@ -88,9 +88,9 @@ async def test_every_way_to_end_a_link_revokes_its_tokens_and_sessions(world: Wo
     )
     player = await token_of(client, "hero")
     assert player.id != user.id
-    (fact,) = signals
+    (signal,) = signals
     banned = unlink is by_a_ban
-    assert fact == AccountUnmerged(
+    assert signal == AccountUnmerged(
         family_id=ApplicationId(client.id), user_id=user.id, provisional_id=player.id, restricted=banned
     )
 

@@ -45,7 +45,7 @@ async def stage(world: World) -> ActivityStage:
     users = [await world.user("alice"), await world.user("bob")]
     guild = await world.guild(None, *users)
     bot = await world.bot(guild, flags=ApplicationFlags.EMBEDDED)
-    connected = [(person, await person.connect()) for person in users]
+    connected = [(user, await user.connect()) for user in users]
     return ActivityStage(
         world, guild, connected, bot, await bot.connect(Intents.GUILDS | Intents.GUILD_EMBEDDED_ACTIVITIES)
     )

@@ -276,7 +276,7 @@ async def wait_until_files(world: World, wanted: list[bool], *sent: Any) -> None
 
 async def test_files_are_deleted_a_day_after_their_messages(world: World) -> None:
     guild = await world.guild()
-    deleted = await guild.channel("doomed")
+    deleted = await guild.channel("deleted")
     one, two, three, remaining = [
         (await send(guild.owner, messages_path(guild), ("a.png", PNG))).ok() for _ in range(4)
     ]

@@ -159,7 +159,7 @@ async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None
 
 
 @pytest.mark.parametrize(
-    ("wanted", "unchanged"),
+    ("wanted", "expected"),
     [
         ([(1, "c"), (2, "a")], [1, 2]),
         ([(2, "a"), (1, "c")], [2, 1]),
@@ -176,7 +176,7 @@ async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None
     ids=str,
 )
 async def test_ids_in_a_bulk_overwrite_rename_commands(
-    world: World, wanted: list[tuple[int | None, str]], unchanged: list[int | None]
+    world: World, wanted: list[tuple[int | None, str]], expected: list[int | None]
 ) -> None:
     bot = await world.bot()
     first = (await bot.put(global_path(bot), json=[chat_command("a"), chat_command("b")])).ok()
@@ -189,7 +189,7 @@ async def test_ids_in_a_bulk_overwrite_rename_commands(
 
     assert [each["name"] for each in after] == [name for _, name in wanted]
     numbers: dict[str, int | None] = {value: number for number, value in ids.items()}
-    assert [numbers.get(each["id"]) for each in after] == unchanged
+    assert [numbers.get(each["id"]) for each in after] == expected
     assert (await bot.get(f"{global_path(bot)}?with_localizations=true")).ok() == after
 
 

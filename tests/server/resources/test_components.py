@@ -56,12 +56,10 @@ def text_input(**keys: Any) -> dict[str, Any]:
     return {"type": 4, "custom_id": "t", "style": 1, **keys}
 
 
-def find_problems(
-    components_: list[Any], *, v2: bool = False, modal: bool = False, now: int = NOW_MS
-) -> dict[str, list[str]]:
+def find_problems(sent: list[Any], *, v2: bool = False, modal: bool = False, now: int = NOW_MS) -> dict[str, list[str]]:
     """Return the error constants that the validator reports, by path."""
     form = errors.FormErrors()
-    checked = copy.deepcopy(components_)
+    checked = copy.deepcopy(sent)
     if modal:
         components.check_modal(checked, form, now=now)
     else:
@@ -552,10 +550,10 @@ async def test_emoji_of_components_must_exist_and_are_completed(world: World) ->
     assert (await send({"id": "1", "name": "x"})).errors(f"{IN_ROW}.emoji.id") == ["BUTTON_COMPONENT_INVALID_EMOJI"]
     assert (await send({"name": "plain words"})).errors(f"{IN_ROW}.emoji.name") == ["BUTTON_COMPONENT_INVALID_EMOJI"]
     image = "data:image/png;base64," + base64.b64encode(default_avatar(0)).decode()
-    emoji_created = (await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "wave", "image": image})).ok()
+    created_emoji = (await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "wave", "image": image})).ok()
     for extra in ({}, {"animated": True}, {"animated": {"a": [1]}}, {"name": ["x"], "more": 1}):
-        message = (await send({"id": emoji_created["id"], **extra})).ok()
-        assert message["components"][0]["components"][0]["emoji"] == {"id": emoji_created["id"], "name": "wave"}
+        message = (await send({"id": created_emoji["id"], **extra})).ok()
+        assert message["components"][0]["components"][0]["emoji"] == {"id": created_emoji["id"], "name": "wave"}
     message = (await send({"name": "👍", "animated": "very"})).ok()
     assert message["components"][0]["components"][0]["emoji"] == {"name": "👍"}
 

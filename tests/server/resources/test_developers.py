@@ -170,9 +170,9 @@ async def test_install_settings_only_accept_install_scopes(world: World) -> None
     assert response.errors("integration_types_config.1.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
     assert response.errors("integration_types_config.2") == ["BASE_TYPE_CHOICES"]
     assert set((await alice.get(path)).ok()["integration_types_config"]) == {"0", "1"}
-    kept = {"0": config("bot"), "1": {}}
-    response = await alice.patch(path, json={"integration_types_config": kept})
-    assert response.ok()["integration_types_config"] == kept
+    settings = {"0": config("bot"), "1": {}}
+    response = await alice.patch(path, json={"integration_types_config": settings})
+    assert response.ok()["integration_types_config"] == settings
 
 
 # Secrets

@@ -110,7 +110,7 @@ async def test_the_creator_of_an_emoji_is_visible_with_the_permission(world: Wor
 
 async def test_an_update_publishes_an_event_only_if_something_changed(world: World) -> None:
     guild = await world.guild()
-    role = await guild.role("wearers")
+    role = await guild.role("holders")
     emoji = await create_emoji(guild.owner, guild)
     session = await (await world.bot(guild)).connect()
     path = f"/guilds/{guild.id}/emojis/{emoji['id']}"
@@ -249,7 +249,7 @@ async def test_slots_grow_with_the_tier_and_are_counted_per_kind(world: World) -
 
 async def test_deleting_a_role_removes_it_from_its_emoji(world: World) -> None:
     guild = await world.guild()
-    role, other = await guild.role("wearers"), await guild.role("others")
+    role, other = await guild.role("holders"), await guild.role("others")
     emoji = await create_emoji(guild.owner, guild, roles=[str(role), str(other)])
     session = await (await world.bot(guild)).connect()
 
@@ -301,7 +301,7 @@ async def test_an_external_emoji_requires_membership_and_the_permission(world: W
 async def test_an_emoji_limited_to_a_role_requires_that_role(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    role = await guild.role("wearers")
+    role = await guild.role("holders")
     emoji = await create_emoji(guild.owner, guild, roles=[str(role)])
     message = await guild.say(bob)
 

@@ -281,16 +281,16 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
         await create_test_entitlement(bot, silver, alice.id),
         await create_test_entitlement(bot, gold, bob.id),
     )
-    consumed_one = (await alice.post("/users/@me/purchases", json={"sku_id": str(potion)})).ok()["entitlement"]
-    durable_one = (await bob.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()["entitlement"]
+    consumed = (await alice.post("/users/@me/purchases", json={"sku_id": str(potion)})).ok()["entitlement"]
+    durable = (await bob.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()["entitlement"]
     path = f"/applications/{bot.application_id}/entitlements"
-    (await bot.post(f"{path}/{consumed_one['id']}/consume")).ok()
+    (await bot.post(f"{path}/{consumed['id']}/consume")).ok()
 
     async def ids(query: str) -> list[str]:
         return [each["id"] for each in (await bot.get(f"{path}?{query}")).ok()]
 
-    assert await ids(f"user_id={alice.id}") == [first["id"], second["id"], consumed_one["id"]]
-    assert await ids(f"sku_ids={gold},{hat}") == [first["id"], third["id"], durable_one["id"]]
+    assert await ids(f"user_id={alice.id}") == [first["id"], second["id"], consumed["id"]]
+    assert await ids(f"sku_ids={gold},{hat}") == [first["id"], third["id"], durable["id"]]
     assert await ids(f"sku_ids={silver}&user_id={bob.id}") == []
     assert await ids(f"user_id={alice.id}&only_active=true") == [first["id"], second["id"]]
     assert await ids("guild_id=1") == []

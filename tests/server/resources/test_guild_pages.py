@@ -130,34 +130,34 @@ async def test_updating_onboarding_publishes_an_event_and_audit_entries(world: W
     created = (await guild.owner.put(url, json=body)).ok()
 
     assert (created["enabled"], created["default_channel_ids"]) == (True, channels)
-    (prompt_created,) = created["prompts"]
+    (created_prompt,) = created["prompts"]
     assert (
-        prompt_created["title"],
-        prompt_created["required"],
-        prompt_created["single_select"],
-        prompt_created["type"],
+        created_prompt["title"],
+        created_prompt["required"],
+        created_prompt["single_select"],
+        created_prompt["type"],
     ) == (
         prompt["title"],
         True,
         False,
         0,
     )
-    (option_created,) = prompt_created["options"]
-    assert {key: option_created[key] for key in option} == option
-    assert option_created["emoji"] == {"id": None, "name": "♟", "animated": False}
+    (created_option,) = created_prompt["options"]
+    assert {key: created_option[key] for key in option} == option
+    assert created_option["emoji"] == {"id": None, "name": "♟", "animated": False}
     assert (await bob.get(url)).ok() == created
     update = await session.next("GUILD_UPDATE")
     assert "GUILD_ONBOARDING" in update["features"]
     assert len(await audit_entries(guild, 166)) == 1
-    assert (await audit_entries(guild, 163))[0]["target_id"] == prompt_created["id"]
+    assert (await audit_entries(guild, 163))[0]["target_id"] == created_prompt["id"]
 
-    again = {**prompt_created, "title": "And now?", "options": [{"id": option_created["id"], "title": "go"}]}
+    again = {**created_prompt, "title": "And now?", "options": [{"id": created_option["id"], "title": "go"}]}
     changed = (await guild.owner.put(url, json={"prompts": [again]})).ok()
-    assert changed["prompts"][0]["id"] == prompt_created["id"]
-    assert changed["prompts"][0]["options"][0]["id"] == option_created["id"]
-    assert (await audit_entries(guild, 164))[0]["target_id"] == prompt_created["id"]
+    assert changed["prompts"][0]["id"] == created_prompt["id"]
+    assert changed["prompts"][0]["options"][0]["id"] == created_option["id"]
+    assert (await audit_entries(guild, 164))[0]["target_id"] == created_prompt["id"]
     (await guild.owner.put(url, json={"prompts": None, "mode": 1})).ok()
-    assert (await audit_entries(guild, 165))[0]["target_id"] == prompt_created["id"]
+    assert (await audit_entries(guild, 165))[0]["target_id"] == created_prompt["id"]
     assert (await audit_entries(guild, 167))[0]["changes"] == [{"key": "mode", "old_value": 0, "new_value": 1}]
     (await guild.owner.put(url, json={"enabled": False})).ok()
     assert "GUILD_ONBOARDING" not in (await session.next("GUILD_UPDATE"))["features"]

@@ -30,8 +30,8 @@ BUTTON = {"type": 1, "components": [{"type": 2, "style": 1, "label": "press", "c
 class Stage:
     """A user and an app in a guild, both connected to the gateway."""
 
-    def __init__(self, world: World, guild: Guild, person: Actor, bot: Actor) -> None:
-        self.world, self.guild, self.person, self.bot = world, guild, person, bot
+    def __init__(self, world: World, guild: Guild, user: Actor, bot: Actor) -> None:
+        self.world, self.guild, self.person, self.bot = world, guild, user, bot
         self.app: Session
         self.eyes: Session
         self.channel = guild.general
@@ -340,7 +340,7 @@ async def test_context_menu_commands_name_their_target(stage: Stage) -> None:
 
 async def test_a_target_message_must_be_readable_by_the_user(stage: Stage) -> None:
     on_message = await stage.command("Translate", type=3)
-    guild, person = stage.guild, stage.person
+    guild, user = stage.guild, stage.person
     in_text = await guild.say(guild.owner, "before you came")
     lounge = await guild.channel("lounge", type=2)
     in_voice = await guild.say(guild.owner, "inside", channel=lounge)
@@ -351,12 +351,12 @@ async def test_a_target_message_must_be_readable_by_the_user(stage: Stage) -> No
 
     assert (await ask(guild.general, in_text)).status == 204
     assert (await ask(lounge, in_voice)).status == 204
-    await guild.overwrite(guild.general, person.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    await guild.overwrite(guild.general, user.id, deny=Permissions.READ_MESSAGE_HISTORY)
     (await ask(guild.general, in_text)).refused(404, 10008)
-    await guild.overwrite(lounge, person.id, deny=Permissions.CONNECT)
+    await guild.overwrite(lounge, user.id, deny=Permissions.CONNECT)
     # A user who cannot connect has no commands in the channel either.
     (await ask(lounge, in_voice)).refused(403, 50013)
-    await guild.overwrite(lounge, person.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    await guild.overwrite(lounge, user.id, deny=Permissions.READ_MESSAGE_HISTORY)
     (await ask(lounge, in_voice)).refused(404, 10008)
     [first, second] = [await stage.app.next("INTERACTION_CREATE") for _ in range(2)]
     assert [*first["data"]["resolved"]["messages"], *second["data"]["resolved"]["messages"]] == [
