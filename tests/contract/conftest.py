@@ -1,4 +1,4 @@
-"""What the walks over the tables share."""
+"""Fixtures of the contract tests."""
 
 from collections.abc import AsyncIterator
 
@@ -13,7 +13,7 @@ from tests.world import NOW_MS, World, small_config
 
 @pytest.fixture
 async def small_world(watch: Watch) -> AsyncIterator[World]:
-    """A running platform in memory, for what no store makes a difference to."""
+    """A running server on an in-memory store, for tests that do not depend on the store."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:

@@ -1,4 +1,4 @@
-"""A guild with one of everything in it, so that tests which walk the operation table have something to name in every path."""
+"""A guild with one object of each kind, so that tests over the operation table can fill in every path parameter."""
 
 import json
 from typing import Any
@@ -22,7 +22,7 @@ FEATURES = [
 
 
 class Prepared:
-    """The guild, and the ids of what is in it by the names that paths use."""
+    """A guild and the ids of its objects, keyed by path parameter name."""
 
     def __init__(self, world: World, guild: Guild, bot: Actor, values: dict[str, str]) -> None:
         self.world = world
@@ -40,9 +40,9 @@ class Prepared:
         self.exception = values["exception_id"]
 
     def values(self, endpoint: Endpoint) -> dict[str, str]:
-        """What to put into an operation's path."""
+        """Return the path parameters of an operation."""
         path = endpoint.operation.path
-        # What a slice of tomorrow names is not here: nobody finds it.
+        # A parameter without a sample object gets an unknown id.
         values = {name: self.common.get(name, "1") for name in endpoint.operation.parameters}
         if "/thread-members" in path:
             values["channel_id"] = self.thread
@@ -63,7 +63,7 @@ class Prepared:
         return values
 
     def body(self, endpoint: Endpoint) -> Any:
-        """The least that an operation takes; None for one without a body."""
+        """Return the smallest valid body of an operation, or None if it has no body."""
         if endpoint.name in self.bodies:
             return self.bodies[endpoint.name]
         return None if endpoint.operation.body is type(None) else {}
@@ -118,15 +118,15 @@ class Prepared:
         }
 
 
-async def prepare(world: World, *people: Actor, bot_permissions: int = Permissions.ADMINISTRATOR) -> Prepared:
-    """Make the guild, with these people in it."""
+async def prepare(world: World, *members: Actor, bot_permissions: int = Permissions.ADMINISTRATOR) -> Prepared:
+    """Create the guild, with `people` as members."""
     victim = await world.user()
-    guild = await world.guild(None, victim, *people)
+    guild = await world.guild(None, victim, *members)
     owner = guild.owner
     text = json.dumps(FEATURES)
     await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
     bot = await world.bot(guild, permissions=bot_permissions)
-    place = f"/guilds/{guild.id}"
+    guild_path = f"/guilds/{guild.id}"
     values: dict[str, str] = {
         "guild_id": str(guild.id),
         "channel_id": str(guild.general),
@@ -146,30 +146,30 @@ async def prepare(world: World, *people: Actor, bot_permissions: int = Permissio
         "news_id": str(await guild.channel("news", type=5)),
     }
 
-    async def made(path: str, key: str = "id", actor: Actor = owner, **options: Any) -> str:
+    async def create(path: str, key: str = "id", actor: Actor = owner, **options: Any) -> str:
         return str((await actor.post(path, **options)).ok()[key])
 
     values["role_id"] = str(await guild.role("plain"))
     general = f"/channels/{guild.general}"
-    values["message_id"] = await made(f"{general}/messages", json={"content": "hello"})
-    values["article_id"] = await made(f"/channels/{values['news_id']}/messages", json={"content": "news"})
+    values["message_id"] = await create(f"{general}/messages", json={"content": "hello"})
+    values["article_id"] = await create(f"/channels/{values['news_id']}/messages", json={"content": "news"})
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
-    values["poll_id"] = await made(f"{general}/messages", json={"poll": poll})
-    values["thread_id"] = await made(f"{general}/threads", json={"name": "thread", "type": 11})
-    await made("/stage-instances", json={"channel_id": values["stage_id"], "topic": "talk"})
+    values["poll_id"] = await create(f"{general}/messages", json={"poll": poll})
+    values["thread_id"] = await create(f"{general}/threads", json={"name": "thread", "type": 11})
+    await create("/stage-instances", json={"channel_id": values["stage_id"], "topic": "talk"})
     image = {"name": "first", "image": uri(png())}
-    values["emoji_id"] = await made(f"{place}/emojis", json=image)
-    values["application_emoji_id"] = await made(f"/applications/{bot.application_id}/emojis", actor=bot, json=image)
+    values["emoji_id"] = await create(f"{guild_path}/emojis", json=image)
+    values["application_emoji_id"] = await create(f"/applications/{bot.application_id}/emojis", actor=bot, json=image)
     form = aiohttp.FormData({"name": "first", "tags": "hello", "description": "words"})
     form.add_field("file", png(320, 320), filename="sticker.png", content_type="image/png")
-    values["sticker_id"] = await made(f"{place}/stickers", data=form)
-    values["sound_id"] = await made(
-        f"{place}/soundboard-sounds", "sound_id", json={"name": "first", "sound": uri(mp3(), "audio/mpeg")}
+    values["sticker_id"] = await create(f"{guild_path}/stickers", data=form)
+    values["sound_id"] = await create(
+        f"{guild_path}/soundboard-sounds", "sound_id", json={"name": "first", "sound": uri(mp3(), "audio/mpeg")}
     )
     hook = (await owner.post(f"{general}/webhooks", json={"name": "hook"})).ok()
     values["webhook_id"], values["webhook_token"] = hook["id"], hook["token"]
-    values["code"] = await made(f"{general}/invites", "code", json={})
-    values["template_code"] = await made(f"{place}/templates", "code", json={"name": "template"})
+    values["code"] = await create(f"{general}/invites", "code", json={})
+    values["template_code"] = await create(f"{guild_path}/templates", "code", json={"name": "template"})
     rule = {
         "name": "rule",
         "event_type": 1,
@@ -177,7 +177,7 @@ async def prepare(world: World, *people: Actor, bot_permissions: int = Permissio
         "trigger_metadata": {"keyword_filter": ["forbidden"]},
         "actions": [{"type": 1}],
     }
-    values["rule_id"] = await made(f"{place}/auto-moderation/rules", json=rule)
+    values["rule_id"] = await create(f"{guild_path}/auto-moderation/rules", json=rule)
     start = wire.timestamp(NOW_MS + HOUR)
     event = {
         "name": "weekly",
@@ -188,9 +188,9 @@ async def prepare(world: World, *people: Actor, bot_permissions: int = Permissio
         "entity_metadata": {"location": "the park"},
         "recurrence_rule": {"start": start, "frequency": 3, "interval": 1},
     }
-    values["guild_scheduled_event_id"] = await made(f"{place}/scheduled-events", json=event)
+    values["guild_scheduled_event_id"] = await create(f"{guild_path}/scheduled-events", json=event)
     exception = await owner.post(
-        f"{place}/scheduled-events/{values['guild_scheduled_event_id']}/exceptions",
+        f"{guild_path}/scheduled-events/{values['guild_scheduled_event_id']}/exceptions",
         json={"original_scheduled_start_time": start, "is_canceled": True},
     )
     values["exception_id"] = values["guild_scheduled_event_exception_id"] = exception.ok()["event_exception_id"]

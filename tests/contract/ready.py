@@ -1,7 +1,8 @@
-"""What an operation needs to come to a success, made anew before each request: somebody to ban, a message to pin, a free name.
+"""Requests that succeed for a caller with the required permissions.
 
-`Ready.request` begins with what the prepared guild holds and the least body; where that is not enough, a function marked with
-`before` adds the rest. What it makes is the owner's, so that those who ask stand before others' things."""
+`Ready.request` starts from the ids of the prepared guild and the smallest valid body. If the operation needs more (a member to
+ban, a message to pin, an unused name), a function registered with `before` creates it for each request. These objects belong to
+the owner, so that the caller acts on objects of another user."""
 
 import itertools
 from collections.abc import Awaitable, Callable
@@ -13,8 +14,6 @@ import aiohttp
 from hubbub.protocol import wire
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core import auth
-from hubbub.server.core.call import Call
 from hubbub.server.core.dispatch import Endpoint
 from hubbub.server.resources import members
 from tests.contract.prepared import HOUR, Prepared
@@ -28,16 +27,16 @@ POLL = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, 
 
 @dataclass
 class Request:
-    """What to ask with."""
+    """The path parameters, body and query of one request."""
 
     values: dict[str, str]
     body: Any = None
     query: dict[str, str] = field(default_factory=dict)
     form: Callable[[], aiohttp.FormData] | None = None
-    """Makes the parts of a multipart body."""
+    """Builds the multipart body."""
 
     async def send(self, endpoint: Endpoint, caller: Actor, **options: Any) -> Any:
-        """Ask."""
+        """Send the request as `caller`."""
         if self.form is not None and endpoint.operation.method != "GET":
             options["data"] = self.form()
         elif self.body is not None:
@@ -46,22 +45,22 @@ class Request:
         return await caller.request(endpoint.operation.method, path, params=self.query, **options)
 
 
-Maker = Callable[["Ready", Actor, Request], Awaitable[None]]
-MAKERS: dict[str, Maker] = {}
+Preparation = Callable[["Ready", Actor, Request], Awaitable[None]]
+MAKERS: dict[str, Preparation] = {}
 
 
-def before(*names: str) -> Callable[[Maker], Maker]:
-    """Marks what makes things ready for these operations."""
+def before(*names: str) -> Callable[[Preparation], Preparation]:
+    """Register the decorated function as the preparation of these operations."""
 
-    def mark(maker: Maker) -> Maker:
-        MAKERS.update(dict.fromkeys(names, maker))
-        return maker
+    def register(preparation: Preparation) -> Preparation:
+        MAKERS.update(dict.fromkeys(names, preparation))
+        return preparation
 
-    return mark
+    return register
 
 
 class Ready:
-    """Makes what requests need."""
+    """Builds requests and creates the objects that they need."""
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
@@ -72,80 +71,63 @@ class Ready:
         self._sessions: dict[int, Session] = {}
 
     async def request(self, endpoint: Endpoint, caller: Actor) -> Request:
-        """The next request of an operation that a caller who may comes to a success with."""
+        """Build a request that succeeds if `caller` has the required permissions."""
         request = Request(self.prepared.values(endpoint), self.prepared.body(endpoint))
-        maker = MAKERS.get(endpoint.name)
-        if maker is not None:
-            await maker(self, caller, request)
+        prepare = MAKERS.get(endpoint.name)
+        if prepare is not None:
+            await prepare(self, caller, request)
         return request
 
-    def name(self, word: str = "name") -> str:
-        """One that is not taken."""
-        return f"{word}{next(self._numbers)}"
+    def name(self, prefix: str = "name") -> str:
+        """Return an unused name."""
+        return f"{prefix}{next(self._numbers)}"
 
     async def made(self, path: str, key: str = "id", actor: Actor | None = None, **options: Any) -> str:
-        """Something new, by the owner unless somebody else is named."""
+        """Create an object as `actor` (default: the owner) and return its id."""
         return str((await (actor or self.owner).post(path, **options)).ok()[key])
 
     async def emptied(self, path: str, key: str = "id") -> str:
-        """A list of the guild's with nothing in it, for some take but a few."""
-        found = (await self.owner.get(f"{self.place}/{path}")).ok()
-        for each in found["items"] if isinstance(found, dict) else found:
-            (await self.owner.delete(f"{self.place}/{path}/{each[key]}")).ok()
+        """Delete all entries of a guild list, so that its size limit is not reached; return its path."""
+        listing = (await self.owner.get(f"{self.place}/{path}")).ok()
+        for entry in listing["items"] if isinstance(listing, dict) else listing:
+            (await self.owner.delete(f"{self.place}/{path}/{entry[key]}")).ok()
         return f"{self.place}/{path}"
 
     async def message(self, actor: Actor | None = None, channel: int | str | None = None, **body: Any) -> str:
-        """Something that was said."""
+        """Create a message and return its id."""
         path = f"/channels/{channel or self.guild.general}/messages"
         return await self.made(path, actor=actor, json=body or {"content": self.name()})
 
     async def member(self) -> Actor:
-        """Somebody who came."""
-        person = await self.world.user()
-        await self.world.write(lambda call: members.add(call, self.guild.id, person.id), actor=self.owner.id)
-        return person
+        """Create a user who is a member of the guild."""
+        user = await self.world.user()
+        await self.world.write(lambda call: members.add(call, self.guild.id, user.id), actor=self.owner.id)
+        return user
 
     async def secure(self, actor: Actor) -> None:
-        """Somebody logs in with two factors from now on."""
+        """Enable two-factor authentication for a user."""
         await self.world.write(lambda call: call.tx.run("UPDATE users SET mfa_enabled = 1 WHERE id = ?", actor.id))
 
     async def ask_for_two_factors(self, level: int) -> None:
-        """Say whether the guild asks for them, past what that itself asks for."""
+        """Set the guild's MFA level directly in the store, without the checks of the operation."""
         sql = "UPDATE guilds SET mfa_level = ? WHERE id = ?"
         await self.world.write(lambda call: call.tx.run(sql, level, self.guild.id))
 
     async def session(self, actor: Actor) -> Session:
-        """Somebody's connection to the gateway."""
+        """Return the user's gateway session; open it on first use."""
         if actor.id not in self._sessions:
             self._sessions[actor.id] = await actor.connect()
         return self._sessions[actor.id]
 
     async def join(self, actor: Actor, channel: str | None) -> None:
-        """Go into a voice channel, or out of it."""
+        """Join a voice channel, or leave voice if `channel` is None."""
         session = await self.session(actor)
         state = {"guild_id": str(self.guild.id), "channel_id": channel, "self_mute": False, "self_deaf": False}
         await session.send(4, state)
         await session.obeyed()
 
-    async def bearer(self, person: Actor, application_id: int | None, *scopes: str) -> str:
-        """A token that somebody gave to an application."""
-
-        def issue(call: Call) -> str:
-            return auth.issue(
-                call.tx,
-                kind="bearer",
-                user_id=person.id,
-                application_id=application_id,
-                scopes=scopes,
-                now=call.now,
-                ids=call.ids,
-            )
-
-        token: str = await self.world.write(issue)
-        return token
-
     async def event(self, **more: Any) -> str:
-        """A scheduled event that returns every day."""
+        """Create a scheduled event that recurs daily and return its id."""
         start = wire.timestamp(NOW_MS + HOUR)
         body = {
             "name": self.name(),
@@ -163,159 +145,162 @@ class Ready:
 
 
 @before("set_guild_mfa_level")
-async def _two_factors(ready: Ready, caller: Actor, request: Request) -> None:
-    await ready.secure(ready.owner)
-    await ready.secure(caller)
-    await ready.ask_for_two_factors(1)
+async def _mfa_level(builder: Ready, caller: Actor, request: Request) -> None:
+    await builder.secure(builder.owner)
+    await builder.secure(caller)
+    await builder.ask_for_two_factors(1)
     request.body = {"level": 0}
 
 
 @before("update_guild", "create_guild_role", "update_guild_role")
-async def _renamed(ready: Ready, caller: Actor, request: Request) -> None:
-    request.body = {"name": ready.name()}
+async def _renamed(builder: Ready, caller: Actor, request: Request) -> None:
+    request.body = {"name": builder.name()}
 
 
 @before("update_guild_profile")
-async def _tag(ready: Ready, caller: Actor, request: Request) -> None:
-    request.body = {"tag": ready.name("T")[:4]}
+async def _tag(builder: Ready, caller: Actor, request: Request) -> None:
+    request.body = {"tag": builder.name("T")[:4]}
 
 
 @before("wear_guild_tag")
-async def _tagged(ready: Ready, caller: Actor, request: Request) -> None:
-    (await ready.owner.patch(f"{ready.place}/profile", json={"tag": "TAG"})).ok()
-    request.body = {"identity_guild_id": str(ready.guild.id), "identity_enabled": True}
+async def _guild_tag(builder: Ready, caller: Actor, request: Request) -> None:
+    (await builder.owner.patch(f"{builder.place}/profile", json={"tag": "TAG"})).ok()
+    request.body = {"identity_guild_id": str(builder.guild.id), "identity_enabled": True}
 
 
 @before("delete_guild_role")
-async def _role(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["role_id"] = str(await ready.guild.role())
+async def _role(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["role_id"] = str(await builder.guild.role())
 
 
 @before("bulk_update_guild_roles")
-async def _order(ready: Ready, caller: Actor, request: Request) -> None:
-    low, high = await ready.guild.role(), await ready.guild.role()
+async def _role_order(builder: Ready, caller: Actor, request: Request) -> None:
+    low, high = await builder.guild.role(), await builder.guild.role()
     request.body = [{"id": str(low), "position": 2}, {"id": str(high), "position": 1}]
 
 
 @before("update_guild_role_connections_configuration")
-async def _linkable(ready: Ready, caller: Actor, request: Request) -> None:
-    application = str(ready.prepared.bot.application_id)
-    request.values["role_id"] = str(await ready.guild.role())
+async def _connection_configuration(builder: Ready, caller: Actor, request: Request) -> None:
+    application = str(builder.prepared.bot.application_id)
+    request.values["role_id"] = str(await builder.guild.role())
     request.body = [[{"application_id": application, "connection_metadata_field": None, "value": None}]]
 
 
 @before("assign_guild_role_connection")
-async def _linked(ready: Ready, caller: Actor, request: Request) -> None:
-    application = ready.prepared.bot.application_id
-    headers = {"Authorization": f"Bearer {await ready.bearer(caller, application, 'role_connections.write')}"}
+async def _connected_account(builder: Ready, caller: Actor, request: Request) -> None:
+    application = builder.prepared.bot.application_id
+    token = await builder.world.access_token(caller, application, "role_connections.write")
+    headers = {"Authorization": f"Bearer {token}"}
     path = f"/users/@me/applications/{application}/role-connection"
-    (await ready.world.request("PUT", path, json={}, headers=headers)).ok()
-    linking = Request({})
-    await _linkable(ready, caller, linking)
-    request.values |= linking.values
-    role = f"{ready.place}/roles/{request.values['role_id']}/connections"
-    (await ready.owner.put(f"{role}/configuration", json=linking.body)).ok()
+    (await builder.world.request("PUT", path, json={}, headers=headers)).ok()
+    configuration = Request({})
+    await _connection_configuration(builder, caller, configuration)
+    request.values |= configuration.values
+    role = f"{builder.place}/roles/{request.values['role_id']}/connections"
+    (await builder.owner.put(f"{role}/configuration", json=configuration.body)).ok()
 
 
 @before("unassign_guild_role_connection")
-async def _wearing(ready: Ready, caller: Actor, request: Request) -> None:
-    await _linked(ready, caller, request)
-    (await caller.post(f"{ready.place}/roles/{request.values['role_id']}/connections/assign")).ok()
+async def _assigned_connection(builder: Ready, caller: Actor, request: Request) -> None:
+    await _connected_account(builder, caller, request)
+    (await caller.post(f"{builder.place}/roles/{request.values['role_id']}/connections/assign")).ok()
 
 
 @before("create_guild_template")
-async def _no_template(ready: Ready, caller: Actor, request: Request) -> None:
-    await ready.emptied("templates", "code")
+async def _no_template(builder: Ready, caller: Actor, request: Request) -> None:
+    await builder.emptied("templates", "code")
 
 
 @before("sync_guild_template", "update_guild_template", "delete_guild_template")
-async def _template(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["code"] = await ready.made(await ready.emptied("templates", "code"), "code", json={"name": "old"})
+async def _template(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["code"] = await builder.made(
+        await builder.emptied("templates", "code"), "code", json={"name": "old"}
+    )
     if request.body is not None:
-        request.body = {"name": ready.name()}
+        request.body = {"name": builder.name()}
 
 
 @before("get_guild_welcome_screen", "update_guild_welcome_screen")
-async def _welcome(ready: Ready, caller: Actor, request: Request) -> None:
-    body = {"enabled": True, "description": ready.name()}
-    (await ready.owner.patch(f"{ready.place}/welcome-screen", json=body)).ok()
+async def _welcome(builder: Ready, caller: Actor, request: Request) -> None:
+    body = {"enabled": True, "description": builder.name()}
+    (await builder.owner.patch(f"{builder.place}/welcome-screen", json=body)).ok()
     request.body = None if request.body is None else {"enabled": False}
 
 
 @before("get_guild_widget", "get_guild_widget_png")
-async def _widget(ready: Ready, caller: Actor, request: Request) -> None:
-    body = {"enabled": True, "channel_id": str(ready.guild.general)}
-    (await ready.owner.patch(f"{ready.place}/widget", json=body)).ok()
+async def _widget(builder: Ready, caller: Actor, request: Request) -> None:
+    body = {"enabled": True, "channel_id": str(builder.guild.general)}
+    (await builder.owner.patch(f"{builder.place}/widget", json=body)).ok()
 
 
 @before("update_guild_widget_settings")
-async def _widget_switch(ready: Ready, caller: Actor, request: Request) -> None:
-    shown = (await ready.owner.get(f"{ready.place}/widget")).ok()
-    request.body = {"enabled": not shown["enabled"]}
+async def _widget_switch(builder: Ready, caller: Actor, request: Request) -> None:
+    widget = (await builder.owner.get(f"{builder.place}/widget")).ok()
+    request.body = {"enabled": not widget["enabled"]}
 
 
 @before("update_guild_incident_actions")
-async def _incident(ready: Ready, caller: Actor, request: Request) -> None:
-    request.body = {"dms_disabled_until": wire.timestamp(NOW_MS + HOUR + next(ready._numbers) * 1000)}
+async def _incident(builder: Ready, caller: Actor, request: Request) -> None:
+    request.body = {"dms_disabled_until": wire.timestamp(NOW_MS + HOUR + next(builder._numbers) * 1000)}
 
 
 @before("update_guild_vanity_url")
-async def _vanity(ready: Ready, caller: Actor, request: Request) -> None:
-    request.body = {"code": ready.name("square")}
+async def _vanity(builder: Ready, caller: Actor, request: Request) -> None:
+    request.body = {"code": builder.name("square")}
 
 
 @before("put_guilds_onboarding")
-async def _onboarding(ready: Ready, caller: Actor, request: Request) -> None:
-    option = {"title": "yes", "channel_ids": [str(ready.guild.general)], "role_ids": []}
-    prompt = {"title": ready.name(), "options": [option], "single_select": False, "required": False}
+async def _onboarding(builder: Ready, caller: Actor, request: Request) -> None:
+    option = {"title": "yes", "channel_ids": [str(builder.guild.general)], "role_ids": []}
+    prompt = {"title": builder.name(), "options": [option], "single_select": False, "required": False}
     request.body = {"prompts": [prompt | {"id": "1", "type": 0, "in_onboarding": True}], "enabled": False}
 
 
 @before("set_guild_onboarding_responses")
-async def _answers(ready: Ready, caller: Actor, request: Request) -> None:
+async def _onboarding_responses(builder: Ready, caller: Actor, request: Request) -> None:
     names = [f"begin-{number}" for number in range(7)]
-    # Onboarding needs channels that everybody writes in, whatever @everyone may do elsewhere.
+    # Onboarding requires channels in which @everyone may write; an overwrite makes them so.
     bits = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
-    open_to_all = [{"id": str(ready.guild.id), "type": 0, "allow": str(int(bits)), "deny": "0"}]
-    rooms = [
-        ready.guild.channels.get(name) or await ready.guild.channel(name, permission_overwrites=open_to_all)
+    open_to_all = [{"id": str(builder.guild.id), "type": 0, "allow": str(int(bits)), "deny": "0"}]
+    channels = [
+        builder.guild.channels.get(name) or await builder.guild.channel(name, permission_overwrites=open_to_all)
         for name in names
     ]
-    option = {"title": ready.name(), "role_ids": [str(await ready.guild.role())]}
-    prompts = [{"id": "0", "title": ready.name(), "options": [option]}]
-    body = {"prompts": prompts, "enabled": True, "default_channel_ids": [str(room) for room in rooms]}
-    asked = (await ready.owner.put(f"{ready.place}/onboarding", json=body)).ok()
-    request.body = {"onboarding_responses": [asked["prompts"][0]["options"][0]["id"]]}
+    option = {"title": builder.name(), "role_ids": [str(await builder.guild.role())]}
+    prompts = [{"id": "0", "title": builder.name(), "options": [option]}]
+    body = {"prompts": prompts, "enabled": True, "default_channel_ids": [str(channel) for channel in channels]}
+    onboarding = (await builder.owner.put(f"{builder.place}/onboarding", json=body)).ok()
+    request.body = {"onboarding_responses": [onboarding["prompts"][0]["options"][0]["id"]]}
 
 
 @before("set_guild_new_member_welcome")
-async def _guide(ready: Ready, caller: Actor, request: Request) -> None:
-    channel = str(ready.guild.general)
-    action = {"channel_id": channel, "action_type": 0, "title": ready.name(), "description": ""}
+async def _guide(builder: Ready, caller: Actor, request: Request) -> None:
+    channel = str(builder.guild.general)
+    action = {"channel_id": channel, "action_type": 0, "title": builder.name(), "description": ""}
     request.body = {"enabled": False, "new_member_actions": [action], "resource_channels": []}
 
 
 @before("get_guild_member_verification", "update_guild_member_verification", "get_guild_join_requests")
-async def _form(ready: Ready, caller: Actor, request: Request) -> None:
-    body = {"enabled": True, "description": ready.name()}
-    (await ready.owner.patch(f"{ready.place}/member-verification", json=body)).ok()
-    request.body = None if request.body is None else {"enabled": False, "description": ready.name()}
+async def _verification_form(builder: Ready, caller: Actor, request: Request) -> None:
+    body = {"enabled": True, "description": builder.name()}
+    (await builder.owner.patch(f"{builder.place}/member-verification", json=body)).ok()
+    request.body = None if request.body is None else {"enabled": False, "description": builder.name()}
 
 
 @before("action_guild_join_request")
-async def _asked_to_join(ready: Ready, caller: Actor, request: Request) -> None:
-    form = (await ready.owner.patch(f"{ready.place}/member-verification", json={"enabled": True})).ok()
-    person = await ready.world.user()
-    code = await ready.made(f"{ready.general}/invites", "code", json={"unique": True})
-    (await person.post(f"/invites/{code}")).ok()
+async def _join_request(builder: Ready, caller: Actor, request: Request) -> None:
+    form = (await builder.owner.patch(f"{builder.place}/member-verification", json={"enabled": True})).ok()
+    applicant = await builder.world.user()
+    code = await builder.made(f"{builder.general}/invites", "code", json={"unique": True})
+    (await applicant.post(f"/invites/{code}")).ok()
     body = {"version": form["version"], "form_fields": form["form_fields"]}
-    asked = (await person.put(f"{ready.place}/requests/@me", json=body)).ok()
-    request.values["request_id"] = asked["id"]
+    join_request = (await applicant.put(f"{builder.place}/requests/@me", json=body)).ok()
+    request.values["request_id"] = join_request["id"]
 
 
 @before("delete_guild_integration")
-async def _integration(ready: Ready, caller: Actor, request: Request) -> None:
-    bot = await ready.world.bot(ready.guild)
+async def _integration(builder: Ready, caller: Actor, request: Request) -> None:
+    bot = await builder.world.bot(builder.guild)
     request.values["integration_id"] = str(bot.application_id)
 
 
@@ -323,102 +308,107 @@ async def _integration(ready: Ready, caller: Actor, request: Request) -> None:
 
 
 @before("search_guild_members")
-async def _sought(ready: Ready, caller: Actor, request: Request) -> None:
+async def _member_query(builder: Ready, caller: Actor, request: Request) -> None:
     request.query = {"query": "a"}
 
 
 @before("update_guild_member", "update_my_guild_member", "update_my_guild_member_nick")
-async def _nick(ready: Ready, caller: Actor, request: Request) -> None:
+async def _nick(builder: Ready, caller: Actor, request: Request) -> None:
     if "user_id" in request.values:
-        request.values["user_id"] = str((await ready.member()).id)
-    request.body = {"nick": ready.name()}
+        request.values["user_id"] = str((await builder.member()).id)
+    request.body = {"nick": builder.name()}
 
 
 @before("add_guild_member")
-async def _consenting(ready: Ready, caller: Actor, request: Request) -> None:
-    person = await ready.world.user()
-    request.values["user_id"] = str(person.id)
-    request.body = {"access_token": await ready.bearer(person, caller.application_id, "guilds.join")}
+async def _join_token(builder: Ready, caller: Actor, request: Request) -> None:
+    user = await builder.world.user()
+    request.values["user_id"] = str(user.id)
+    token = await builder.world.access_token(user, caller.application_id, "guilds.join")
+    request.body = {"access_token": token}
 
 
 @before("delete_guild_member", "ban_user_from_guild")
-async def _member(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["user_id"] = str((await ready.member()).id)
+async def _member(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["user_id"] = str((await builder.member()).id)
 
 
 @before("add_guild_member_role")
-async def _worn(ready: Ready, caller: Actor, request: Request) -> None:
-    person, role = await ready.member(), await ready.guild.role()
-    request.values |= {"user_id": str(person.id), "role_id": str(role)}
+async def _role_to_add(builder: Ready, caller: Actor, request: Request) -> None:
+    user, role = await builder.member(), await builder.guild.role()
+    request.values |= {"user_id": str(user.id), "role_id": str(role)}
 
 
 @before("delete_guild_member_role")
-async def _worn_already(ready: Ready, caller: Actor, request: Request) -> None:
-    await _worn(ready, caller, request)
-    (await ready.owner.put(f"{ready.place}/members/{request.values['user_id']}/roles/{request.values['role_id']}")).ok()
+async def _role_to_remove(builder: Ready, caller: Actor, request: Request) -> None:
+    await _role_to_add(builder, caller, request)
+    (
+        await builder.owner.put(
+            f"{builder.place}/members/{request.values['user_id']}/roles/{request.values['role_id']}"
+        )
+    ).ok()
 
 
 @before("get_guild_ban", "unban_user_from_guild")
-async def _banned(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["user_id"] = str((await ready.world.user()).id)
-    (await ready.owner.put(f"{ready.place}/bans/{request.values['user_id']}", json={})).ok()
+async def _banned(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["user_id"] = str((await builder.world.user()).id)
+    (await builder.owner.put(f"{builder.place}/bans/{request.values['user_id']}", json={})).ok()
 
 
 @before("bulk_ban_users_from_guild")
-async def _to_ban(ready: Ready, caller: Actor, request: Request) -> None:
-    request.body = {"user_ids": [str((await ready.world.user()).id)]}
+async def _users_to_ban(builder: Ready, caller: Actor, request: Request) -> None:
+    request.body = {"user_ids": [str((await builder.world.user()).id)]}
 
 
 # Expressions and events
 
 
-def _named_sticker(ready: Ready) -> aiohttp.FormData:
-    form = aiohttp.FormData({"name": ready.name("sticker"), "tags": "hello", "description": "words"})
+def _named_sticker(builder: Ready) -> aiohttp.FormData:
+    form = aiohttp.FormData({"name": builder.name("sticker"), "tags": "hello", "description": "words"})
     form.add_field("file", png(320, 320), filename="sticker.png", content_type="image/png")
     return form
 
 
 @before("create_guild_sticker")
-async def _sticker_form(ready: Ready, caller: Actor, request: Request) -> None:
-    await ready.emptied("stickers")
-    request.form = lambda: _named_sticker(ready)
+async def _sticker_form(builder: Ready, caller: Actor, request: Request) -> None:
+    await builder.emptied("stickers")
+    request.form = lambda: _named_sticker(builder)
 
 
 @before("update_guild_sticker", "delete_guild_sticker")
-async def _sticker(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["sticker_id"] = await ready.made(await ready.emptied("stickers"), data=_named_sticker(ready))
+async def _sticker(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["sticker_id"] = await builder.made(await builder.emptied("stickers"), data=_named_sticker(builder))
     if request.body is not None:
-        request.body = {"name": ready.name()}
+        request.body = {"name": builder.name()}
 
 
 @before("update_guild_emoji", "delete_guild_emoji")
-async def _emoji(ready: Ready, caller: Actor, request: Request) -> None:
-    body = {"name": ready.name(), "image": uri(png())}
-    request.values["emoji_id"] = await ready.made(f"{ready.place}/emojis", json=body)
+async def _emoji(builder: Ready, caller: Actor, request: Request) -> None:
+    body = {"name": builder.name(), "image": uri(png())}
+    request.values["emoji_id"] = await builder.made(f"{builder.place}/emojis", json=body)
     if request.body is not None:
-        request.body = {"name": ready.name()}
+        request.body = {"name": builder.name()}
 
 
 @before("update_guild_soundboard_sound", "delete_guild_soundboard_sound")
-async def _sound(ready: Ready, caller: Actor, request: Request) -> None:
-    body = {"name": ready.name(), "sound": uri(mp3(), "audio/mpeg")}
-    request.values["sound_id"] = await ready.made(
-        await ready.emptied("soundboard-sounds", "sound_id"), "sound_id", json=body
+async def _sound(builder: Ready, caller: Actor, request: Request) -> None:
+    body = {"name": builder.name(), "sound": uri(mp3(), "audio/mpeg")}
+    request.values["sound_id"] = await builder.made(
+        await builder.emptied("soundboard-sounds", "sound_id"), "sound_id", json=body
     )
     if request.body is not None:
-        request.body = {"name": ready.name()}
+        request.body = {"name": builder.name()}
 
 
 @before("update_guild_scheduled_event", "delete_guild_scheduled_event")
-async def _event(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["guild_scheduled_event_id"] = await ready.event()
+async def _event(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["guild_scheduled_event_id"] = await builder.event()
     if request.body is not None:
-        request.body = {"name": ready.name()}
+        request.body = {"name": builder.name()}
 
 
 @before("create_guild_scheduled_event_exception")
-async def _occurrence(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["guild_scheduled_event_id"] = await ready.event()
+async def _occurrence(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["guild_scheduled_event_id"] = await builder.event()
     request.body = {"original_scheduled_start_time": wire.timestamp(NOW_MS + HOUR + DAY), "is_canceled": True}
 
 
@@ -428,192 +418,196 @@ async def _occurrence(ready: Ready, caller: Actor, request: Request) -> None:
     "list_guild_scheduled_event_exception_users",
     "create_guild_scheduled_event_exception_user",
 )
-async def _exception(ready: Ready, caller: Actor, request: Request) -> None:
-    event = request.values["guild_scheduled_event_id"] = await ready.event()
+async def _exception(builder: Ready, caller: Actor, request: Request) -> None:
+    event = request.values["guild_scheduled_event_id"] = await builder.event()
     body = {"original_scheduled_start_time": wire.timestamp(NOW_MS + HOUR + DAY), "is_canceled": True}
-    made = await ready.made(f"{ready.place}/scheduled-events/{event}/exceptions", "event_exception_id", json=body)
+    exception = await builder.made(
+        f"{builder.place}/scheduled-events/{event}/exceptions", "event_exception_id", json=body
+    )
     for key in ("exception_id", "guild_scheduled_event_exception_id"):
         if key in request.values:
-            request.values[key] = made
+            request.values[key] = exception
     if request.body is not None:
         request.body = {"is_canceled": False}
 
 
 @before("delete_guild_scheduled_event_user")
-async def _guest(ready: Ready, caller: Actor, request: Request) -> None:
-    event = request.values["guild_scheduled_event_id"] = await ready.event()
-    (await caller.put(f"{ready.place}/scheduled-events/{event}/users/@me")).ok()
+async def _event_subscription(builder: Ready, caller: Actor, request: Request) -> None:
+    event = request.values["guild_scheduled_event_id"] = await builder.event()
+    (await caller.put(f"{builder.place}/scheduled-events/{event}/users/@me")).ok()
 
 
 @before("delete_guild_scheduled_event_exception_user")
-async def _guest_once(ready: Ready, caller: Actor, request: Request) -> None:
-    await _exception(ready, caller, request)
-    event, once = (request.values[key] for key in ("guild_scheduled_event_id", "guild_scheduled_event_exception_id"))
-    (await caller.put(f"{ready.place}/scheduled-events/{event}/{once}/users/@me")).ok()
+async def _exception_subscription(builder: Ready, caller: Actor, request: Request) -> None:
+    await _exception(builder, caller, request)
+    event, exception = (
+        request.values[key] for key in ("guild_scheduled_event_id", "guild_scheduled_event_exception_id")
+    )
+    (await caller.put(f"{builder.place}/scheduled-events/{event}/{exception}/users/@me")).ok()
 
 
 @before("create_auto_moderation_rule", "update_auto_moderation_rule", "delete_auto_moderation_rule")
-async def _rule(ready: Ready, caller: Actor, request: Request) -> None:
-    rules = await ready.emptied("auto-moderation/rules")
+async def _rule(builder: Ready, caller: Actor, request: Request) -> None:
+    rules = await builder.emptied("auto-moderation/rules")
     if "rule_id" in request.values:
-        body = ready.prepared.bodies["create_auto_moderation_rule"]
-        request.values["rule_id"] = await ready.made(rules, json=body)
-        request.body = None if request.body is None else {"name": ready.name()}
+        body = builder.prepared.bodies["create_auto_moderation_rule"]
+        request.values["rule_id"] = await builder.made(rules, json=body)
+        request.body = None if request.body is None else {"name": builder.name()}
 
 
 # Channels
 
 
 @before("update_channel", "delete_channel")
-async def _channel(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["channel_id"] = str(await ready.guild.channel(ready.name()))
+async def _channel(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["channel_id"] = str(await builder.guild.channel(builder.name()))
     if request.body is not None:
-        request.body = {"name": ready.name()}
+        request.body = {"name": builder.name()}
 
 
 @before("bulk_update_guild_channels")
-async def _places(ready: Ready, caller: Actor, request: Request) -> None:
-    made = await ready.guild.channel(ready.name())
-    request.body = [{"id": str(made), "position": next(ready._numbers) + 100}]
+async def _channel_positions(builder: Ready, caller: Actor, request: Request) -> None:
+    channel = await builder.guild.channel(builder.name())
+    request.body = [{"id": str(channel), "position": next(builder._numbers) + 100}]
 
 
 @before("set_channel_permission_overwrite", "delete_channel_permission_overwrite")
-async def _overwrite(ready: Ready, caller: Actor, request: Request) -> None:
-    person = await ready.member()
-    request.values["overwrite_id"] = str(person.id)
+async def _overwrite(builder: Ready, caller: Actor, request: Request) -> None:
+    user = await builder.member()
+    request.values["overwrite_id"] = str(user.id)
     if request.body is None:
-        await ready.guild.overwrite(ready.guild.general, person.id)
+        await builder.guild.overwrite(builder.guild.general, user.id)
 
 
 @before("unlink_channel_lobby")
-async def _lobby(ready: Ready, caller: Actor, request: Request) -> None:
-    played = await game(ready.world, ready.name())
-    player = await played.player(ready.owner)
-    lobby = await ready.made("/lobbies", actor=played.backend, json={"members": [{"id": str(player.id), "flags": 1}]})
-    channel = request.values["channel_id"] = str(await ready.guild.channel(ready.name()))
+async def _lobby(builder: Ready, caller: Actor, request: Request) -> None:
+    app = await game(builder.world, builder.name())
+    player = await app.player(builder.owner)
+    lobby = await builder.made("/lobbies", actor=app.backend, json={"members": [{"id": str(player.id), "flags": 1}]})
+    channel = request.values["channel_id"] = str(await builder.guild.channel(builder.name()))
     (await player.patch(f"/lobbies/{lobby}/channel-linking", json={"channel_id": channel})).ok()
 
 
 @before("launch_activity")
-async def _activity(ready: Ready, caller: Actor, request: Request) -> None:
-    bot = await ready.world.bot(ready.guild, flags=ApplicationFlags.EMBEDDED)
+async def _activity(builder: Ready, caller: Actor, request: Request) -> None:
+    bot = await builder.world.bot(builder.guild, flags=ApplicationFlags.EMBEDDED)
     request.values["application_id"] = str(bot.application_id)
-    request.body = {"session_id": (await ready.session(caller)).ready["session_id"]}
+    request.body = {"session_id": (await builder.session(caller)).ready["session_id"]}
 
 
 @before("create_stage_instance", "update_stage_instance", "delete_stage_instance")
-async def _stage(ready: Ready, caller: Actor, request: Request) -> None:
-    channel = str(await ready.guild.channel(ready.name(), type=13))
+async def _stage(builder: Ready, caller: Actor, request: Request) -> None:
+    channel = str(await builder.guild.channel(builder.name(), type=13))
     if not request.values:
-        request.body = {"channel_id": channel, "topic": ready.name()}
+        request.body = {"channel_id": channel, "topic": builder.name()}
         return
     request.values["channel_id"] = channel
-    await ready.made("/stage-instances", json={"channel_id": channel, "topic": ready.name()})
-    request.body = None if request.body is None else {"topic": ready.name()}
+    await builder.made("/stage-instances", json={"channel_id": channel, "topic": builder.name()})
+    request.body = None if request.body is None else {"topic": builder.name()}
 
 
 # Voice
 
 
 @before("get_self_voice_state", "send_soundboard_sound")
-async def _speaking(ready: Ready, caller: Actor, request: Request) -> None:
-    await ready.join(caller, ready.prepared.voice)
-    # One that every guild has.
+async def _in_voice(builder: Ready, caller: Actor, request: Request) -> None:
+    await builder.join(caller, builder.prepared.voice)
+    # A default sound, available in every guild.
     request.body = None if request.body is None else {"sound_id": "1"}
 
 
 @before("update_self_voice_state")
-async def _on_stage(ready: Ready, caller: Actor, request: Request) -> None:
-    await ready.join(caller, ready.prepared.stage)
-    request.body = {"channel_id": ready.prepared.stage, "suppress": True}
+async def _on_stage(builder: Ready, caller: Actor, request: Request) -> None:
+    await builder.join(caller, builder.prepared.stage)
+    request.body = {"channel_id": builder.prepared.stage, "suppress": True}
 
 
 @before("get_voice_state", "update_voice_state")
-async def _others(ready: Ready, caller: Actor, request: Request) -> None:
-    await ready.join(ready.owner, ready.prepared.stage)
-    request.values["user_id"] = str(ready.owner.id)
+async def _other_voice_state(builder: Ready, caller: Actor, request: Request) -> None:
+    await builder.join(builder.owner, builder.prepared.stage)
+    request.values["user_id"] = str(builder.owner.id)
     if request.body is not None:
-        speaks = {"channel_id": ready.prepared.stage, "suppress": False}
-        (await ready.owner.patch(f"{ready.place}/voice-states/@me", json=speaks)).ok()
-        request.body = {"channel_id": ready.prepared.stage, "suppress": True}
+        unsuppressed = {"channel_id": builder.prepared.stage, "suppress": False}
+        (await builder.owner.patch(f"{builder.place}/voice-states/@me", json=unsuppressed)).ok()
+        request.body = {"channel_id": builder.prepared.stage, "suppress": True}
 
 
 @before("update_voice_channel_status")
-async def _away(ready: Ready, caller: Actor, request: Request) -> None:
-    await ready.join(caller, None)
-    request.body = {"status": ready.name()}
+async def _outside_voice(builder: Ready, caller: Actor, request: Request) -> None:
+    await builder.join(caller, None)
+    request.body = {"status": builder.name()}
 
 
-# Talk
+# Messages and threads
 
 
 @before("update_message")
-async def _said(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["message_id"] = await ready.message(caller)
-    request.body = {"content": "anew"}
+async def _own_message(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["message_id"] = await builder.message(caller)
+    request.body = {"content": "edited"}
 
 
 @before("poll_expire")
-async def _polled(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["message_id"] = await ready.message(caller, poll=POLL)
+async def _own_poll(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["message_id"] = await builder.message(caller, poll=POLL)
 
 
 @before("delete_message", "create_thread_from_message", "create_pin", "deprecated_create_pin")
-async def _message(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["message_id"] = await ready.message()
+async def _message(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["message_id"] = await builder.message()
 
 
 @before("delete_pin", "deprecated_delete_pin")
-async def _pinned(ready: Ready, caller: Actor, request: Request) -> None:
-    await _message(ready, caller, request)
-    (await ready.owner.put(f"{ready.general}/messages/pins/{request.values['message_id']}")).ok()
+async def _pinned(builder: Ready, caller: Actor, request: Request) -> None:
+    await _message(builder, caller, request)
+    (await builder.owner.put(f"{builder.general}/messages/pins/{request.values['message_id']}")).ok()
 
 
 @before("bulk_delete_messages")
-async def _several(ready: Ready, caller: Actor, request: Request) -> None:
-    request.body = {"messages": [await ready.message() for _ in range(2)]}
+async def _several_messages(builder: Ready, caller: Actor, request: Request) -> None:
+    request.body = {"messages": [await builder.message() for _ in range(2)]}
 
 
 @before("crosspost_message")
-async def _article(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["message_id"] = await ready.message(channel=ready.prepared.news)
+async def _article(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["message_id"] = await builder.message(channel=builder.prepared.news)
 
 
 @before("delete_my_message_reaction", "delete_user_message_reaction", "delete_all_message_reactions_by_emoji")
-async def _reacted(ready: Ready, caller: Actor, request: Request) -> None:
-    await _message(ready, caller, request)
-    who = ready.owner if "user_id" in request.values else caller
-    request.values |= {"user_id": str(ready.owner.id)} if "user_id" in request.values else {}
-    path = f"{ready.general}/messages/{request.values['message_id']}/reactions/{request.values['emoji_name']}/@me"
-    (await who.put(path)).ok()
+async def _reacted(builder: Ready, caller: Actor, request: Request) -> None:
+    await _message(builder, caller, request)
+    reactor = builder.owner if "user_id" in request.values else caller
+    request.values |= {"user_id": str(builder.owner.id)} if "user_id" in request.values else {}
+    path = f"{builder.general}/messages/{request.values['message_id']}/reactions/{request.values['emoji_name']}/@me"
+    (await reactor.put(path)).ok()
 
 
 @before("add_thread_member")
-async def _beside_thread(ready: Ready, caller: Actor, request: Request) -> None:
-    person = await ready.member()
-    request.values["user_id"] = str(person.id)
-    # Whoever is put there must see the channel; nobody does in this guild without being named.
-    await ready.guild.overwrite(ready.guild.general, person.id, allow=Permissions.VIEW_CHANNEL)
+async def _thread_candidate(builder: Ready, caller: Actor, request: Request) -> None:
+    user = await builder.member()
+    request.values["user_id"] = str(user.id)
+    # The added member must see the channel, and @everyone does not in this guild.
+    await builder.guild.overwrite(builder.guild.general, user.id, allow=Permissions.VIEW_CHANNEL)
 
 
 @before("get_thread_member", "delete_thread_member")
-async def _in_thread(ready: Ready, caller: Actor, request: Request) -> None:
-    await _beside_thread(ready, caller, request)
-    (await ready.owner.put(f"/channels/{ready.prepared.thread}/thread-members/{request.values['user_id']}")).ok()
+async def _in_thread(builder: Ready, caller: Actor, request: Request) -> None:
+    await _thread_candidate(builder, caller, request)
+    (await builder.owner.put(f"/channels/{builder.prepared.thread}/thread-members/{request.values['user_id']}")).ok()
 
 
 @before("get_webhook", "update_webhook", "delete_webhook")
-async def _webhook(ready: Ready, caller: Actor, request: Request) -> None:
-    channel = await ready.guild.channel(ready.name())
-    request.values["webhook_id"] = await ready.made(f"/channels/{channel}/webhooks", json={"name": "hook"})
+async def _webhook(builder: Ready, caller: Actor, request: Request) -> None:
+    channel = await builder.guild.channel(builder.name())
+    request.values["webhook_id"] = await builder.made(f"/channels/{channel}/webhooks", json={"name": "hook"})
     if request.body is not None:
-        request.body = {"name": ready.name()}
+        request.body = {"name": builder.name()}
 
 
 @before("create_webhook", "follow_channel")
-async def _few_webhooks(ready: Ready, caller: Actor, request: Request) -> None:
-    channel = str(await ready.guild.channel(ready.name()))
-    if request.body == ready.prepared.bodies["follow_channel"]:
+async def _few_webhooks(builder: Ready, caller: Actor, request: Request) -> None:
+    channel = str(await builder.guild.channel(builder.name()))
+    if request.body == builder.prepared.bodies["follow_channel"]:
         request.body = {"webhook_channel_id": channel}
     else:
         request.values["channel_id"] = channel
@@ -622,46 +616,46 @@ async def _few_webhooks(ready: Ready, caller: Actor, request: Request) -> None:
 # Invites
 
 
-def _targets(*people: Actor, invite: bool = True) -> aiohttp.FormData:
+def _target_users_form(*users: Actor, invite: bool = True) -> aiohttp.FormData:
     form = aiohttp.FormData()
     if invite:
         form.add_field("payload_json", "{}", content_type="application/json")
-    lines = "".join(f"{each.id}\n" for each in people)
+    lines = "".join(f"{each.id}\n" for each in users)
     form.add_field("target_users_file", f"user_id\n{lines}", filename="users.csv", content_type="text/csv")
     return form
 
 
 @before("invite_revoke")
-async def _invite(ready: Ready, caller: Actor, request: Request) -> None:
-    request.values["code"] = await ready.made(f"{ready.general}/invites", "code", json={"unique": True})
+async def _invite(builder: Ready, caller: Actor, request: Request) -> None:
+    request.values["code"] = await builder.made(f"{builder.general}/invites", "code", json={"unique": True})
 
 
 @before("get_invite_target_users", "get_invite_target_users_job_status", "update_invite_target_users")
-async def _targeted(ready: Ready, caller: Actor, request: Request) -> None:
-    # The caller sees the invite, being one of those it is for.
-    request.values["code"] = await ready.made(f"{ready.general}/invites", "code", data=_targets(caller))
-    request.form = lambda: _targets(caller, ready.owner, invite=False)
+async def _targeted(builder: Ready, caller: Actor, request: Request) -> None:
+    # The invite is visible only to its target users, so the caller is one of them.
+    request.values["code"] = await builder.made(f"{builder.general}/invites", "code", data=_target_users_form(caller))
+    request.form = lambda: _target_users_form(caller, builder.owner, invite=False)
 
 
-# What people do by a body alone
+# Operations whose objects are named in the body
 
 
 @before("create_interaction")
-async def _command(ready: Ready, caller: Actor, request: Request) -> None:
-    bot = ready.prepared.bot
-    path = f"/applications/{bot.application_id}/guilds/{ready.guild.id}/commands"
-    command = await ready.made(path, actor=bot, json={"name": "greet", "description": "says hello"})
+async def _command(builder: Ready, caller: Actor, request: Request) -> None:
+    bot = builder.prepared.bot
+    path = f"/applications/{bot.application_id}/guilds/{builder.guild.id}/commands"
+    command = await builder.made(path, actor=bot, json={"name": "greet", "description": "says hello"})
     request.body = {
         "type": 2,
         "application_id": str(bot.application_id),
-        "guild_id": str(ready.guild.id),
-        "channel_id": str(ready.guild.general),
+        "guild_id": str(builder.guild.id),
+        "channel_id": str(builder.guild.general),
         "data": {"id": command, "name": "greet", "type": 1},
     }
 
 
 @before("authorize_oauth2_application")
-async def _install(ready: Ready, caller: Actor, request: Request) -> None:
-    bot = await ready.world.bot()
+async def _install(builder: Ready, caller: Actor, request: Request) -> None:
+    bot = await builder.world.bot()
     request.query = {"client_id": str(bot.application_id), "scope": "bot"}
-    request.body = {"authorize": True, "guild_id": str(ready.guild.id), "permissions": "0"}
+    request.body = {"authorize": True, "guild_id": str(builder.guild.id), "permissions": "0"}

@@ -1,5 +1,5 @@
-"""More of everything in the prepared guild, and a request for each operation that nobody makes up by chance: what names things that
-must be there, and be in the right state."""
+"""Hand-written requests for operations that generated requests rarely complete, because they name existing objects in a certain
+state. `plant` adds these objects to the prepared guild."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,8 +7,6 @@ from typing import Any
 import aiohttp
 
 from hubbub.protocol import wire
-from hubbub.server.core import auth
-from hubbub.server.core.call import Call
 from hubbub.server.core.dispatch import Endpoint
 from hubbub.server.resources import activity_instances, members
 from tests.contract.prepared import HOUR, Prepared
@@ -17,7 +15,7 @@ from tests.world import NOW_MS, Actor, Session
 
 
 class Bearer(Actor):
-    """An application acting for somebody."""
+    """An application that acts for a user with an access token."""
 
     @property
     def header(self) -> str:
@@ -27,7 +25,7 @@ class Bearer(Actor):
 
 @dataclass
 class Seed:
-    """A request that comes to a success: who asks, for what, and with which body and query."""
+    """A request that succeeds: caller, path parameters, body and query."""
 
     caller: Actor | None = None
     values: dict[str, str] = field(default_factory=dict)
@@ -36,7 +34,7 @@ class Seed:
 
 
 class Seeds:
-    """What stands ready for the operations of the table."""
+    """Seed requests by operation name."""
 
     def __init__(self, prepared: Prepared, by_name: dict[str, Seed], sessions: list[Session]) -> None:
         self._prepared = prepared
@@ -44,99 +42,91 @@ class Seeds:
         self.sessions = sessions
 
     def find(self, endpoint: Endpoint) -> Seed:
-        """The request for an operation: its own, or the least that its path and its body take."""
+        """Return the operation's own seed, or one with the default path parameters and body."""
         seed = self._by_name.get(endpoint.name, Seed())
         body = self._prepared.body(endpoint) if seed.body is None else seed.body
         return Seed(seed.caller, self._prepared.values(endpoint) | seed.values, body, seed.query)
 
 
 async def plant(prepared: Prepared) -> Seeds:
-    """Put into the guild what few operations ask for."""
+    """Create the objects that the seed requests name, and return the requests."""
     world, guild, bot, owner = prepared.world, prepared.guild, prepared.bot, prepared.guild.owner
-    place, application = f"/guilds/{guild.id}", f"/applications/{bot.application_id}"
+    guild_path, application_path = f"/guilds/{guild.id}", f"/applications/{bot.application_id}"
     common = prepared.common
 
-    async def made(path: str, body: Any, *, actor: Actor = owner, key: str = "id") -> str:
+    async def create(path: str, body: Any, *, actor: Actor = owner, key: str = "id") -> str:
         return str((await actor.post(path, json=body)).ok()[key])
 
     async def bearer(*scopes: str) -> Bearer:
-        def issue(call: Call) -> str:
-            return auth.issue(
-                call.tx,
-                kind="bearer",
-                user_id=owner.id,
-                application_id=bot.application_id,
-                scopes=scopes,
-                now=call.now,
-                ids=call.ids,
-            )
+        token = await world.access_token(owner, bot.application_id, *scopes)
+        return Bearer(world, owner.id, token, owner.name, application_id=bot.application_id)
 
-        return Bearer(world, owner.id, await world.write(issue), owner.name, application_id=bot.application_id)
-
-    # People: one more to act on, one who is banned, one who stays outside.
+    # `extra` is acted on, `banned` is banned, and `friend` joins threads and groups.
     extra, banned, friend = [await world.user() for _ in range(3)]
-    for person in (extra, banned, friend):
-        await world.write(lambda call, person=person: members.add(call, guild.id, person.id), actor=owner.id)
-    (await owner.put(f"{place}/bans/{banned.id}", json={})).ok()
+    for user in (extra, banned, friend):
+        await world.write(lambda call, user=user: members.add(call, guild.id, user.id), actor=owner.id)
+    (await owner.put(f"{guild_path}/bans/{banned.id}", json={})).ok()
     (await owner.put(f"/channels/{prepared.thread}/thread-members/{friend.id}")).ok()
-    worn = str(await guild.role("worn"))
-    await guild.give(friend, int(worn))
+    assigned_role = str(await guild.role("worn"))
+    await guild.give(friend, int(assigned_role))
     command = {"name": "greet", "description": "says hello"}
     commands = {
-        "global": await made(f"{application}/commands", command, actor=bot),
-        "guild": await made(f"{application}{place}/commands", command, actor=bot),
+        "global": await create(f"{application_path}/commands", command, actor=bot),
+        "guild": await create(f"{application_path}{guild_path}/commands", command, actor=bot),
     }
     general = f"/channels/{guild.general}"
-    mine = await made(f"{general}/messages", {"content": "of the bot"}, actor=bot)
-    pinned = await made(f"{general}/messages", {"content": "keep"})
+    bot_message = await create(f"{general}/messages", {"content": "of the bot"}, actor=bot)
+    pinned = await create(f"{general}/messages", {"content": "keep"})
     (await owner.put(f"{general}/messages/pins/{pinned}")).ok()
-    several = [await made(f"{general}/messages", {"content": "away"}) for _ in range(2)]
+    to_delete = [await create(f"{general}/messages", {"content": "away"}) for _ in range(2)]
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
-    asked = await made(f"{general}/messages", {"poll": poll}, actor=bot)
-    hook = f"/webhooks/{common['webhook_id']}/{common['webhook_token']}"
-    said = str((await world.request("POST", f"{hook}?wait=true", json={"content": "by hook"})).ok()["id"])
-    (await owner.patch(f"{place}/widget", json={"enabled": True, "channel_id": str(guild.general)})).ok()
-    group = await made("/users/@me/channels", {"recipients": [str(friend.id), str(extra.id)]})
-    session = await bot.connect()
-    own = await owner.connect()
-    for each, channel in ((session, prepared.voice), (own, prepared.stage)):
+    bot_poll = await create(f"{general}/messages", {"poll": poll}, actor=bot)
+    webhook_path = f"/webhooks/{common['webhook_id']}/{common['webhook_token']}"
+    webhook_message = str(
+        (await world.request("POST", f"{webhook_path}?wait=true", json={"content": "by hook"})).ok()["id"]
+    )
+    (await owner.patch(f"{guild_path}/widget", json={"enabled": True, "channel_id": str(guild.general)})).ok()
+    group = await create("/users/@me/channels", {"recipients": [str(friend.id), str(extra.id)]})
+    bot_session = await bot.connect()
+    owner_session = await owner.connect()
+    for each, channel in ((bot_session, prepared.voice), (owner_session, prepared.stage)):
         state = {"guild_id": str(guild.id), "channel_id": channel, "self_mute": False, "self_deaf": False}
         await each.send(4, state)
         await each.obeyed()
-    calling = await extra.connect()
-    await calling.send(4, {"guild_id": None, "channel_id": group, "self_mute": False, "self_deaf": False})
-    await calling.obeyed()
-    running = await world.write(
+    call_session = await extra.connect()
+    await call_session.send(4, {"guild_id": None, "channel_id": group, "self_mute": False, "self_deaf": False})
+    await call_session.obeyed()
+    instance = await world.write(
         lambda call: activity_instances.launch(call, bot.application_id, owner.id, guild.general, guild.id)
     )
-    spare = str(await guild.channel("spare"))
-    doomed = await world.guild(owner)
-    targeted = aiohttp.FormData()
-    targeted.add_field("payload_json", "{}", content_type="application/json")
-    targeted.add_field("target_users_file", f"user_id\n{friend.id}\n", filename="users.csv", content_type="text/csv")
-    chosen = str((await owner.post(f"{general}/invites", data=targeted)).ok()["code"])
+    spare_channel = str(await guild.channel("spare"))
+    guild_to_delete = await world.guild(owner)
+    invite_form = aiohttp.FormData()
+    invite_form.add_field("payload_json", "{}", content_type="application/json")
+    invite_form.add_field("target_users_file", f"user_id\n{friend.id}\n", filename="users.csv", content_type="text/csv")
+    targeted_invite = str((await owner.post(f"{general}/invites", data=invite_form)).ok()["code"])
     other_stage = str(await guild.channel("second stage", type=13))
     later = wire.timestamp(NOW_MS + HOUR)
     event = {"guild_scheduled_event_id": common["guild_scheduled_event_id"]}
-    told = Seed(values={"message_id": said})
+    webhook_message_seed = Seed(values={"message_id": webhook_message})
     seeds = {
-        "delete_channel": Seed(bot, {"channel_id": spare}),
-        "delete_guild": Seed(owner, {"guild_id": str(doomed.id)}),
+        "delete_channel": Seed(bot, {"channel_id": spare_channel}),
+        "delete_guild": Seed(owner, {"guild_id": str(guild_to_delete.id)}),
         "delete_stage_instance": Seed(bot, {"channel_id": other_stage}),
         "create_guild_template": Seed(owner, {"guild_id": str((await world.guild(owner)).id)}, {"name": "more"}),
-        "get_invite_target_users": Seed(bot, {"code": chosen}),
-        "get_invite_target_users_job_status": Seed(bot, {"code": chosen}),
+        "get_invite_target_users": Seed(bot, {"code": targeted_invite}),
+        "get_invite_target_users_job_status": Seed(bot, {"code": targeted_invite}),
         "get_guild_member_verification": Seed(owner),
-        "update_message": Seed(bot, {"message_id": mine}, {"content": "anew"}),
-        "poll_expire": Seed(bot, {"message_id": asked}),
-        "bulk_delete_messages": Seed(bot, {}, {"messages": several}),
+        "update_message": Seed(bot, {"message_id": bot_message}, {"content": "edited"}),
+        "poll_expire": Seed(bot, {"message_id": bot_poll}),
+        "bulk_delete_messages": Seed(bot, {}, {"messages": to_delete}),
         "deprecated_delete_pin": Seed(bot, {"message_id": pinned}),
         "get_guild_ban": Seed(bot, {"user_id": str(banned.id)}),
         "unban_user_from_guild": Seed(bot, {"user_id": str(banned.id)}),
         "bulk_ban_users_from_guild": Seed(bot, {}, {"user_ids": [str((await world.user()).id)]}),
         "delete_guild_member": Seed(bot, {"user_id": str(extra.id)}),
         "add_guild_member_role": Seed(owner, {"user_id": str(friend.id)}),
-        "delete_guild_member_role": Seed(owner, {"user_id": str(friend.id), "role_id": worn}),
+        "delete_guild_member_role": Seed(owner, {"user_id": str(friend.id), "role_id": assigned_role}),
         "add_thread_member": Seed(bot, {"user_id": str(extra.id)}),
         "get_thread_member": Seed(bot, {"user_id": str(friend.id)}),
         "delete_thread_member": Seed(bot, {"user_id": str(friend.id)}),
@@ -159,16 +149,16 @@ async def plant(prepared: Prepared) -> Seeds:
         "follow_channel": Seed(bot, {"channel_id": prepared.news}, {"webhook_channel_id": str(guild.general)}),
         "execute_webhook": Seed(None, {}, {"content": "hello"}),
         "execute_slack_compatible_webhook": Seed(None, {}, {"text": "hello"}),
-        "get_webhook_message": told,
-        "update_webhook_message": Seed(None, {"message_id": said}, {"content": "anew"}),
-        "delete_webhook_message": told,
+        "get_webhook_message": webhook_message_seed,
+        "update_webhook_message": Seed(None, {"message_id": webhook_message}, {"content": "edited"}),
+        "delete_webhook_message": webhook_message_seed,
         "get_application_command": Seed(bot, {"command_id": commands["global"]}),
-        "update_application_command": Seed(bot, {"command_id": commands["global"]}, {"description": "anew"}),
+        "update_application_command": Seed(bot, {"command_id": commands["global"]}, {"description": "edited"}),
         "delete_application_command": Seed(bot, {"command_id": commands["global"]}),
         "create_application_command": Seed(bot, {}, {"name": "more", "description": "x"}),
         "create_guild_application_command": Seed(bot, {}, {"name": "more", "description": "x"}),
         "get_guild_application_command": Seed(bot, {"command_id": commands["guild"]}),
-        "update_guild_application_command": Seed(bot, {"command_id": commands["guild"]}, {"description": "anew"}),
+        "update_guild_application_command": Seed(bot, {"command_id": commands["guild"]}, {"description": "edited"}),
         "delete_guild_application_command": Seed(bot, {"command_id": commands["guild"]}),
         "set_guild_application_command_permissions": Seed(
             await bearer("applications.commands.permissions.update"),
@@ -182,8 +172,8 @@ async def plant(prepared: Prepared) -> Seeds:
         "get_application_user_role_connection": Seed(await bearer("role_connections.write")),
         "update_application_user_role_connection": Seed(await bearer("role_connections.write"), {}, {"metadata": {}}),
         "delete_application_user_role_connection": Seed(await bearer("role_connections.write")),
-        "applications_get_activity_instance": Seed(bot, {"instance_id": running.composite_id}),
-        "create_proxy_ticket": Seed(owner, {}, {"instance_id": running.composite_id}),
+        "applications_get_activity_instance": Seed(bot, {"instance_id": instance.composite_id}),
+        "create_proxy_ticket": Seed(owner, {}, {"instance_id": instance.composite_id}),
         "delete_guild_integration": Seed(owner, {"integration_id": str(bot.application_id)}),
         "create_guild_scheduled_event_exception": Seed(
             bot, event, {"original_scheduled_start_time": wire.timestamp(NOW_MS + HOUR + 7 * 24 * HOUR)}
@@ -200,8 +190,8 @@ async def plant(prepared: Prepared) -> Seeds:
                 "entity_metadata": {"location": "the park"},
             },
         ),
-        "invite_revoke": Seed(bot, {"code": await made(f"{general}/invites", {"unique": True}, key="code")}),
-        "delete_webhook": Seed(bot, {"webhook_id": await made(f"{general}/webhooks", {"name": "more"})}),
+        "invite_revoke": Seed(bot, {"code": await create(f"{general}/invites", {"unique": True}, key="code")}),
+        "delete_webhook": Seed(bot, {"webhook_id": await create(f"{general}/webhooks", {"name": "more"})}),
         "create_interaction": Seed(
             friend,
             {},
@@ -215,4 +205,4 @@ async def plant(prepared: Prepared) -> Seeds:
         ),
         "set_guild_mfa_level": Seed(owner, {}, {"level": 0}),
     }
-    return Seeds(prepared, seeds, [session, own, calling])
+    return Seeds(prepared, seeds, [bot_session, owner_session, call_session])

@@ -1,4 +1,4 @@
-"""What the protocol declares and what the server holds, as lists to walk."""
+"""Lists of the declared operations, events and commands, and of the calls in the source files."""
 
 import ast
 import importlib
@@ -18,7 +18,7 @@ SLICES = SOURCE / "server" / "resources"
 
 
 def vocabulary() -> list[ModuleType]:
-    """Every module of `protocol/resources`."""
+    """Import and return every module of `protocol/resources`."""
     return [
         importlib.import_module(f"{resources.__name__}.{found.name}")
         for found in pkgutil.iter_modules(resources.__path__)
@@ -26,17 +26,17 @@ def vocabulary() -> list[ModuleType]:
 
 
 def operations() -> dict[str, Operation[Any, Any]]:
-    """Every declared operation by its id."""
+    """Return every declared operation, keyed by name."""
     return {name: operation for module in vocabulary() for name, operation in operations_of(module)}
 
 
 def events() -> list[Event[Any]]:
-    """Every declared event, once."""
+    """Return every declared event, without duplicates."""
     return list(dict.fromkeys(event for module in vocabulary() for event in events_of(module)))
 
 
 def commands() -> list[Command[Any]]:
-    """Every declared command, once."""
+    """Return every declared command, without duplicates."""
     return list(
         dict.fromkeys(value for module in vocabulary() for value in vars(module).values() if isinstance(value, Command))
     )
@@ -44,27 +44,27 @@ def commands() -> list[Command[Any]]:
 
 @cache
 def tree(path: Path) -> ast.Module:
-    """A file's syntax."""
+    """Return the syntax tree of a file."""
     return ast.parse(path.read_text(), str(path))
 
 
 def files(folder: Path) -> list[Path]:
-    """Every Python file under a folder."""
+    """Return every Python file below a folder."""
     return sorted(folder.rglob("*.py"))
 
 
 def name_of(path: Path) -> str:
-    """A file as the reader of a failure finds it."""
+    """Return a file's path for failure messages, relative to `src`."""
     return path.relative_to(SOURCE.parent).as_posix()
 
 
 def calls(path: Path) -> Iterator[tuple[ast.Call, str]]:
-    """Every call in a file, with what is called as it stands there: `call.tx.emit`."""
+    """Yield every call in a file with the source text of its callee, for example `call.tx.emit`."""
     for node in ast.walk(tree(path)):
         if isinstance(node, ast.Call):
             yield node, ast.unparse(node.func)
 
 
 def slice_of(path: Path) -> str:
-    """The slice that a file of `server/resources` belongs to."""
+    """Return the slice that a file of `server/resources` belongs to."""
     return path.relative_to(SLICES).parts[0].removesuffix(".py")

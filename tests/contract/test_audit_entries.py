@@ -1,6 +1,7 @@
-"""Which operation writes what into the audit log: every operation that changes a guild is done once, with a reason; it says one of
-its events, and the log has the entries of its row in http.md 4, no fewer and no others. Then those deeds that the rows tell
-apart, until each kind of entry was seen."""
+"""Audit log entries of every operation that changes a guild.
+
+Each operation is called once with a reason. It must publish at least one of its declared events and write exactly the entries of
+its row in http.md 4. A second test produces the remaining kinds of entries."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -95,92 +96,92 @@ WRITES: dict[str, set[int]] = {
     "unlink_channel_lobby": {A.CHANNEL_UPDATE},
     "update_voice_channel_status": {A.VOICE_CHANNEL_STATUS_UPDATE},
 }
-"""What is not here writes nothing."""
+"""Audit log actions by operation name. An operation that is not listed writes no entry."""
 
-NEVER = {
-    A.INTEGRATION_UPDATE: "an integration changes with its application, which is no deed of anybody in the guild",
-    A.CREATOR_MONETIZATION_REQUEST_CREATED: "guilds sell nothing here",
-    A.CREATOR_MONETIZATION_TERMS_ACCEPTED: "guilds sell nothing here",
-    A.GUILD_HOME_FEATURE_ITEM: "no operation features anything on a guild's home",
-    A.GUILD_HOME_REMOVE_ITEM: "no operation features anything on a guild's home",
-    A.HARMFUL_LINKS_BLOCKED_MESSAGE: "no list of harmful links is kept",
+NEVER_WRITTEN = {
+    A.INTEGRATION_UPDATE: "an integration changes with its application, outside the guild",
+    A.CREATOR_MONETIZATION_REQUEST_CREATED: "guilds cannot sell anything",
+    A.CREATOR_MONETIZATION_TERMS_ACCEPTED: "guilds cannot sell anything",
+    A.GUILD_HOME_FEATURE_ITEM: "no operation features an item on the guild home",
+    A.GUILD_HOME_REMOVE_ITEM: "no operation features an item on the guild home",
+    A.HARMFUL_LINKS_BLOCKED_MESSAGE: "the server has no list of harmful links",
 }
-"""Kinds of entries that nobody writes."""
+"""Audit log actions that the server never writes, with the reason."""
 
 
-UNTOLD = {
-    "put_guilds_onboarding": "GUILD_UPDATE comes with switching it on, which takes seven channels: test_guild_pages.py",
+EVENTS_NOT_PUBLISHED = {
+    "put_guilds_onboarding": "GUILD_UPDATE is published when onboarding is enabled, see test_guild_pages.py",
 }
-"""What says its events only sometimes, and here does not."""
+"""Operations that publish their events only under conditions that this test does not create."""
 
 
-class Log:
-    """A guild's audit log, read as it grows."""
+class AuditLog:
+    """Incremental reader of a guild's audit log."""
 
-    def __init__(self, ready: Ready) -> None:
-        self.ready = ready
+    def __init__(self, builder: Ready) -> None:
+        self.builder = builder
         self.ids: set[str] = set()
         self._last = "0"
 
-    async def since(self) -> list[Any]:
-        """The entries that came since the last look."""
-        found: list[Any] = []
+    async def new_entries(self) -> list[Any]:
+        """Return the entries written since the last call."""
+        entries: list[Any] = []
         while True:
             query = {"limit": "100", "after": self._last}
-            page = (await self.ready.owner.get(f"{self.ready.place}/audit-logs", params=query)).ok()
+            page = (await self.builder.owner.get(f"{self.builder.place}/audit-logs", params=query)).ok()
             if not page["audit_log_entries"]:
                 break
-            found += page["audit_log_entries"]
+            entries += page["audit_log_entries"]
             self._last = max((each["id"] for each in page["audit_log_entries"]), key=int)
-        self.ids |= {each["id"] for each in found}
-        return found
+        self.ids |= {each["id"] for each in entries}
+        return entries
 
 
 @pytest.fixture
-async def ready(small_world: World) -> Ready:
+async def builder(small_world: World) -> Ready:
     return Ready(await prepare(small_world))
 
 
-async def moderator(ready: Ready, is_bot: bool) -> Actor:
-    """Somebody who may do everything, to things that are not theirs."""
-    person = await ready.world.bot(ready.guild) if is_bot else await ready.member()
-    role = await ready.guild.role("highest", P.ADMINISTRATOR)
-    await ready.guild.give(person, role)
-    (await ready.owner.patch(f"{ready.place}/roles", json=[{"id": str(role), "position": 20}])).ok()
-    return person
+async def moderator(builder: Ready, is_bot: bool) -> Actor:
+    """Create an administrator with the highest role, who owns none of the guild's objects."""
+    actor = await builder.world.bot(builder.guild) if is_bot else await builder.member()
+    role = await builder.guild.role("highest", P.ADMINISTRATOR)
+    await builder.guild.give(actor, role)
+    (await builder.owner.patch(f"{builder.place}/roles", json=[{"id": str(role), "position": 20}])).ok()
+    return actor
 
 
 @pytest.mark.timeout(600)
-async def test_every_deed_is_told_and_written_down_as_its_row_says(ready: Ready) -> None:
-    people, bots = await moderator(ready, is_bot=False), await moderator(ready, is_bot=True)
-    session = await ready.session(ready.owner)
-    log, wrong, said = Log(ready), list[str](), set[str]()
-    publish = ready.world.app.database.on_commit
+async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(builder: Ready) -> None:
+    user, bot = await moderator(builder, is_bot=False), await moderator(builder, is_bot=True)
+    session = await builder.session(builder.owner)
+    audit_log, wrong, published = AuditLog(builder), list[str](), set[str]()
+    publish = builder.world.app.database.on_commit
 
-    def listen(dispatches: Iterable[Dispatch]) -> None:
-        found = list(dispatches)
-        said.update(each.event for each in found)
-        publish(found)
+    def record(dispatches: Iterable[Dispatch]) -> None:
+        batch = list(dispatches)
+        published.update(each.event for each in batch)
+        publish(batch)
 
-    ready.world.app.database.on_commit = listen
-    await log.since()
-    log.ids.clear()
-    for endpoint in deeds():
-        caller = people if Auth.USER in endpoint.operation.auth else bots
-        caller = ready.owner if endpoint.name in OWNERS_ONLY else caller
-        request = await ready.request(endpoint, caller)
+    builder.world.app.database.on_commit = record
+    await audit_log.new_entries()
+    audit_log.ids.clear()
+    for endpoint in mutating_endpoints():
+        caller = user if Auth.USER in endpoint.operation.auth else bot
+        caller = builder.owner if endpoint.name in OWNERS_ONLY else caller
+        request = await builder.request(endpoint, caller)
         if endpoint.name == "prune_guild":
-            await ready.member()
-            ready.world.clock.advance(31 * DAY)
+            await builder.member()
+            builder.world.clock.advance(31 * DAY)
             request.body = {"days": 30}
-        await log.since()
-        said.clear()
+        await audit_log.new_entries()
+        published.clear()
         reason = f"because of {endpoint.name} ☂"
         (await request.send(endpoint, caller, headers={"X-Audit-Log-Reason": quote(reason)})).ok()
         declared = {event.name for event in endpoint.operation.emits}
-        if declared and not declared & said and endpoint.name not in UNTOLD:
-            wrong.append(f"{endpoint.name}: said {sorted(said)}, and none of {sorted(declared)}")
-        entries = await log.since()
+        if declared and not declared & published and endpoint.name not in EVENTS_NOT_PUBLISHED:
+            wrong.append(f"{endpoint.name}: published {sorted(published)}, none of {sorted(declared)}")
+        entries = await audit_log.new_entries()
         kinds = {each["action_type"] for each in entries}
         if kinds != WRITES.get(endpoint.name, set()):
             wrong.append(f"{endpoint.name}: {sorted(kinds)}, not {sorted(WRITES.get(endpoint.name, ()))}")
@@ -190,25 +191,25 @@ async def test_every_deed_is_told_and_written_down_as_its_row_says(ready: Ready)
 
     assert not wrong, "\n".join(wrong)
     await session.settle()
-    told = {frame["d"]["id"] for frame in session.seen if frame["t"] == "GUILD_AUDIT_LOG_ENTRY_CREATE"}
-    assert log.ids - told == set()
+    received = {frame["d"]["id"] for frame in session.seen if frame["t"] == "GUILD_AUDIT_LOG_ENTRY_CREATE"}
+    assert audit_log.ids - received == set()
 
 
-def deeds() -> list[Endpoint]:
-    """Every operation that changes something in a guild; pruning comes late, for it needs time to pass."""
-    found = {each.name: each for each in (*walked(Auth.USER), *walked(Auth.BOT))}
-    gone = {"leave_guild", "delete_guild", *MEMBERS_HAVE_NONE}
-    some = [each for each in found.values() if each.operation.method != "GET" and each.name not in gone]
-    return sorted(some, key=lambda each: each.name == "prune_guild")
+def mutating_endpoints() -> list[Endpoint]:
+    """Return every operation that changes a guild. Pruning is last, because it advances the clock."""
+    endpoints = {each.name: each for each in (*walked(Auth.USER), *walked(Auth.BOT))}
+    excluded = {"leave_guild", "delete_guild", *MEMBERS_HAVE_NONE}
+    mutations = [each for each in endpoints.values() if each.operation.method != "GET" and each.name not in excluded]
+    return sorted(mutations, key=lambda each: each.name == "prune_guild")
 
 
-def test_the_table_above_names_only_deeds_and_what_they_declare() -> None:
-    declared = {endpoint.name: set(endpoint.operation.audits) for endpoint in deeds()}
+def test_the_table_lists_only_mutations_and_their_declared_audit_actions() -> None:
+    declared = {endpoint.name: set(endpoint.operation.audits) for endpoint in mutating_endpoints()}
 
     assert set(WRITES) - declared.keys() == set()
     assert {name: kinds - declared[name] for name, kinds in WRITES.items() if kinds - declared[name]} == {}
-    # Those that the walk does not do: of whoever holds a webhook's token or an OAuth2 token, of a lobby that is linked to a
-    # channel, and an invite that gives roles.
+    # Not covered by the walk: operations authorized by a webhook token or an OAuth2 token, operations of a lobby that is linked to
+    # a channel, and an invite that grants roles.
     others = {name for name, operation in operations().items() if operation.audits} - WRITES.keys()
     assert others == {
         "update_webhook_by_token",
@@ -222,107 +223,107 @@ def test_the_table_above_names_only_deeds_and_what_they_declare() -> None:
     }
 
 
-def test_every_kind_of_entry_is_declared_by_an_operation() -> None:
+def test_every_audit_action_is_declared_by_an_operation() -> None:
     declared = {action for operation in operations().values() for action in operation.audits}
-    # Auto moderation acts upon what people do; the operator's own deeds are no operations.
+    # Auto moderation reacts to other operations, and the operator's actions are not operations.
     consequences = {action for action in A if action.name.startswith(("AUTO_MODERATION_", "GUILD_MIGRATE_"))}
 
-    assert set(A) - declared - consequences == set(NEVER)
+    assert set(A) - declared - consequences == set(NEVER_WRITTEN)
 
 
-async def test_every_kind_of_entry_has_somebody_who_writes_it(ready: Ready) -> None:
-    guild, owner, world, log = ready.guild, ready.owner, ready.world, Log(ready)
-    place, general, prepared = ready.place, ready.general, ready.prepared
-    person = await ready.member()
-    member = f"{place}/members/{person.id}"
-    (await owner.patch(member, json={"flags": MemberFlags.BYPASSES_VERIFICATION})).ok()
+async def test_every_audit_action_is_written_by_the_server(builder: Ready) -> None:
+    guild, owner, world, audit_log = builder.guild, builder.owner, builder.world, AuditLog(builder)
+    guild_path, general_path, prepared = builder.place, builder.general, builder.prepared
+    user = await builder.member()
+    member_path = f"{guild_path}/members/{user.id}"
+    (await owner.patch(member_path, json={"flags": MemberFlags.BYPASSES_VERIFICATION})).ok()
     seen = set[int]().union(*WRITES.values())
 
-    async def write(*kinds: int, answer: Any) -> None:
+    async def expect(*kinds: int, answer: Any) -> None:
         assert answer.status < 300 or kinds[0] >= A.AUTO_MODERATION_BLOCK_MESSAGE, answer.body
-        entries = await log.since()
+        entries = await audit_log.new_entries()
         assert {each["action_type"] for each in entries} == set(kinds), answer.body
         seen.update(kinds)
 
-    # Who is in a voice channel is moved, then put out of it.
-    await guild.allow(person, P.VIEW_CHANNEL | P.CONNECT | P.SEND_MESSAGES | P.CHANGE_NICKNAME)
-    await ready.join(person, prepared.voice)
+    # A member in a voice channel is moved, then disconnected.
+    await guild.allow(user, P.VIEW_CHANNEL | P.CONNECT | P.SEND_MESSAGES | P.CHANGE_NICKNAME)
+    await builder.join(user, prepared.voice)
     other = str(await guild.channel("other", type=2))
-    await log.since()
-    await write(A.MEMBER_MOVE, answer=await owner.patch(member, json={"channel_id": other}))
-    await write(A.MEMBER_DISCONNECT, answer=await owner.patch(member, json={"channel_id": None}))
+    await audit_log.new_entries()
+    await expect(A.MEMBER_MOVE, answer=await owner.patch(member_path, json={"channel_id": other}))
+    await expect(A.MEMBER_DISCONNECT, answer=await owner.patch(member_path, json={"channel_id": None}))
     status = f"/channels/{prepared.voice}/voice-status"
-    await write(A.VOICE_CHANNEL_STATUS_UPDATE, answer=await owner.put(status, json={"status": "here"}))
-    await write(A.VOICE_CHANNEL_STATUS_DELETE, answer=await owner.put(status, json={"status": ""}))
+    await expect(A.VOICE_CHANNEL_STATUS_UPDATE, answer=await owner.put(status, json={"status": "here"}))
+    await expect(A.VOICE_CHANNEL_STATUS_DELETE, answer=await owner.put(status, json={"status": ""}))
 
-    # What was there is changed, and goes.
-    overwrite = f"{general}/permissions/{guild.id}"
+    # Existing objects are updated and deleted.
+    overwrite = f"{general_path}/permissions/{guild.id}"
     for kind, bits in ((A.CHANNEL_OVERWRITE_CREATE, "1"), (A.CHANNEL_OVERWRITE_UPDATE, "2")):
         body = {"type": 0, "allow": "0", "deny": bits}
-        await write(kind, answer=await owner.put(overwrite, json=body))
+        await expect(kind, answer=await owner.put(overwrite, json=body))
     thread = f"/channels/{prepared.thread}"
-    await write(A.THREAD_UPDATE, answer=await owner.patch(thread, json={"name": "anew"}))
-    await write(A.THREAD_DELETE, answer=await owner.delete(thread))
-    endpoints = {each.name: each for each in deeds()}
-    for name, again in (
+    await expect(A.THREAD_UPDATE, answer=await owner.patch(thread, json={"name": "renamed"}))
+    await expect(A.THREAD_DELETE, answer=await owner.delete(thread))
+    endpoints = {each.name: each for each in mutating_endpoints()}
+    for name, kinds_when_repeated in (
         ("put_guilds_onboarding", {A.ONBOARDING_PROMPT_CREATE, A.ONBOARDING_PROMPT_DELETE}),
         ("set_guild_new_member_welcome", {A.HOME_SETTINGS_UPDATE}),
     ):
-        for kinds in (WRITES[name], again):
-            request = await ready.request(endpoints[name], owner)
-            await write(*kinds, answer=await request.send(endpoints[name], owner))
-    (prompt,) = (await owner.get(f"{place}/onboarding")).ok()["prompts"]
-    body = {"prompts": [prompt | {"title": "anew"}], "enabled": False, "mode": 1}
+        for kinds in (WRITES[name], kinds_when_repeated):
+            request = await builder.request(endpoints[name], owner)
+            await expect(*kinds, answer=await request.send(endpoints[name], owner))
+    (prompt,) = (await owner.get(f"{guild_path}/onboarding")).ok()["prompts"]
+    body = {"prompts": [prompt | {"title": "renamed"}], "enabled": False, "mode": 1}
     kinds = (A.ONBOARDING_UPDATE, A.ONBOARDING_PROMPT_UPDATE)
-    await write(*kinds, answer=await owner.put(f"{place}/onboarding", json=body))
+    await expect(*kinds, answer=await owner.put(f"{guild_path}/onboarding", json=body))
 
-    # Who holds a webhook's token changes and ends it, being nobody.
+    # A webhook is updated and deleted with its token, without a user.
     hook = f"/webhooks/{prepared.common['webhook_id']}/{prepared.common['webhook_token']}"
-    await write(A.WEBHOOK_UPDATE, answer=await world.request("PATCH", hook, json={"name": "anew"}))
-    await write(A.WEBHOOK_DELETE, answer=await world.request("DELETE", hook))
+    await expect(A.WEBHOOK_UPDATE, answer=await world.request("PATCH", hook, json={"name": "renamed"}))
+    await expect(A.WEBHOOK_DELETE, answer=await world.request("DELETE", hook))
 
-    # An application's commands are let and forbidden.
+    # The permissions of an application command are changed.
     bot = prepared.bot
     commands = f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
-    command = await ready.made(commands, actor=bot, json={"name": "greet", "description": "says hello"})
+    command = await builder.made(commands, actor=bot, json={"name": "greet", "description": "says hello"})
     body = {"permissions": [{"id": str(guild.id), "type": 1, "permission": False}]}
-    token = await ready.bearer(owner, bot.application_id, "applications.commands.permissions.update")
+    token = await world.access_token(owner, bot.application_id, "applications.commands.permissions.update")
     headers = {"Authorization": f"Bearer {token}"}
     answer = await world.request("PUT", f"{commands}/{command}/permissions", json=body, headers=headers)
-    await write(A.APPLICATION_COMMAND_PERMISSION_UPDATE, answer=answer)
+    await expect(A.APPLICATION_COMMAND_PERMISSION_UPDATE, answer=answer)
 
-    # Auto moderation acts.
-    rules = await ready.emptied("auto-moderation/rules")
+    # Auto moderation rules are triggered.
+    rules = await builder.emptied("auto-moderation/rules")
     alert = {"type": 2, "metadata": {"channel_id": str(guild.general)}}
-    words = {"enabled": True, "trigger_metadata": {"keyword_filter": ["forbidden"]}}
-    await ready.made(
+    keywords = {"enabled": True, "trigger_metadata": {"keyword_filter": ["forbidden"]}}
+    await builder.made(
         rules,
         json={
             "name": "words",
             "event_type": 1,
             "trigger_type": 1,
             "actions": [{"type": 1}, alert, {"type": 3, "metadata": {"duration_seconds": 60}}],
-            **words,
+            **keywords,
         },
     )
-    await ready.made(
-        rules, json={"name": "names", "event_type": 2, "trigger_type": 6, "actions": [{"type": 4}], **words}
+    await builder.made(
+        rules, json={"name": "names", "event_type": 2, "trigger_type": 6, "actions": [{"type": 4}], **keywords}
     )
-    await log.since()
-    answer = await person.post(f"{general}/messages", json={"content": "forbidden"})
+    await audit_log.new_entries()
+    answer = await user.post(f"{general_path}/messages", json={"content": "forbidden"})
     kinds = (
         A.AUTO_MODERATION_BLOCK_MESSAGE,
         A.AUTO_MODERATION_FLAG_TO_CHANNEL,
         A.AUTO_MODERATION_USER_COMMUNICATION_DISABLED,
     )
-    await write(*kinds, answer=answer)
-    answer = await owner.patch(member, json={"nick": "forbidden"})
-    await write(A.AUTO_MODERATION_QUARANTINE_USER, A.MEMBER_UPDATE, answer=answer)
+    await expect(*kinds, answer=answer)
+    answer = await owner.patch(member_path, json={"nick": "forbidden"})
+    await expect(A.AUTO_MODERATION_QUARANTINE_USER, A.MEMBER_UPDATE, answer=answer)
 
-    # And the operator gives what was split off to who held the old permissions.
+    # The operator migrates split permissions to the roles with the old ones.
     await guild.role("old", P.MANAGE_MESSAGES)
-    await log.since()
+    await audit_log.new_entries()
     assert await world.write(lambda call: channels.split_permissions(call, guild.id))
-    seen |= {each["action_type"] for each in await log.since()}
+    seen |= {each["action_type"] for each in await audit_log.new_entries()}
 
-    assert set(A) - seen == set(NEVER)
+    assert set(A) - seen == set(NEVER_WRITTEN)

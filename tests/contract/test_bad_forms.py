@@ -1,5 +1,5 @@
-"""What does not fit is named: for every operation, every field of its body, every parameter of its query and every id in its path
-is said wrongly, and the answer is 50035 with the path of each."""
+"""Validation errors of every operation: an invalid value in each body field, query parameter and path id is rejected with 50035
+and the path of the value."""
 
 from collections.abc import Iterator
 from types import NoneType, UnionType
@@ -11,42 +11,40 @@ import pytest
 from hubbub.protocol import wire
 from hubbub.protocol.operation import Auth
 from hubbub.server.app import SLICES
-from hubbub.server.core import auth
-from hubbub.server.core.call import Call
 from hubbub.server.core.dispatch import Endpoint, Table
 from tests.world import Actor, Answer, World
 
-BAD = ({"no": [7.5]}, 7.5, [[7.5]], "no!")
-"""Hardly anything takes all of these."""
+INVALID_VALUES = ({"no": [7.5]}, 7.5, [[7.5]], "no!")
+"""Candidate invalid values. Nearly every type rejects at least one of them."""
 
-FORMS = "exchange_oauth2_token", "revoke_oauth2_token", "create_rpc_token", "authorize_oauth2_device"
-"""OAuth's own forms refuse in OAuth's own words (tests/server/resources/test_oauth2.py)."""
+OAUTH2_FORMS = "exchange_oauth2_token", "revoke_oauth2_token", "create_rpc_token", "authorize_oauth2_device"
+"""Operations with the error format of OAuth2 (tests/server/resources/test_oauth2.py)."""
 
 
-def wrong(kind: Any) -> tuple[Any, list[str]] | None:
-    """A value that a type does not take, with the paths that are wrong in it; None where it takes anything."""
+def invalid_value(kind: Any) -> tuple[Any, list[str]] | None:
+    """Return a value that a type rejects and the paths of its invalid parts, or None if the type accepts every value."""
     origin = get_origin(kind)
     if origin is Annotated:
-        return wrong(get_args(kind)[0])
+        return invalid_value(get_args(kind)[0])
     if origin is list:
-        return _within(wrong(get_args(kind)[0]), lambda value: [value], "0")
+        return _within(invalid_value(get_args(kind)[0]), lambda value: [value], "0")
     if origin is dict:
-        return _within(_bad(get_args(kind)[1]), lambda value: {"key": value}, "key")
+        return _within(_rejected_value(get_args(kind)[1]), lambda value: {"key": value}, "key")
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         config = kind.__struct_config__
         value = {} if config.tag_field is None else {config.tag_field: config.tag}
-        bad = {field.encode_name: _bad(field.type) for field in msgspec.structs.fields(kind)}
-        found = {name: each[0] for name, each in bad.items() if each is not None}
-        return (value | found, list(found)) if found else None
-    return _bad(kind)
+        rejected = {field.encode_name: _rejected_value(field.type) for field in msgspec.structs.fields(kind)}
+        values = {name: each[0] for name, each in rejected.items() if each is not None}
+        return (value | values, list(values)) if values else None
+    return _rejected_value(kind)
 
 
 def _within(found: tuple[Any, list[str]] | None, wrap: Any, step: str) -> tuple[Any, list[str]] | None:
     return None if found is None else (wrap(found[0]), [f"{step}.{path}".rstrip(".") for path in found[1]])
 
 
-def _bad(kind: Any) -> tuple[Any, list[str]] | None:
-    for value in BAD:
+def _rejected_value(kind: Any) -> tuple[Any, list[str]] | None:
+    for value in INVALID_VALUES:
         try:
             wire.convert(value, kind)
         except msgspec.ValidationError:
@@ -54,58 +52,44 @@ def _bad(kind: Any) -> tuple[Any, list[str]] | None:
     return None
 
 
-def unnamed(answer: Answer, paths: list[str]) -> list[str]:
-    """What of these an answer says nothing about."""
+def unmentioned(answer: Answer, paths: list[str]) -> list[str]:
+    """Return the paths that the validation error does not mention."""
     if answer.status != 400 or answer.json.get("code") != 50035:
         return [f"{answer.status} {answer.body[:200]!r}"]
-    return [path for path in paths if not _named(answer.json["errors"], path.split("."))]
+    return [path for path in paths if not _mentioned(answer.json["errors"], path.split("."))]
 
 
-def _named(node: Any, steps: list[str]) -> bool:
+def _mentioned(node: Any, steps: list[str]) -> bool:
     for step in steps:
         if step not in node:
             return False
         node = node[step]
-    return "_errors" in node or any(isinstance(below, dict) and _named(below, []) for below in node.values())
+    return "_errors" in node or any(isinstance(below, dict) and _mentioned(below, []) for below in node.values())
 
 
 class Callers:
-    """One of each kind, for the operations that admit it."""
+    """One caller of each authentication kind."""
 
-    def __init__(self, person: Actor, bot: Actor) -> None:
-        self.person, self.bot, self.world = person, bot, person.world
-        self._players: dict[tuple[str, ...], Actor] = {}
+    def __init__(self, user: Actor, bot: Actor) -> None:
+        self.user, self.bot, self.world = user, bot, user.world
+        self._tokens: dict[tuple[str, ...], Actor] = {}
 
     async def send(self, endpoint: Endpoint, path: str, **options: Any) -> Answer:
-        """Ask as somebody who is admitted."""
+        """Send a request as a caller that the operation admits."""
         operation = endpoint.operation
         if Auth.USER in operation.auth:
-            return await self.person.request(operation.method, path, **options)
+            return await self.user.request(operation.method, path, **options)
         if Auth.BOT in operation.auth:
             return await self.bot.request(operation.method, path, **options)
         if Auth.BEARER in operation.auth:
-            return await (await self._player(operation.scopes)).request(operation.method, path, **options)
+            return await (await self._by_token(operation.scopes)).request(operation.method, path, **options)
         return await self.world.request(operation.method, path, **options)
 
-    async def _player(self, scopes: tuple[str, ...]) -> Actor:
-        if scopes not in self._players:
-            application_id = self.bot.application_id
-
-            def issue(call: Call) -> str:
-                person, now = self.person.id, call.now
-                return auth.issue(
-                    call.tx,
-                    kind="bearer",
-                    user_id=person,
-                    application_id=application_id,
-                    scopes=scopes,
-                    now=now,
-                    ids=call.ids,
-                )
-
-            token = await self.world.write(issue)
-            self._players[scopes] = Actor(self.world, self.person.id, token, "", player=True)
-        return self._players[scopes]
+    async def _by_token(self, scopes: tuple[str, ...]) -> Actor:
+        if scopes not in self._tokens:
+            token = await self.world.access_token(self.user, self.bot.application_id, *scopes)
+            self._tokens[scopes] = Actor(self.world, self.user.id, token, "", player=True)
+        return self._tokens[scopes]
 
 
 @pytest.fixture
@@ -113,68 +97,68 @@ async def callers(small_world: World) -> Callers:
     return Callers(await small_world.user(), await small_world.bot())
 
 
-def described() -> Iterator[tuple[Endpoint, Any]]:
-    """Every operation with a body, and each of the forms that it may have."""
+def endpoints_with_body() -> Iterator[tuple[Endpoint, Any]]:
+    """Yield every operation with a body, once for each of its body types."""
     for endpoint in Table(SLICES):
         body = endpoint.operation.body
         forms = get_args(body) if get_origin(body) in (Union, UnionType) else (body,)
-        if endpoint.name not in FORMS:
+        if endpoint.name not in OAUTH2_FORMS:
             yield from ((endpoint, form) for form in forms if form is not NoneType)
 
 
-def somewhere(endpoint: Endpoint, **values: str) -> str:
-    """A path of an operation with the least query; what it names need not be there, for a form is read first."""
+def example_url(endpoint: Endpoint, **values: str) -> str:
+    """Return a URL of an operation with only the required query. Its ids need not exist: validation comes first."""
     path = endpoint.operation.url(**(dict.fromkeys(endpoint.operation.parameters, "1") | values))
     query = endpoint.operation.query
     fields = () if query is NoneType else msgspec.structs.fields(query)
     return f"{path}?{'&'.join(f'{field.encode_name}=1' for field in fields if field.required)}"
 
 
-async def test_every_field_of_every_body_is_named_where_it_is_wrong(callers: Callers) -> None:
+async def test_every_invalid_body_field_is_reported(callers: Callers) -> None:
     missing: list[str] = []
     seen: set[str] = set()
-    for endpoint, form in described():
-        found = wrong(form)
+    for endpoint, form in endpoints_with_body():
+        found = invalid_value(form)
         if found is not None:
             seen.add(endpoint.name)
-            answer = await callers.send(endpoint, somewhere(endpoint), json=found[0])
-            missing += [f"{endpoint.name}: {path}" for path in unnamed(answer, found[1])]
+            answer = await callers.send(endpoint, example_url(endpoint), json=found[0])
+            missing += [f"{endpoint.name}: {path}" for path in unmentioned(answer, found[1])]
 
     assert not missing, "\n".join(missing)
-    assert {endpoint.name for endpoint, _ in described()} == seen
+    assert {endpoint.name for endpoint, _ in endpoints_with_body()} == seen
 
 
-async def test_a_body_that_is_no_object_is_refused(callers: Callers) -> None:
+async def test_a_body_of_the_wrong_json_type_is_rejected(callers: Callers) -> None:
     missing: list[str] = []
-    for endpoint, form in described():
+    for endpoint, form in endpoints_with_body():
         bare = get_args(form)[0] if get_origin(form) is Annotated else form
         value: Any = {"0": 1} if get_origin(bare) is list else ["no"]
-        answer = await callers.send(endpoint, somewhere(endpoint), json=value)
-        missing += [f"{endpoint.name}: {path}" for path in unnamed(answer, [])]
+        answer = await callers.send(endpoint, example_url(endpoint), json=value)
+        missing += [f"{endpoint.name}: {path}" for path in unmentioned(answer, [])]
 
     assert not missing, "\n".join(missing)
 
 
-async def test_every_parameter_of_every_query_is_named_where_it_is_wrong(callers: Callers) -> None:
+async def test_every_invalid_query_parameter_is_reported(callers: Callers) -> None:
     missing: list[str] = []
     for endpoint in Table(SLICES):
         if endpoint.operation.query is NoneType:
             continue
-        bad = [
+        names = [
             field.encode_name
             for field in msgspec.structs.fields(endpoint.operation.query)
-            if not _takes_text(field.type)
+            if not _accepts_text(field.type)
         ]
-        if bad:
+        if names:
             body = None if endpoint.operation.body is NoneType else {}
-            path = f"{somewhere(endpoint)}&{'&'.join(f'{name}=no!' for name in bad)}"
+            path = f"{example_url(endpoint)}&{'&'.join(f'{name}=no!' for name in names)}"
             answer = await callers.send(endpoint, path, json=body)
-            missing += [f"{endpoint.name}: {name}" for name in unnamed(answer, bad)]
+            missing += [f"{endpoint.name}: {name}" for name in unmentioned(answer, names)]
 
     assert not missing, "\n".join(missing)
 
 
-def _takes_text(kind: Any) -> bool:
+def _accepts_text(kind: Any) -> bool:
     for value in ("no!", ["no!"]):
         try:
             wire.convert(value, kind)
@@ -184,13 +168,13 @@ def _takes_text(kind: Any) -> bool:
     return False
 
 
-async def test_every_id_in_every_path_is_named_where_it_is_wrong(callers: Callers) -> None:
+async def test_every_invalid_path_id_is_reported(callers: Callers) -> None:
     missing: list[str] = []
     for endpoint in Table(SLICES):
         for name, is_id in zip(endpoint.operation.parameters, endpoint.snowflakes, strict=True):
             if is_id:
                 body = None if endpoint.operation.body is NoneType else {}
-                answer = await callers.send(endpoint, somewhere(endpoint, **{name: "no!"}), json=body)
-                missing += [f"{endpoint.name}: {path}" for path in unnamed(answer, [name])]
+                answer = await callers.send(endpoint, example_url(endpoint, **{name: "no!"}), json=body)
+                missing += [f"{endpoint.name}: {path}" for path in unmentioned(answer, [name])]
 
     assert not missing, "\n".join(missing)

@@ -1,7 +1,7 @@
-"""Every dated change has two sides that a test has seen.
+"""Every dated change has a test of the behavior before and after its date.
 
-A test that names a change with `@pytest.mark.dated` is failed by its own run when the platform did not behave by both
-(tests/fixtures/dated.py). Here it is only looked up that no change is without such a test."""
+A test marked with `@pytest.mark.dated` fails unless the server checked the change on both sides of its date
+(tests/fixtures/dated.py). The tests below only check that every change has such a test."""
 
 import ast
 from pathlib import Path
@@ -11,30 +11,30 @@ from tests.contract.tables import SOURCE, files, name_of, tree
 
 TESTS = Path(__file__).parents[1]
 
-HALF_BUILT = {
-    # Three types came first and one has a day; those of the others are not told (dated-changes.md 3).
+PARTLY_DATED = {
+    # Three types came first and one has a date; the dates of the others are unknown (dated-changes.md 3).
     "WEBHOOK_EVENTS",
-    # Issuers are judged by the level they were saved under; where one redirects to was never followed (decisions/0044).
+    # Issuers are checked at the level they were saved under; redirects were never followed (decisions/0044).
     "OIDC_STRICT_ISSUER",
 }
-"""Changes of which a part is as it is on both sides, and why; the rest has its test."""
+"""Changes with a part that behaves the same on both sides, with the reason. The other part has a test."""
 
 
-WORDS_ONLY = {
-    # dated-changes.md 2.8: a window of supported releases, by which nobody is refused.
+DOCUMENTATION_ONLY = {
+    # dated-changes.md 2.8: a window of supported releases; no request is rejected because of it.
     "SDK_SUPPORT_WINDOW",
     # Deprecated, and still granted (Authentication, 5): only the advice changed.
     "OIDC_REFRESH_DEPRECATED",
-    # Written down that day; what bans did before is not told.
+    # Documented on that day; the behavior of bans before it is unknown.
     "BAN_UNMERGE",
-    # Also written down that day: the SDK made lobbies by a secret from its first release on.
+    # Documented on that day: the SDK created lobbies by secret since its first release.
     "LOBBY_ROUTES",
 }
-"""Changes of the documents, on both sides of which the platform behaves the same."""
+"""Changes of the documentation only: the server behaves the same on both sides."""
 
 
-def asked() -> dict[str, str]:
-    """Which changes the sources ask for, and one of the files that do."""
+def checked_changes() -> dict[str, str]:
+    """Return the changes that the source code checks, each with one of the files that do."""
     found: dict[str, str] = {}
     for path in files(SOURCE):
         for node in ast.walk(tree(path)):
@@ -43,8 +43,8 @@ def asked() -> dict[str, str]:
     return {name: file for name, file in found.items() if name.lower() in changes.ALL}
 
 
-def marked() -> set[str]:
-    """Which changes a test says it sees both sides of."""
+def marked_changes() -> set[str]:
+    """Return the changes that tests are marked with."""
     return {
         ast.unparse(argument).removeprefix("changes.")
         for path in files(TESTS)
@@ -54,13 +54,17 @@ def marked() -> set[str]:
     }
 
 
-def test_every_change_has_an_effect_and_a_test_on_both_sides() -> None:
+def test_every_change_is_checked_and_has_a_test() -> None:
     known = {name.upper() for name in changes.ALL}
 
-    assert known - asked().keys() - WORDS_ONLY == set(), "declared, but nothing behaves differently"
-    assert known - marked() - WORDS_ONLY == set(), "without a test marked @pytest.mark.dated(changes.X)"
+    assert known - checked_changes().keys() - DOCUMENTATION_ONLY == set(), (
+        "declared, but the source code never checks it"
+    )
+    assert known - marked_changes() - DOCUMENTATION_ONLY == set(), "without a test marked @pytest.mark.dated(changes.X)"
 
 
-def test_what_is_only_words_is_not_asked_for() -> None:
-    assert {name: file for name, file in asked().items() if name in WORDS_ONLY} == {}, "built by now: mark its test"
-    assert marked() & asked().keys() >= HALF_BUILT
+def test_documentation_only_changes_are_never_checked() -> None:
+    assert {name: file for name, file in checked_changes().items() if name in DOCUMENTATION_ONLY} == {}, (
+        "implemented now: mark its test"
+    )
+    assert marked_changes() & checked_changes().keys() >= PARTLY_DATED

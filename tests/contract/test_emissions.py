@@ -1,4 +1,4 @@
-"""What an operation says is what it declares, and tests notice where it is not."""
+"""The test fixtures reject events that an operation does not declare."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from hubbub.protocol.resources import messages as wire
 from tests.world import World
 
 
-async def test_an_event_that_its_operation_does_not_declare_fails_the_test_that_caused_it(world: World) -> None:
+async def test_an_undeclared_event_fails_the_test(world: World) -> None:
     guild = await world.guild()
     declared = wire.CREATE_MESSAGE.emits
     object.__setattr__(wire.CREATE_MESSAGE, "emits", ())

@@ -1,4 +1,4 @@
-"""Events that answer one session: what it asked for, what it asked for too soon, and what it missed."""
+"""Gateway events sent to one session: responses to commands, rate limits, and replay after a resume."""
 
 from collections.abc import AsyncIterator
 
@@ -14,7 +14,7 @@ from tests.world import NOW_MS, World, small_config
 
 @pytest.fixture
 async def limited_world(watch: Watch) -> AsyncIterator[World]:
-    """A world with the rate limits of the wire."""
+    """A world with production rate limits."""
     app = App(small_config(rate_limits="real"), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -24,21 +24,21 @@ async def limited_world(watch: Watch) -> AsyncIterator[World]:
     await app.stop()
 
 
-async def test_soundboard_sounds_are_told_for_each_guild_one_is_in(world: World) -> None:
+async def test_soundboard_sounds_are_sent_once_for_each_joined_guild(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    elsewhere = await world.guild()
+    other_guild = await world.guild()
     session = await (await world.bot(guild)).connect()
 
     await session.send(
-        GatewayOpcode.REQUEST_SOUNDBOARD_SOUNDS, {"guild_ids": [str(guild.id), str(elsewhere.id), str(guild.id)]}
+        GatewayOpcode.REQUEST_SOUNDBOARD_SOUNDS, {"guild_ids": [str(guild.id), str(other_guild.id), str(guild.id)]}
     )
 
     assert await session.next("SOUNDBOARD_SOUNDS") == {"guild_id": str(guild.id), "soundboard_sounds": []}
     await session.none_of("SOUNDBOARD_SOUNDS")
 
 
-async def test_all_members_are_told_once_in_30_seconds(limited_world: World) -> None:
+async def test_all_members_can_be_requested_once_in_30_seconds(limited_world: World) -> None:
     world = limited_world
     alice = await world.user()
     guild = await world.guild(alice)
@@ -49,13 +49,13 @@ async def test_all_members_are_told_once_in_30_seconds(limited_world: World) -> 
     assert len((await session.next("GUILD_MEMBERS_CHUNK"))["members"]) == 2
     await session.send(GatewayOpcode.REQUEST_GUILD_MEMBERS, request)
 
-    refused = await session.next("RATE_LIMITED")
-    assert refused["opcode"] == GatewayOpcode.REQUEST_GUILD_MEMBERS
-    assert refused["meta"] == {"guild_id": str(guild.id), "nonce": "again"}
-    assert 0 < refused["retry_after"] <= 30
+    limited = await session.next("RATE_LIMITED")
+    assert limited["opcode"] == GatewayOpcode.REQUEST_GUILD_MEMBERS
+    assert limited["meta"] == {"guild_id": str(guild.id), "nonce": "again"}
+    assert 0 < limited["retry_after"] <= 30
 
 
-async def test_a_session_that_resumes_is_told_what_it_missed(world: World) -> None:
+async def test_a_resumed_session_receives_missed_events(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
     session = await (await world.bot(guild)).connect()
@@ -65,13 +65,13 @@ async def test_a_session_that_resumes_is_told_what_it_missed(world: World) -> No
 
     async with world.client.ws_connect(f"{session.ready['resume_gateway_url']}?v=10&encoding=json") as socket:
         await socket.receive_json()
-        seen = {"token": session.actor.token, "session_id": session.ready["session_id"], "seq": session.seen[-1]["s"]}
-        await socket.send_json({"op": GatewayOpcode.RESUME, "d": seen})
+        resume = {"token": session.actor.token, "session_id": session.ready["session_id"], "seq": session.seen[-1]["s"]}
+        await socket.send_json({"op": GatewayOpcode.RESUME, "d": resume})
         frames = [await socket.receive_json() for _ in range(2)]
 
     assert [(frame["t"], frame["s"]) for frame in frames] == [
-        ("MESSAGE_CREATE", seen["seq"] + 1),
-        ("RESUMED", seen["seq"] + 2),
+        ("MESSAGE_CREATE", resume["seq"] + 1),
+        ("RESUMED", resume["seq"] + 2),
     ]
     assert frames[0]["d"]["content"] == "while you were away"
     world.heard("RESUMED")

@@ -1,10 +1,12 @@
-"""Who may do what, for every operation on a guild or one of its channels: a member without any permission, one with just those
-that are asked for, the owner, an outsider, and the owner of another guild who names things of ours. Once with people and once with
-bots, where an administrator stands for the owner; what only applications do has a table of its own, as groups have.
+"""Permission checks of every operation on a guild or one of its channels.
 
-The callers and their answers come from the operation table: `needs` is what the door asks for. What handlers ask for besides is
-`ALSO`, after the rows of http.md 4. A refusal is 403 with 50013 (no permission) or 50001 (no access); where a member may not even
-see the channel, it is 50001."""
+Each operation is called by a member without permissions, a member with exactly the required permissions, the owner, an outsider,
+and the owner of another guild who names objects of this one. The matrix runs once with users and once with bots; a bot with
+ADMINISTRATOR takes the part of the owner. Operations of applications and of group DMs have their own tests.
+
+The required permissions are the operation's `needs`, which the dispatcher checks, and `HANDLER_PERMISSIONS`, which handlers
+check, after the rows of http.md 4. A rejection is 403 with 50013 (missing permissions) or 50001 (missing access); it is 50001 if
+the member cannot see the channel."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,8 +24,8 @@ from tests.contract.prepared import Prepared, prepare
 from tests.contract.ready import MAKERS, Ready, Request
 from tests.world import Actor, Answer, Guild, World
 
-ALSO = {
-    # What a row of http.md 4 asks for and no bit of the door's does; others' things, where own ones are easier.
+HANDLER_PERMISSIONS = {
+    # Permissions that http.md 4 requires beyond `needs`; for objects of other users where own objects require less.
     "create_message": P.SEND_MESSAGES,
     "trigger_typing_indicator": P.SEND_MESSAGES,
     "delete_message": P.MANAGE_MESSAGES,
@@ -83,10 +85,10 @@ ALSO = {
 }
 
 OWNERS_ONLY = {"delete_guild", "set_guild_mfa_level"}
-"""No permission suffices."""
+"""Operations that only the owner may call."""
 
-OPEN = {
-    # Public by design (http.md 4.4, 4.5): a preview, a widget, a screen for newcomers, a request to join, an event's guests.
+PUBLIC = {
+    # Public by design (http.md 4.4, 4.5): guild preview, widget, welcome screen and join requests.
     "get_guild_preview",
     "get_guild_widget",
     "get_guild_widget_png",
@@ -96,50 +98,50 @@ OPEN = {
     "create_guild_join_request",
     "delete_my_guild_join_request",
 }
-"""Answers outsiders too, or hides that the guild exists."""
+"""Operations that outsiders may call, or that hide the guild's existence."""
 
 MEMBERS_HAVE_NONE = {
     "get_my_guild_join_request",
     "create_guild_join_request",
     "delete_my_guild_join_request",
 }
-"""Requests to come in: who is in a guild has none there (tests/server/resources/test_join_requests.py)."""
+"""Join request operations, which fail for members (tests/server/resources/test_join_requests.py)."""
 
-MARKS = {"ack_message"}
-"""A message that is read up to is only a number: it may be gone, and nothing of it is told (decisions/0057)."""
+UNCHECKED_MESSAGE = {"ack_message"}
+"""Operations that store a message id without looking up the message (decisions/0057)."""
 
-HIDDEN = {"get_invite_target_users", "get_invite_target_users_job_status", "update_invite_target_users"}
-"""An invite for some is unknown to the others (http.md 4.5), unless a permission lets them see it."""
+TARGETED_INVITES = {"get_invite_target_users", "get_invite_target_users_job_status", "update_invite_target_users"}
+"""Operations on a targeted invite, which other users see as unknown without a permission (http.md 4.5)."""
 
-OF_THE_CALLER = {"assign_guild_role_connection", "update_self_voice_state"}
-"""No permission suffices: what counts is what is known of the caller, or where they are."""
+CALLER_STATE = {"assign_guild_role_connection", "update_self_voice_state"}
+"""Operations that depend on the caller's account or voice state rather than on permissions."""
 
-GROUP = "a conversation has recipients and no permissions: its own table is below"
-LOBBY = "a lobby is its application's, not a guild's: tests/server/resources/test_lobbies.py"
-LINKED = "the way from a lobby to its channel: tests/server/resources/test_linked_channels.py"
-LENT = "who asked lends what they may: tests/server/resources/test_interaction_answers.py"
-BY_TOKEN = "whoever has the token in the path may: tests/server/resources/test_webhooks.py"
-NONE_YET = "nothing but applications is integrated, so none succeeds: tests/server/resources/test_guild_pages.py"
-CALL = "people call each other in conversations only: tests/server/voice/test_private_calls.py"
-CONVERSATION = "between two people: tests/server/resources/test_user_messages.py"
-BESIDES = {
+GROUP = "a group DM has recipients, not permissions: tested below"
+LOBBY = "a lobby belongs to an application, not to a guild: tests/server/resources/test_lobbies.py"
+LINKED = "a lobby's linked channel: tests/server/resources/test_linked_channels.py"
+INVOKER = "uses the permissions of the invoking user: tests/server/resources/test_interaction_answers.py"
+BY_TOKEN = "the token in the path authorizes: tests/server/resources/test_webhooks.py"
+UNSUPPORTED = "only applications are integrations, so no call succeeds: tests/server/resources/test_guild_pages.py"
+CALL = "calls exist only in private channels: tests/server/voice/test_private_calls.py"
+DIRECT_MESSAGES = "between two users: tests/server/resources/test_user_messages.py"
+EXEMPT = {
     "add_group_dm_user": GROUP,
     "delete_group_dm_user": GROUP,
     "get_call": CALL,
     "ring_call": CALL,
     "stop_ringing_call": CALL,
-    "batch_set_guild_application_command_permissions": "answers nobody (http.md 5)",
-    "create_guild_integration": NONE_YET,
-    "update_guild_integration": NONE_YET,
-    "sync_guild_integration": NONE_YET,
-    "create_dm_by_user": "opens channels for oneself alone: tests/server/resources/test_direct_messages.py",
+    "batch_set_guild_application_command_permissions": "disabled for every caller (http.md 5)",
+    "create_guild_integration": UNSUPPORTED,
+    "update_guild_integration": UNSUPPORTED,
+    "sync_guild_integration": UNSUPPORTED,
+    "create_dm_by_user": "only for the caller's own id: tests/server/resources/test_direct_messages.py",
     "execute_webhook": BY_TOKEN,
     "execute_slack_compatible_webhook": BY_TOKEN,
     "execute_github_compatible_webhook": BY_TOKEN,
-    "update_webhook_message": LENT,
-    "update_original_webhook_message": LENT,
-    "create_interaction_response": "whoever has the token in the path may: tests/server/resources/test_interactions.py",
-    "create_purchase": "buys for a guild one is in: tests/server/resources/test_entitlements.py",
+    "update_webhook_message": INVOKER,
+    "update_original_webhook_message": INVOKER,
+    "create_interaction_response": "the token in the path authorizes: tests/server/resources/test_interactions.py",
+    "create_purchase": "buys for a guild of the caller: tests/server/resources/test_entitlements.py",
     "create_lobby": LOBBY,
     "get_lobby": LOBBY,
     "edit_lobby": LOBBY,
@@ -154,255 +156,272 @@ BESIDES = {
     "create_linked_lobby_guild_invite_for_user": LINKED,
     "create_linked_lobby_guild_invite_for_self": LINKED,
     "edit_lobby_channel_link": LINKED,
-    "delete_user_message": CONVERSATION,
-    "update_user_message_external_moderation_metadata": CONVERSATION,
-    "get_disclosures": CONVERSATION,
-    "acknowledge_disclosures": CONVERSATION,
-    "get_activity_join_secret": "asks for somebody's activity: tests/server/resources/test_user_messages.py",
+    "delete_user_message": DIRECT_MESSAGES,
+    "update_user_message_external_moderation_metadata": DIRECT_MESSAGES,
+    "get_disclosures": DIRECT_MESSAGES,
+    "acknowledge_disclosures": DIRECT_MESSAGES,
+    "get_activity_join_secret": "another user's activity: tests/server/resources/test_user_messages.py",
 }
-"""What refuses with the same codes, and for reasons of its own."""
+"""Operations that raise the same codes for other reasons than guild permissions, with the reason."""
 
 APPLICATIONS = "/applications/{application_id}/guilds/"
-"""What an application does in a guild for itself; its own tokens decide, not the guild's permissions."""
+"""Path prefix of an application's own operations in a guild, which its token authorizes, not guild permissions."""
 
-REFUSED = ((403, 50013), (403, 50001))
-ENOUGH = P.ALL & ~P.ADMINISTRATOR
-OBJECTS = {"guild_id", "channel_id", "user_id", "emoji_name", "overwrite_id", "answer_id", "application_id"}
-"""What names no thing that belongs to one guild alone, or is the place itself."""
+REJECTED = ((403, 50013), (403, 50001))
+ALL_BUT_ADMINISTRATOR = P.ALL & ~P.ADMINISTRATOR
+SHARED_PARAMETERS = {"guild_id", "channel_id", "user_id", "emoji_name", "overwrite_id", "answer_id", "application_id"}
+"""Path parameters that name the guild or channel itself, or an object that does not belong to one guild."""
 
 
 @cache
-def placed() -> list[Endpoint]:
-    """Every operation on a guild or a channel that its path names."""
+def guild_endpoints() -> list[Endpoint]:
+    """Return every operation with a guild or a channel in its path."""
     return [each for each in Table(SLICES) if {"guild_id", "channel_id"} & set(each.operation.parameters)]
 
 
 @cache
-def guarded() -> list[Endpoint]:
-    """These, and whatever else may say that access or a permission is missing. No operation can say so without declaring it:
-    the `watch` fixture holds every answer of every test against its `raises`."""
-    says = {errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS}
-    others = [each for each in Table(SLICES) if each.operation.needs or says & set(each.operation.raises)]
-    return [*placed(), *(each for each in others if each.name not in {every.name for every in placed()})]
+def checked_endpoints() -> list[Endpoint]:
+    """Return the operations of `guild_endpoints` and all others that may raise a missing access or missing permissions error.
+
+    The list is complete: the `watch` fixture checks every response of every test against the operation's `raises`."""
+    codes = {errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS}
+    others = [each for each in Table(SLICES) if each.operation.needs or codes & set(each.operation.raises)]
+    return [
+        *guild_endpoints(),
+        *(each for each in others if each.name not in {every.name for every in guild_endpoints()}),
+    ]
 
 
 def walked(kind: Auth) -> list[Endpoint]:
-    """Those that such callers may ask for; at the very end they leave, and the guild goes."""
+    """Return the operations for callers of a kind; leaving and deleting the guild come last."""
     found = [
         endpoint
-        for endpoint in guarded()
+        for endpoint in checked_endpoints()
         if kind in endpoint.operation.auth
-        and endpoint.name not in BESIDES
+        and endpoint.name not in EXEMPT
         and not endpoint.operation.path.startswith(APPLICATIONS)
     ]
     return sorted(found, key=lambda each: (each.name == "delete_guild", each.name == "leave_guild"))
 
 
-def granted() -> list[Endpoint]:
-    """Those that OAuth2 tokens may ask for."""
-    return [each for each in placed() if Auth.BEARER in each.operation.auth and each.name not in BESIDES]
+def oauth2_endpoints() -> list[Endpoint]:
+    """Return the operations that OAuth2 tokens may call."""
+    return [each for each in guild_endpoints() if Auth.BEARER in each.operation.auth and each.name not in EXEMPT]
 
 
-def asked_for(endpoint: Endpoint) -> int:
-    """The bits that a row asks for."""
-    bits = endpoint.operation.needs | ALSO.get(endpoint.name, 0)
+def required_permissions(endpoint: Endpoint) -> int:
+    """Return the permission bits that an operation requires."""
+    bits = endpoint.operation.needs | HANDLER_PERMISSIONS.get(endpoint.name, 0)
     if "channel_id" in endpoint.operation.parameters:
         bits |= P.VIEW_CHANNEL
-    # http.md 2.2: in a voice channel, who cannot connect can do nothing.
-    voices = ("/voice-status", "/stage-instances", "/send-soundboard-sound")
+    # http.md 2.2: in a voice channel, a member without CONNECT has no other permission.
+    voice_paths = ("/voice-status", "/stage-instances", "/send-soundboard-sound")
     if endpoint.operation.method == "GET":
         return bits
-    return bits | P.CONNECT if any(word in endpoint.operation.path for word in voices) else bits
+    return bits | P.CONNECT if any(part in endpoint.operation.path for part in voice_paths) else bits
 
 
-class Stage:
-    """Everybody who asks, and what they ask about."""
+class Matrix:
+    """The callers of the matrix and the objects that they act on."""
 
-    def __init__(self, prepared: Prepared, people: Iterable[Actor], role: int, other: tuple[int, int]) -> None:
+    def __init__(self, prepared: Prepared, callers: Iterable[Actor], role: int, other: tuple[int, int]) -> None:
         self.prepared = prepared
-        self.ready = Ready(prepared)
-        self.nobody, self.able, self.outsider, self.foreigner, self.owner = people
+        self.builder = Ready(prepared)
+        self.unprivileged, self.able, self.outsider, self.other_owner, self.owner = callers
         self.role, self._bits = role, 0
         self.other_guild, self.other_channel = other
 
     async def enable(self, bits: int) -> None:
-        """Give the one who may exactly these bits."""
+        """Set the permissions of the `able` caller to exactly these bits."""
         if bits == self._bits:
             return
         guild, self._bits = self.prepared.guild, bits
         (await guild.owner.patch(f"/guilds/{guild.id}/roles/{self.role}", json={"permissions": str(bits)})).ok()
 
     async def request(self, endpoint: Endpoint, caller: Actor) -> Request:
-        """What a caller who may would come to a success with. To have said something they must have been let for a moment."""
+        """Build a request that succeeds with the required permissions.
+
+        The preparation may act as the caller, for example to create a message, so `able` has all permissions meanwhile."""
         if caller is self.able and endpoint.name in MAKERS:
-            await self.enable(ENOUGH)
-        return await self.ready.request(endpoint, caller)
+            await self.enable(ALL_BUT_ADMINISTRATOR)
+        return await self.builder.request(endpoint, caller)
 
-    def elsewhere(self, request: Request) -> Request:
-        """The same things, looked for in the guild of another."""
-        places = {"guild_id": str(self.other_guild), "channel_id": str(self.other_channel)}
-        return replace(request, values={key: places.get(key, value) for key, value in request.values.items()})
+    def in_other_guild(self, request: Request) -> Request:
+        """Return a copy of the request that names the same objects in the other guild."""
+        other_ids = {"guild_id": str(self.other_guild), "channel_id": str(self.other_channel)}
+        return replace(request, values={key: other_ids.get(key, value) for key, value in request.values.items()})
 
 
-@pytest.fixture(params=[Auth.USER, Auth.BOT], ids=["people", "bots"])
-async def stage(request: pytest.FixtureRequest, small_world: World) -> Stage:
+@pytest.fixture(params=[Auth.USER, Auth.BOT], ids=["users", "bots"])
+async def matrix(request: pytest.FixtureRequest, small_world: World) -> Matrix:
     world, bots = small_world, request.param is Auth.BOT
-    people = [await world.bot() if bots else await world.user() for _ in range(4)]
-    prepared = await prepare(world, *people[:2])
+    callers = [await world.bot() if bots else await world.user() for _ in range(4)]
+    prepared = await prepare(world, *callers[:2])
     guild = prepared.guild
-    other = await world.guild(None if bots else people[3], *([people[3]] if bots else []))
+    other = await world.guild(None if bots else callers[3], *([callers[3]] if bots else []))
     owner = guild.owner
     if bots:
         owner = await world.bot(guild)
         highest = await guild.role("highest", P.ADMINISTRATOR)
         await guild.give(owner, highest)
         (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(highest), "position": 20}])).ok()
-        await other.allow(people[3], P.ADMINISTRATOR)
-    return await _staged(prepared, [*people, owner], other)
+        await other.allow(callers[3], P.ADMINISTRATOR)
+    return await _matrix(prepared, [*callers, owner], other)
 
 
-async def _staged(prepared: Prepared, people: list[Actor], other: Guild) -> Stage:
+async def _matrix(prepared: Prepared, callers: list[Actor], other: Guild) -> Matrix:
     guild = prepared.guild
     role = await guild.role("able")
-    await guild.give(people[1], role)
+    await guild.give(callers[1], role)
     roles = f"/guilds/{guild.id}/roles"
     (await guild.owner.patch(roles, json=[{"id": str(role), "position": 9}])).ok()
     (await guild.owner.patch(f"{roles}/{guild.id}", json={"permissions": "0"})).ok()
-    return Stage(prepared, people, role, (other.id, other.general))
+    return Matrix(prepared, callers, role, (other.id, other.general))
 
 
-def told(answer: Answer) -> tuple[int, int]:
-    """The status and the code of an answer."""
+def outcome(answer: Answer) -> tuple[int, int]:
+    """Return the status and the error code of a response."""
     body = answer.json if answer.status >= 400 else None
     return answer.status, body.get("code", 0) if isinstance(body, dict) else 0
 
 
-def bits_of(bits: int) -> list[int]:
-    """Each bit by itself."""
-    return [1 << place for place in range(bits.bit_length()) if bits >> place & 1]
+def single_bits(bits: int) -> list[int]:
+    """Split a bit set into single bits."""
+    return [1 << position for position in range(bits.bit_length()) if bits >> position & 1]
 
 
 @pytest.mark.timeout(600)
-async def test_every_operation_asks_for_what_its_row_says(stage: Stage) -> None:
+async def test_every_operation_requires_the_documented_permissions(matrix: Matrix) -> None:
     wrong: list[str] = []
 
-    def expect(endpoint: Endpoint, who: str, answer: Answer, good: bool) -> None:
-        if not good or answer.status >= 500:
-            wrong.append(f"{endpoint.name}, {who}: {answer.status} {answer.body[:200]!r}")
+    def expect(endpoint: Endpoint, caller: str, answer: Answer, expected: bool) -> None:
+        if not expected or answer.status >= 500:
+            wrong.append(f"{endpoint.name}, {caller}: {answer.status} {answer.body[:200]!r}")
 
-    kind = Auth.BOT if stage.nobody.bot else Auth.USER
+    kind = Auth.BOT if matrix.unprivileged.bot else Auth.USER
     for endpoint in walked(kind):
-        name, request, bits = endpoint.name, await stage.request(endpoint, stage.able), asked_for(endpoint)
-        in_channel, is_placed = "channel_id" in request.values, endpoint in placed()
+        name, request, bits = endpoint.name, await matrix.request(endpoint, matrix.able), required_permissions(endpoint)
+        in_channel, in_guild = "channel_id" in request.values, endpoint in guild_endpoints()
 
-        answer = await request.send(endpoint, stage.outsider)
+        answer = await request.send(endpoint, matrix.outsider)
         if endpoint.operation.needs:
-            expect(endpoint, "outsider", answer, told(answer) == (403, 50001))
-        elif name not in OPEN:
-            refusals = ((403, 50001), (404, 10004)) if is_placed else REFUSED
-            expect(endpoint, "outsider", answer, told(answer) in (refusals if name not in HIDDEN else ((404, 10006),)))
+            expect(endpoint, "outsider", answer, outcome(answer) == (403, 50001))
+        elif name not in PUBLIC:
+            rejections = ((403, 50001), (404, 10004)) if in_guild else REJECTED
+            rejections = ((404, 10006),) if name in TARGETED_INVITES else rejections
+            expect(endpoint, "outsider", answer, outcome(answer) in rejections)
 
         if name != "leave_guild":
-            answer = await request.send(endpoint, stage.nobody)
+            answer = await request.send(endpoint, matrix.unprivileged)
             if in_channel:
-                expect(endpoint, "nobody", answer, told(answer) == (403, 50001))
+                expect(endpoint, "without permissions", answer, outcome(answer) == (403, 50001))
             elif endpoint.operation.needs or name in OWNERS_ONLY:
-                expect(endpoint, "nobody", answer, told(answer) == (403, 50013))
-            elif bits and name not in OF_THE_CALLER:
-                expect(endpoint, "nobody", answer, told(answer) in (REFUSED if name not in HIDDEN else ((404, 10006),)))
+                expect(endpoint, "without permissions", answer, outcome(answer) == (403, 50013))
+            elif bits and name not in CALLER_STATE:
+                rejections = ((404, 10006),) if name in TARGETED_INVITES else REJECTED
+                expect(endpoint, "without permissions", answer, outcome(answer) in rejections)
             else:
-                expect(endpoint, "nobody", answer, told(answer) not in REFUSED or name in OPEN | OF_THE_CALLER)
+                allowed = outcome(answer) not in REJECTED or name in PUBLIC | CALLER_STATE
+                expect(endpoint, "without permissions", answer, allowed)
 
-        if name not in MARKS and (set(request.values) - OBJECTS or not is_placed):
-            answer = await stage.elsewhere(request).send(endpoint, stage.foreigner)
-            # The place may be of another kind, or lack a feature: then that is said before the thing is looked for.
-            refusals = ((403, 50001), (400, 50024)) if is_placed else REFUSED
-            expect(endpoint, "wrong guild", answer, answer.status == 404 or told(answer) in refusals)
+        if name not in UNCHECKED_MESSAGE and (set(request.values) - SHARED_PARAMETERS or not in_guild):
+            answer = await matrix.in_other_guild(request).send(endpoint, matrix.other_owner)
+            # The other channel may have another type, or the guild may lack a feature: these checks come first.
+            rejections = ((403, 50001), (400, 50024)) if in_guild else REJECTED
+            expect(endpoint, "wrong guild", answer, answer.status == 404 or outcome(answer) in rejections)
 
-        needed = bits & ~P.VIEW_CHANNEL if is_placed else bits
-        for bit in bits_of(needed):
-            # Who lacks but one of them is told so: in a channel one sees, that a permission is missing.
-            await stage.enable(bits & ~bit)
-            answer = await request.send(endpoint, stage.able)
-            refusals = ((403, 50013),) if in_channel and bit != P.CONNECT else REFUSED
-            expect(endpoint, f"all but {bit:#x}", answer, told(answer) in refusals)
+        needed = bits & ~P.VIEW_CHANNEL if in_guild else bits
+        for bit in single_bits(needed):
+            # Without one of the bits the caller is rejected; in a visible channel, for missing permissions.
+            await matrix.enable(bits & ~bit)
+            answer = await request.send(endpoint, matrix.able)
+            rejections = ((403, 50013),) if in_channel and bit != P.CONNECT else REJECTED
+            expect(endpoint, f"all but {bit:#x}", answer, outcome(answer) in rejections)
 
-        await stage.enable(bits)
-        answer = await request.send(endpoint, stage.able)
+        await matrix.enable(bits)
+        answer = await request.send(endpoint, matrix.able)
         if name in OWNERS_ONLY:
-            # Before the end of the guild they have left it.
-            expect(endpoint, "able", answer, told(answer) in REFUSED)
+            # By the time the guild is deleted, the caller has left it.
+            expect(endpoint, "able", answer, outcome(answer) in REJECTED)
         elif name not in MEMBERS_HAVE_NONE:
             expect(endpoint, "able", answer, answer.status < 300)
 
-        if stage.owner.bot and name in OWNERS_ONLY:
+        if matrix.owner.bot and name in OWNERS_ONLY:
             continue
-        request = await stage.request(endpoint, stage.owner)
-        answer = await request.send(endpoint, stage.owner)
-        if name == "leave_guild" and not stage.owner.bot:
-            expect(endpoint, "owner", answer, told(answer) == (400, 50055))
+        request = await matrix.request(endpoint, matrix.owner)
+        answer = await request.send(endpoint, matrix.owner)
+        if name == "leave_guild" and not matrix.owner.bot:
+            expect(endpoint, "owner", answer, outcome(answer) == (400, 50055))
         elif name not in MEMBERS_HAVE_NONE:
             expect(endpoint, "owner", answer, answer.status < 300)
 
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("stage", [Auth.USER], ids=["people"], indirect=True)
-async def test_elevated_permissions_ask_for_a_second_factor_where_the_guild_does(stage: Stage) -> None:
-    """http.md 2.1: with mfa_level 1 the acting person, or the owner of the acting bot, has two-factor (else 60003)."""
+@pytest.mark.parametrize("matrix", [Auth.USER], ids=["users"], indirect=True)
+async def test_elevated_permissions_require_mfa_if_the_guild_does(matrix: Matrix) -> None:
+    """http.md 2.1: with mfa_level 1 the acting user, or the owner of the acting bot, needs two-factor authentication."""
     wrong: list[str] = []
-    await stage.ready.secure(stage.prepared.guild.owner)
-    await stage.enable(ENOUGH)
-    for endpoint in walked(Auth.BOT if stage.nobody.bot else Auth.USER):
+    await matrix.builder.secure(matrix.prepared.guild.owner)
+    await matrix.enable(ALL_BUT_ADMINISTRATOR)
+    for endpoint in walked(Auth.BOT if matrix.unprivileged.bot else Auth.USER):
         if endpoint.name in OWNERS_ONLY or endpoint.name == "leave_guild":
             continue
-        request = await stage.ready.request(endpoint, stage.able)
-        await stage.ready.ask_for_two_factors(1)
-        answer = await request.send(endpoint, stage.able)
-        await stage.ready.ask_for_two_factors(0)
-        if (told(answer) == (401, 60003)) is not bool(asked_for(endpoint) & P.ELEVATED):
+        request = await matrix.builder.request(endpoint, matrix.able)
+        await matrix.builder.ask_for_two_factors(1)
+        answer = await request.send(endpoint, matrix.able)
+        await matrix.builder.ask_for_two_factors(0)
+        if (outcome(answer) == (401, 60003)) is not bool(required_permissions(endpoint) & P.ELEVATED):
             wrong.append(f"{endpoint.name}: {answer.status} {answer.body[:200]!r}")
 
     assert not wrong, "\n".join(wrong)
 
 
-async def test_what_only_sometimes_takes_an_elevated_permission_asks_for_the_second_factor_then(stage: Stage) -> None:
-    ready, able = stage.ready, stage.able
-    member, message, role = await ready.member(), await ready.message(), str(await ready.guild.role())
-    await ready.secure(ready.owner)
-    await stage.enable(ENOUGH)
-    await ready.ask_for_two_factors(1)
+async def test_conditional_elevated_permissions_require_mfa(matrix: Matrix) -> None:
+    builder, able = matrix.builder, matrix.able
+    member, message, role = await builder.member(), await builder.message(), str(await builder.guild.role())
+    await builder.secure(builder.owner)
+    await matrix.enable(ALL_BUT_ADMINISTRATOR)
+    await builder.ask_for_two_factors(1)
 
     for path, body in (
-        (f"{ready.place}/members/{member.id}", {"roles": [role]}),
-        (f"{ready.general}/messages/{message}", {"flags": 4}),
-        (f"/channels/{ready.prepared.thread}", {"locked": True}),
+        (f"{builder.place}/members/{member.id}", {"roles": [role]}),
+        (f"{builder.general}/messages/{message}", {"flags": 4}),
+        (f"/channels/{builder.prepared.thread}", {"locked": True}),
     ):
-        assert told(await able.patch(path, json=body)) == (401, 60003), path
-    assert told(await able.post(f"{ready.general}/invites", json={"role_ids": [role]})) == (401, 60003)
-    assert (await able.patch(f"{ready.place}/members/{member.id}", json={"nick": "bob"})).status == 200
+        assert outcome(await able.patch(path, json=body)) == (401, 60003), path
+    assert outcome(await able.post(f"{builder.general}/invites", json={"role_ids": [role]})) == (401, 60003)
+    assert (await able.patch(f"{builder.place}/members/{member.id}", json={"nick": "bob"})).status == 200
 
 
-def test_the_tables_above_name_only_what_is_there() -> None:
+def test_the_tables_name_only_existing_operations() -> None:
     names = {endpoint.name for endpoint in Table(SLICES)}
 
-    assert {*ALSO, *OWNERS_ONLY, *OPEN, *MEMBERS_HAVE_NONE, *HIDDEN, *OF_THE_CALLER, *BESIDES} - names == set()
+    assert {
+        *HANDLER_PERMISSIONS,
+        *OWNERS_ONLY,
+        *PUBLIC,
+        *MEMBERS_HAVE_NONE,
+        *TARGETED_INVITES,
+        *CALLER_STATE,
+        *EXEMPT,
+    } - names == set()
     assert set(MAKERS) - names == set()
 
 
-def test_no_operation_that_a_guild_or_a_channel_guards_is_left_out() -> None:
-    seen = {each.name for each in (*walked(Auth.USER), *walked(Auth.BOT), *granted())}
-    own = {each.name for each in placed() if each.operation.path.startswith(APPLICATIONS)}
+def test_every_operation_with_a_permission_check_is_covered() -> None:
+    seen = {each.name for each in (*walked(Auth.USER), *walked(Auth.BOT), *oauth2_endpoints())}
+    own = {each.name for each in guild_endpoints() if each.operation.path.startswith(APPLICATIONS)}
 
-    assert {each.name for each in guarded()} - seen - (own - set(BESIDES)) == set(BESIDES)
-    assert {name for method, name in GROUP_ROWS} <= set(BESIDES)
+    assert {each.name for each in checked_endpoints()} - seen - (own - set(EXEMPT)) == set(EXEMPT)
+    assert {name for method, name in GROUP_ROWS} <= set(EXEMPT)
 
 
-# What applications do for themselves, and what they are granted
+# Operations of applications and of OAuth2 tokens
 
 
 class Bearer(Actor):
-    """An application acting for somebody."""
+    """An application that acts for a user with an access token."""
 
     @property
     def header(self) -> str:
@@ -411,21 +430,25 @@ class Bearer(Actor):
 
 
 async def bearer(world: World, person: Actor, application_id: int | None, *scopes: str) -> Bearer:
-    """Somebody's token in the hands of an application."""
+    """Issue a user's access token to an application."""
     token = await world.access_token(person, application_id, *scopes)
     return Bearer(world, person.id, token, person.name, application_id=application_id)
 
 
-async def test_applications_act_for_themselves_where_they_are_let_in(small_world: World) -> None:
+async def test_applications_use_their_own_operations_in_their_guilds(small_world: World) -> None:
     world = small_world
     prepared = await prepare(world)
     stranger = await world.bot(prepared.guild, permissions=P.ADMINISTRATOR)
     command = {"name": "greet", "description": "says hello"}
     path = f"/applications/{prepared.bot.application_id}/guilds/{prepared.guild.id}/commands"
     wrong: list[str] = []
-    # What takes away comes last: each finds the command there.
+    # Deletions come last, so that the command exists for all others.
     own = sorted(
-        (each for each in placed() if each.operation.path.startswith(APPLICATIONS) and each.name not in BESIDES),
+        (
+            each
+            for each in guild_endpoints()
+            if each.operation.path.startswith(APPLICATIONS) and each.name not in EXEMPT
+        ),
         key=lambda each: each.operation.method == "DELETE",
     )
     assert own
@@ -438,7 +461,7 @@ async def test_applications_act_for_themselves_where_they_are_let_in(small_world
             endpoint.name, {"permissions": []} if "permissions" in endpoint.name else {}
         )
 
-        async def ask(
+        async def send(
             caller: Actor, values: dict[str, str] = values, body: Any = body, endpoint: Any = endpoint
         ) -> Answer:
             options = {} if endpoint.operation.method in ("GET", "DELETE") else {"json": body}
@@ -448,53 +471,55 @@ async def test_applications_act_for_themselves_where_they_are_let_in(small_world
         owner = prepared.guild.owner
         plain = await bearer(world, owner, prepared.bot.application_id, "identify")
         foreign = await bearer(world, owner, stranger.application_id, scope)
-        answers = {"a bearer without the scope": (told(await ask(plain)), {(403, 50026)})}
-        answers["another's bearer"] = (told(await ask(foreign)), {(403, 20012)})
+        answers = {"a token without the scope": (outcome(await send(plain)), {(403, 50026)})}
+        answers["a token of another application"] = (outcome(await send(foreign)), {(403, 20012)})
         if Auth.BOT in endpoint.operation.auth:
-            answers["another bot"] = (told(await ask(stranger)), {(403, 20012)})
+            answers["another bot"] = (outcome(await send(stranger)), {(403, 20012)})
             elsewhere = {**values, "guild_id": "1"}
-            # Nothing of an application is in a guild that let it in nowhere.
-            answers["elsewhere"] = (
-                told(await ask(prepared.bot, elsewhere)),
+            # The application is not installed in that guild.
+            answers["another guild"] = (
+                outcome(await send(prepared.bot, elsewhere)),
                 {(403, 50001), (404, 10004), (404, 10063)},
             )
-        for who, (seen, expected) in answers.items():
-            if seen not in expected:
-                wrong.append(f"{endpoint.name}, {who}: {seen}")
-        good = (
-            await ask(prepared.bot)
+        for caller_name, (actual, expected) in answers.items():
+            if actual not in expected:
+                wrong.append(f"{endpoint.name}, {caller_name}: {actual}")
+        answer = (
+            await send(prepared.bot)
             if Auth.BOT in endpoint.operation.auth
-            else await ask(await bearer(world, owner, prepared.bot.application_id, scope))
+            else await send(await bearer(world, owner, prepared.bot.application_id, scope))
         )
-        if good.status >= 400 and told(good) != (404, 10066):
-            wrong.append(f"{endpoint.name}, itself: {good.status} {good.body[:200]!r}")
+        if answer.status >= 400 and outcome(answer) != (404, 10066):
+            wrong.append(f"{endpoint.name}, own application: {answer.status} {answer.body[:200]!r}")
 
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("name", sorted(each.name for each in granted() if APPLICATIONS not in each.operation.path))
-async def test_what_is_granted_is_granted_for_ones_own_guilds(small_world: World, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", sorted(each.name for each in oauth2_endpoints() if APPLICATIONS not in each.operation.path)
+)
+async def test_oauth2_operations_are_limited_to_the_users_guilds(small_world: World, name: str) -> None:
     world = small_world
     prepared = await prepare(world)
-    (endpoint,) = [each for each in granted() if each.name == name]
+    (endpoint,) = [each for each in oauth2_endpoints() if each.name == name]
     url, application_id = endpoint.operation.url(**prepared.values(endpoint)), prepared.bot.application_id
     scope = endpoint.operation.scopes[0]
 
-    async def answer(person: Actor, *scopes: str) -> tuple[int, int]:
+    async def status_of(person: Actor, *scopes: str) -> tuple[int, int]:
         caller = await bearer(world, person, application_id, *scopes)
-        return told(await caller.request(endpoint.operation.method, url))
+        return outcome(await caller.request(endpoint.operation.method, url))
 
-    assert await answer(prepared.guild.owner, scope) == (200, 0)
-    assert await answer(prepared.guild.owner, "identify") == (403, 50026)
-    assert await answer(await world.user(), scope) in ((403, 50001), (404, 10004))
+    assert await status_of(prepared.guild.owner, scope) == (200, 0)
+    assert await status_of(prepared.guild.owner, "identify") == (403, 50026)
+    assert await status_of(await world.user(), scope) in ((403, 50001), (404, 10004))
 
 
-# Groups
+# Group DMs
 
 GROUP_ROWS = {("PUT", "add_group_dm_user"), ("DELETE", "delete_group_dm_user")}
 
 
-async def test_groups_are_changed_by_those_in_them(small_world: World) -> None:
+async def test_only_recipients_change_a_group_dm(small_world: World) -> None:
     world = small_world
     owner, friend, newcomer, outsider = [await world.user() for _ in range(4)]
     await world.guild(owner, friend, newcomer, outsider)
@@ -505,9 +530,9 @@ async def test_groups_are_changed_by_those_in_them(small_world: World) -> None:
     path = f"/channels/{group}/recipients"
 
     for method, target in (("PUT", newcomer), ("DELETE", third)):
-        assert told(await outsider.request(method, f"{path}/{target.id}")) == (403, 50001)
-    assert told(await friend.delete(f"{path}/{third.id}")) == (403, 50013)
+        assert outcome(await outsider.request(method, f"{path}/{target.id}")) == (403, 50001)
+    assert outcome(await friend.delete(f"{path}/{third.id}")) == (403, 50013)
     assert (await friend.put(f"{path}/{newcomer.id}")).status < 300
     assert (await owner.delete(f"{path}/{third.id}")).status == 204
     assert (await friend.delete(f"{path}/{friend.id}")).status == 204
-    assert told(await owner.put(f"/channels/1/recipients/{third.id}")) == (404, 10003)
+    assert outcome(await owner.put(f"/channels/1/recipients/{third.id}")) == (404, 10003)

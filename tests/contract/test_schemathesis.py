@@ -1,6 +1,6 @@
-"""Our own OpenAPI document, taken at its word: requests made from it find no failure of the server and no answer it does not allow.
+"""Requests generated from the server's OpenAPI document cause no server error and no response outside of the document.
 
-Bounded on purpose: few examples for each operation, always the same ones."""
+The run is bounded: a few examples for each operation, the same in every run."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -33,13 +33,17 @@ from tests.world import NOW_MS, World, small_config
 schemathesis.openapi.format("data-uri", st.sampled_from([uri(png()), uri(mp3(), "audio/mpeg"), "data:,"]))
 
 EXAMPLES = 2
-"""For each operation and each of: what the document allows, and what it does not."""
+"""Number of examples for each operation: of valid requests, and as many of invalid ones."""
 
-REACHED = 225
-"""So many operations must come to a success at least: an answer that only refuses says little about the document."""
+SUCCEEDED_MIN = 225
+"""Minimum number of operations that succeed at least once: rejections alone test little of the document."""
 
-LEAVES = ("/auth/logout", "/users/@me/guilds/{guild_id}", "/guilds/{guild_id}/integrations/{integration_id}")
-"""After these a caller is gone."""
+CALLER_REMOVING_PATHS = (
+    "/auth/logout",
+    "/users/@me/guilds/{guild_id}",
+    "/guilds/{guild_id}/integrations/{integration_id}",
+)
+"""Paths of operations after which the caller cannot act anymore."""
 
 CHECKS = [
     not_a_server_error,
@@ -51,7 +55,7 @@ CHECKS = [
 
 @pytest.fixture
 async def prepared() -> AsyncIterator[Prepared]:
-    """A world of its own: these answers are held against our own document."""
+    """A world without the `watch` fixture, because responses are checked against our own document here."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -62,72 +66,72 @@ async def prepared() -> AsyncIterator[Prepared]:
 
 
 @pytest.mark.timeout(900)
-async def test_the_platform_keeps_what_its_own_document_promises(prepared: Prepared) -> None:
+async def test_the_server_conforms_to_its_openapi_document(prepared: Prepared) -> None:
     document = (await prepared.world.request("GET", f"{prepared.world.url}/api/openapi.json")).ok()
     loop = asyncio.get_running_loop()
 
-    # The server runs in this loop, so that what waits for its answers must not.
-    reached: set[str] = set()
+    # The server runs in this event loop, so the blocking client runs in a thread.
+    succeeded: set[str] = set()
     seeds = await plant(prepared)
-    problems = await loop.run_in_executor(None, lambda: list(_problems(prepared, seeds, document, reached)))
+    problems = await loop.run_in_executor(None, lambda: list(_problems(prepared, seeds, document, succeeded)))
 
     assert not problems, "\n".join(problems)
     names = {each.name for each in prepared.world.app.table}
-    missed = sorted(names - reached)
-    print(f"{len(reached)} of {len(names)} operations came to a success; not {', '.join(missed)}")
-    assert len(reached) >= REACHED, missed
+    missed = sorted(names - succeeded)
+    print(f"{len(succeeded)} of {len(names)} operations succeeded; not {', '.join(missed)}")
+    assert len(succeeded) >= SUCCEEDED_MIN, missed
 
 
-def _problems(prepared: Prepared, seeds: Seeds, document: dict[str, Any], reached: set[str]) -> Iterator[str]:
+def _problems(prepared: Prepared, seeds: Seeds, document: dict[str, Any], succeeded: set[str]) -> Iterator[str]:
     schema = schemathesis.openapi.from_dict(document)
     schema.config.base_url = prepared.world.api
     endpoints = {each.name: each for each in prepared.world.app.table}
-    found = [result.ok() for result in schema.get_all_operations()]
-    found.sort(key=_order)
-    # First what nobody makes up by chance, a request that stands ready for each; where chance has been, little is in its place.
-    for operation in found:
+    operations = [result.ok() for result in schema.get_all_operations()]
+    operations.sort(key=_order)
+    # The seed requests come first: generated requests change the objects that seeds depend on.
+    for operation in operations:
         if not _removes(operation):
             endpoint = endpoints[operation.definition.raw["operationId"]]
-            problem = _ask(prepared, seeds.find(endpoint), endpoint, operation, reached)
+            problem = _send_seed(prepared, seeds.find(endpoint), endpoint, operation, succeeded)
             if problem is not None:
                 yield problem
-    for operation in found:
+    for operation in operations:
         endpoint = endpoints[operation.definition.raw["operationId"]]
         if _removes(operation):
-            problem = _ask(prepared, seeds.find(endpoint), endpoint, operation, reached)
+            problem = _send_seed(prepared, seeds.find(endpoint), endpoint, operation, succeeded)
             if problem is not None:
                 yield problem
         for mode in _modes(endpoint):
-            problem = _try(prepared, endpoint, operation, mode, reached)
+            problem = _send_generated(prepared, endpoint, operation, mode, succeeded)
             if problem is not None:
                 yield problem
 
 
 def _modes(endpoint: Endpoint) -> list[GenerationMode]:
-    """Where there is nothing that could be said wrongly, only what is right is said."""
-    # In a form everything is text, and OAuth's fields may all be missing.
-    said = (type(None) if endpoint.operation.form else endpoint.operation.body, endpoint.operation.query)
-    if any(endpoint.snowflakes) or any(kind is not type(None) for kind in said):
+    """Return the generation modes of an operation; only valid requests if it has no input to get wrong."""
+    # In a form every value is text, and all OAuth2 fields are optional.
+    inputs = (type(None) if endpoint.operation.form else endpoint.operation.body, endpoint.operation.query)
+    if any(endpoint.snowflakes) or any(kind is not type(None) for kind in inputs):
         return [GenerationMode.POSITIVE, GenerationMode.NEGATIVE]
     return [GenerationMode.POSITIVE]
 
 
 def _order(operation: APIOperation[Any, Any, Any, Any]) -> tuple[bool, bool, int]:
-    """What takes away comes last, and of that the largest: first messages, then channels, at the very end the callers go."""
+    """Sort deletions last, inner objects before outer ones, and operations that remove the caller at the end."""
     removes = _removes(operation)
-    return removes, operation.path in LEAVES, -operation.path.count("/") if removes else 0
+    return removes, operation.path in CALLER_REMOVING_PATHS, -operation.path.count("/") if removes else 0
 
 
 def _removes(operation: APIOperation[Any, Any, Any, Any]) -> bool:
-    return operation.method.upper() == "DELETE" or operation.path in LEAVES
+    return operation.method.upper() == "DELETE" or operation.path in CALLER_REMOVING_PATHS
 
 
-def _try(
+def _send_generated(
     prepared: Prepared,
     endpoint: Endpoint,
     operation: APIOperation[Any, Any, Any, Any],
     mode: GenerationMode,
-    reached: set[str],
+    succeeded: set[str],
 ) -> str | None:
     real = prepared.values(endpoint)
     caller = prepared.bot if Auth.BOT in endpoint.operation.auth else prepared.guild.owner
@@ -143,43 +147,43 @@ def _try(
     @given(case=operation.as_strategy(generation_mode=mode))
     def run(case: Case) -> None:
         if mode is GenerationMode.POSITIVE:
-            # Ids of things that are there, so that the operation comes to its point.
+            # Existing ids, so that the operation gets past its lookups.
             case.path_parameters.update(real)
         response = case.call(headers={"Authorization": caller.header}, timeout=60)
         case.validate_response(response, checks=CHECKS)
         if response.status_code < 400:
-            reached.add(endpoint.name)
+            succeeded.add(endpoint.name)
 
     try:
         run()
     except (Exception, BaseExceptionGroup) as error:
-        return f"{operation.label} ({mode.value}): {_words(error)}"
+        return f"{operation.label} ({mode.value}): {_describe(error)}"
     return None
 
 
-def _ask(
+def _send_seed(
     prepared: Prepared,
     seed: Seed,
     endpoint: Endpoint,
     operation: APIOperation[Any, Any, Any, Any],
-    reached: set[str],
+    succeeded: set[str],
 ) -> str | None:
-    said: dict[str, Any] = {"path_parameters": seed.values, "query": seed.query}
+    parts: dict[str, Any] = {"path_parameters": seed.values, "query": seed.query}
     if seed.body is not None:
-        said |= {"body": seed.body, "media_type": "application/json"}
+        parts |= {"body": seed.body, "media_type": "application/json"}
     callers = [seed.caller] if seed.caller else [prepared.bot, prepared.guild.owner]
     for caller in callers:
-        case = operation.Case(**said)
+        case = operation.Case(**parts)
         response = case.call(headers={"Authorization": caller.header}, timeout=60)
         try:
             case.validate_response(response, checks=CHECKS)
         except (Exception, BaseExceptionGroup) as error:
-            return f"{operation.label} (seeded): {_words(error)}"
+            return f"{operation.label} (seeded): {_describe(error)}"
         if response.status_code < 400:
-            reached.add(endpoint.name)
+            succeeded.add(endpoint.name)
             return None
     return None
 
 
-def _words(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
     return " ".join(str(error).split())[:1500] or repr(error)

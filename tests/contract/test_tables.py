@@ -1,4 +1,4 @@
-"""What is declared is served, once, by handlers that fit."""
+"""Every declared operation and command has exactly one matching handler."""
 
 from collections import Counter
 
@@ -27,14 +27,14 @@ def test_every_handler_serves_a_declared_operation() -> None:
     ] == []
 
 
-def test_every_handler_takes_what_its_path_offers() -> None:
+def test_every_handler_accepts_its_path_parameters() -> None:
     names = {operation: name for name, operation in operations().items()}
     for part in SLICES:
         for operation, handler in part.handlers():
             endpoint(operation, handler, name=names[operation], tag=part.name)
 
 
-def test_no_two_operations_share_a_place() -> None:
+def test_no_two_operations_share_a_method_and_path() -> None:
     Table(SLICES)
 
 
@@ -49,15 +49,15 @@ def test_handlers_are_named_like_their_operations() -> None:
     } == {}
 
 
-def test_every_declared_command_is_obeyed_exactly_once() -> None:
-    obeyed = Counter(command for part in SLICES for command, _ in part.commands())
+def test_every_declared_command_has_exactly_one_handler() -> None:
+    handled = Counter(command for part in SLICES for command, _ in part.commands())
 
-    assert {command.name: obeyed[command] for command in commands() if obeyed[command] > 1} == {}
-    assert {command.name for command in commands() if not obeyed[command]} <= DOORS_OWN
+    assert {command.name: handled[command] for command in commands() if handled[command] > 1} == {}
+    assert {command.name for command in commands() if not handled[command]} <= GATEWAY_COMMANDS
 
 
-# The gateway answers these itself: they are about the session and its presence, not about a resource.
-DOORS_OWN = {"PRESENCE_UPDATE"}
+# Commands that the gateway handles itself, because they concern the session and not a resource.
+GATEWAY_COMMANDS = {"PRESENCE_UPDATE"}
 
 
 def test_error_codes_are_unique_and_found_by_their_number() -> None:
@@ -69,12 +69,12 @@ def test_error_codes_are_unique_and_found_by_their_number() -> None:
         assert errors.find(kind.code, kind.status) is kind
 
 
-@pytest.mark.parametrize("what", ["names", "ids"])
-def test_events_and_operations_are_declared_once(what: str) -> None:
-    if what == "names":
+@pytest.mark.parametrize("kind", ["event names", "operation ids"])
+def test_events_and_operations_are_declared_once(kind: str) -> None:
+    if kind == "event names":
         found = Counter(event.name for event in events())
     else:
-        # The same constant may be seen from several modules, but two constants of one name would hide each other.
+        # Several modules may import the same constant, but two constants must not have the same name.
         values = {
             (name, id(value)) for module in vocabulary() for name, value in vars(module).items() if name.isupper()
         }
@@ -83,23 +83,25 @@ def test_events_and_operations_are_declared_once(what: str) -> None:
     assert {name: count for name, count in found.items() if count > 1} == {}
 
 
-def test_an_operation_declares_what_fits_together() -> None:
+def test_operation_declarations_are_consistent() -> None:
     for name, operation in operations().items():
-        assert len(set(operation.raises)) == len(operation.raises), f"{name} lists a refusal twice"
+        assert len(set(operation.raises)) == len(operation.raises), f"{name} lists an error twice"
         assert len(set(operation.emits)) == len(operation.emits), f"{name} lists an event twice"
-        assert not operation.scopes or Auth.BEARER in operation.auth, f"{name} names scopes, but admits no bearer"
+        assert not operation.scopes or Auth.BEARER in operation.auth, (
+            f"{name} declares scopes, but does not accept access tokens"
+        )
         assert operation.method in {"GET", "POST", "PUT", "PATCH", "DELETE"}, name
         assert operation.path.startswith("/"), name
-        assert not (operation.method == "GET" and operation.emits), f"{name} reads, and says it emits"
+        assert not (operation.method == "GET" and operation.emits), f"{name} is a GET, but declares events"
 
 
-def test_what_operations_emit_is_declared() -> None:
+def test_every_emitted_event_is_declared() -> None:
     declared = set(events())
 
     assert {name for name, operation in operations().items() if not declared.issuperset(operation.emits)} == set()
 
 
-def test_every_webhook_event_says_what_its_data_is() -> None:
+def test_every_webhook_event_declares_its_data() -> None:
     also_by_gateway = {event.name: event.payload for event in events() if event.webhook}
 
     assert set(webhook_events.DATA) == set(WebhookEventType)

@@ -1,4 +1,4 @@
-"""Every answer of a door is looked at, whoever asked (`tests/fixtures/validator.py`)."""
+"""The `watch` fixture checks every response of the HTTP server (`tests/fixtures/validator.py`)."""
 
 import json
 
@@ -9,19 +9,19 @@ from tests.fixtures.validator import Watch, absence, description_file
 from tests.world import Answer, World
 
 
-def test_answers_are_held_against_the_public_description() -> None:
+def test_the_watch_fixture_loads_the_public_description() -> None:
     if description_file() is None:
         pytest.skip(absence())
     assert Watch()._description is not None
 
 
-async def test_an_answer_that_nobody_declares_is_seen_at_the_door(world: World, watch: Watch) -> None:
+async def test_an_undeclared_response_to_any_client_is_reported(world: World, watch: Watch) -> None:
     seen = []
     assert not watch.complaints
     complain = watch.complaint
     watch.complaint = lambda endpoint, answer: seen.append((endpoint.name, answer.status, answer.json)) or "wrong"  # type: ignore[method-assign]
     try:
-        # A client that is none of ours, and looks at nothing.
+        # A plain client, which checks nothing itself.
         async with aiohttp.ClientSession() as client, client.get(f"{world.api}/users/@me") as response:
             assert response.status == 401
         async with aiohttp.ClientSession() as client, client.get(f"{world.api}/no/such/route"):
@@ -35,7 +35,7 @@ async def test_an_answer_that_nobody_declares_is_seen_at_the_door(world: World, 
     assert not watch.complaints
 
 
-def test_first_party_answers_are_held_against_our_own_document() -> None:
+def test_first_party_responses_are_checked_against_our_own_document() -> None:
     if description_file() is None:
         pytest.skip(absence())
     watch, headers = Watch(), {"Content-Type": "application/json"}

@@ -1,4 +1,4 @@
-"""Whole numbers are no wider than the public description has them: whatever is let in, every store can hold."""
+"""Integer fields accept no more than the public OpenAPI description allows, so that every store can hold the values."""
 
 import json
 import re
@@ -16,12 +16,12 @@ from hubbub.server.core.dispatch import Table
 from tests.fixtures import validator
 
 _PARAMETER = re.compile(r"\{[^}]*\}")
-DEEPEST = 12
-"""Some forms hold themselves."""
+DEPTH_MAX = 12
+"""Recursion limit: some models are recursive."""
 
 
 def alternatives(kind: Any) -> Iterator[Any]:
-    """What a union lets in, its limits left out."""
+    """Yield the members of a union, without their constraints."""
     if get_origin(kind) is Annotated:
         yield from alternatives(get_args(kind)[0])
     elif get_origin(kind) in (Union, UnionType):
@@ -31,8 +31,8 @@ def alternatives(kind: Any) -> Iterator[Any]:
         yield kind
 
 
-def takes(kind: Any, value: int) -> bool:
-    """Whether a type lets a number in."""
+def accepts(kind: Any, value: int) -> bool:
+    """Return whether a type accepts a number."""
     try:
         wire.convert(value, kind)
     except msgspec.ValidationError:
@@ -40,15 +40,15 @@ def takes(kind: Any, value: int) -> bool:
     return True
 
 
-class Description:
-    """The public description, walked beside our own types."""
+class PublicDescription:
+    """The public OpenAPI description, compared with our own types."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self.document = document
         self.checked = 0
 
     def resolve(self, schema: dict[str, Any]) -> dict[str, Any]:
-        """What a reference stands for."""
+        """Follow the `$ref`s of a schema."""
         while "$ref" in schema:
             found: Any = self.document
             for step in schema["$ref"].split("/")[1:]:
@@ -57,16 +57,16 @@ class Description:
         return schema
 
     def too_wide(self, schema: dict[str, Any], kinds: Iterable[Any], path: tuple[str, ...]) -> Iterator[str]:
-        """Where our types take a number that the description has no room for."""
+        """Yield the paths at which our types accept a number outside of the described range."""
         schema, kinds = self.resolve(schema), list(kinds)
-        if len(path) > DEEPEST or not kinds:
+        if len(path) > DEPTH_MAX or not kinds:
             return
         for part in ("oneOf", "anyOf", "allOf"):
             for each in schema.get(part, ()):
                 yield from self.too_wide(each, kinds, path)
         if schema.get("format") == "int32" and "enum" not in schema:
             self.checked += 1
-            if any(takes(kind, value) for kind in kinds for value in (INT32_MAX + 1, INT32_MIN - 1)):
+            if any(accepts(kind, value) for kind in kinds for value in (INT32_MAX + 1, INT32_MIN - 1)):
                 yield ".".join(path)
         inner = [each for kind in kinds for each in alternatives(kind)]
         structs = [each for each in inner if isinstance(each, type) and issubclass(each, msgspec.Struct)]
@@ -78,7 +78,7 @@ class Description:
             yield from self.too_wide(schema["items"], lists, (*path, "0"))
 
     def operations(self) -> Iterator[tuple[str, str, dict[str, Any], list[dict[str, Any]]]]:
-        """Every method and path, what is said of it, and its parameters."""
+        """Yield the method, path, definition and parameters of every operation."""
         for path, item in self.document["paths"].items():
             for method in {"get", "put", "post", "patch", "delete"} & set(item):
                 found = item[method]
@@ -86,31 +86,31 @@ class Description:
                 yield method.upper(), _PARAMETER.sub("{}", path), found, [self.resolve(each) for each in named]
 
 
-def test_numbers_are_no_wider_than_the_public_description_has_them() -> None:
+def test_integers_are_limited_as_in_the_public_description() -> None:
     file = validator.description_file()
     if file is None:
         pytest.skip(validator.absence())
-    described = Description(json.loads(file.read_text()))
+    described = PublicDescription(json.loads(file.read_text()))
     table = {(each.operation.method, _PARAMETER.sub("{}", each.operation.path)): each for each in Table(SLICES)}
-    wide: set[str] = set()
+    too_wide: set[str] = set()
     for method, path, operation, parameters in described.operations():
         endpoint = table[method, path]
         for content in operation.get("requestBody", {}).get("content", {}).values():
-            wide.update(described.too_wide(content["schema"], [endpoint.operation.body], (endpoint.name,)))
+            too_wide.update(described.too_wide(content["schema"], [endpoint.operation.body], (endpoint.name,)))
         query = endpoint.operation.query
         fields = {} if query is NoneType else {each.encode_name: each.type for each in msgspec.structs.fields(query)}
         for each in parameters:
             if each["in"] == "query" and each["name"] in fields:
-                at = (endpoint.name, each["name"])
-                wide.update(described.too_wide(each["schema"], [fields[each["name"]]], at))
+                where = (endpoint.name, each["name"])
+                too_wide.update(described.too_wide(each["schema"], [fields[each["name"]]], where))
 
-    assert not wide, "\n".join(sorted(wide))
+    assert not too_wide, "\n".join(sorted(too_wide))
     assert described.checked > 50
 
 
-def test_flags_are_no_negative_numbers() -> None:
+def test_flags_are_limited_to_nonnegative_63_bit_numbers() -> None:
     for endpoint in Table(SLICES):
         for form in alternatives(endpoint.operation.body):
             if isinstance(form, type) and issubclass(form, msgspec.Struct):
                 flags = [each for each in msgspec.structs.fields(form) if each.name.endswith("flags")]
-                assert not any(takes(each.type, -1) or takes(each.type, 1 << 63) for each in flags), endpoint.name
+                assert not any(accepts(each.type, -1) or accepts(each.type, 1 << 63) for each in flags), endpoint.name

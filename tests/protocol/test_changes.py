@@ -1,4 +1,4 @@
-"""Dated behaviour holds from the first instant of its day."""
+"""Dated changes take effect at the start of their day."""
 
 from datetime import UTC, date, datetime
 
@@ -28,13 +28,13 @@ def ms(text: str) -> int:
     ],
     ids=lambda value: value.name if isinstance(value, Change) else "",
 )
-def test_required_gates_open_on_their_day(change: Change, before: str, after: str) -> None:
+def test_changes_take_effect_on_their_day(change: Change, before: str, after: str) -> None:
     assert not change.active(ms(before))
     assert change.active(ms(after))
 
 
 @pytest.mark.parametrize("change", changes.ALL.values(), ids=changes.ALL.keys())
-def test_each_change_has_two_sides(change: Change) -> None:
+def test_each_change_is_inactive_before_and_active_from_its_date(change: Change) -> None:
     assert change.subject != change.before != ""
     assert not change.active(change.at_ms - 1)
     assert change.active(change.at_ms)

@@ -10,28 +10,28 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError, ErrorCode, FormError, FormErrors
 
 
-def test_each_code_but_the_generic_one_stands_once_in_the_table() -> None:
+def test_each_code_except_the_generic_one_is_unique() -> None:
     codes = Counter(kind.code for kind in errors.NAMES.values())
     assert [code for code, times in codes.items() if times > 1] == [0]
 
 
-def test_generic_errors_are_told_apart_by_status() -> None:
+def test_generic_errors_differ_in_status() -> None:
     statuses = [kind.status for kind in errors.NAMES.values() if kind.code == 0]
     assert len(statuses) == len(set(statuses))
 
 
 @pytest.mark.parametrize("kind", errors.NAMES.values(), ids=errors.NAMES.keys())
-def test_each_entry_has_a_status_and_a_text(kind: ErrorCode) -> None:
+def test_each_error_has_a_status_and_a_message(kind: ErrorCode) -> None:
     assert 200 <= kind.status < 600
     assert kind.message.strip()
     assert errors.find(kind.code, kind.status) is kind
 
 
-def test_what_is_not_there_is_a_404() -> None:
+def test_unknown_object_errors_have_status_404() -> None:
     assert {kind.status for code, kind in errors.ALL.items() if code in range(10_000, 11_000)} == {404}
 
 
-def test_calling_an_entry_makes_an_error_of_its_kind() -> None:
+def test_calling_an_error_code_creates_an_error_of_that_kind() -> None:
     with pytest.raises(ApiError) as caught:
         raise errors.UNKNOWN_CHANNEL()
     assert caught.value.kind is errors.UNKNOWN_CHANNEL
@@ -39,7 +39,7 @@ def test_calling_an_entry_makes_an_error_of_its_kind() -> None:
     assert caught.value.body() == {"message": "Unknown Channel", "code": 10003}
 
 
-def test_extra_keys_join_the_body() -> None:
+def test_extra_keys_are_added_to_the_body() -> None:
     body = errors.SLOWMODE_RATE_LIMIT(retry_after=2.5).body()
     assert body["retry_after"] == 2.5
     assert body["code"] == 20016
@@ -92,13 +92,13 @@ def test_form_errors_mirror_the_request() -> None:
 
 
 @pytest.mark.parametrize("path", ["", ()])
-def test_an_error_about_the_whole_body_sits_at_the_root(path: errors.Path) -> None:
+def test_an_error_about_the_whole_body_is_at_the_root(path: errors.Path) -> None:
     assert errors.invalid(path, *errors.not_model()).errors == {
         "_errors": [{"code": "MODEL_TYPE_CONVERT", "message": "Only dictionaries may be used in a ModelType"}]
     }
 
 
-def test_nothing_is_raised_when_nothing_is_wrong() -> None:
+def test_an_empty_form_raises_nothing() -> None:
     form = FormErrors()
     assert not form
     form.raise_if_any()
@@ -118,21 +118,21 @@ def test_nothing_is_raised_when_nothing_is_wrong() -> None:
         (errors.mentions_exclusive("users"), 'parse:["users"] and users: [ids...] are mutually exclusive.'),
     ],
 )
-def test_form_errors_speak_as_the_platform_does(pair: FormError, message: str) -> None:
+def test_form_errors_have_the_documented_messages(pair: FormError, message: str) -> None:
     assert pair[1] == message
 
 
-@pytest.mark.parametrize("about", [errors.not_string, errors.not_snowflake, errors.bad_enum, errors.bad_timestamp])
-def test_a_long_value_is_not_sent_back_whole(about: Callable[[object], FormError]) -> None:
-    assert len(about("x" * 10_000)[1]) < 200
+@pytest.mark.parametrize("make_error", [errors.not_string, errors.not_snowflake, errors.bad_enum, errors.bad_timestamp])
+def test_a_long_value_is_truncated_in_the_message(make_error: Callable[[object], FormError]) -> None:
+    assert len(make_error("x" * 10_000)[1]) < 200
 
 
-def test_a_body_is_plain_json() -> None:
+def test_an_error_body_is_plain_json() -> None:
     body = errors.invalid(("attachments", 3), *errors.attachment_not_found()).body()
     assert msgspec.json.decode(msgspec.json.encode(body)) == body
 
 
-def test_a_refusal_is_said_in_words_by_its_fields() -> None:
+def test_an_error_is_described_by_field() -> None:
     form = FormErrors()
     form.add("name", "SHORT", "Too short.")
     form.add(("members", 0, "flags"), "BAD", "No such flag.")

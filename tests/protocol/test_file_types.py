@@ -1,24 +1,24 @@
-"""Filters of files: what they can say, and which names pass."""
+"""File type filters: their syntax, and the file names that match."""
 
 import pytest
 
 from hubbub.protocol.resources.attachments import is_file_type, is_of_type
 
 
-@pytest.mark.parametrize("word", ["image", "VIDEO", "Audio", ".png", ".TAR.gz", ".7z", ".c++", ".файл"])
-def test_what_a_filter_can_say(word: str) -> None:
-    assert is_file_type(word)
+@pytest.mark.parametrize("text", ["image", "VIDEO", "Audio", ".png", ".TAR.gz", ".7z", ".c++", ".файл"])
+def test_valid_filters_are_accepted(text: str) -> None:
+    assert is_file_type(text)
 
 
 @pytest.mark.parametrize(
-    "word", ["", ".", "..", "png", "image/png", "image/*", "*.png", ".p ng", ".png.", "." + "x" * 17]
+    "text", ["", ".", "..", "png", "image/png", "image/*", "*.png", ".p ng", ".png.", "." + "x" * 17]
 )
-def test_what_a_filter_cannot_say(word: str) -> None:
-    assert not is_file_type(word)
+def test_invalid_filters_are_rejected(text: str) -> None:
+    assert not is_file_type(text)
 
 
 @pytest.mark.parametrize(
-    ("filename", "words", "passes"),
+    ("filename", "filters", "matches"),
     [
         ("a.png", ["image"], True),
         ("a.JFIF", ["Image"], True),
@@ -33,5 +33,5 @@ def test_what_a_filter_cannot_say(word: str) -> None:
         ("image", ["image"], False),
     ],
 )
-def test_which_names_pass(filename: str, words: list[str], passes: bool) -> None:
-    assert is_of_type(filename, words) is passes
+def test_file_names_match_by_category_or_extension(filename: str, filters: list[str], matches: bool) -> None:
+    assert is_of_type(filename, filters) is matches

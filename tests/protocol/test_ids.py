@@ -15,7 +15,7 @@ class Typing(msgspec.Struct):
 
 
 @pytest.mark.parametrize("value", ["0", "1", "175928847299117063", 175928847299117063, 0, str(MAX_WIDE), "007"])
-def test_strings_and_numbers_are_read(value: object) -> None:
+def test_strings_and_numbers_are_parsed(value: object) -> None:
     parsed = parse_wide(ChannelId, value)
     assert type(parsed) is ChannelId
     assert parsed == int(str(value))
@@ -42,16 +42,16 @@ def test_strings_and_numbers_are_read(value: object) -> None:
         pytest.param([1], id="list"),
         pytest.param(MAX_WIDE + 1, id="too large"),
         pytest.param(str(MAX_WIDE + 1), id="too large as a string"),
-        pytest.param("9" * 5000, id="endless"),
+        pytest.param("9" * 5000, id="very long"),
     ],
 )
-def test_anything_else_is_refused_with_the_platforms_words(value: object) -> None:
+def test_other_values_are_rejected_with_the_documented_message(value: object) -> None:
     with pytest.raises(ValueError, match=r"is not snowflake\.$") as caught:
         parse_wide(Snowflake, value)
     assert len(str(caught.value)) < 100
 
 
-def test_models_carry_ids_as_strings_and_hold_them_as_distinct_ints() -> None:
+def test_models_encode_ids_as_strings_and_hold_them_as_distinct_ints() -> None:
     typing = wire.decode('{"channel_id": "10", "user_ids": [20, "30"]}', Typing)
     assert type(typing.channel_id) is ChannelId
     assert [type(user) for user in typing.user_ids] == [UserId, UserId]
@@ -69,15 +69,15 @@ def test_a_wide_integer_survives_the_wire(number: int) -> None:
 
 
 @given(st.integers(EPOCH_MS, EPOCH_MS + (1 << 41) - 1))
-def test_an_id_knows_when_it_was_made(ms: int) -> None:
+def test_an_id_contains_its_creation_time(ms: int) -> None:
     assert Snowflake.at(ms).created_ms == ms
     assert Snowflake(Snowflake.at(ms) | (1 << 22) - 1).created_ms == ms
 
 
-def test_the_documented_example_decodes_to_its_moment() -> None:
+def test_the_documented_example_has_its_documented_time() -> None:
     assert Snowflake(175928847299117063).created_ms == 1462015105796
 
 
-def test_a_bound_before_the_epoch_is_the_smallest_id() -> None:
+def test_the_id_of_a_time_before_the_epoch_is_zero() -> None:
     assert ChannelId.at(0) == 0
     assert type(ChannelId.at(EPOCH_MS + 1)) is ChannelId

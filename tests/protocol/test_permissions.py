@@ -1,4 +1,4 @@
-"""Permission bits and their arithmetic, as tables and as properties."""
+"""Permission bits and their arithmetic, tested with tables and properties."""
 
 import pytest
 from hypothesis import given
@@ -55,7 +55,7 @@ def test_there_are_52_bits_and_all_is_their_union() -> None:
         (P.BYPASS_SLOWMODE, 52),
     ],
 )
-def test_bits_stand_where_the_wire_has_them(bit: int, number: int) -> None:
+def test_bits_have_their_documented_positions(bit: int, number: int) -> None:
     assert bit == 1 << number
 
 
@@ -68,14 +68,14 @@ def test_names_are_listed_from_the_lowest_bit() -> None:
     assert names(0) == []
 
 
-def test_guild_wide_bits_mean_nothing_in_overwrites() -> None:
+def test_guild_bits_have_no_effect_in_overwrites() -> None:
     assert not P.CHANNEL & (P.ADMINISTRATOR | P.KICK_MEMBERS | P.MANAGE_GUILD | P.MODERATE_MEMBERS)
     assert P.SPEAK & P.VOICE
     assert not P.SPEAK & (P.TEXT | P.STAGE)
     assert not P.PIN_MESSAGES & (P.VOICE | P.STAGE)
 
 
-def test_nobody_is_elevated_by_default() -> None:
+def test_default_permissions_are_not_elevated() -> None:
     assert not P.DEFAULT_EVERYONE & P.ELEVATED
 
 
@@ -103,20 +103,27 @@ def test_base_permissions(owner: bool, everyone: int, roles: list[int], expected
 @pytest.mark.parametrize(
     ("base", "everyone", "roles", "member", "expected"),
     [
-        pytest.param(TALK, None, [], None, TALK, id="nothing is overwritten"),
-        pytest.param(TALK, (0, P.SEND_MESSAGES), [], None, READ, id="everyone is denied"),
-        pytest.param(READ, (P.SEND_MESSAGES, 0), [], None, TALK, id="everyone is allowed"),
-        pytest.param(TALK, (0, P.SEND_MESSAGES), [(P.SEND_MESSAGES, 0)], None, TALK, id="a role allows again"),
+        pytest.param(TALK, None, [], None, TALK, id="no overwrites"),
+        pytest.param(TALK, (0, P.SEND_MESSAGES), [], None, READ, id="everyone denied"),
+        pytest.param(READ, (P.SEND_MESSAGES, 0), [], None, TALK, id="everyone allowed"),
         pytest.param(
-            TALK, None, [(P.SEND_MESSAGES, 0), (0, P.SEND_MESSAGES)], None, TALK, id="one role's yes beats another's no"
+            TALK, (0, P.SEND_MESSAGES), [(P.SEND_MESSAGES, 0)], None, TALK, id="role allow beats everyone deny"
         ),
-        pytest.param(TALK, None, [(P.SEND_MESSAGES, 0)], (0, P.SEND_MESSAGES), READ, id="the member's no is last"),
-        pytest.param(TALK, None, [(0, P.SEND_MESSAGES)], (P.SEND_MESSAGES, 0), TALK, id="the member's yes is last"),
-        pytest.param(TALK, (P.SEND_MESSAGES, P.SEND_MESSAGES), [], None, TALK, id="allow comes after deny"),
-        pytest.param(P.ALL, (0, P.ALL), [(0, P.ALL)], (0, P.ALL), P.ALL, id="administrators pass"),
-        pytest.param(READ, (P.ADMINISTRATOR, 0), [], (P.KICK_MEMBERS, 0), READ, id="no guild bit is won in a channel"),
         pytest.param(
-            READ | P.KICK_MEMBERS, (0, P.KICK_MEMBERS), [], None, READ | P.KICK_MEMBERS, id="nor lost in a channel"
+            TALK, None, [(P.SEND_MESSAGES, 0), (0, P.SEND_MESSAGES)], None, TALK, id="role allow beats other role deny"
+        ),
+        pytest.param(TALK, None, [(P.SEND_MESSAGES, 0)], (0, P.SEND_MESSAGES), READ, id="member deny wins"),
+        pytest.param(TALK, None, [(0, P.SEND_MESSAGES)], (P.SEND_MESSAGES, 0), TALK, id="member allow wins"),
+        pytest.param(TALK, (P.SEND_MESSAGES, P.SEND_MESSAGES), [], None, TALK, id="allow beats deny in one overwrite"),
+        pytest.param(P.ALL, (0, P.ALL), [(0, P.ALL)], (0, P.ALL), P.ALL, id="administrator ignores overwrites"),
+        pytest.param(READ, (P.ADMINISTRATOR, 0), [], (P.KICK_MEMBERS, 0), READ, id="guild bits cannot be allowed"),
+        pytest.param(
+            READ | P.KICK_MEMBERS,
+            (0, P.KICK_MEMBERS),
+            [],
+            None,
+            READ | P.KICK_MEMBERS,
+            id="guild bits cannot be denied",
         ),
     ],
 )
@@ -147,14 +154,14 @@ def test_the_order_of_roles_never_matters_in_a_channel(
 
 
 @given(plain, st.none() | overwrites, st.lists(overwrites, max_size=5), st.none() | overwrites)
-def test_overwrites_make_nobody_an_administrator(
+def test_overwrites_never_grant_administrator(
     base: int, everyone: Overwrite | None, roles: list[Overwrite], member: Overwrite | None
 ) -> None:
     assert not channel_permissions(base, everyone, roles, member) & P.ADMINISTRATOR
 
 
 @given(bits, st.booleans(), st.booleans())
-def test_denials_only_take_away(value: int, timed_out: bool, voice: bool) -> None:
+def test_implied_denials_only_remove_permissions(value: int, timed_out: bool, voice: bool) -> None:
     left = effective(value, timed_out=timed_out, voice=voice)
     assert left & ~value == 0
     assert effective(left, timed_out=timed_out, voice=voice) == left
@@ -166,12 +173,14 @@ WRITING = P.MENTION_EVERYONE | P.SEND_TTS_MESSAGES | P.ATTACH_FILES | P.EMBED_LI
 @pytest.mark.parametrize(
     ("value", "voice", "expected"),
     [
-        pytest.param(P.ALL & ~(P.VIEW_CHANNEL | P.ADMINISTRATOR), False, 0, id="unseen"),
-        pytest.param(READ | WRITING, False, READ, id="mute"),
-        pytest.param(TALK | WRITING, False, TALK | WRITING, id="free"),
-        pytest.param(TALK | P.MANAGE_CHANNELS, True, P.VIEW_CHANNEL, id="not connecting"),
-        pytest.param(TALK | P.MANAGE_CHANNELS | P.CONNECT, True, TALK | P.MANAGE_CHANNELS | P.CONNECT, id="connecting"),
-        pytest.param(TALK | P.MANAGE_CHANNELS, False, TALK | P.MANAGE_CHANNELS, id="text needs no connection"),
+        pytest.param(P.ALL & ~(P.VIEW_CHANNEL | P.ADMINISTRATOR), False, 0, id="without VIEW_CHANNEL"),
+        pytest.param(READ | WRITING, False, READ, id="without SEND_MESSAGES"),
+        pytest.param(TALK | WRITING, False, TALK | WRITING, id="with SEND_MESSAGES"),
+        pytest.param(TALK | P.MANAGE_CHANNELS, True, P.VIEW_CHANNEL, id="voice without CONNECT"),
+        pytest.param(
+            TALK | P.MANAGE_CHANNELS | P.CONNECT, True, TALK | P.MANAGE_CHANNELS | P.CONNECT, id="voice with CONNECT"
+        ),
+        pytest.param(TALK | P.MANAGE_CHANNELS, False, TALK | P.MANAGE_CHANNELS, id="text without CONNECT"),
         pytest.param(P.ADMINISTRATOR, True, P.ADMINISTRATOR, id="administrator"),
     ],
 )
@@ -179,7 +188,7 @@ def test_implied_denials(value: int, voice: bool, expected: int) -> None:
     assert without_implied_denials(value, voice=voice) == expected
 
 
-def test_a_timeout_leaves_reading() -> None:
+def test_a_timeout_leaves_only_read_permissions() -> None:
     assert while_timed_out(TALK | P.MANAGE_GUILD) == READ
     assert while_timed_out(P.SEND_MESSAGES) == 0
     assert while_timed_out(P.ALL) == P.ALL
@@ -198,7 +207,7 @@ def test_posting_in_a_thread_has_its_own_bit(parent: int, can_send: bool) -> Non
     assert bool(thread_permissions(parent) & P.SEND_MESSAGES) is can_send
 
 
-def test_a_member_mute_in_the_parent_but_not_in_threads_may_attach_files_there() -> None:
+def test_send_messages_in_threads_allows_attaching_files_in_threads() -> None:
     parent = READ | P.ATTACH_FILES | P.SEND_MESSAGES_IN_THREADS
     assert not effective(parent) & P.ATTACH_FILES
     assert effective(thread_permissions(parent)) & P.ATTACH_FILES
@@ -215,7 +224,7 @@ def test_a_member_mute_in_the_parent_but_not_in_threads_may_attach_files_there()
         (0, False, True, False),
     ],
 )
-def test_who_sees_a_thread(parent: int, private: bool, joined: bool, expected: bool) -> None:
+def test_thread_visibility(parent: int, private: bool, joined: bool, expected: bool) -> None:
     assert can_see_thread(parent, private=private, joined=joined) is expected
 
 
@@ -240,18 +249,18 @@ def test_the_highest_role_is_the_greatest_position_then_the_lowest_id() -> None:
 
 
 @given(st.tuples(st.integers(0, 9), st.integers(0, 9)), st.tuples(st.integers(0, 9), st.integers(0, 9)))
-def test_of_two_different_roles_exactly_one_outranks(one: Rank, other: Rank) -> None:
+def test_exactly_one_of_two_roles_outranks_the_other(one: Rank, other: Rank) -> None:
     assert outranks(one, other) + outranks(other, one) == (one != other)
 
 
-def test_owners_act_on_everybody_and_nobody_acts_on_them() -> None:
+def test_owners_act_on_every_member_and_no_member_acts_on_them() -> None:
     assert can_act_on((0, 1), (9, 2), actor_owns=True)
     assert not can_act_on((9, 1), (0, 2), target_owns=True)
     assert can_act_on((9, 1), (0, 2))
     assert not can_act_on((1, 1), (1, 1))
 
 
-def test_only_bits_one_holds_can_be_given_to_a_role() -> None:
+def test_a_member_grants_only_permissions_they_have() -> None:
     assert can_grant(TALK, P.SEND_MESSAGES)
     assert not can_grant(TALK, P.SEND_MESSAGES | P.KICK_MEMBERS)
     assert can_grant(permissions.base_permissions(False, P.ADMINISTRATOR, []), P.ALL)
@@ -262,11 +271,11 @@ def test_only_bits_one_holds_can_be_given_to_a_role() -> None:
     [
         pytest.param(TALK, 0, P.SEND_MESSAGES, False, True, id="held in the guild"),
         pytest.param(0, TALK, P.SEND_MESSAGES, False, True, id="held in the channel"),
-        pytest.param(READ, READ, P.SEND_MESSAGES, False, False, id="held nowhere"),
-        pytest.param(READ, READ, P.SEND_MESSAGES, True, True, id="free by an overwrite"),
-        pytest.param(P.MANAGE_ROLES, P.MANAGE_ROLES, P.MANAGE_ROLES, False, False, id="MANAGE_ROLES is not passed on"),
-        pytest.param(P.ALL, P.ALL, P.MANAGE_ROLES, False, True, id="but by administrators"),
+        pytest.param(READ, READ, P.SEND_MESSAGES, False, False, id="not held"),
+        pytest.param(READ, READ, P.SEND_MESSAGES, True, True, id="manages roles by an overwrite"),
+        pytest.param(P.MANAGE_ROLES, P.MANAGE_ROLES, P.MANAGE_ROLES, False, False, id="MANAGE_ROLES cannot be granted"),
+        pytest.param(P.ALL, P.ALL, P.MANAGE_ROLES, False, True, id="administrators can grant MANAGE_ROLES"),
     ],
 )
-def test_who_may_overwrite_what(guild: int, channel: int, changed: int, by_overwrite: bool, expected: bool) -> None:
+def test_overwrite_permissions(guild: int, channel: int, changed: int, by_overwrite: bool, expected: bool) -> None:
     assert can_overwrite(guild, channel, changed, manages_by_overwrite=by_overwrite) is expected

@@ -1,4 +1,4 @@
-"""JSON for models, and the wire's timestamps."""
+"""JSON encoding of models and timestamps."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
@@ -21,7 +21,7 @@ class ModifyChannel(Struct, kw_only=True):
     type: ChannelType | UnsetType = UNSET
 
 
-def test_absent_and_null_are_different_things() -> None:
+def test_absent_and_null_are_different() -> None:
     assert wire.decode("{}", ModifyChannel).topic is UNSET
     assert wire.decode('{"topic": null}', ModifyChannel).topic is None
     assert wire.encode(ModifyChannel(name="general")) == b'{"name":"general"}'
@@ -32,31 +32,31 @@ def test_unknown_keys_are_ignored() -> None:
     assert wire.decode('{"name": "a", "of_the_future": 1}', ModifyChannel).name == "a"
 
 
-def test_an_optional_id_is_read_from_both_forms() -> None:
+def test_an_optional_id_is_decoded_from_a_string_or_a_number() -> None:
     assert wire.decode('{"parent_id": "5"}', ModifyChannel).parent_id == 5
     assert wire.decode('{"parent_id": 5}', ModifyChannel).parent_id == 5
     assert type(wire.decode('{"parent_id": 5}', ModifyChannel).parent_id) is ChannelId
 
 
 @pytest.mark.parametrize("body", ['{"name": 5}', '{"name": null}', '{"type": 99}', '{"type": "0"}', "[]", '"x"'])
-def test_wrong_types_are_refused(body: str) -> None:
+def test_wrong_types_are_rejected(body: str) -> None:
     with pytest.raises(msgspec.ValidationError):
         wire.decode(body, ModifyChannel)
 
 
 @pytest.mark.parametrize("body", ["", "{", '{"name": "a"} x', "nope"])
-def test_what_is_not_json_is_refused(body: str) -> None:
+def test_invalid_json_is_rejected(body: str) -> None:
     with pytest.raises(msgspec.DecodeError):
         wire.decode(body, ModifyChannel)
 
 
-def test_builtin_values_become_models() -> None:
+def test_builtin_values_are_converted_to_models() -> None:
     assert wire.convert({"parent_id": "7", "type": 0}, ModifyChannel) == ModifyChannel(
         parent_id=ChannelId(7), type=ChannelType.GUILD_TEXT
     )
 
 
-def test_a_decoder_is_made_once() -> None:
+def test_decoders_are_cached() -> None:
     assert wire.decoder(ModifyChannel) is wire.decoder(ModifyChannel)
 
 
@@ -76,13 +76,13 @@ def test_timestamps_have_microseconds_and_an_offset(ms: int, text: str) -> None:
 @given(st.integers(0, 4_102_444_800_000))
 @example(1_086_048_092_031)
 @example(2_196_196_091_457)
-def test_a_timestamp_is_read_back_as_it_was_written(ms: int) -> None:
+def test_a_timestamp_survives_a_round_trip(ms: int) -> None:
     text = wire.timestamp(ms)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00", text)
     assert wire.milliseconds(datetime.fromisoformat(text)) == ms
 
 
-def test_a_moment_without_offset_is_utc_and_others_are_shifted() -> None:
+def test_a_time_without_offset_is_utc_and_others_are_converted() -> None:
     naive = datetime(2026, 1, 2, 3, 4, 5)
     assert wire.milliseconds(naive) == wire.milliseconds(naive.replace(tzinfo=UTC))
     east = naive.replace(tzinfo=timezone(timedelta(hours=2)))
@@ -90,6 +90,6 @@ def test_a_moment_without_offset_is_utc_and_others_are_shifted() -> None:
 
 
 @pytest.mark.parametrize("data", [b"[" * 5000 + b"]" * 5000, b'"\xff"', '"\ud800"', b"{"])
-def test_whatever_cannot_be_read_raises_one_kind_of_error(data: bytes | str) -> None:
+def test_undecodable_data_raises_a_decode_error(data: bytes | str) -> None:
     with pytest.raises(msgspec.DecodeError):
         wire.decode_any(data)

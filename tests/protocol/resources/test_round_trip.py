@@ -1,4 +1,4 @@
-"""Every word of the protocol survives the wire, whichever module it is in."""
+"""Every protocol model survives encoding and decoding."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -16,20 +16,20 @@ from hubbub.protocol.sounds import SoundData
 from tests.contract.tables import operations, vocabulary
 
 BIG = 1_234_567_890_123_456_789
-DEEP = 3
-"""Below this a full sample has what it must: some words hold themselves."""
+DEPTH_MAX = 3
+"""Depth below which a full sample has only required keys: some models are recursive."""
 
-WORDS = ("aaaaaaaa", "usd", "user@example.org")
-"""For what has a pattern of its own."""
+PATTERN_SAMPLES = ("aaaaaaaa", "usd", "user@example.org")
+"""Candidate values for strings with a pattern."""
 
 
 def sample(kind: inspect.Type, *, full: bool, depth: int = 0) -> Any:
-    """A value of a type: with every optional key, or with none."""
+    """Build a value of a type, with every optional key or with none."""
     match kind:
         case inspect.Metadata():
             return sample(kind.type, full=full, depth=depth)
         case inspect.StructType():
-            more = full and depth < DEEP
+            more = full and depth < DEPTH_MAX
             return kind.cls(
                 **{
                     field.name: sample(field.type, full=more, depth=depth + 1)
@@ -52,7 +52,7 @@ def sample(kind: inspect.Type, *, full: bool, depth: int = 0) -> Any:
             return kind.cls(b"OggS") if issubclass(kind.cls, SoundData) else kind.cls(BIG)
         case inspect.StrType():
             if kind.pattern:
-                return next(word for word in WORDS if _fits(word, kind))
+                return next(text for text in PATTERN_SAMPLES if _matches(text, kind))
             return "a" * min(max(8, kind.min_length or 0), kind.max_length or 8)
         case inspect.IntType():
             return kind.ge or 1
@@ -73,17 +73,17 @@ def sample(kind: inspect.Type, *, full: bool, depth: int = 0) -> Any:
     raise AssertionError(f"no sample for {kind}")
 
 
-def _fits(word: str, kind: inspect.StrType) -> bool:
+def _matches(text: str, kind: inspect.StrType) -> bool:
     bounds = msgspec.Meta(pattern=kind.pattern, min_length=kind.min_length, max_length=kind.max_length)
     try:
-        msgspec.convert(word, Annotated[str, bounds])
+        msgspec.convert(text, Annotated[str, bounds])
     except msgspec.ValidationError:
         return False
     return True
 
 
 def _choice(union: inspect.UnionType, *, full: bool) -> inspect.Type:
-    """The richest member of a union for a full sample, null where it may be for a bare one."""
+    """Return the union member with the most content for a full sample, and null, if allowed, for a minimal one."""
     if not full:
         for kind in union.types:
             if isinstance(kind, inspect.NoneType):
@@ -93,7 +93,7 @@ def _choice(union: inspect.UnionType, *, full: bool) -> inspect.Type:
 
 
 def models(module: ModuleType) -> Sequence[type[Struct]]:
-    """The models that a module declares itself."""
+    """Return the models that are defined in a module, without imported ones."""
     return [
         value
         for value in vars(module).values()
@@ -101,66 +101,66 @@ def models(module: ModuleType) -> Sequence[type[Struct]]:
     ]
 
 
-def short(module: ModuleType) -> str:
-    """A module's own name."""
+def short_name(module: ModuleType) -> str:
+    """Return the last part of a module's name."""
     return module.__name__.rpartition(".")[2]
 
 
-@pytest.mark.parametrize("module", vocabulary(), ids=short)
+@pytest.mark.parametrize("module", vocabulary(), ids=short_name)
 def test_each_model_survives_a_round_trip(module: ModuleType) -> None:
     for model in models(module):
         for full in (True, False):
-            said = sample(inspect.type_info(model), full=full)
-            data = wire.encode(said)
+            original = sample(inspect.type_info(model), full=full)
+            data = wire.encode(original)
 
-            heard = wire.decode(data, model)
+            decoded = wire.decode(data, model)
 
-            assert wire.encode(heard) == data, model
+            assert wire.encode(decoded) == data, model
             for name in model.__struct_fields__:
-                assert type(getattr(heard, name)) is type(getattr(said, name)), f"{model}.{name}"
+                assert type(getattr(decoded, name)) is type(getattr(original, name)), f"{model}.{name}"
 
 
-@pytest.mark.parametrize("module", vocabulary(), ids=short)
-def test_each_model_ignores_keys_it_does_not_know_and_says_what_it_is(module: ModuleType) -> None:
+@pytest.mark.parametrize("module", vocabulary(), ids=short_name)
+def test_each_model_ignores_unknown_keys_and_has_a_docstring(module: ModuleType) -> None:
     for model in models(module):
-        said = msgspec.json.decode(wire.encode(sample(inspect.type_info(model), full=True)))
-        said["a_key_of_the_future"] = {"x": 1}
+        body = msgspec.json.decode(wire.encode(sample(inspect.type_info(model), full=True)))
+        body["a_key_of_the_future"] = {"x": 1}
 
-        wire.decode(msgspec.json.encode(said), model)
+        wire.decode(msgspec.json.encode(body), model)
 
         assert model.__doc__, model
         assert not model.__doc__.startswith(model.__name__), model
 
 
-@pytest.mark.parametrize("module", vocabulary(), ids=short)
-def test_a_query_needs_only_text(module: ModuleType) -> None:
+@pytest.mark.parametrize("module", vocabulary(), ids=short_name)
+def test_queries_decode_from_text(module: ModuleType) -> None:
     for name, operation in operations_of(module):
         if operation.query is NoneType:
             continue
-        said = msgspec.json.decode(wire.encode(sample(inspect.type_info(operation.query), full=True)))
-        # The door splits what may come several times.
+        query = msgspec.json.decode(wire.encode(sample(inspect.type_info(operation.query), full=True)))
+        # The HTTP server collects repeated parameters into lists.
         text = {
             key: [_text(each) for each in value] if isinstance(value, list) else _text(value)
-            for key, value in said.items()
+            for key, value in query.items()
         }
 
-        heard = wire.convert(text, operation.query, strict=False)
+        decoded = wire.convert(text, operation.query, strict=False)
 
-        assert msgspec.to_builtins(heard, enc_hook=wire.encode_hook) == said, name
+        assert msgspec.to_builtins(decoded, enc_hook=wire.encode_hook) == query, name
 
 
 def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def test_an_operation_agrees_with_itself() -> None:
+def test_operation_declarations_are_consistent() -> None:
     problems = {name: found for name, operation in operations().items() if (found := list(_problems(operation)))}
 
     assert problems == {
-        # Its body is the password of whoever deletes it.
+        # The body contains the caller's password.
         "delete_application": ["a body with DELETE"],
-        # It was closed, and says nothing else to anybody.
-        "batch_set_guild_application_command_permissions": ["a guild that is never unknown"],
+        # This operation is disabled and always fails with the same error.
+        "batch_set_guild_application_command_permissions": ["does not declare UNKNOWN_GUILD"],
     }
 
 
@@ -169,11 +169,11 @@ def _problems(operation: Operation[Any, Any]) -> list[str]:
     if operation.body is not NoneType and operation.method not in {"POST", "PATCH", "PUT"}:
         found.append(f"a body with {operation.method}")
     if operation.needs and not {"guild_id", "channel_id"} & set(operation.parameters):
-        found.append("permissions in no place")
+        found.append("permissions without a guild or channel")
     if "{guild_id}" in operation.path and errors.UNKNOWN_GUILD not in operation.raises:
-        found.append("a guild that is never unknown")
+        found.append("does not declare UNKNOWN_GUILD")
     if operation.success not in {200, 201, 202, 204}:
         found.append(f"succeeds with {operation.success}")
     if operation.scopes and Auth.BEARER not in operation.auth:
-        found.append("scopes without bearers")
+        found.append("scopes without bearer authentication")
     return found

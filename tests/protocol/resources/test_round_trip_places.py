@@ -1,4 +1,4 @@
-"""Every word about users, guilds and the gateway survives the wire, and the tables that hold them agree with themselves."""
+"""Wire formats and limits of the models for users, guilds and the gateway."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ from hubbub.protocol.resources import (
 )
 
 
-def test_events_name_the_intents_of_the_specification() -> None:
+def test_events_have_the_intents_of_the_specification() -> None:
     intents = {event.name: event.intents for event in (*events_of(members), *events_of(bans), *events_of(invites))}
 
     assert intents["GUILD_MEMBER_ADD"] == Intents.GUILD_MEMBERS
@@ -34,7 +34,7 @@ def test_events_name_the_intents_of_the_specification() -> None:
     assert intents["INVITE_CREATE"] == Intents.GUILD_INVITES
 
 
-def test_ids_and_permissions_are_strings_on_the_wire_and_numbers_may_be_sent() -> None:
+def test_ids_and_permissions_are_encoded_as_strings_and_decoded_from_numbers() -> None:
     body = wire.decode(b'{"permissions": 8, "name": "mods"}', roles.CreateRole)
     same = wire.decode(b'{"permissions": "8"}', roles.CreateRole)
 
@@ -50,7 +50,7 @@ def test_absent_and_null_differ_in_a_patch() -> None:
     assert wire.decode(b'{"nick": null}', members.UpdateMyGuildMember).nick is None
 
 
-def test_role_tags_are_true_by_being_there() -> None:
+def test_a_null_role_tag_means_true() -> None:
     assert wire.encode(roles.RoleTags(premium_subscriber=None)) == b'{"premium_subscriber":null}'
     assert wire.encode(roles.RoleTags(bot_id=UserId(7))) == b'{"bot_id":"7"}'
 
@@ -80,16 +80,16 @@ def test_role_tags_are_true_by_being_there() -> None:
         ({"username": "alice", "password": "long enough", "email": "nowhere"}, accounts.Register),
     ],
 )
-def test_what_is_past_a_limit_is_refused(body: dict[str, Any], model: type[Struct]) -> None:
+def test_values_beyond_a_limit_are_rejected(body: dict[str, Any], model: type[Struct]) -> None:
     with pytest.raises(msgspec.ValidationError):
         wire.convert(body, model)
 
 
-def test_an_applications_flags_are_told_in_both_forms() -> None:
+def test_application_flags_are_encoded_as_a_number_and_a_string() -> None:
     assert applications.flags_on_the_wire(1 << 33 | 1 << 17) == (1 << 17, str(1 << 33 | 1 << 17))
 
 
-def test_an_activity_under_the_old_key_is_shown() -> None:
+def test_an_activity_under_the_old_key_is_accepted() -> None:
     old = wire.decode(b'{"status": "idle", "game": {"name": "chess", "type": 0}}', presence.SetPresence)
     both = wire.decode(b'{"activities": [], "game": {"name": "chess"}}', presence.SetPresence)
 
@@ -98,10 +98,10 @@ def test_an_activity_under_the_old_key_is_shown() -> None:
 
 
 @pytest.mark.parametrize("extra", ["{}", '{"compress": "true", "x": 1}', '{"shard": [0, 2], "capabilities": 32768}'])
-def test_identify_takes_what_libraries_send(extra: str) -> None:
-    said = {"token": "Bot a.b.c", "intents": 513, "properties": {"$os": "linux"}} | msgspec.json.decode(extra)
+def test_identify_accepts_what_libraries_send(extra: str) -> None:
+    payload = {"token": "Bot a.b.c", "intents": 513, "properties": {"$os": "linux"}} | msgspec.json.decode(extra)
 
-    assert wire.convert(said, gateway.Identify).intents == 513
+    assert wire.convert(payload, gateway.Identify).intents == 513
 
 
 def test_requested_members_keep_their_ids_as_sent() -> None:
@@ -114,6 +114,6 @@ def test_requested_members_keep_their_ids_as_sent() -> None:
     assert none.wanted == []
 
 
-def test_resumed_is_an_object_and_a_real_join_does_not_mention_availability() -> None:
+def test_resumed_is_an_object_and_a_deleted_guild_has_no_unavailable_key() -> None:
     assert wire.encode(gateway.Resumed()) == b'{"_trace":[]}'
     assert wire.encode(guilds.UnavailableGuild(id=GuildId(1))) == b'{"id":"1"}'

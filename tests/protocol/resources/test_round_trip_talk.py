@@ -1,4 +1,4 @@
-"""The words of channels, threads, messages and what goes with them survive the wire and keep the public shapes."""
+"""Wire formats and limits of the models for channels, threads and messages, compared with the public description."""
 
 import json
 import os
@@ -43,7 +43,7 @@ WIDE = (1 << 62) + 1
 
 
 def sample(kind: Any, *, full: bool, depth: int = 0) -> Any:
-    """A value of a type: with every key, or with only those that must be there."""
+    """Build a value of a type, with every key or with only the required ones."""
     origin, arguments = get_origin(kind), get_args(kind)
     if isinstance(kind, NewType):
         return sample(kind.__supertype__, full=full, depth=depth)
@@ -89,7 +89,7 @@ def sample(kind: Any, *, full: bool, depth: int = 0) -> Any:
 
 
 @pytest.mark.parametrize("module", vocabulary(), ids=lambda module: module.__name__.rpartition(".")[2])
-def test_events_carry_the_name_of_their_constant(module: ModuleType) -> None:
+def test_events_have_the_name_of_their_constant(module: ModuleType) -> None:
     assert all(vars(module)[event.name] is event for event in events_of(module))
 
 
@@ -103,12 +103,12 @@ def test_permissions_are_read_from_strings_and_from_numbers() -> None:
     assert (body.allow, body.deny) == (1024, 2048)
 
 
-def test_what_a_message_does_not_have_is_left_out_and_not_null() -> None:
+def test_absent_message_parts_are_omitted_and_not_null() -> None:
     keys = json.loads(wire.encode(sample(messages.Message, full=False))).keys()
     assert not keys & {"poll", "interaction", "thread", "referenced_message", "reactions", "nonce"}
 
 
-def test_an_edit_tells_absent_from_null() -> None:
+def test_absent_and_null_differ_in_a_message_edit() -> None:
     body = wire.decode(b'{"content": null}', messages.UpdateMessage)
     assert body.content is None
     assert body.embeds is UNSET
@@ -122,11 +122,11 @@ def test_a_channel_of_any_kind_decodes_before_its_type_is_known() -> None:
 
 
 def test_mentions_in_a_dispatched_message_keep_their_member() -> None:
-    told = wire.decode(wire.encode(sample(messages.DispatchedMessage, full=True)), messages.DispatchedMessage)
-    assert told.mentions[0].member is not UNSET
+    decoded = wire.decode(wire.encode(sample(messages.DispatchedMessage, full=True)), messages.DispatchedMessage)
+    assert decoded.mentions[0].member is not UNSET
 
 
-def test_an_attachment_is_named_by_its_place_or_by_its_id() -> None:
+def test_an_attachment_is_referenced_by_index_or_id() -> None:
     body = wire.decode(b'{"attachments": [{"id": 0}, {"id": "1234567890123456789"}]}', messages.CreateMessage)
     assert isinstance(body.attachments, list)
     assert [entry.id for entry in body.attachments] == [0, 1234567890123456789]
@@ -164,7 +164,7 @@ def test_unknown_keys_of_a_body_are_ignored() -> None:
     ],
     ids=lambda value: json.dumps(value)[:60] if isinstance(value, dict) else value.__name__,
 )
-def test_a_body_beyond_a_limit_is_refused(model: type[Struct], body: dict[str, Any]) -> None:
+def test_a_body_beyond_a_limit_is_rejected(model: type[Struct], body: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
         wire.decode(json.dumps(body), model)
 
@@ -181,7 +181,7 @@ def test_queries_are_read_from_strings() -> None:
     assert joined.with_member is True
 
 
-def test_messages_outside_guilds_ask_for_other_intents() -> None:
+def test_direct_message_events_need_other_intents() -> None:
     assert messages.MESSAGE_CREATE.intents == Intents.GUILD_MESSAGES
     assert messages.MESSAGE_CREATE.dm_intents == Intents.DIRECT_MESSAGES
     assert pins.CHANNEL_PINS_UPDATE.intents == Intents.GUILDS
@@ -201,7 +201,7 @@ def test_an_operation_fills_its_path() -> None:
     assert url == "/channels/1/messages/2/reactions/a:3/4"
 
 
-# The public description is no part of this repository: its address comes from the environment or lies beside the checkout.
+# The public description is not part of this repository: its path comes from the environment, or it is beside the checkout.
 OPENAPI = Path(
     os.environ.get("HUBBUB_OPENAPI", Path(__file__).resolve().parents[4] / "shared" / "spec" / "openapi.json")
 )
@@ -271,13 +271,13 @@ def public_schemas() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_answers_have_the_keys_that_the_public_description_requires(name: str, public_schemas: Any) -> None:
+def test_responses_have_the_keys_that_the_public_description_requires(name: str, public_schemas: Any) -> None:
     sent = {field.name for field in msgspec.structs.fields(SCHEMAS[name]) if field.default is not UNSET}
     assert set(public_schemas[name].get("required", ())) <= sent
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_answers_have_null_only_where_the_public_description_has_it(name: str, public_schemas: Any) -> None:
+def test_responses_are_nullable_only_where_the_public_description_is(name: str, public_schemas: Any) -> None:
     hints = get_type_hints(SCHEMAS[name])
     properties = public_schemas[name]["properties"]
     ours = {key for key in properties.keys() & hints.keys() if NoneType in get_args(hints[key])}

@@ -1,4 +1,4 @@
-"""Worlds to serve activities in."""
+"""Fixtures for tests of activities: worlds, an upstream server and a proxied activity."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def running(config: "Config") -> "AsyncIterator[World]":
-    """A platform with this configuration."""
+    """Run a server with this configuration."""
     from hubbub.server.app import App
     from hubbub.server.core.clock import ControlledClock
     from tests.world import NOW_MS, World
@@ -32,7 +32,7 @@ async def running(config: "Config") -> "AsyncIterator[World]":
 
 
 def with_activities(config: "Config", **more: Any) -> "Config":
-    """The same with a host for activities, in a rehearsal."""
+    """Return the configuration with a proxy host for activities; private targets are allowed."""
     from hubbub.server.core.config import ActivitiesConfig
     from tests.server.activities.upstream import HOST
 
@@ -43,7 +43,7 @@ def with_activities(config: "Config", **more: Any) -> "Config":
 
 @pytest.fixture
 async def small_world(watch: "Watch") -> "AsyncIterator[World]":
-    """One store is enough where nothing but forms is looked at."""
+    """A world on the in-memory store, for tests that do not depend on the store."""
     from tests.world import small_config
 
     async with running(small_config()) as world:
@@ -52,29 +52,29 @@ async def small_world(watch: "Watch") -> "AsyncIterator[World]":
 
 @pytest.fixture
 async def upstream() -> "AsyncIterator[Upstream]":
-    """An application's own server."""
+    """An application's own web server."""
     from tests.server.activities.upstream import Upstream
 
-    made = Upstream()
-    await made.open()
-    yield made
-    await made.close()
+    server = Upstream()
+    await server.open()
+    yield server
+    await server.close()
 
 
 @pytest.fixture
-async def stage(watch: "Watch", upstream: "Upstream") -> "AsyncIterator[Stage]":
-    """An activity that is served, in memory."""
-    from tests.server.activities import upstream as stages
+async def activity(watch: "Watch", upstream: "Upstream") -> "AsyncIterator[Stage]":
+    """A proxied activity on the in-memory store."""
+    from tests.server.activities import upstream as upstream_module
     from tests.world import small_config
 
     async with running(with_activities(small_config())) as world:
-        yield await stages.stage(world, upstream)
+        yield await upstream_module.stage(world, upstream)
 
 
 @pytest.fixture
-async def kept_stage(watch: "Watch", upstream: "Upstream", store_config: "Config") -> "AsyncIterator[Stage]":
-    """The same on each store."""
-    from tests.server.activities import upstream as stages
+async def store_activity(watch: "Watch", upstream: "Upstream", store_config: "Config") -> "AsyncIterator[Stage]":
+    """A proxied activity, once on each store."""
+    from tests.server.activities import upstream as upstream_module
 
     async with running(with_activities(store_config)) as world:
-        yield await stages.stage(world, upstream)
+        yield await upstream_module.stage(world, upstream)

@@ -1,4 +1,4 @@
-"""WebSockets through the proxy of activities."""
+"""WebSockets through the activity proxy."""
 
 import asyncio
 
@@ -7,12 +7,12 @@ import pytest
 
 from tests.server.activities.conftest import running, with_activities
 from tests.server.activities.upstream import Stage, Upstream
-from tests.server.activities.upstream import stage as make_stage
+from tests.server.activities.upstream import stage as create_activity
 from tests.world import PATIENCE, small_config
 
 
-async def test_messages_go_both_ways(stage: Stage) -> None:
-    async with stage.connect(
+async def test_messages_are_forwarded_in_both_directions(activity: Stage) -> None:
+    async with activity.connect(
         "/game/socket?room=1", protocols=("go", "bridge"), headers={"Origin": "http://x"}
     ) as socket:
         assert socket.protocol == "go"
@@ -23,46 +23,46 @@ async def test_messages_go_both_ways(stage: Stage) -> None:
         assert (await socket.receive(PATIENCE)).data == b"\x00\x01"
         assert len((await socket.receive(PATIENCE)).data) == 1_000_000
 
-    (asked,) = stage.upstream.seen
-    assert asked.raw_path == "/game/socket?room=1"
-    assert asked.headers["Host"] == stage.upstream.target
-    assert asked.headers["Origin"] == "http://x"
+    (request,) = activity.upstream.seen
+    assert request.raw_path == "/game/socket?room=1"
+    assert request.headers["Host"] == activity.upstream.target
+    assert request.headers["Origin"] == "http://x"
 
 
-async def test_a_target_may_take_none_of_the_protocols(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
-    async with stage.connect("/socket", protocols=("bridge",)) as socket:
+async def test_a_target_may_accept_no_subprotocol(activity: Stage, caplog: pytest.LogCaptureFixture) -> None:
+    async with activity.connect("/socket", protocols=("bridge",)) as socket:
         assert socket.protocol is None
         await socket.send_str("hello")
         assert (await socket.receive(PATIENCE)).data == "hello"
-    # The target's own complaint, and none of ours.
+    # Only the target logs a warning, not the proxy.
     assert len([record for record in caplog.records if record.name == "aiohttp.websocket"]) == 1
 
 
-async def test_a_goodbye_is_heard_on_the_other_side(stage: Stage) -> None:
-    socket = await stage.connect("/socket")
+async def test_a_close_frame_is_forwarded(activity: Stage) -> None:
+    socket = await activity.connect("/socket")
     await socket.close(code=4100, message=b"enough")
-    await stage.upstream.until(lambda: bool(stage.upstream.closed_with))
-    assert stage.upstream.closed_with == [(4100, "enough")]
+    await activity.upstream.until(lambda: bool(activity.upstream.closed_with))
+    assert activity.upstream.closed_with == [(4100, "enough")]
 
-    socket = await stage.connect("/socket")
+    socket = await activity.connect("/socket")
     await socket.send_str("leave")
     message = await socket.receive(PATIENCE)
     assert (message.type, message.data, message.extra) == (aiohttp.WSMsgType.CLOSE, 4321, "done")
 
 
-async def test_a_client_that_breaks_off_leaves_the_target(stage: Stage) -> None:
-    socket = await stage.connect("/socket")
+async def test_a_lost_client_closes_the_target_connection(activity: Stage) -> None:
+    socket = await activity.connect("/socket")
     socket._response.connection.transport.abort()
 
-    await stage.upstream.until(lambda: bool(stage.upstream.closed_with))
-    assert stage.upstream.closed_with[0][0] == 1011
+    await activity.upstream.until(lambda: bool(activity.upstream.closed_with))
+    assert activity.upstream.closed_with[0][0] == 1011
     await socket.close()
 
 
-async def test_a_target_that_breaks_off_leaves_the_client(stage: Stage) -> None:
-    socket = await stage.connect("/socket")
-    await stage.upstream.until(lambda: stage.upstream.sockets == 1)
-    transport = stage.upstream.seen[0].transport
+async def test_a_lost_target_closes_the_client_connection(activity: Stage) -> None:
+    socket = await activity.connect("/socket")
+    await activity.upstream.until(lambda: activity.upstream.sockets == 1)
+    transport = activity.upstream.seen[0].transport
     assert transport is not None
     transport.abort()
 
@@ -70,25 +70,29 @@ async def test_a_target_that_breaks_off_leaves_the_client(stage: Stage) -> None:
     assert (message.type, message.data) == (aiohttp.WSMsgType.CLOSE, 1011)
 
 
-@pytest.mark.parametrize(("status", "told"), [(401, 403), (403, 403), (404, 404), (200, 502), (500, 502), (302, 502)])
-async def test_a_target_that_does_not_open_is_answered_for(stage: Stage, status: int, told: int) -> None:
+@pytest.mark.parametrize(
+    ("status", "expected"), [(401, 403), (403, 403), (404, 404), (200, 502), (500, 502), (302, 502)]
+)
+async def test_a_failed_target_handshake_fails_the_client_handshake(
+    activity: Stage, status: int, expected: int
+) -> None:
     with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
-        await stage.connect(f"/socket?refuse={status}")
+        await activity.connect(f"/socket?refuse={status}")
 
-    assert caught.value.status == told
+    assert caught.value.status == expected
 
 
-async def test_half_a_handshake_is_refused(stage: Stage) -> None:
-    answer = await stage.ask("/socket", headers={"Upgrade": "websocket", "Connection": "Upgrade"})
+async def test_an_incomplete_handshake_is_rejected(activity: Stage) -> None:
+    answer = await activity.ask("/socket", headers={"Upgrade": "websocket", "Connection": "Upgrade"})
 
     assert answer.status == 400
-    assert not stage.upstream.seen
+    assert not activity.upstream.seen
 
 
-async def test_who_stops_says_so(watch: object, upstream: Upstream) -> None:
+async def test_stopping_the_server_closes_both_sides_with_1001(watch: object, upstream: Upstream) -> None:
     async with running(with_activities(small_config())) as world:
-        stage = await make_stage(world, upstream)
-        socket = await stage.connect("/socket")
+        activity = await create_activity(world, upstream)
+        socket = await activity.connect("/socket")
         await socket.send_str("hello")
         assert (await socket.receive(PATIENCE)).data == "hello"
         stopping = asyncio.create_task(world.app.stop())

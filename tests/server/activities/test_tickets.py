@@ -1,4 +1,4 @@
-"""Proxy tickets: who takes part in an activity is told to its server, signed, and to nobody's advantage but theirs."""
+"""Proxy tickets: signed headers that identify a participant of an activity to its server."""
 
 import base64
 import json
@@ -13,214 +13,218 @@ from hubbub.server.core.config import Config
 from hubbub.server.resources import activity_instances
 from hubbub.server.transports.activities import headers
 from tests.server.activities.upstream import Echo, Stage
-from tests.server.activities.upstream import stage as make_stage
+from tests.server.activities.upstream import stage as create_activity
 from tests.world import Actor
 
 HALF_HOUR = 1_800_000
 SIGNED = ("X-Signature-Ed25519", "X-Signature-Timestamp", "X-Discord-Proxy-Payload")
 
 
-async def play(stage: Stage, actor: Actor, session_id: str = "") -> str:
-    """Take part in the activity, in a channel of one's own guild; its id."""
-    guild = await stage.world.guild(actor)
-    place = (stage.bot.application_id, actor.id, guild.general, guild.id)
-    launched = await stage.world.write(lambda call: activity_instances.launch(call, *place, session_id=session_id))
+async def launch(activity: Stage, actor: Actor, session_id: str = "") -> str:
+    """Launch the activity in a new guild of `actor` and return the instance id."""
+    guild = await activity.world.guild(actor)
+    launch_arguments = (activity.bot.application_id, actor.id, guild.general, guild.id)
+    launched = await activity.world.write(
+        lambda call: activity_instances.launch(call, *launch_arguments, session_id=session_id)
+    )
     return str(launched.composite_id)
 
 
-async def ticket(stage: Stage, actor: Actor, **body: Any) -> str:
-    """A ticket."""
-    path = f"/applications/{stage.bot.application_id}/proxy-tickets"
+async def create_ticket(activity: Stage, actor: Actor, **body: Any) -> str:
+    """Create a proxy ticket."""
+    path = f"/applications/{activity.bot.application_id}/proxy-tickets"
     return str((await actor.post(path, json=body or None)).ok()["ticket"])
 
 
-async def verified(stage: Stage, got: Echo) -> dict[str, Any]:
-    """What the application's server is told, once it has checked it as its documentation says."""
+async def verified_payload(activity: Stage, got: Echo) -> dict[str, Any]:
+    """Verify the signature as documented for the application's server, and return the signed payload."""
     key = Ed25519PublicKey.from_public_bytes(
-        bytes.fromhex((await stage.bot.get("/applications/@me")).ok()["verify_key"])
+        bytes.fromhex((await activity.bot.get("/applications/@me")).ok()["verify_key"])
     )
     data = base64.b64decode(got.headers["X-Discord-Proxy-Payload"], validate=True)
     key.verify(bytes.fromhex(got.headers["X-Signature-Ed25519"]), data)
-    told: dict[str, Any] = json.loads(data)
-    assert got.headers["X-Signature-Timestamp"] == str(told["created_at"])
-    return told
+    payload: dict[str, Any] = json.loads(data)
+    assert got.headers["X-Signature-Timestamp"] == str(payload["created_at"])
+    return payload
 
 
 def is_signed(got: Echo) -> bool:
-    """Whether anything is said of who asks."""
+    """Return whether the request has any of the signed headers."""
     return bool({name.lower() for name in SIGNED} & {name.lower() for name in got.headers})
 
 
-async def test_a_ticket_says_who_asks_and_the_cookie_says_it_again(kept_stage: Stage) -> None:
-    stage = kept_stage
-    alice = await stage.world.user()
-    instance = await play(stage, alice)
-    given = await ticket(stage, alice)
+async def test_a_ticket_in_the_url_or_the_cookie_identifies_the_user(store_activity: Stage) -> None:
+    activity = store_activity
+    alice = await activity.world.user()
+    instance = await launch(activity, alice)
+    ticket = await create_ticket(activity, alice)
 
-    answer = await stage.ask(f"/?discord_proxy_ticket={given}&instance_id={instance}")
+    answer = await activity.ask(f"/?discord_proxy_ticket={ticket}&instance_id={instance}")
     got = Echo(answer)
-    now = stage.world.clock.now_ms() // 1000
-    assert await verified(stage, got) == {
-        "application_id": str(stage.bot.application_id),
+    now = activity.world.clock.now_ms() // 1000
+    assert await verified_payload(activity, got) == {
+        "application_id": str(activity.bot.application_id),
         "user_id": str(alice.id),
         "instance_id": instance,
         "is_developer": False,
         "created_at": now,
         "expires_at": now + 1800,
     }
-    assert got.path == f"/?discord_proxy_ticket={given}&instance_id={instance}"
-    (line,) = answer.headers.getall("Set-Cookie")
-    cookie = SimpleCookie(line.replace("; Partitioned", ""))["hubbub_proxy_ticket"]
-    assert (cookie.value, cookie["path"], cookie["samesite"], cookie["max-age"]) == (given, "/", "None", "1800")
+    assert got.path == f"/?discord_proxy_ticket={ticket}&instance_id={instance}"
+    (set_cookie,) = answer.headers.getall("Set-Cookie")
+    cookie = SimpleCookie(set_cookie.replace("; Partitioned", ""))["hubbub_proxy_ticket"]
+    assert (cookie.value, cookie["path"], cookie["samesite"], cookie["max-age"]) == (ticket, "/", "None", "1800")
     assert cookie["secure"]
     assert cookie["httponly"]
-    assert line.endswith("; Partitioned")
+    assert set_cookie.endswith("; Partitioned")
 
-    answer = await stage.ask("/game.js", headers={"Cookie": f"theme=dark; hubbub_proxy_ticket={given}"})
+    answer = await activity.ask("/game.js", headers={"Cookie": f"theme=dark; hubbub_proxy_ticket={ticket}"})
     got = Echo(answer)
-    assert (await verified(stage, got))["user_id"] == str(alice.id)
+    assert (await verified_payload(activity, got))["user_id"] == str(alice.id)
     assert got.headers["Cookie"] == "theme=dark"
     assert "Set-Cookie" not in answer.headers
-    assert not is_signed(await stage.echo("/"))
+    assert not is_signed(await activity.echo("/"))
 
 
-async def test_a_websocket_carries_it_too(stage: Stage) -> None:
-    alice = await stage.world.user()
-    await play(stage, alice)
-    given = await ticket(stage, alice)
+async def test_a_ticket_identifies_the_user_of_a_websocket(activity: Stage) -> None:
+    alice = await activity.world.user()
+    await launch(activity, alice)
+    ticket = await create_ticket(activity, alice)
 
-    async with stage.connect("/socket", headers={"Cookie": f"hubbub_proxy_ticket={given}"}):
-        asked = stage.upstream.seen[-1]
-    assert json.loads(base64.b64decode(asked.headers["X-Discord-Proxy-Payload"]))["user_id"] == str(alice.id)
+    async with activity.connect("/socket", headers={"Cookie": f"hubbub_proxy_ticket={ticket}"}):
+        request = activity.upstream.seen[-1]
+    assert json.loads(base64.b64decode(request.headers["X-Discord-Proxy-Payload"]))["user_id"] == str(alice.id)
 
 
-async def test_a_ticket_ends_after_half_an_hour_and_can_be_had_anew(kept_stage: Stage) -> None:
-    stage = kept_stage
-    alice = await stage.world.user()
-    await play(stage, alice)
-    given = await ticket(stage, alice)
+async def test_a_ticket_expires_after_30_minutes_and_can_be_renewed(store_activity: Stage) -> None:
+    activity = store_activity
+    alice = await activity.world.user()
+    await launch(activity, alice)
+    ticket = await create_ticket(activity, alice)
 
-    stage.world.clock.advance(HALF_HOUR - 1000)
-    assert is_signed(await stage.echo(f"/?discord_proxy_ticket={given}"))
-    stage.world.clock.advance(1000)
-    assert not is_signed(await stage.echo(f"/?discord_proxy_ticket={given}"))
-    fresh = await ticket(stage, alice)
-    answer = await stage.ask(f"/?discord_proxy_ticket={fresh}", headers={"Cookie": f"hubbub_proxy_ticket={given}"})
+    activity.world.clock.advance(HALF_HOUR - 1000)
+    assert is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}"))
+    activity.world.clock.advance(1000)
+    assert not is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}"))
+    fresh = await create_ticket(activity, alice)
+    answer = await activity.ask(f"/?discord_proxy_ticket={fresh}", headers={"Cookie": f"hubbub_proxy_ticket={ticket}"})
     assert is_signed(Echo(answer))
     assert fresh in answer.headers["Set-Cookie"]
 
 
-async def test_a_ticket_ends_with_the_activity(kept_stage: Stage) -> None:
-    stage = kept_stage
-    alice = await stage.world.user()
-    guild = await stage.world.guild(alice)
+async def test_a_ticket_is_invalid_after_leaving_the_activity(store_activity: Stage) -> None:
+    activity = store_activity
+    alice = await activity.world.user()
+    guild = await activity.world.guild(alice)
     session = await alice.connect()
     body = {"session_id": session.ready["session_id"]}
-    (await alice.post(f"/activities/{guild.general}/{stage.bot.application_id}", json=body)).ok()
-    told = await session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
-    given = await ticket(stage, alice, instance_id=told["composite_instance_id"])
-    assert is_signed(await stage.echo(f"/?discord_proxy_ticket={given}"))
+    (await alice.post(f"/activities/{guild.general}/{activity.bot.application_id}", json=body)).ok()
+    update = await session.next("EMBEDDED_ACTIVITY_UPDATE_V2")
+    ticket = await create_ticket(activity, alice, instance_id=update["composite_instance_id"])
+    assert is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}"))
 
-    place = f"/applications/{stage.bot.application_id}/activities/{told['location']['id']}"
-    (await alice.post(f"{place}/instances/{told['instance_id']}/leave", json=body)).ok()
+    location_path = f"/applications/{activity.bot.application_id}/activities/{update['location']['id']}"
+    (await alice.post(f"{location_path}/instances/{update['instance_id']}/leave", json=body)).ok()
 
-    answer = await stage.ask(f"/?discord_proxy_ticket={given}")
+    answer = await activity.ask(f"/?discord_proxy_ticket={ticket}")
     assert not is_signed(Echo(answer))
     assert "Set-Cookie" not in answer.headers
 
 
-async def test_a_ticket_is_for_one_application(stage: Stage) -> None:
-    other = await make_stage(stage.world, stage.upstream)
-    alice = await stage.world.user()
-    await play(stage, alice)
-    await play(other, alice, "another")
-    given = await ticket(stage, alice)
+async def test_a_ticket_is_for_one_application(activity: Stage) -> None:
+    other = await create_activity(activity.world, activity.upstream)
+    alice = await activity.world.user()
+    await launch(activity, alice)
+    await launch(other, alice, "another")
+    ticket = await create_ticket(activity, alice)
 
-    assert not is_signed(await other.echo(f"/?discord_proxy_ticket={given}"))
-    assert is_signed(await other.echo(f"/?discord_proxy_ticket={await ticket(other, alice)}"))
+    assert not is_signed(await other.echo(f"/?discord_proxy_ticket={ticket}"))
+    assert is_signed(await other.echo(f"/?discord_proxy_ticket={await create_ticket(other, alice)}"))
 
 
-async def test_owners_and_testers_are_developers(stage: Stage) -> None:
-    owner, tester = await stage.world.user(), await stage.world.user()
+async def test_owners_and_testers_are_developers(activity: Stage) -> None:
+    owner, tester = await activity.world.user(), await activity.world.user()
     application = (await owner.post("/applications", json={"name": "Game"})).ok()
     path = f"/applications/{application['id']}"
     (await owner.patch(path, json={"activities": True})).ok()
     (await owner.post(f"{path}/testers", json={"username": tester.name})).ok()
     (await tester.put(f"/users/@me/testing/{application['id']}")).ok()
 
-    async def told(actor: Actor) -> bool:
-        guild = await stage.world.guild(actor)
-        await stage.world.write(
+    async def is_developer(actor: Actor) -> bool:
+        guild = await activity.world.guild(actor)
+        await activity.world.write(
             lambda call: activity_instances.launch(call, int(application["id"]), actor.id, guild.general, guild.id)
         )
-        given = (await actor.post(f"{path}/proxy-tickets")).ok()["ticket"].partition(".")[0]
-        return bool(json.loads(base64.urlsafe_b64decode(given + "=="))["is_developer"])
+        ticket = (await actor.post(f"{path}/proxy-tickets")).ok()["ticket"].partition(".")[0]
+        return bool(json.loads(base64.urlsafe_b64decode(ticket + "=="))["is_developer"])
 
-    assert [await told(actor) for actor in (owner, tester, await stage.world.user())] == [True, True, False]
+    assert [await is_developer(actor) for actor in (owner, tester, await activity.world.user())] == [True, True, False]
 
 
-async def test_only_who_takes_part_has_a_ticket(stage: Stage) -> None:
-    alice, bob = await stage.world.user(), await stage.world.user()
-    path = f"/applications/{stage.bot.application_id}/proxy-tickets"
+async def test_only_participants_get_a_ticket(activity: Stage) -> None:
+    alice, bob = await activity.world.user(), await activity.world.user()
+    path = f"/applications/{activity.bot.application_id}/proxy-tickets"
 
     (await alice.post("/applications/1/proxy-tickets")).refused(404, 10002)
     (await alice.post(path)).refused(400, 50039)
     (await alice.post(path, json={"instance_id": "i-1-gc-1-1"})).refused(404, 0)
-    instance = await play(stage, alice)
+    instance = await launch(activity, alice)
     (await bob.post(path, json={"instance_id": instance})).refused(404, 0)
     (await bob.post(path)).refused(400, 50039)
-    (await stage.bot.post(path)).refused(403, 20001)
+    (await activity.bot.post(path)).refused(403, 20001)
     assert (await alice.post(path, json={"instance_id": ""})).errors("instance_id") == ["BASE_TYPE_BAD_LENGTH"]
     answer = await alice.post(path, json={"instance_id": instance})
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-async def test_without_a_name_it_is_for_what_was_joined_last(stage: Stage) -> None:
-    alice = await stage.world.user()
-    first = await play(stage, alice)
-    stage.world.clock.advance(1000)
-    second = await play(stage, alice, "another")
+async def test_a_ticket_without_an_instance_is_for_the_last_joined_one(activity: Stage) -> None:
+    alice = await activity.world.user()
+    first = await launch(activity, alice)
+    activity.world.clock.advance(1000)
+    second = await launch(activity, alice, "another")
 
-    def named(given: str) -> str:
-        return str(json.loads(base64.urlsafe_b64decode(given.partition(".")[0] + "=="))["instance_id"])
+    def instance_of(ticket: str) -> str:
+        return str(json.loads(base64.urlsafe_b64decode(ticket.partition(".")[0] + "=="))["instance_id"])
 
-    assert named(await ticket(stage, alice)) == second
-    assert named(await ticket(stage, alice, instance_id=first)) == first
+    assert instance_of(await create_ticket(activity, alice)) == second
+    assert instance_of(await create_ticket(activity, alice, instance_id=first)) == first
 
 
-@pytest.mark.parametrize("how", ["forged", "other key", "no json", "nothing", "long", "half", "no hex", "more"])
-async def test_what_we_did_not_sign_says_nothing(stage: Stage, how: str) -> None:
-    alice, bob = await stage.world.user(), await stage.world.user()
-    await play(stage, alice)
-    encoded, _, signature = (await ticket(stage, alice)).partition(".")
-    told = json.loads(base64.urlsafe_b64decode(encoded + "=="))
-    forged = base64.urlsafe_b64encode(json.dumps(told | {"user_id": str(bob.id)}).encode()).decode().rstrip("=")
+@pytest.mark.parametrize(
+    "how", ["forged", "other key", "wrong payload", "empty", "too long", "no signature", "not hex", "extra part"]
+)
+async def test_an_invalid_ticket_is_ignored(activity: Stage, how: str) -> None:
+    alice, bob = await activity.world.user(), await activity.world.user()
+    await launch(activity, alice)
+    encoded, _, signature = (await create_ticket(activity, alice)).partition(".")
+    payload = json.loads(base64.urlsafe_b64decode(encoded + "=="))
+    forged = base64.urlsafe_b64encode(json.dumps(payload | {"user_id": str(bob.id)}).encode()).decode().rstrip("=")
     foreign = Ed25519PrivateKey.generate().sign(base64.urlsafe_b64decode(encoded + "==")).hex()
-    given = {
+    ticket = {
         "forged": f"{forged}.{signature}",
         "other key": f"{encoded}.{foreign}",
-        "no json": f"e30.{signature}",
-        "nothing": ".",
-        "long": f"{encoded}{'A' * 4000}.{signature}",
-        "half": encoded,
-        "no hex": f"{encoded}.{signature[:-2]}zz",
-        "more": f"{encoded}.{signature}.{signature}",
+        "wrong payload": f"e30.{signature}",
+        "empty": ".",
+        "too long": f"{encoded}{'A' * 4000}.{signature}",
+        "no signature": encoded,
+        "not hex": f"{encoded}.{signature[:-2]}zz",
+        "extra part": f"{encoded}.{signature}.{signature}",
     }[how]
 
-    answer = await stage.ask(f"/?discord_proxy_ticket={given}")
+    answer = await activity.ask(f"/?discord_proxy_ticket={ticket}")
 
     assert not is_signed(Echo(answer))
     assert "Set-Cookie" not in answer.headers
 
 
-async def test_a_changed_payload_is_noticed(stage: Stage) -> None:
-    alice = await stage.world.user()
-    await play(stage, alice)
-    got = await stage.echo(f"/?discord_proxy_ticket={await ticket(stage, alice)}")
+async def test_a_modified_payload_fails_verification(activity: Stage) -> None:
+    alice = await activity.world.user()
+    await launch(activity, alice)
+    got = await activity.echo(f"/?discord_proxy_ticket={await create_ticket(activity, alice)}")
     got.headers["X-Discord-Proxy-Payload"] = base64.b64encode(b"{}").decode()
 
     with pytest.raises(InvalidSignature):
-        await verified(stage, got)
+        await verified_payload(activity, got)
 
 
 @pytest.mark.parametrize(
@@ -235,17 +239,17 @@ async def test_a_changed_payload_is_noticed(stage: Stage) -> None:
         ({"Sec-Fetch-Site": "same-site"}, False),
     ],
 )
-async def test_pages_of_others_ask_for_nobody(stage: Stage, sent: dict[str, str], signed: bool) -> None:
-    alice = await stage.world.user()
-    await play(stage, alice)
-    own = f"http://{stage.host}:{stage.world.url.rpartition(':')[2]}"
-    head = {name: value.format(own=own) for name, value in sent.items()}
+async def test_a_cookie_is_ignored_in_cross_site_requests(activity: Stage, sent: dict[str, str], signed: bool) -> None:
+    alice = await activity.world.user()
+    await launch(activity, alice)
+    own = f"http://{activity.host}:{activity.world.url.rpartition(':')[2]}"
+    sent_headers = {name: value.format(own=own) for name, value in sent.items()}
 
-    given = await ticket(stage, alice)
-    got = await stage.echo("/", "POST", headers={"Cookie": f"hubbub_proxy_ticket={given}", **head})
+    ticket = await create_ticket(activity, alice)
+    got = await activity.echo("/", "POST", headers={"Cookie": f"hubbub_proxy_ticket={ticket}", **sent_headers})
     assert is_signed(got) is signed
-    # In the address it was put by who opened the page.
-    assert is_signed(await stage.echo(f"/?discord_proxy_ticket={given}", headers=head))
+    # A ticket in the URL was put there by the client that opened the page.
+    assert is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}", headers=sent_headers))
 
 
 def test_over_tls_no_other_host_can_set_the_cookie() -> None:

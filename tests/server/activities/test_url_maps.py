@@ -1,4 +1,4 @@
-"""URL maps of activities: kept in their order, refused with the path of each mistake, and edited on the portal."""
+"""URL maps of activities: order, validation errors, matching, and editing on the developer portal."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from tests.world import Actor, World
 
 
 def config_of(actor: Actor, application_id: int | None = None) -> str:
-    """Where an application's URL map is."""
+    """Return the path of an application's URL map."""
     return f"/applications/{application_id or actor.application_id}/proxy-config"
 
 
-async def test_a_url_map_is_kept_in_its_order(world: World) -> None:
+async def test_a_url_map_keeps_its_order(world: World) -> None:
     bot = await world.bot()
     rows = [
         {"prefix": "/api/v2", "target": "new.example.org/two"},
@@ -31,7 +31,7 @@ async def test_a_url_map_is_kept_in_its_order(world: World) -> None:
     assert (await bot.get(config_of(bot))).ok() == {"url_map": rows[:1]}
 
 
-async def test_only_who_manages_an_application_has_its_url_map(world: World) -> None:
+async def test_only_managers_of_an_application_access_its_url_map(world: World) -> None:
     bot, other, stranger = await world.bot(), await world.bot(), await world.user()
 
     for actor in (other, stranger):
@@ -40,13 +40,16 @@ async def test_only_who_manages_an_application_has_its_url_map(world: World) -> 
     (await stranger.get(config_of(bot, 1))).refused(404, 10002)
 
 
-async def test_slashes_at_the_end_are_left_out(world: World) -> None:
+async def test_trailing_slashes_are_removed(world: World) -> None:
     bot = await world.bot()
     rows = [{"prefix": "/api/", "target": "game.example.org/dir/"}, {"prefix": "/", "target": "game.example.org/"}]
 
-    kept = (await bot.post(config_of(bot), json={"url_map": rows})).ok()["url_map"]
+    stored = (await bot.post(config_of(bot), json={"url_map": rows})).ok()["url_map"]
 
-    assert kept == [{"prefix": "/api", "target": "game.example.org/dir"}, {"prefix": "/", "target": "game.example.org"}]
+    assert stored == [
+        {"prefix": "/api", "target": "game.example.org/dir"},
+        {"prefix": "/", "target": "game.example.org"},
+    ]
 
 
 GOOD = "/a", "game.example.org"
@@ -98,7 +101,7 @@ GOOD = "/a", "game.example.org"
         ("/{a}", "{a}", "target", "URL_MAPPING_TARGET_PRIVATE"),
     ],
 )
-async def test_a_mapping_that_cannot_be_is_named(
+async def test_an_invalid_mapping_is_reported(
     small_world: World, prefix: str, target: str, path: str, code: str
 ) -> None:
     bot = await small_world.bot()
@@ -111,7 +114,7 @@ async def test_a_mapping_that_cannot_be_is_named(
     assert (await bot.get(config_of(bot))).ok() == {"url_map": []}
 
 
-async def test_several_mistakes_are_told_together(small_world: World) -> None:
+async def test_several_errors_are_reported_together(small_world: World) -> None:
     bot = await small_world.bot()
     rows = [{"prefix": "/a", "target": "a.example.org"}, {"prefix": "/a/", "target": "http://b.example.org"}]
 
@@ -125,14 +128,14 @@ async def test_several_mistakes_are_told_together(small_world: World) -> None:
     (await bot.post(config_of(bot), json={"url_map": many[:50]})).ok()
 
 
-async def test_a_rehearsal_takes_private_targets(near_world: World) -> None:
+async def test_private_targets_are_accepted_if_allowed(near_world: World) -> None:
     bot = await near_world.bot()
     rows = [{"prefix": "/", "target": "localhost:3000"}, {"prefix": "/b", "target": "[::1]:3000/x"}]
 
     assert (await bot.post(config_of(bot), json={"url_map": rows})).ok() == {"url_map": rows}
 
 
-async def test_a_url_map_goes_with_its_application(world: World) -> None:
+async def test_a_url_map_is_deleted_with_its_application(world: World) -> None:
     alice = await world.user()
     application = (await alice.post("/applications", json={"name": "Game"})).ok()
     path = f"/applications/{application['id']}"
@@ -159,7 +162,7 @@ async def test_a_url_map_goes_with_its_application(world: World) -> None:
         ("/deep/a/b/c", Found("/deep/a/b", "a-b.example.org", "", "/c")),
     ],
 )
-def test_the_first_mapping_that_fits_wins(path: str, expected: Any) -> None:
+def test_the_first_matching_mapping_applies(path: str, expected: Any) -> None:
     url_map = [
         ("/api", "api.example.org"),
         ("/s/{name}", "{name}.example.org/in/{name}"),
@@ -179,14 +182,14 @@ async def test_a_url_map_is_edited_on_the_portal(world: World) -> None:
     application = (await alice.post("/applications", json={"name": "Game"})).ok()
     browser = Browser(world)
     browser.enter_as(alice)
-    here = f"/developers/{application['id']}/interactions"
+    path = f"/developers/{application['id']}/interactions"
 
     page = await browser.press(
-        await browser.open(here), "Save URL map", url_map="/api api.example.org\n\n/\t game.example.org  \n"
+        await browser.open(path), "Save URL map", url_map="/api api.example.org\n\n/\t game.example.org  \n"
     )
     assert "Saved." in page.text
-    kept = (await alice.get(f"/applications/{application['id']}/proxy-config")).ok()["url_map"]
-    assert kept == [{"prefix": "/api", "target": "api.example.org"}, {"prefix": "/", "target": "game.example.org"}]
+    stored = (await alice.get(f"/applications/{application['id']}/proxy-config")).ok()["url_map"]
+    assert stored == [{"prefix": "/api", "target": "api.example.org"}, {"prefix": "/", "target": "game.example.org"}]
     assert "/api api.example.org\n/ game.example.org" in page.body
 
     page = await browser.press(page, "Save URL map", url_map="/ game.example.org\n/x\nx https://a.example.org")
@@ -195,4 +198,4 @@ async def test_a_url_map_is_edited_on_the_portal(world: World) -> None:
     page = await browser.press(page, "Save URL map", url_map="/ game.example.org\nx https://a.example.org")
     assert "Line 2, prefix: A prefix must be a path" in page.text
     assert "Line 2, target: A target must be a host without" in page.text
-    assert (await alice.get(f"/applications/{application['id']}/proxy-config")).ok()["url_map"] == kept
+    assert (await alice.get(f"/applications/{application['id']}/proxy-config")).ok()["url_map"] == stored

@@ -1,4 +1,4 @@
-"""An application's own web server on this machine, and a client that asks for it through the proxy."""
+"""An application's own web server, and a client that reaches it through the activity proxy."""
 
 import asyncio
 import json
@@ -16,30 +16,30 @@ HOST = "activities.localhost"
 
 
 class Upstream:
-    """Echoes what it is asked, unless the path says otherwise."""
+    """A web server that echoes requests, except for some special paths."""
 
     def __init__(self) -> None:
         self.port = 0
         self.seen: list[web.Request] = []
         self.bodies: list[bytes] = []
         self.answer: web.Response | None = None
-        """What `/answer` says."""
+        """Response to `/answer`."""
         self.go = asyncio.Event()
-        """What `/slow` and the second half of `/stream` wait for."""
+        """Releases `/slow` and the second half of `/stream`."""
         self.closed_with: list[tuple[int | None, str]] = []
         self.sockets = 0
         self.cut = 0
-        """How many requests were given up by who asked."""
+        """Number of requests that the client aborted."""
         self._changed = asyncio.Condition()
         self._runner: web.AppRunner | None = None
 
     @property
     def target(self) -> str:
-        """What a URL map calls it."""
+        """The server's address, as a target in a URL map."""
         return f"127.0.0.1:{self.port}"
 
     async def open(self) -> None:
-        """Listen."""
+        """Start listening on a free port."""
         app = web.Application(client_max_size=0)
         app.router.add_route("*", "/{path:.*}", self._handle)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True, auto_decompress=False)
@@ -48,24 +48,24 @@ class Upstream:
         self.port = self._runner.addresses[0][1]
 
     async def close(self) -> None:
-        """Be gone."""
+        """Stop the server and drop all connections."""
         self.go.set()
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
 
-    async def until(self, reached: Any) -> None:
-        """Wait until something is so."""
+    async def until(self, condition: Any) -> None:
+        """Wait until a condition holds."""
         async with asyncio.timeout(PATIENCE), self._changed:
-            await self._changed.wait_for(reached)
+            await self._changed.wait_for(condition)
 
-    async def _note(self) -> None:
+    async def _notify(self) -> None:
         async with self._changed:
             self._changed.notify_all()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.seen.append(request)
-        await self._note()
+        await self._notify()
         kind = request.rel_url.raw_path.rstrip("/").rpartition("/")[2]
         if kind == "socket":
             return await self._socket(request)
@@ -77,7 +77,7 @@ class Upstream:
             body = await request.read()
         except asyncio.CancelledError:
             self.cut += 1
-            await self._note()
+            await self._notify()
             raise
         self.bodies.append(body)
         if kind == "answer" and self.answer is not None:
@@ -122,21 +122,21 @@ class Upstream:
                 else:
                     break
         self.closed_with.append((socket.close_code, message.extra or ""))
-        await self._note()
+        await self._notify()
         return socket
 
 
 class Echo:
-    """What the upstream says that it was asked."""
+    """A request as the upstream server received it, decoded from its response."""
 
     def __init__(self, answer: Answer) -> None:
-        told = json.loads(answer.body)
-        self.method, self.path, self.body = told["method"], told["path"], told["body"]
-        self.headers: CIMultiDict[str] = CIMultiDict((name, value) for name, value in told["headers"])
+        request = json.loads(answer.body)
+        self.method, self.path, self.body = request["method"], request["path"], request["body"]
+        self.headers: CIMultiDict[str] = CIMultiDict((name, value) for name, value in request["headers"])
 
 
 class Stage:
-    """An application with an activity, and where its paths lead."""
+    """An application with an activity, and a client for its proxied paths."""
 
     def __init__(self, world: World, bot: Actor, upstream: Upstream) -> None:
         self.world, self.bot, self.upstream = world, bot, upstream
@@ -147,37 +147,37 @@ class Stage:
         return f"{self.bot.application_id}.{HOST}"
 
     async def map(self, *rows: tuple[str, str]) -> None:
-        """Let paths lead there."""
+        """Set the URL map, as pairs of prefix and target."""
         body = {"url_map": [{"prefix": prefix, "target": target} for prefix, target in rows]}
         (await self.bot.post(f"/applications/{self.bot.application_id}/proxy-config", json=body)).ok()
 
     def options(self, options: dict[str, Any]) -> dict[str, Any]:
-        """With the host that a browser would send."""
-        sent = CIMultiDict(options.pop("headers", {}))
-        sent.setdefault("Host", self.host)
-        return {"allow_redirects": False, "headers": sent, **options}
+        """Return request options with the Host header of the activity."""
+        headers = CIMultiDict(options.pop("headers", {}))
+        headers.setdefault("Host", self.host)
+        return {"allow_redirects": False, "headers": headers, **options}
 
     async def ask(self, path: str, method: str = "GET", **options: Any) -> Answer:
-        """A request to the activity."""
+        """Send a request to the activity."""
         url = URL(self.world.url + path, encoded=True)
         async with self.world.client.request(method, url, **self.options(options)) as response:
             return Answer(response.status, response.headers, await response.read())
 
     async def echo(self, path: str, method: str = "GET", **options: Any) -> Echo:
-        """What the application's server got of it."""
+        """Send a request and return it as the upstream server received it."""
         answer = await self.ask(path, method, **options)
         assert answer.status == 200, (answer.status, answer.body)
         return Echo(answer)
 
     def connect(self, path: str, **options: Any) -> Any:
-        """A WebSocket to the activity."""
-        sent = CIMultiDict(options.pop("headers", {}))
-        sent.setdefault("Host", self.host)
-        return self.world.client.ws_connect(self.world.url.replace("http", "ws", 1) + path, headers=sent, **options)
+        """Open a WebSocket to the activity."""
+        headers = CIMultiDict(options.pop("headers", {}))
+        headers.setdefault("Host", self.host)
+        return self.world.client.ws_connect(self.world.url.replace("http", "ws", 1) + path, headers=headers, **options)
 
 
 async def stage(world: World, upstream: Upstream) -> Stage:
-    """An application whose root leads to the upstream."""
-    made = Stage(world, await world.bot(flags=ApplicationFlags.EMBEDDED), upstream)
-    await made.map(("/", upstream.target))
-    return made
+    """Create an application whose root path is mapped to the upstream server."""
+    activity = Stage(world, await world.bot(flags=ApplicationFlags.EMBEDDED), upstream)
+    await activity.map(("/", upstream.target))
+    return activity
