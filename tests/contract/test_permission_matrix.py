@@ -471,28 +471,30 @@ async def test_applications_use_their_own_operations_in_their_guilds(small_world
         owner = prepared.guild.owner
         plain = await bearer(world, owner, prepared.bot.application_id, "identify")
         foreign = await bearer(world, owner, stranger.application_id, scope)
-        answers = {"a token without the scope": (outcome(await send(plain)), {(403, 50026)})}
-        answers["a token of another application"] = (outcome(await send(foreign)), {(403, 20012)})
+        answers = {"a token without the scope": (outcome(await send(plain)), (403, 50026))}
+        answers["a token of another application"] = (outcome(await send(foreign)), (403, 20012))
         if Auth.BOT in endpoint.operation.auth:
-            answers["another bot"] = (outcome(await send(stranger)), {(403, 20012)})
-            elsewhere = {**values, "guild_id": "1"}
-            # The application is not installed in that guild.
-            answers["another guild"] = (
-                outcome(await send(prepared.bot, elsewhere)),
-                {(403, 50001), (404, 10004), (404, 10063)},
-            )
+            answers["another bot"] = (outcome(await send(stranger)), (403, 20012))
+            unknown = {**values, "guild_id": "1"}
+            answers["an unknown guild"] = (outcome(await send(prepared.bot, unknown)), (404, 10004))
         for caller_name, (actual, expected) in answers.items():
-            if actual not in expected:
+            if actual != expected:
                 wrong.append(f"{endpoint.name}, {caller_name}: {actual}")
         answer = (
             await send(prepared.bot)
             if Auth.BOT in endpoint.operation.auth
             else await send(await bearer(world, owner, prepared.bot.application_id, scope))
         )
-        if answer.status >= 400 and outcome(answer) != (404, 10066):
+        # The permissions of a command are unknown until they are set.
+        unset = endpoint.name == "get_guild_application_command_permissions"
+        if outcome(answer) != (404, 10066) if unset else answer.status >= 400:
             wrong.append(f"{endpoint.name}, own application: {answer.status} {answer.body[:200]!r}")
 
     assert not wrong, "\n".join(wrong)
+
+
+OUTSIDER_OUTCOMES = {"get_my_guild_member": (404, 10004), "list_guild_channels": (403, 50001)}
+"""Responses to an access token of a user who is not a member."""
 
 
 @pytest.mark.parametrize(
@@ -511,7 +513,7 @@ async def test_oauth2_operations_are_limited_to_the_users_guilds(small_world: Wo
 
     assert await status_of(prepared.guild.owner, scope) == (200, 0)
     assert await status_of(prepared.guild.owner, "identify") == (403, 50026)
-    assert await status_of(await world.user(), scope) in ((403, 50001), (404, 10004))
+    assert await status_of(await world.user(), scope) == OUTSIDER_OUTCOMES[name]
 
 
 # Group DMs
