@@ -1,4 +1,4 @@
-"""Lobbies linked to channels: who may link, what flows between them, and the way into the guild (sdk.md 12.6)."""
+"""Lobbies linked to channels: permissions, relayed messages, and invites to the guild (sdk.md 12.6)."""
 
 from typing import Any
 
@@ -7,11 +7,9 @@ from tests.game import Game, Player, game
 from tests.receiver import Receiver, subscribe
 from tests.world import Guild, World
 
-LINKER = Permissions.MANAGE_CHANNELS | Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
-
 
 async def linked(world: World) -> tuple[Game, Guild, Player, Player, str]:
-    """A game with two players in a lobby that is linked to the general channel of a guild, which the first of them owns."""
+    """Create a game with two players in a lobby linked to the general channel of a guild that the first player owns."""
     played = await game(world)
     owner = await world.user()
     guild = await world.guild(owner)
@@ -35,13 +33,13 @@ async def test_a_member_with_the_flag_links_a_channel_they_manage(world: World) 
 
     assert after["linked_channel"]["id"] == str(guild.general)
     assert (await session.next("LOBBY_UPDATE"))["linked_channel"]["id"] == str(guild.general)
-    shown = await chat.next("CHANNEL_UPDATE")
-    assert shown["linked_lobby"]["lobby_id"] == made["id"]
-    assert shown["linked_lobby"]["linked_by"] == str(alice.id)
+    channel = await chat.next("CHANNEL_UPDATE")
+    assert channel["linked_lobby"]["lobby_id"] == made["id"]
+    assert channel["linked_lobby"]["linked_by"] == str(alice.id)
     assert (await chat.next("MESSAGE_CREATE"))["type"] == 49
 
 
-async def test_linking_needs_the_flag_and_the_channel(world: World) -> None:
+async def test_linking_requires_the_member_flag_and_channel_permissions(world: World) -> None:
     played, guild, alice, bob, lobby_id = await linked(world)
     other = await guild.channel("other")
     voice = await guild.channel("voice", type=2)
@@ -65,26 +63,26 @@ async def test_a_lobby_made_by_a_secret_cannot_be_linked(world: World) -> None:
     made = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()
     await played.backend.put(f"/lobbies/{made['id']}/members/{alice.id}", json={"flags": 1})
 
-    answer = await alice.patch(f"/lobbies/{made['id']}/channel-linking", json={"channel_id": str(other)})
-    assert answer.errors("channel_id") == ["LOBBY_NOT_LINKABLE"]
+    response = await alice.patch(f"/lobbies/{made['id']}/channel-linking", json={"channel_id": str(other)})
+    assert response.errors("channel_id") == ["LOBBY_NOT_LINKABLE"]
 
 
-async def test_words_flow_both_ways(world: World) -> None:
+async def test_messages_are_relayed_between_lobby_and_channel(world: World) -> None:
     played, guild, alice, bob, lobby_id = await linked(world)
     chat, session = await guild.owner.connect(), await alice.play()
 
-    said = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "from the game"})).ok()
-    heard = await chat.next("MESSAGE_CREATE")
-    assert (heard["id"], heard["content"], heard["author"]["id"]) == (said["id"], "from the game", str(bob.id))
-    assert (heard["application_id"], heard["flags"]) == (str(played.id), 1 << 16)
-    assert said["channel_id"] == str(guild.general)
-    inside = await session.next("LOBBY_MESSAGE_CREATE")
-    assert (inside["id"], inside["lobby_id"]) == (said["id"], lobby_id)
+    message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "from the game"})).ok()
+    event = await chat.next("MESSAGE_CREATE")
+    assert (event["id"], event["content"], event["author"]["id"]) == (message["id"], "from the game", str(bob.id))
+    assert (event["application_id"], event["flags"]) == (str(played.id), 1 << 16)
+    assert message["channel_id"] == str(guild.general)
+    lobby_event = await session.next("LOBBY_MESSAGE_CREATE")
+    assert (lobby_event["id"], lobby_event["lobby_id"]) == (message["id"], lobby_id)
 
-    answer = await guild.say(guild.owner, "from the guild", embeds=[{"title": "a picture"}])
-    inside = await session.next("LOBBY_MESSAGE_CREATE")
-    assert (inside["id"], inside["content"], inside["embeds"][0]["title"]) == (
-        answer["id"],
+    reply = await guild.say(guild.owner, "from the guild", embeds=[{"title": "a picture"}])
+    lobby_event = await session.next("LOBBY_MESSAGE_CREATE")
+    assert (lobby_event["id"], lobby_event["content"], lobby_event["embeds"][0]["title"]) == (
+        reply["id"],
         "from the guild",
         "a picture",
     )
@@ -92,7 +90,7 @@ async def test_words_flow_both_ways(world: World) -> None:
     assert [each["content"] for each in history] == ["from the guild", "from the game"]
 
 
-async def test_what_is_said_once_in_a_linked_lobby_is_said_once_in_its_channel(world: World) -> None:
+async def test_a_repeated_nonce_creates_one_message_in_lobby_and_channel(world: World) -> None:
     _played, guild, alice, bob, lobby_id = await linked(world)
     body = {"nonce": "n1", "enforce_nonce": True}
 
@@ -101,61 +99,61 @@ async def test_what_is_said_once_in_a_linked_lobby_is_said_once_in_its_channel(w
 
     assert again == first
     assert [each["content"] for each in (await alice.get(f"/lobbies/{lobby_id}/messages")).ok()] == ["one"]
-    inside = (await guild.owner.get(f"/channels/{guild.general}/messages?limit=1")).ok()
-    assert [each["id"] for each in inside] == [first["id"]]
-    # Once it is gone, the same may be said again.
+    channel_messages = (await guild.owner.get(f"/channels/{guild.general}/messages?limit=1")).ok()
+    assert [each["id"] for each in channel_messages] == [first["id"]]
+    # A deleted message releases its nonce.
     (await guild.owner.delete(f"/channels/{guild.general}/messages/{first['id']}")).ok()
-    anew = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "three", **body})).ok()
-    assert anew["content"] == "three"
+    recreated = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "three", **body})).ok()
+    assert recreated["content"] == "three"
 
 
-async def test_a_reply_is_a_reply_in_the_lobby_too(world: World) -> None:
+async def test_a_reply_has_the_reply_type_in_the_lobby_too(world: World) -> None:
     _played, _guild, alice, bob, lobby_id = await linked(world)
     path, session = f"/lobbies/{lobby_id}/messages", await alice.play()
     first = (await bob.post(path, json={"content": "one"})).ok()
     await session.next("LOBBY_MESSAGE_CREATE")
 
-    said = (await alice.post(path, json={"content": "two", "message_reference": {"message_id": first["id"]}})).ok()
+    message = (await alice.post(path, json={"content": "two", "message_reference": {"message_id": first["id"]}})).ok()
 
-    assert (first["type"], said["type"]) == (0, 19)
+    assert (first["type"], message["type"]) == (0, 19)
     assert (await session.next("LOBBY_MESSAGE_CREATE"))["type"] == 19
     assert [each["type"] for each in (await bob.get(path)).ok()] == [19, 0]
 
 
-async def test_what_a_webhook_says_is_in_the_lobbys_history_and_can_be_moderated(world: World) -> None:
+async def test_webhook_messages_appear_in_lobby_history_and_can_be_moderated(world: World) -> None:
     played, guild, _alice, bob, lobby_id = await linked(world)
     hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
     session = await bob.play()
     path = f"/webhooks/{hook['id']}/{hook['token']}?wait=true"
 
     for name in ("Herald", "Crier"):
-        said = (await world.request("POST", path, json={"content": "hear", "username": name})).ok()
+        message = (await world.request("POST", path, json={"content": "hear", "username": name})).ok()
         assert (await session.next("LOBBY_MESSAGE_CREATE"))["author"]["username"] == name
 
     history = (await bob.get(f"/lobbies/{lobby_id}/messages")).ok()
     assert [each["author"]["username"] for each in history] == ["Crier", "Herald"]
     assert {each["author"]["id"] for each in history} == {hook["id"]}
-    moderation = f"/lobbies/{lobby_id}/messages/{said['id']}/moderation-metadata"
+    moderation = f"/lobbies/{lobby_id}/messages/{message['id']}/moderation-metadata"
     assert (await played.backend.put(moderation, json={"verdict": "fine"})).status == 204
     assert (await session.next("LOBBY_MESSAGE_UPDATE"))["moderation_metadata"] == {"verdict": "fine"}
 
 
-async def test_an_edit_clears_what_moderation_said_and_a_deletion_reaches_players(world: World) -> None:
+async def test_an_edit_clears_moderation_metadata_and_a_deletion_reaches_players(world: World) -> None:
     played, guild, alice, _, lobby_id = await linked(world)
     session = await alice.play()
-    said = await guild.say(guild.owner, "rude")
-    moderation = f"/lobbies/{lobby_id}/messages/{said['id']}/moderation-metadata"
+    message = await guild.say(guild.owner, "rude")
+    moderation = f"/lobbies/{lobby_id}/messages/{message['id']}/moderation-metadata"
     assert (await played.backend.put(moderation, json={"verdict": "hide"})).status == 204
     await session.next("LOBBY_MESSAGE_UPDATE")
 
-    (await guild.owner.patch(f"/channels/{guild.general}/messages/{said['id']}", json={"content": "kind"})).ok()
-    heard = await session.next("LOBBY_MESSAGE_UPDATE")
-    assert (heard["content"], heard["moderation_metadata"]) == ("kind", {})
-    (await guild.owner.delete(f"/channels/{guild.general}/messages/{said['id']}")).ok()
-    assert await session.next("LOBBY_MESSAGE_DELETE") == {"id": said["id"], "lobby_id": lobby_id}
+    (await guild.owner.patch(f"/channels/{guild.general}/messages/{message['id']}", json={"content": "kind"})).ok()
+    event = await session.next("LOBBY_MESSAGE_UPDATE")
+    assert (event["content"], event["moderation_metadata"]) == ("kind", {})
+    (await guild.owner.delete(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+    assert await session.next("LOBBY_MESSAGE_DELETE") == {"id": message["id"], "lobby_id": lobby_id}
 
 
-async def test_what_moderation_blocks_in_the_guild_still_reaches_the_lobby(world: World) -> None:
+async def test_a_message_blocked_by_auto_moderation_still_reaches_the_lobby(world: World) -> None:
     _, guild, alice, bob, lobby_id = await linked(world)
     rule = {
         "name": "no foo",
@@ -168,15 +166,15 @@ async def test_what_moderation_blocks_in_the_guild_still_reaches_the_lobby(world
     (await guild.owner.post(f"/guilds/{guild.id}/auto-moderation/rules", json=rule)).ok()
     chat, session = await guild.owner.connect(), await alice.play()
 
-    said = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "foo"})).ok()
+    message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "foo"})).ok()
 
-    assert said["channel_id"] == lobby_id
+    assert message["channel_id"] == lobby_id
     assert (await session.next("LOBBY_MESSAGE_CREATE"))["content"] == "foo"
     await chat.next("AUTO_MODERATION_ACTION_EXECUTION")
     await chat.none_of("MESSAGE_CREATE")
 
 
-async def test_a_lobby_may_ask_that_speakers_of_the_channel_let_the_game_in(world: World) -> None:
+async def test_a_lobby_flag_requires_message_authors_to_authorize_the_game(world: World) -> None:
     played, guild, _, _, lobby_id = await linked(world)
     stranger = await world.user()
     (await stranger.post(f"/invites/{await invite_to(guild)}", json={})).ok()
@@ -189,24 +187,24 @@ async def test_a_lobby_may_ask_that_speakers_of_the_channel_let_the_game_in(worl
 
 
 async def invite_to(guild: Guild) -> str:
-    """A way into a guild."""
+    """Create an invite to a guild and return its code."""
     code: str = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()["code"]
     return code
 
 
-async def test_who_manages_the_channel_parts_it_from_the_lobby(world: World) -> None:
+async def test_a_channel_manager_unlinks_the_lobby(world: World) -> None:
     _, guild, alice, bob, _lobby_id = await linked(world)
     session = await alice.play()
 
-    shown = (await guild.owner.delete(f"/channels/{guild.general}/linked-lobby")).ok()
+    channel = (await guild.owner.delete(f"/channels/{guild.general}/linked-lobby")).ok()
 
-    assert "linked_lobby" not in shown
+    assert "linked_lobby" not in channel
     assert "linked_channel" not in await session.next("LOBBY_UPDATE")
     (await guild.owner.delete(f"/channels/{guild.general}/linked-lobby")).refused(404, 10031)
     (await bob.delete(f"/channels/{guild.general}/linked-lobby")).refused(401, 0)
 
 
-async def test_a_lobby_outlives_its_channel_and_ends_idle_only_when_unlinked(world: World) -> None:
+async def test_a_lobby_outlives_its_channel_and_expires_only_when_unlinked(world: World) -> None:
     played, guild, _alice, _, lobby_id = await linked(world)
     assert world.app.worker is not None
     world.clock.advance(3_600_000)
@@ -220,54 +218,54 @@ async def test_a_lobby_outlives_its_channel_and_ends_idle_only_when_unlinked(wor
     (await played.backend.get(f"/lobbies/{lobby_id}")).refused(404, 10031)
 
 
-async def test_an_invite_is_for_one_member_once_and_for_an_hour(world: World) -> None:
+async def test_a_lobby_invite_is_for_one_member_one_use_and_one_hour(world: World) -> None:
     played, guild, alice, bob, lobby_id = await linked(world)
 
     code = (await bob.post(f"/lobbies/{lobby_id}/members/@me/invites")).ok()["code"]
-    shown: Any = (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()
-    assert [(each["code"], each["max_uses"], each["max_age"], each["target_type"]) for each in shown] == [
+    invites: Any = (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()
+    assert [(each["code"], each["max_uses"], each["max_age"], each["target_type"]) for each in invites] == [
         (code, 1, 3600, 5)
     ]
-    # Only lobbies make invites of this kind.
-    wrong = await guild.owner.post(f"/channels/{guild.general}/invites", json={"target_type": 5})
-    assert wrong.errors("target_type")
-    theirs = (await played.backend.post(f"/lobbies/{lobby_id}/members/{alice.id}/invites")).ok()["code"]
-    assert theirs != code
+    # Only lobbies create invites of this type.
+    rejected = await guild.owner.post(f"/channels/{guild.general}/invites", json={"target_type": 5})
+    assert rejected.errors("target_type")
+    other_code = (await played.backend.post(f"/lobbies/{lobby_id}/members/{alice.id}/invites")).ok()["code"]
+    assert other_code != code
     (await played.backend.post(f"/lobbies/{lobby_id}/members/1/invites")).refused(404, 10007)
 
     stranger = await world.user()
-    assert (await stranger.post(f"/invites/{code}", json={})).status in (403, 404)
+    (await stranger.post(f"/invites/{code}", json={})).refused(404, 10006)
     world.clock.advance(3_601_000)
     assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok() == []
 
 
-async def test_an_unlinked_lobby_gives_no_invites(world: World) -> None:
+async def test_an_unlinked_lobby_creates_no_invites(world: World) -> None:
     _played, _guild, alice, _, lobby_id = await linked(world)
     (await alice.patch(f"/lobbies/{lobby_id}/channel-linking", json={})).ok()
 
     (await alice.post(f"/lobbies/{lobby_id}/members/@me/invites")).refused(404, 10003)
 
 
-async def test_channels_say_whether_a_lobby_can_be_linked(world: World) -> None:
+async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World) -> None:
     _played, guild, alice, _bob, _lobby_id = await linked(world)
     other = await guild.channel("other")
     await guild.overwrite(other, guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
 
-    shown = (await alice.get(f"/guilds/{guild.id}/channels?with_can_link_lobby=true")).ok()
-    told = {
-        int(each["id"]): (each["can_link_lobby"], each["is_viewable_and_writeable_by_all_members"]) for each in shown
+    channels = (await alice.get(f"/guilds/{guild.id}/channels?with_can_link_lobby=true")).ok()
+    linkable = {
+        int(each["id"]): (each["can_link_lobby"], each["is_viewable_and_writeable_by_all_members"]) for each in channels
     }
-    assert told[guild.general] == (False, True)
-    assert told[other] == (True, False)
+    assert linkable[guild.general] == (False, True)
+    assert linkable[other] == (True, False)
     assert "can_link_lobby" not in (await alice.get(f"/guilds/{guild.id}/channels")).ok()[0]
 
 
-async def test_webhooks_hear_what_is_said_in_lobbies(near_world: World, receiver: Receiver) -> None:
+async def test_lobby_messages_are_delivered_to_event_webhooks(near_world: World, receiver: Receiver) -> None:
     played, guild, _alice, bob, lobby_id = await linked(near_world)
     await subscribe(receiver, played.backend, "LOBBY_MESSAGE_CREATE", "LOBBY_MESSAGE_UPDATE", "LOBBY_MESSAGE_DELETE")
     assert near_world.app.worker is not None
 
-    said = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "one"})).ok()
+    message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "one"})).ok()
     edited = await guild.say(guild.owner, "two")
     path = f"/channels/{guild.general}/messages/{edited['id']}"
     (await guild.owner.patch(path, json={"content": "three"})).ok()
@@ -283,9 +281,9 @@ async def test_webhooks_hear_what_is_said_in_lobbies(near_world: World, receiver
     assert changed.keys() >= {"timestamp", "edited_timestamp"}
     assert "moderation_metadata" not in changed
     assert gone == {"id": edited["id"], "lobby_id": lobby_id}
-    told = [(each["type"], each["data"]["id"], each["data"].get("content")) for each in receiver.events]
-    assert told == [
-        ("LOBBY_MESSAGE_CREATE", said["id"], "one"),
+    received = [(each["type"], each["data"]["id"], each["data"].get("content")) for each in receiver.events]
+    assert received == [
+        ("LOBBY_MESSAGE_CREATE", message["id"], "one"),
         ("LOBBY_MESSAGE_CREATE", edited["id"], "two"),
         ("LOBBY_MESSAGE_UPDATE", edited["id"], "three"),
         ("LOBBY_MESSAGE_DELETE", edited["id"], None),

@@ -1,5 +1,4 @@
-"""What the platform does for the agent on a person's machine: who an application is, a backend's word, invites by the person
-(rpc.md 7, 12)."""
+"""The API that the local agent uses: application data, RPC tokens, and activity invites of a user (rpc.md 7, 12)."""
 
 import pytest
 
@@ -9,12 +8,12 @@ from tests import oauth
 from tests.world import Actor, World
 
 
-async def test_anybody_learns_what_an_agent_must_know_of_an_application(world: World) -> None:
+async def test_application_rpc_data_is_public(world: World) -> None:
     game = await oauth.application(world, name="Puddle")
 
-    told = (await world.request("GET", f"/applications/{game.id}/rpc")).ok()
+    data = (await world.request("GET", f"/applications/{game.id}/rpc")).ok()
 
-    assert told == {
+    assert data == {
         "id": str(game.id),
         "name": "Puddle",
         "icon": None,
@@ -24,12 +23,12 @@ async def test_anybody_learns_what_an_agent_must_know_of_an_application(world: W
         "rpc_origins": [],
         "activity_types": [0, 2, 3, 5],
     }
-    assert (await game.owner.get(f"/applications/{game.id}/rpc")).ok() == told
+    assert (await game.owner.get(f"/applications/{game.id}/rpc")).ok() == data
     (await world.request("GET", "/applications/5/rpc")).refused(404, 10002)
 
 
 @pytest.mark.dated(changes.SET_ACTIVITY_TYPES)
-async def test_before_25_july_2024_games_are_only_played(world: World) -> None:
+async def test_before_25_july_2024_only_the_playing_activity_type_is_listed(world: World) -> None:
     game = await oauth.application(world)
     now = world.clock.now_ms()
     seen = []
@@ -41,7 +40,7 @@ async def test_before_25_july_2024_games_are_only_played(world: World) -> None:
     assert seen == [[0], [0, 2, 3, 5]]
 
 
-async def test_origins_are_the_owners_to_name(world: World) -> None:
+async def test_only_the_owner_sets_rpc_origins(world: World) -> None:
     game = await oauth.application(world)
     path = f"/applications/{game.id}"
     origins = ["https://puddle.example", "http://localhost:3000"]
@@ -66,42 +65,42 @@ async def test_origins_are_the_owners_to_name(world: World) -> None:
         "https://puddle.example?x",
     ],
 )
-async def test_what_is_no_origin_is_refused_at_its_place(world: World, origin: str) -> None:
+async def test_an_invalid_origin_is_rejected_at_its_index(world: World, origin: str) -> None:
     game = await oauth.application(world)
     body = {"rpc_origins": ["https://puddle.example", origin]}
 
-    answer = await game.owner.patch(f"/applications/{game.id}", json=body)
+    response = await game.owner.patch(f"/applications/{game.id}", json=body)
 
-    assert answer.errors("rpc_origins.1") == ["RPC_ORIGIN_INVALID"]
+    assert response.errors("rpc_origins.1") == ["RPC_ORIGIN_INVALID"]
 
 
-async def test_an_origin_is_named_once_and_not_too_many_are(world: World) -> None:
+async def test_duplicate_and_excess_origins_are_rejected(world: World) -> None:
     game = await oauth.application(world)
     path = f"/applications/{game.id}"
 
-    answer = await game.owner.patch(path, json={"rpc_origins": ["https://a.example", "https://a.example"]})
-    assert answer.errors("rpc_origins.1") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
+    response = await game.owner.patch(path, json={"rpc_origins": ["https://a.example", "https://a.example"]})
+    assert response.errors("rpc_origins.1") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
     many = [f"https://a{number}.example" for number in range(26)]
     assert (await game.owner.patch(path, json={"rpc_origins": many})).errors("rpc_origins") == ["BASE_TYPE_BAD_LENGTH"]
 
 
-# A backend's word
+# RPC tokens
 
 
-async def authorize(person: Actor, game: oauth.Client, word: str, scope: str = "identify") -> str:
-    """What becomes of an authorization with this word: a code, or OAuth's refusal."""
-    answer = await game.ask(person, scope, rpc_token=word)
-    return "code" if answer.status == 200 else str(answer.json["error"])
+async def authorize(user: Actor, game: oauth.Client, rpc_token: str, scope: str = "identify") -> str:
+    """Authorize with an RPC token; return "code" or the OAuth2 error."""
+    response = await game.ask(user, scope, rpc_token=rpc_token)
+    return "code" if response.status == 200 else str(response.json["error"])
 
 
-async def test_a_backends_word_is_good_once_for_a_while_and_for_its_application(world: World) -> None:
+async def test_an_rpc_token_is_single_use_expires_and_belongs_to_its_application(world: World) -> None:
     game, other, mary = await oauth.application(world), await oauth.application(world), await world.user()
 
-    async def word() -> str:
-        text: str = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
-        return text
+    async def issue() -> str:
+        token: str = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
+        return token
 
-    first, second, third = await word(), await word(), await word()
+    first, second, third = await issue(), await issue(), await issue()
 
     assert await authorize(mary, other, first) == "invalid_request"
     assert await authorize(mary, game, first) == "code"
@@ -118,17 +117,17 @@ async def test_a_backends_word_is_good_once_for_a_while_and_for_its_application(
     assert await authorize(mary, game, third) == "invalid_request"
 
 
-async def test_a_backends_word_is_nothing_else(world: World) -> None:
+async def test_an_rpc_token_is_not_accepted_as_another_grant(world: World) -> None:
     game, mary = await oauth.application(world), await world.user()
-    word = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
+    rpc_token = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
 
     device = "urn:ietf:params:oauth:grant-type:device_code"
-    oauth.refused(await game.post("/oauth2/token", grant_type="authorization_code", code=word), "invalid_grant")
-    (await mary.post("/oauth2/device/verify", json={"user_code": word[:32]})).refused(400, 50035)
-    oauth.refused(await game.post("/oauth2/token", grant_type=device, device_code=word), "access_denied")
+    oauth.refused(await game.post("/oauth2/token", grant_type="authorization_code", code=rpc_token), "invalid_grant")
+    (await mary.post("/oauth2/device/verify", json={"user_code": rpc_token[:32]})).refused(400, 50035)
+    oauth.refused(await game.post("/oauth2/token", grant_type=device, device_code=rpc_token), "access_denied")
 
 
-async def test_only_a_backend_with_its_secret_vouches(world: World) -> None:
+async def test_issuing_an_rpc_token_requires_the_client_secret(world: World) -> None:
     game, public = await oauth.application(world), await oauth.application(world, public=True)
 
     oauth.refused(await game.post("/oauth2/token/rpc", secret=False), "invalid_client", 401)
@@ -137,48 +136,48 @@ async def test_only_a_backend_with_its_secret_vouches(world: World) -> None:
     assert (await public.post("/oauth2/token/rpc", secret=True)).ok()["rpc_token"]
 
 
-# Invites by the person
+# Activity invites
 
 
-async def test_a_person_invites_to_what_their_own_session_shows(world: World) -> None:
+async def test_a_user_sends_an_invite_to_their_own_sessions_activity(world: World) -> None:
     game, mary, zoe = await oauth.application(world, name="Puddle"), await world.user("mary"), await world.user("zoe")
     for one, other in ((mary, zoe), (zoe, mary)):
         (await one.put(f"/users/@me/relationships/{other.id}", json={})).ok()
-    session, hers = await mary.connect(), await zoe.connect()
-    shown = {
+    session, zoe_session = await mary.connect(), await zoe.connect()
+    activity = {
         "name": "Puddle",
         "type": 0,
         "application_id": str(game.id),
         "party": {"id": "party", "size": [1, 4]},
         "secrets": {"join": "open sesame"},
     }
-    await session.send(3, {"status": "online", "activities": [shown], "since": None, "afk": False})
+    await session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
     await session.obeyed()
-    activity = {"type": 1, "session_id": session.ready["session_id"], "party_id": "party"}
+    invite = {"type": 1, "session_id": session.ready["session_id"], "party_id": "party"}
     path = f"/users/{zoe.id}/messages"
 
-    sent = (await mary.post(path, json={"application_id": str(game.id), "activity": activity, "content": "hi"})).ok()
+    sent = (await mary.post(path, json={"application_id": str(game.id), "activity": invite, "content": "hi"})).ok()
 
-    heard = await hers.next("MESSAGE_CREATE")
-    assert (heard["id"], heard["content"], heard["activity"]) == (sent["id"], "hi", activity)
-    assert heard["application"]["id"] == str(game.id)
+    event = await zoe_session.next("MESSAGE_CREATE")
+    assert (event["id"], event["content"], event["activity"]) == (sent["id"], "hi", invite)
+    assert event["application"]["id"] == str(game.id)
     join = f"/users/{mary.id}/sessions/{session.ready['session_id']}/activities/{game.id}/1"
-    query = f"?channel_id={heard['channel_id']}&message_id={heard['id']}"
+    query = f"?channel_id={event['channel_id']}&message_id={event['id']}"
     assert (await zoe.get(join + query)).ok() == {"secret": "open sesame"}
 
 
-async def test_a_persons_own_token_invites_and_says_nothing_else_there(world: World) -> None:
+async def test_a_user_token_can_only_send_activity_invites_to_a_user(world: World) -> None:
     game, mary, zoe = await oauth.application(world), await world.user("mary"), await world.user("zoe")
-    activity = {"type": 1, "session_id": "s", "party_id": "party"}
+    invite = {"type": 1, "session_id": "s", "party_id": "party"}
     path = f"/users/{zoe.id}/messages"
 
-    answer = await mary.post(path, json={"content": "hi"})
-    assert (answer.errors("application_id"), answer.errors("activity")) == (
+    response = await mary.post(path, json={"content": "hi"})
+    assert (response.errors("application_id"), response.errors("activity")) == (
         ["BASE_TYPE_REQUIRED"],
         ["BASE_TYPE_REQUIRED"],
     )
-    answer = await mary.post(path, json={"activity": activity})
-    assert answer.errors("application_id") == ["BASE_TYPE_REQUIRED"]
+    response = await mary.post(path, json={"activity": invite})
+    assert response.errors("application_id") == ["BASE_TYPE_REQUIRED"]
     for application_id in (str(game.id), "5"):
-        body = {"application_id": application_id, "activity": activity}
+        body = {"application_id": application_id, "activity": invite}
         (await mary.post(path, json=body)).refused(400, 50039)

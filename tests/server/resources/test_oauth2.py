@@ -23,20 +23,20 @@ DAY_MS = 86_400_000
 # Consent
 
 
-async def test_a_person_sees_who_asks_for_what_before_they_answer(world: World) -> None:
+async def test_the_consent_data_names_the_application_and_its_scopes(world: World) -> None:
     alice, client = await world.user("alice"), await application(world)
 
-    shown = (await alice.get(client.address("openid identify"))).ok()
+    consent = (await alice.get(client.address("openid identify"))).ok()
 
-    assert shown["application"]["id"] == str(client.id)
-    assert shown["user"]["id"] == str(alice.id)
-    assert [scope["name"] for scope in shown["scopes"]] == ["openid", "identify"]
-    assert all(scope["description"] for scope in shown["scopes"])
-    assert (shown["authorized"], shown["redirect_uri"], shown["prompt"]) == (False, REDIRECT, "consent")
-    assert "guilds" not in shown
+    assert consent["application"]["id"] == str(client.id)
+    assert consent["user"]["id"] == str(alice.id)
+    assert [scope["name"] for scope in consent["scopes"]] == ["openid", "identify"]
+    assert all(scope["description"] for scope in consent["scopes"])
+    assert (consent["authorized"], consent["redirect_uri"], consent["prompt"]) == (False, REDIRECT, "consent")
+    assert "guilds" not in consent
 
 
-async def test_a_grant_sends_the_person_back_with_a_code_the_state_and_the_issuer(world: World) -> None:
+async def test_a_grant_redirects_with_code_state_and_issuer(world: World) -> None:
     alice, client = await world.user(), await application(world)
 
     url = (await client.ask(alice, state="a b&c")).ok()["url"]
@@ -47,18 +47,18 @@ async def test_a_grant_sends_the_person_back_with_a_code_the_state_and_the_issue
     assert (fields["state"], fields["iss"]) == ("a b&c", world.url)
 
 
-async def test_a_refusal_sends_the_person_back_with_access_denied(world: World) -> None:
+async def test_a_refusal_redirects_with_access_denied(world: World) -> None:
     alice, client = await world.user(), await application(world)
 
-    answer = (await alice.post(client.address(state="s"), json={"authorize": False})).ok()
+    response = (await alice.post(client.address(state="s"), json={"authorize": False})).ok()
 
-    fields = fields_of(answer["url"])
+    fields = fields_of(response["url"])
     assert (fields["error"], fields["state"]) == ("access_denied", "s")
     assert fields["error_description"] == wire.DENIED
     assert (await alice.get("/oauth2/tokens")).ok() == []
 
 
-async def test_what_was_granted_need_not_be_asked_again(world: World) -> None:
+async def test_granted_scopes_need_no_second_consent(world: World) -> None:
     alice, client = await world.user(), await application(world)
     await client.code(alice, "identify guilds")
 
@@ -68,7 +68,7 @@ async def test_what_was_granted_need_not_be_asked_again(world: World) -> None:
     assert (again["authorized"], more["authorized"]) == (True, False)
 
 
-async def test_bots_and_webhooks_are_asked_for_each_time(world: World) -> None:
+async def test_adding_a_bot_requires_consent_each_time(world: World) -> None:
     alice, client = await world.user(), await application(world)
     guild = await world.guild(alice)
     await client.code(alice, "bot identify", body={"guild_id": str(guild.id)})
@@ -93,21 +93,21 @@ async def test_bots_and_webhooks_are_asked_for_each_time(world: World) -> None:
         ({"nonce": "n" * 3000}, "invalid_request"),
     ],
 )
-async def test_a_bad_request_is_refused_and_nobody_is_sent_anywhere(
+async def test_an_invalid_request_is_rejected_without_redirecting(
     world: World, more: dict[str, Any], error: str
 ) -> None:
     alice, client = await world.user(), await application(world)
 
-    for answer in (await alice.get(client.address(**more)), await client.ask(alice, **more)):
-        refused(answer, error)
-        assert "url" not in answer.json
-        # RFC 6749 4.1.2.1: what may be taken back goes to the registered redirect only.
-        back = answer.json.get("return_url")
+    for response in (await alice.get(client.address(**more)), await client.ask(alice, **more)):
+        refused(response, error)
+        assert "url" not in response.json
+        # RFC 6749 4.1.2.1: an error is returned only to the registered redirect URI.
+        back = response.json.get("return_url")
         assert (back is None) == ("client_id" in more or more.get("response_type", "") is None)
         assert back is None or (back.startswith(REDIRECT) and fields_of(back)["error"] == error)
 
 
-async def test_only_people_can_grant(world: World) -> None:
+async def test_only_users_can_grant(world: World) -> None:
     client = await application(world)
     assert client.bot is not None
 
@@ -132,7 +132,7 @@ async def test_an_application_without_redirects_cannot_get_a_code(world: World) 
 # Scopes
 
 
-async def test_an_approved_application_may_ask_for_more(world: World) -> None:
+async def test_an_approved_application_can_request_more_scopes(world: World) -> None:
     alice, client = await world.user(), await application(world)
     refused(await client.ask(alice, "identify.premium"), "invalid_scope")
 
@@ -148,7 +148,7 @@ async def test_an_unknown_scope_cannot_be_approved(world: World) -> None:
         await world.write(lambda call: oauth2.approve_scopes(call, client.id, ["wings"]))
 
 
-async def test_the_social_layer_opens_its_scopes_singly(world: World) -> None:
+async def test_the_social_layer_flag_permits_single_social_scopes(world: World) -> None:
     alice = await world.user()
     plain = await application(world)
     social = await application(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
@@ -157,7 +157,7 @@ async def test_the_social_layer_opens_its_scopes_singly(world: World) -> None:
     await social.code(alice, "relationships.read")
 
 
-async def test_an_umbrella_is_named_as_asked_and_allows_all_it_stands_for(world: World) -> None:
+async def test_an_umbrella_scope_is_returned_as_requested_and_grants_its_members(world: World) -> None:
     alice, client = await world.user(), await application(world)
 
     tokens = await client.tokens(alice, "openid sdk.social_layer")
@@ -171,12 +171,12 @@ async def test_an_umbrella_is_named_as_asked_and_allows_all_it_stands_for(world:
     assert {"gateway.connect", "lobbies.write", "identify"} <= set(session.ready["scopes"])
 
 
-async def test_the_other_spelling_of_the_commands_scope_is_understood(world: World) -> None:
+async def test_the_alternative_spelling_of_the_commands_scope_is_accepted(world: World) -> None:
     alice, client = await world.user(), await application(world)
 
-    shown = (await alice.get(client.address("application.commands identify", integration_type=1))).ok()
+    consent = (await alice.get(client.address("application.commands identify", integration_type=1))).ok()
 
-    assert [scope["name"] for scope in shown["scopes"]] == ["applications.commands", "identify"]
+    assert [scope["name"] for scope in consent["scopes"]] == ["applications.commands", "identify"]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ async def test_the_other_spelling_of_the_commands_scope_is_understood(world: Wor
         ("openid", "/oauth2/userinfo"),
     ],
 )
-async def test_a_token_can_do_what_its_scopes_say_and_nothing_else(world: World, scope: str, path: str) -> None:
+async def test_a_token_is_limited_to_its_scopes(world: World, scope: str, path: str) -> None:
     alice, client = await world.user(), await application(world)
     guild = await world.guild(alice)
     path = path.format(guild=guild.id)
@@ -198,11 +198,11 @@ async def test_a_token_can_do_what_its_scopes_say_and_nothing_else(world: World,
 
     (await allowed.get(path)).ok()
     (await other.get(path)).refused(403, 50026)
-    # A route that no bearer may use.
+    # A route that accepts no bearer token.
     (await allowed.get(f"/guilds/{guild.id}/audit-logs")).refused(401, 0)
 
 
-async def test_the_address_is_shown_with_its_scope_only(world: World) -> None:
+async def test_the_email_is_visible_only_with_its_scope(world: World) -> None:
     client = await application(world)
     registered = {"username": "alice", "password": "correct horse", "email": "alice@example.org"}
     made = (await world.request("POST", "/auth/register", json=registered)).ok()
@@ -216,7 +216,7 @@ async def test_the_address_is_shown_with_its_scope_only(world: World) -> None:
     assert (await with_it.get("/users/@me")).ok()["email"] == "alice@example.org"
 
 
-async def test_a_token_brings_its_owner_into_a_guild(world: World) -> None:
+async def test_a_guilds_join_token_adds_its_owner_to_a_guild(world: World) -> None:
     alice, bob, client = await world.user(), await world.user(), await application(world)
     guild = await world.guild(alice)
     await client.ask(alice, "bot", response_type=None, body={"guild_id": str(guild.id)}, permissions=1)
@@ -229,7 +229,7 @@ async def test_a_token_brings_its_owner_into_a_guild(world: World) -> None:
     assert (await client.bot.put(path, json={"access_token": joining})).status == 201
 
 
-async def test_the_gateway_needs_a_scope_of_its_own(world: World) -> None:
+async def test_the_gateway_requires_its_own_scope(world: World) -> None:
     alice, client = await world.user(), await application(world)
     token = (await client.tokens(alice, "identify"))["access_token"]
 
@@ -244,14 +244,14 @@ async def test_the_gateway_needs_a_scope_of_its_own(world: World) -> None:
 # The code grant
 
 
-async def test_a_code_becomes_tokens_that_last_a_week(world: World) -> None:
+async def test_a_code_is_exchanged_for_tokens_that_last_a_week(world: World) -> None:
     alice, client = await world.user(), await application(world)
 
-    answer = await client.exchange(await client.code(alice))
-    tokens = answer.ok()
+    response = await client.exchange(await client.code(alice))
+    tokens = response.ok()
 
     assert (tokens["token_type"], tokens["expires_in"], tokens["scope"]) == ("Bearer", 604_800, "identify")
-    assert answer.headers["Cache-Control"] == "no-store"
+    assert response.headers["Cache-Control"] == "no-store"
     assert "id_token" not in tokens
     game = client.bearer(alice, tokens["access_token"])
     assert (await game.get("/users/@me")).ok()["id"] == str(alice.id)
@@ -259,7 +259,7 @@ async def test_a_code_becomes_tokens_that_last_a_week(world: World) -> None:
     (await game.get("/users/@me")).refused(401, 0)
 
 
-async def test_a_client_proves_itself_in_the_header_or_the_form_and_not_in_both(world: World) -> None:
+async def test_a_client_authenticates_in_the_header_or_the_form_but_not_both(world: World) -> None:
     alice, client = await world.user(), await application(world)
     basic = base64.b64encode(f"{client.id}:{client.secret}".encode()).decode()
 
@@ -280,13 +280,13 @@ async def test_a_client_proves_itself_in_the_header_or_the_form_and_not_in_both(
 
 
 @pytest.mark.parametrize("fields", [{"client_id": "1"}, {"client_id": "x"}, {"client_secret": "guess"}, {}])
-async def test_an_unknown_or_unproven_client_is_told_the_same(world: World, fields: dict[str, str]) -> None:
+async def test_unknown_and_unauthenticated_clients_get_the_same_error(world: World, fields: dict[str, str]) -> None:
     client = await application(world)
     form = {"grant_type": "authorization_code", "code": "x", "client_id": str(client.id)} | fields
 
-    answer = await world.request("POST", "/oauth2/token", data=form, headers=FORM)
+    response = await world.request("POST", "/oauth2/token", data=form, headers=FORM)
 
-    assert refused(answer, "invalid_client", 401) == "Client authentication failed"
+    assert refused(response, "invalid_client", 401) == "Client authentication failed"
 
 
 @pytest.mark.parametrize(
@@ -303,7 +303,7 @@ async def test_an_unknown_or_unproven_client_is_told_the_same(world: World, fiel
         (DEVICE | {"device_code": "guess"}, "invalid_grant"),
     ],
 )
-async def test_what_is_missing_or_wrong_is_said_in_the_words_of_the_rfc(
+async def test_missing_and_invalid_parameters_return_the_rfc_error_codes(
     world: World, fields: dict[str, Any], error: str
 ) -> None:
     client = await application(world)
@@ -311,14 +311,14 @@ async def test_what_is_missing_or_wrong_is_said_in_the_words_of_the_rfc(
     refused(await client.post("/oauth2/token", **fields), error)
 
 
-async def test_json_is_refused_at_the_token_endpoint(world: World) -> None:
+async def test_json_is_rejected_at_the_token_endpoint(world: World) -> None:
     client = await application(world)
 
     body = {"grant_type": "client_credentials", "client_id": str(client.id), "client_secret": client.secret}
     assert (await world.request("POST", "/oauth2/token", json=body)).status == 400
 
 
-async def test_a_code_ends_after_ten_minutes(world: World) -> None:
+async def test_a_code_expires_after_ten_minutes(world: World) -> None:
     alice, client = await world.user(), await application(world)
     early, late = await client.code(alice), await client.code(alice)
 
@@ -328,25 +328,25 @@ async def test_a_code_ends_after_ten_minutes(world: World) -> None:
     assert refused(await client.exchange(late), "invalid_grant") == 'Invalid "code" in request.'
 
 
-async def test_a_public_client_needs_no_secret_but_pkce(world: World) -> None:
+async def test_a_public_client_needs_pkce_instead_of_a_secret(world: World) -> None:
     alice, client = await world.user(), await application(world, public=True)
 
     tokens = await client.tokens(alice)
-    renewed = (await client.refresh(tokens["refresh_token"])).ok()
+    refreshed = (await client.refresh(tokens["refresh_token"])).ok()
 
-    assert (await client.bearer(alice, renewed["access_token"]).get("/users/@me")).status == 200
+    assert (await client.bearer(alice, refreshed["access_token"]).get("/users/@me")).status == 200
     refused(await client.ask(alice), "invalid_request")
 
 
-async def test_a_public_client_keeps_its_refresh_token_only_while_it_uses_it(world: World) -> None:
+async def test_a_refresh_token_of_a_public_client_expires_when_unused(world: World) -> None:
     alice = await world.user()
     public, confidential = await application(world, public=True), await application(world)
-    idle, kept = await public.tokens(alice), await confidential.tokens(alice)
+    public_tokens, confidential_tokens = await public.tokens(alice), await confidential.tokens(alice)
 
     world.clock.advance(30 * DAY_MS)
 
-    refused(await public.refresh(idle["refresh_token"]), "invalid_grant")
-    (await confidential.refresh(kept["refresh_token"])).ok()
+    refused(await public.refresh(public_tokens["refresh_token"]), "invalid_grant")
+    (await confidential.refresh(confidential_tokens["refresh_token"])).ok()
 
 
 # Refresh
@@ -364,7 +364,7 @@ async def test_refreshing_replaces_both_tokens(world: World) -> None:
     (await client.bearer(alice, second["access_token"]).get("/users/@me")).ok()
 
 
-async def test_refreshing_may_ask_for_less_and_never_for_more(world: World) -> None:
+async def test_refreshing_can_narrow_scopes_but_not_widen_them(world: World) -> None:
     alice, client = await world.user(), await application(world)
     first = await client.tokens(alice, "identify guilds")
 
@@ -375,7 +375,7 @@ async def test_refreshing_may_ask_for_less_and_never_for_more(world: World) -> N
     assert (less["scope"], again["scope"]) == ("identify", "identify guilds")
 
 
-async def test_a_gateway_session_goes_on_when_its_token_is_refreshed_and_ends_with_a_revocation(world: World) -> None:
+async def test_a_gateway_session_survives_a_refresh_and_ends_on_revocation(world: World) -> None:
     alice, client = await world.user(), await application(world)
     first = await client.tokens(alice, "sdk.social_layer_presence")
     session = await client.bearer(alice, first["access_token"]).connect(token=f"Bearer {first['access_token']}")
@@ -387,7 +387,7 @@ async def test_a_gateway_session_goes_on_when_its_token_is_refreshed_and_ends_wi
     assert await session.closed() == 4004
 
 
-async def test_another_clients_refresh_token_is_worth_nothing(world: World) -> None:
+async def test_another_clients_refresh_token_is_rejected(world: World) -> None:
     alice, client, thief = await world.user(), await application(world), await application(world)
     tokens = await client.tokens(alice)
 
@@ -398,7 +398,7 @@ async def test_another_clients_refresh_token_is_worth_nothing(world: World) -> N
 # Client credentials
 
 
-async def test_an_application_acts_as_its_owner(world: World) -> None:
+async def test_client_credentials_act_as_the_application_owner(world: World) -> None:
     client = await application(world)
 
     tokens = (
@@ -412,7 +412,7 @@ async def test_an_application_acts_as_its_owner(world: World) -> None:
     assert me["id"] == str(client.owner.id)
 
 
-async def test_client_credentials_need_the_secret_even_of_a_public_client(world: World) -> None:
+async def test_client_credentials_require_the_secret_even_for_public_clients(world: World) -> None:
     client = await application(world, public=True)
 
     refused(
@@ -421,7 +421,7 @@ async def test_client_credentials_need_the_secret_even_of_a_public_client(world:
 
 
 @pytest.mark.parametrize("scope", ["bot", "webhook.incoming", "role_connections.write", "wings", "rpc"])
-async def test_some_scopes_need_a_person(world: World, scope: str) -> None:
+async def test_some_scopes_are_unavailable_to_client_credentials(world: World, scope: str) -> None:
     client = await application(world)
 
     refused(await client.post("/oauth2/token", grant_type="client_credentials", scope=scope), "invalid_scope")
@@ -446,7 +446,7 @@ async def test_the_implicit_grant_puts_a_token_into_the_fragment(world: World) -
 
 
 @pytest.mark.parametrize("which", ["access_token", "refresh_token"])
-async def test_revoking_one_token_ends_all_of_that_person_and_application(world: World, which: str) -> None:
+async def test_revoking_a_token_revokes_the_whole_authorization(world: World, which: str) -> None:
     alice, bob, client, other = (
         await world.user(),
         await world.user(),
@@ -454,21 +454,21 @@ async def test_revoking_one_token_ends_all_of_that_person_and_application(world:
         await application(world),
     )
     first, second = await client.tokens(alice), await client.tokens(alice)
-    bobs, elsewhere = await client.tokens(bob), await other.tokens(alice)
+    bob_tokens, other_tokens = await client.tokens(bob), await other.tokens(alice)
     phone = await alice.connect()
 
-    answer = await client.post("/oauth2/token/revoke", token=first[which])
+    response = await client.post("/oauth2/token/revoke", token=first[which])
 
-    assert (answer.status, answer.json) == (200, {})
+    assert (response.status, response.json) == (200, {})
     for tokens in (first, second):
         (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
         assert refused(await client.refresh(tokens["refresh_token"]), "invalid_grant") == wire.INVALID_REFRESH_TOKEN
-    (await client.bearer(bob, bobs["access_token"]).get("/users/@me")).ok()
-    (await other.bearer(alice, elsewhere["access_token"]).get("/users/@me")).ok()
+    (await client.bearer(bob, bob_tokens["access_token"]).get("/users/@me")).ok()
+    (await other.bearer(alice, other_tokens["access_token"]).get("/users/@me")).ok()
     assert (await phone.next("OAUTH2_TOKEN_REVOKE"))["application_id"] == str(client.id)
 
 
-async def test_revoking_what_is_unknown_succeeds_and_what_is_anothers_does_not(world: World) -> None:
+async def test_revoking_an_unknown_token_succeeds_and_another_clients_fails(world: World) -> None:
     alice, client, thief = await world.user(), await application(world), await application(world)
     tokens = await client.tokens(alice)
 
@@ -479,7 +479,7 @@ async def test_revoking_what_is_unknown_succeeds_and_what_is_anothers_does_not(w
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
 
 
-async def test_a_code_that_waits_dies_with_the_authorization(world: World) -> None:
+async def test_a_pending_code_is_invalidated_with_the_authorization(world: World) -> None:
     alice, client = await world.user(), await application(world)
     tokens, code = await client.tokens(alice), await client.code(alice)
 
@@ -488,82 +488,82 @@ async def test_a_code_that_waits_dies_with_the_authorization(world: World) -> No
     refused(await client.exchange(code), "invalid_grant")
 
 
-# What was granted
+# Authorizations
 
 
-async def test_people_see_and_remove_what_they_let_in(world: World) -> None:
+async def test_users_list_and_delete_their_authorizations(world: World) -> None:
     alice, bob, client = await world.user(), await world.user(), await application(world)
     tokens = await client.tokens(alice, "identify")
     await client.tokens(alice, "guilds")
 
-    [mine] = (await alice.get("/oauth2/tokens")).ok()
+    [authorization] = (await alice.get("/oauth2/tokens")).ok()
 
-    assert (mine["application"]["id"], mine["scopes"]) == (str(client.id), ["identify", "guilds"])
-    assert (await alice.get(f"/oauth2/tokens/{mine['id']}")).ok() == mine
-    assert (await alice.get(f"/oauth2/applications/{client.id}/tokens")).ok() == [mine]
+    assert (authorization["application"]["id"], authorization["scopes"]) == (str(client.id), ["identify", "guilds"])
+    assert (await alice.get(f"/oauth2/tokens/{authorization['id']}")).ok() == authorization
+    assert (await alice.get(f"/oauth2/applications/{client.id}/tokens")).ok() == [authorization]
     assert (await bob.get(f"/oauth2/applications/{client.id}/tokens")).ok() == []
     (await alice.get("/oauth2/applications/1/tokens")).refused(404, 10002)
-    (await bob.get(f"/oauth2/tokens/{mine['id']}")).refused(404, 10012)
-    (await bob.delete(f"/oauth2/tokens/{mine['id']}")).refused(404, 10012)
-    (await alice.delete(f"/oauth2/tokens/{mine['id']}")).ok()
+    (await bob.get(f"/oauth2/tokens/{authorization['id']}")).refused(404, 10012)
+    (await bob.delete(f"/oauth2/tokens/{authorization['id']}")).refused(404, 10012)
+    (await alice.delete(f"/oauth2/tokens/{authorization['id']}")).ok()
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
     assert (await alice.get("/oauth2/tokens")).ok() == []
 
 
-async def test_a_token_knows_what_it_is(world: World) -> None:
+async def test_a_token_reads_its_own_authorization(world: World) -> None:
     alice, client = await world.user(), await application(world)
-    game = client.bearer(alice, (await client.tokens(alice, "identify guilds"))["access_token"])
-    quiet = client.bearer(alice, (await client.tokens(alice, "guilds"))["access_token"])
+    bearer = client.bearer(alice, (await client.tokens(alice, "identify guilds"))["access_token"])
+    without_identify = client.bearer(alice, (await client.tokens(alice, "guilds"))["access_token"])
 
-    shown = (await game.get("/oauth2/@me")).ok()
+    authorization = (await bearer.get("/oauth2/@me")).ok()
 
-    assert (shown["application"]["id"], shown["application"]["hook"]) == (str(client.id), True)
-    assert shown["scopes"] == ["guilds", "identify"]
-    assert shown["user"]["id"] == str(alice.id)
-    assert shown["expires"].startswith("2026-11-25")
-    assert "user" not in (await quiet.get("/oauth2/@me")).ok()
+    assert (authorization["application"]["id"], authorization["application"]["hook"]) == (str(client.id), True)
+    assert authorization["scopes"] == ["guilds", "identify"]
+    assert authorization["user"]["id"] == str(alice.id)
+    assert authorization["expires"].startswith("2026-11-25")
+    assert "user" not in (await without_identify.get("/oauth2/@me")).ok()
     (await alice.get("/oauth2/@me")).refused(403, 20002)
 
 
 # Devices
 
 
-async def test_a_device_gets_tokens_once_a_person_typed_its_code(world: World) -> None:
+async def test_a_device_gets_tokens_after_the_user_enters_its_code(world: World) -> None:
     alice, client = await world.user(), await application(world, public=True)
-    begun = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
-    assert (begun["expires_in"], begun["interval"], len(begun["user_code"])) == (300, 5, 8)
-    assert begun["verification_uri_complete"] == f"{world.url}/activate?user_code={begun['user_code']}"
-    ask = DEVICE | {"device_code": begun["device_code"]}
+    device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+    assert (device["expires_in"], device["interval"], len(device["user_code"])) == (300, 5, 8)
+    assert device["verification_uri_complete"] == f"{world.url}/activate?user_code={device['user_code']}"
+    poll = DEVICE | {"device_code": device["device_code"]}
 
-    refused(await client.post("/oauth2/token", **ask), "authorization_pending")
-    typed = f" {begun['user_code'][:4].lower()}-{begun['user_code'][4:]} "
-    shown = (await alice.post("/oauth2/device/verify", json={"user_code": typed})).ok()
-    assert (shown["client_id"], shown["type"]) == (str(client.id), "pending")
+    refused(await client.post("/oauth2/token", **poll), "authorization_pending")
+    typed = f" {device['user_code'][:4].lower()}-{device['user_code'][4:]} "
+    verified = (await alice.post("/oauth2/device/verify", json={"user_code": typed})).ok()
+    assert (verified["client_id"], verified["type"]) == (str(client.id), "pending")
     (await alice.post("/oauth2/device/finish", json={"user_code": typed, "result": "granted"})).ok()
     world.clock.advance(5_000)
-    tokens = (await client.post("/oauth2/token", **ask)).ok()
+    tokens = (await client.post("/oauth2/token", **poll)).ok()
 
     assert (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()["id"] == str(alice.id)
     (await client.refresh(tokens["refresh_token"])).ok()
-    refused(await client.post("/oauth2/token", **ask), "invalid_grant")
+    refused(await client.post("/oauth2/token", **poll), "invalid_grant")
     assert len((await alice.get("/oauth2/tokens")).ok()) == 1
 
 
-async def test_a_device_that_asks_too_often_is_slowed_down(world: World) -> None:
+async def test_a_device_that_polls_too_often_gets_slow_down(world: World) -> None:
     client = await application(world, public=True)
-    begun = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
-    ask = DEVICE | {"device_code": begun["device_code"]}
+    device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+    poll = DEVICE | {"device_code": device["device_code"]}
 
-    refused(await client.post("/oauth2/token", **ask), "authorization_pending")
+    refused(await client.post("/oauth2/token", **poll), "authorization_pending")
     world.clock.advance(4_999)
-    refused(await client.post("/oauth2/token", **ask), "slow_down")
+    refused(await client.post("/oauth2/token", **poll), "slow_down")
     world.clock.advance(5_000)
-    refused(await client.post("/oauth2/token", **ask), "slow_down")
+    refused(await client.post("/oauth2/token", **poll), "slow_down")
     world.clock.advance(15_000)
-    refused(await client.post("/oauth2/token", **ask), "authorization_pending")
+    refused(await client.post("/oauth2/token", **poll), "authorization_pending")
 
 
-async def test_a_device_is_told_no_and_too_late(world: World) -> None:
+async def test_a_device_is_rejected_when_denied_or_expired(world: World) -> None:
     alice, client = await world.user(), await application(world)
     denied, late = [(await client.post("/oauth2/device/authorize", scope="identify")).ok() for _ in range(2)]
 
@@ -574,18 +574,18 @@ async def test_a_device_is_told_no_and_too_late(world: World) -> None:
     refused(await client.post("/oauth2/token", **DEVICE, device_code=denied["device_code"]), "access_denied")
     world.clock.advance(300_000)
     refused(await client.post("/oauth2/token", **DEVICE, device_code=late["device_code"]), "expired_token")
-    over = await alice.post("/oauth2/device/verify", json={"user_code": late["user_code"]})
-    assert over.errors("user_code") == ["INVALID_USER_CODE"]
+    expired = await alice.post("/oauth2/device/verify", json={"user_code": late["user_code"]})
+    assert expired.errors("user_code") == ["INVALID_USER_CODE"]
 
 
 @pytest.mark.parametrize("scope", [None, "wings", "bot", "webhook.incoming", "applications.commands.update"])
-async def test_a_device_cannot_ask_for_everything(world: World, scope: str | None) -> None:
+async def test_some_scopes_are_unavailable_to_devices(world: World, scope: str | None) -> None:
     client = await application(world)
 
     refused(await client.post("/oauth2/device/authorize", scope=scope), "invalid_scope")
 
 
-async def test_a_confidential_clients_device_needs_the_secret(world: World) -> None:
+async def test_a_device_of_a_confidential_client_requires_the_secret(world: World) -> None:
     client = await application(world)
 
     refused(await client.post("/oauth2/device/authorize", secret=False, scope="identify"), "invalid_client", 401)
@@ -594,7 +594,7 @@ async def test_a_confidential_clients_device_needs_the_secret(world: World) -> N
 # OpenID Connect
 
 
-async def test_an_id_token_can_be_checked_with_our_keys(world: World) -> None:
+async def test_an_id_token_verifies_with_the_published_keys(world: World) -> None:
     alice, client = await world.user("alice"), await application(world)
 
     tokens = await client.tokens(alice, "openid identify email", nonce="n-0S6")
@@ -611,31 +611,31 @@ async def test_an_id_token_can_be_checked_with_our_keys(world: World) -> None:
     assert {name: claims[name] for name in info} == info
 
 
-async def test_an_operator_may_sign_with_es256(world: World) -> None:
+async def test_id_tokens_can_be_signed_with_es256(world: World) -> None:
     identity = msgspec.structs.replace(world.app.config.identity, id_token_algorithm="ES256")
     app = App(msgspec.structs.replace(small_config(), identity=identity), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     other = World(app, world.client)
-    person, there = await other.user(), await application(other)
+    user, client = await other.user(), await application(other)
 
-    signed = (await there.tokens(person, "openid"))["id_token"]
+    signed = (await client.tokens(user, "openid"))["id_token"]
 
     keys = KeySet.import_key_set((await other.request("GET", "/oauth2/keys")).ok())
-    assert jwt.decode(signed, keys, algorithms=["ES256"]).claims["sub"] == str(person.id)
+    assert jwt.decode(signed, keys, algorithms=["ES256"]).claims["sub"] == str(user.id)
     found = (await other.request("GET", f"{other.url}/.well-known/openid-configuration")).ok()
     assert found["id_token_signing_alg_values_supported"] == ["ES256"]
     await app.stop()
 
 
-async def test_user_info_opens_with_scopes(world: World) -> None:
+async def test_userinfo_contains_only_claims_of_granted_scopes(world: World) -> None:
     alice, client = await world.user(), await application(world)
 
-    only = client.bearer(alice, (await client.tokens(alice, "openid"))["access_token"])
+    bearer = client.bearer(alice, (await client.tokens(alice, "openid"))["access_token"])
 
-    assert (await only.get("/oauth2/userinfo")).ok() == {"sub": str(alice.id)}
+    assert (await bearer.get("/oauth2/userinfo")).ok() == {"sub": str(alice.id)}
 
 
-async def test_keys_change_and_old_ones_stay_until_what_they_signed_has_ended(world: World) -> None:
+async def test_keys_rotate_and_old_keys_stay_until_their_tokens_expire(world: World) -> None:
     async def kids() -> list[str]:
         return [key["kid"] for key in (await world.request("GET", "/oauth2/keys")).ok()["keys"]]
 
@@ -648,54 +648,54 @@ async def test_keys_change_and_old_ones_stay_until_what_they_signed_has_ended(wo
     assert await kids() == [second]
 
 
-async def test_discovery_names_every_endpoint(world: World) -> None:
-    answer = await world.request("GET", f"{world.url}/.well-known/openid-configuration")
-    found = answer.ok()
+async def test_the_discovery_document_names_every_endpoint(world: World) -> None:
+    response = await world.request("GET", f"{world.url}/.well-known/openid-configuration")
+    document = response.ok()
 
-    assert found["issuer"] == world.url
-    assert found["authorization_endpoint"] == f"{world.url}/oauth2/authorize"
-    assert found["jwks_uri"] == f"{world.url}/api/oauth2/keys"
-    assert found["id_token_signing_alg_values_supported"] == ["RS256"]
-    assert found["code_challenge_methods_supported"] == ["S256"]
-    assert {"openid", "email", "identify"} <= set(found["scopes_supported"])
-    for name in ("userinfo_endpoint", "jwks_uri"):
-        assert (await world.request("GET", found[name])).status in (200, 401)
-    same = await world.request("GET", f"{world.url}/.well-known/oauth-authorization-server")
-    assert same.ok() == found
+    assert document["issuer"] == world.url
+    assert document["authorization_endpoint"] == f"{world.url}/oauth2/authorize"
+    assert document["jwks_uri"] == f"{world.url}/api/oauth2/keys"
+    assert document["id_token_signing_alg_values_supported"] == ["RS256"]
+    assert document["code_challenge_methods_supported"] == ["S256"]
+    assert {"openid", "email", "identify"} <= set(document["scopes_supported"])
+    (await world.request("GET", document["jwks_uri"])).ok()
+    (await world.request("GET", document["userinfo_endpoint"])).refused(401, 0)
+    alias = await world.request("GET", f"{world.url}/.well-known/oauth-authorization-server")
+    assert alias.ok() == document
 
 
-async def test_nothing_that_opens_anything_is_kept_in_clear(world: World) -> None:
+async def test_secrets_are_not_stored_in_plain_text(world: World) -> None:
     alice, client = await world.user(), await application(world)
     verifier, challenge = pkce()
     code = await client.code(alice, code_challenge=challenge, code_challenge_method="S256")
     tokens = (await client.exchange(code, code_verifier=verifier)).ok()
-    begun = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+    device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
     tables = ("authorizations", "authorization_codes", "refresh_tokens", "device_codes", "tokens", "installations")
 
     rows = await world.app.database.read(
         lambda tx: [row for table in tables for row in tx.all(f"SELECT * FROM {table}")]
     )
 
-    kept = repr(rows)
+    stored = repr(rows)
     for secret in (
         code,
         verifier,
         tokens["access_token"],
         tokens["refresh_token"],
-        begun["device_code"],
+        device["device_code"],
         client.secret,
     ):
-        assert secret not in kept
+        assert secret not in stored
 
 
-async def test_a_private_application_is_for_its_owner(world: World) -> None:
+async def test_only_the_owner_installs_a_private_application(world: World) -> None:
     alice, client = await world.user(), await application(world)
     await edit(world, client, bot_public=0)
     guild = await world.guild(alice)
     body = {"guild_id": str(guild.id)}
 
     (await client.ask(alice, "bot", response_type=None, body=body)).refused(403, 20012)
-    theirs = await world.guild(client.owner)
-    (await client.ask(client.owner, "bot", response_type=None, body={"guild_id": str(theirs.id)})).ok()
-    # Signing in is another matter.
+    owner_guild = await world.guild(client.owner)
+    (await client.ask(client.owner, "bot", response_type=None, body={"guild_id": str(owner_guild.id)})).ok()
+    # Other users can still sign in with it.
     await client.code(alice, "identify")

@@ -1,4 +1,4 @@
-"""What a bot does with its answers as with any message of its own, once the interaction's token is gone."""
+"""A bot edits and deletes its interaction responses as its own messages after the interaction token expired."""
 
 from typing import Any
 
@@ -15,42 +15,42 @@ POLL = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}],
 
 @pytest.fixture(params=["guild", "dm"])
 async def stage(world: World, request: pytest.FixtureRequest) -> Stage:
-    """A person and an app, in a guild or in its conversation."""
-    person = await world.user("asker")
-    guild = await world.guild(None, person)
+    """Create a user and an app, in a guild or in their direct message channel."""
+    user = await world.user("asker")
+    guild = await world.guild(None, user)
     bot = await world.bot(guild, name="answerer")
-    made = Stage(world, guild, person, bot)
+    result = Stage(world, guild, user, bot)
     if request.param == "dm":
-        dm = (await person.post("/users/@me/channels", json={"recipient_id": str(bot.id)})).ok()
-        made.channel = int(dm["id"])
-    made.app, made.eyes = await bot.connect(), await person.connect()
-    return made
+        dm = (await user.post("/users/@me/channels", json={"recipient_id": str(bot.id)})).ok()
+        result.channel = int(dm["id"])
+    result.app, result.eyes = await bot.connect(), await user.connect()
+    return result
 
 
-async def answered(stage: Stage, kind: int = 4, **data: Any) -> tuple[str, Heard]:
-    """Where an answer is, long after it was given."""
-    heard = await stage.run(await everywhere(stage))
-    made = (await heard.call(kind, data or None)).ok()["interaction"]["response_message_id"]
+async def expired_response(stage: Stage, kind: int = 4, **data: Any) -> tuple[str, Heard]:
+    """Respond to an interaction, let its token expire, and return the message's path and the interaction."""
+    interaction = await stage.run(await everywhere(stage))
+    message_id = (await interaction.call(kind, data or None)).ok()["interaction"]["response_message_id"]
     stage.world.clock.advance(TOKEN_MS + 60_000)
-    return f"/channels/{stage.channel}/messages/{made}", heard
+    return f"/channels/{stage.channel}/messages/{message_id}", interaction
 
 
-async def test_a_bot_changes_its_answer(stage: Stage) -> None:
-    path, heard = await answered(stage, content="before")
-    (await heard.request("PATCH", "/messages/@original", json={"content": "too late"})).refused(404, 10015)
+async def test_a_bot_edits_its_response(stage: Stage) -> None:
+    path, interaction = await expired_response(stage, content="before")
+    (await interaction.request("PATCH", "/messages/@original", json={"content": "too late"})).refused(404, 10015)
 
     changed = (await stage.bot.patch(path, json={"content": "after"})).ok()
 
     assert (changed["content"], changed["author"]["id"]) == ("after", str(stage.bot.id))
     assert changed["webhook_id"] == str(stage.application_id)
     assert changed["edited_timestamp"] is not None
-    told = await stage.eyes.next("MESSAGE_UPDATE")
-    assert (told["content"], told["interaction"]["name"]) == ("after", "hi")
+    event = await stage.eyes.next("MESSAGE_UPDATE")
+    assert (event["content"], event["interaction"]["name"]) == ("after", "hi")
     (await stage.person.patch(path, json={"content": "mine"})).refused(403, 50005)
 
 
-async def test_a_bot_takes_its_answer_back(stage: Stage) -> None:
-    path, _ = await answered(stage, content="hello")
+async def test_a_bot_deletes_its_response(stage: Stage) -> None:
+    path, _ = await expired_response(stage, content="hello")
     (await stage.person.delete(path)).refused(*((403, 50013) if stage.channel == stage.guild.general else (400, 50003)))
 
     (await stage.bot.delete(path)).ok()
@@ -59,36 +59,36 @@ async def test_a_bot_takes_its_answer_back(stage: Stage) -> None:
     (await stage.bot.get(path)).refused(404, 10008)
 
 
-async def test_a_bot_ends_the_poll_of_its_answer(stage: Stage) -> None:
-    heard = await stage.run(await everywhere(stage))
-    made = await heard.say(poll=POLL)
+async def test_a_bot_ends_the_poll_of_its_response(stage: Stage) -> None:
+    interaction = await stage.run(await everywhere(stage))
+    message = await interaction.say(poll=POLL)
     stage.world.clock.advance(TOKEN_MS + 60_000)
 
-    async def end(who: Any) -> Answer:
-        answer: Answer = await who.post(f"/channels/{stage.channel}/polls/{made['id']}/expire")
-        return answer
+    async def end(actor: Any) -> Answer:
+        response: Answer = await actor.post(f"/channels/{stage.channel}/polls/{message['id']}/expire")
+        return response
 
     (await end(stage.person)).refused(403, 50005)
     assert (await end(stage.bot)).ok()["poll"]["results"]["is_finalized"]
-    result = await stage.eyes.next("MESSAGE_CREATE", lambda told: told["type"] == 46)
+    result = await stage.eyes.next("MESSAGE_CREATE", lambda data: data["type"] == 46)
     assert result["author"]["id"] == str(stage.bot.id)
 
 
-async def test_a_bot_keeps_its_promise_when_the_token_is_gone(stage: Stage) -> None:
-    path, _ = await answered(stage, kind=5)
+async def test_a_bot_completes_a_deferred_response_after_the_token_expired(stage: Stage) -> None:
+    path, _ = await expired_response(stage, kind=5)
     (await stage.bot.patch(path, json={"flags": int(MessageFlags.SUPPRESS_EMBEDS)})).refused(400, 50006)
 
-    said = (await stage.bot.patch(path, json={"content": "at last"})).ok()
+    edited = (await stage.bot.patch(path, json={"content": "at last"})).ok()
 
-    # As by the token: said only now, so nothing was edited.
-    assert (said["content"], said["flags"], said["edited_timestamp"]) == ("at last", 0, None)
+    # The message is complete only now, so it is not marked as edited (the same as with the token).
+    assert (edited["content"], edited["flags"], edited["edited_timestamp"]) == ("at last", 0, None)
     assert (await stage.eyes.next("MESSAGE_UPDATE"))["flags"] == 0
     again = (await stage.bot.patch(path, json={"content": "better"})).ok()
     assert again["edited_timestamp"] is not None
 
 
-async def test_a_reaction_names_the_bot_that_answered(stage: Stage) -> None:
-    path, _ = await answered(stage, content="react to me")
+async def test_a_reaction_event_names_the_responding_bot(stage: Stage) -> None:
+    path, _ = await expired_response(stage, content="react to me")
 
     (await stage.person.put(f"{path}/reactions/🔥/@me")).ok()
 

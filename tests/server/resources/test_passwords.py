@@ -1,4 +1,4 @@
-"""What it costs to guess a password. Other tests hash lightly (`tests/fixtures/costs.py`), so the module is loaded anew here."""
+"""The cost of a password hash. Other tests lower it (`tests/fixtures/costs.py`), so the module is loaded again here."""
 
 import importlib.util
 from types import ModuleType
@@ -11,8 +11,8 @@ from hubbub.server.resources.accounts import passwords
 
 
 @pytest.fixture
-def shipped() -> ModuleType:
-    """The module as a server has it."""
+def passwords_module() -> ModuleType:
+    """Load the module with its production cost."""
     spec = importlib.util.find_spec(passwords.__name__)
     assert spec is not None
     assert spec.loader is not None
@@ -21,21 +21,23 @@ def shipped() -> ModuleType:
     return module
 
 
-def test_a_guess_costs_memory_and_time(shipped: ModuleType) -> None:
-    cost = extract_parameters(shipped.hash_password("correct horse"))
+def test_password_hashes_use_the_recommended_cost(passwords_module: ModuleType) -> None:
+    cost = extract_parameters(passwords_module.hash_password("correct horse"))
 
     # RFC 9106 4: the second recommended option.
     assert (cost.type, cost.memory_cost, cost.time_cost) == (Type.ID, 64 * 1024, 3)
 
 
-def test_a_login_without_an_account_costs_the_same(shipped: ModuleType) -> None:
-    assert extract_parameters(shipped._DUMMY_HASH) == extract_parameters(shipped.hash_password("correct horse"))
-    assert not shipped.verify(None, "correct horse")
+def test_a_login_without_an_account_has_the_same_cost(passwords_module: ModuleType) -> None:
+    assert extract_parameters(passwords_module._DUMMY_HASH) == extract_parameters(
+        passwords_module.hash_password("correct horse")
+    )
+    assert not passwords_module.verify(None, "correct horse")
 
 
-def test_only_the_right_password_is_the_right_one(shipped: ModuleType) -> None:
-    kept = shipped.hash_password("correct horse")
+def test_verify_accepts_only_the_hashed_password(passwords_module: ModuleType) -> None:
+    stored = passwords_module.hash_password("correct horse")
 
-    assert shipped.verify(kept, "correct horse")
-    assert not shipped.verify(kept, "battery staple")
-    assert not shipped.verify("no hash", "correct horse")
+    assert passwords_module.verify(stored, "correct horse")
+    assert not passwords_module.verify(stored, "battery staple")
+    assert not passwords_module.verify("no hash", "correct horse")

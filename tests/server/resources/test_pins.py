@@ -1,4 +1,4 @@
-"""Pins: on the new routes and the old, who may, and what is told of it."""
+"""Pins: the new and the old routes, permissions, events and audit log entries."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ NEW = "/channels/{channel}/messages/pins/{message}"
 OLD = "/channels/{channel}/pins/{message}"
 
 
-async def audited(world: World, guild: Guild, action: int) -> list[tuple[Any, ...]]:
-    """The entries of an action in the audit log: who, to whom, with what options."""
+async def audit_entries(world: World, guild: Guild, action: int) -> list[tuple[Any, ...]]:
+    """Return the audit log entries of an action: user, target, options and reason."""
     sql = "SELECT user_id, target_id, options, reason FROM audit_log WHERE guild_id = ? AND action_type = ? ORDER BY id"
 
     def read(call: Call) -> list[tuple[Any, ...]]:
@@ -25,21 +25,21 @@ async def audited(world: World, guild: Guild, action: int) -> list[tuple[Any, ..
 
 
 @pytest.mark.parametrize("route", [NEW, OLD])
-async def test_a_pin_is_kept_told_and_logged(world: World, route: str) -> None:
+async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -> None:
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
-    said = await guild.say(alice)
+    message = await guild.say(alice)
     session = await bot.connect()
-    url = route.format(channel=guild.general, message=said["id"])
+    url = route.format(channel=guild.general, message=message["id"])
 
     assert (await bot.put(url, headers={"X-Audit-Log-Reason": "worth%20it"})).status == 204
 
-    told = await session.next("CHANNEL_PINS_UPDATE")
-    assert told["channel_id"] == str(guild.general)
-    assert told["guild_id"] == str(guild.id)
+    event = await session.next("CHANNEL_PINS_UPDATE")
+    assert event["channel_id"] == str(guild.general)
+    assert event["guild_id"] == str(guild.id)
     updated = await session.next("MESSAGE_UPDATE")
-    assert updated["id"] == said["id"]
+    assert updated["id"] == message["id"]
     assert updated["pinned"] is True
     notice = await session.next("MESSAGE_CREATE")
     assert notice["type"] == 6
@@ -47,49 +47,49 @@ async def test_a_pin_is_kept_told_and_logged(world: World, route: str) -> None:
     assert notice["message_reference"] == {
         "type": 0,
         "channel_id": str(guild.general),
-        "message_id": said["id"],
+        "message_id": message["id"],
         "guild_id": str(guild.id),
     }
-    [(user_id, target_id, options, reason)] = await audited(world, guild, 74)
+    [(user_id, target_id, options, reason)] = await audit_entries(world, guild, 74)
     assert (user_id, target_id, reason) == (bot.id, alice.id, "worth it")
     assert f'"channel_id":"{guild.general}"' in options
-    assert f'"message_id":"{said["id"]}"' in options
+    assert f'"message_id":"{message["id"]}"' in options
 
     page = (await bot.get(f"/channels/{guild.general}/messages/pins")).ok()
     assert page["has_more"] is False
-    assert [item["message"]["id"] for item in page["items"]] == [said["id"]]
-    assert page["items"][0]["pinned_at"] == told["last_pin_timestamp"]
-    assert [each["id"] for each in (await bot.get(f"/channels/{guild.general}/pins")).ok()] == [said["id"]]
+    assert [item["message"]["id"] for item in page["items"]] == [message["id"]]
+    assert page["items"][0]["pinned_at"] == event["last_pin_timestamp"]
+    assert [each["id"] for each in (await bot.get(f"/channels/{guild.general}/pins")).ok()] == [message["id"]]
     channel = (await bot.get(f"/channels/{guild.general}")).ok()
-    assert channel["last_pin_timestamp"] == told["last_pin_timestamp"]
+    assert channel["last_pin_timestamp"] == event["last_pin_timestamp"]
 
     assert (await bot.put(url)).status == 204
     await session.none_of("CHANNEL_PINS_UPDATE", "MESSAGE_UPDATE", "MESSAGE_CREATE")
 
 
 @pytest.mark.parametrize("route", [NEW, OLD])
-async def test_an_unpinned_message_is_told_and_logged(world: World, route: str) -> None:
+async def test_an_unpin_is_published_and_audited(world: World, route: str) -> None:
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
     first, second = await guild.say(alice, "first"), await guild.say(alice, "second")
-    for said in (first, second):
-        await alice.put(NEW.format(channel=guild.general, message=said["id"]))
+    for message in (first, second):
+        await alice.put(NEW.format(channel=guild.general, message=message["id"]))
     session = await bot.connect()
 
     assert (await bot.delete(route.format(channel=guild.general, message=second["id"]))).status == 204
-    left = await session.next("CHANNEL_PINS_UPDATE")
+    event = await session.next("CHANNEL_PINS_UPDATE")
     updated = await session.next("MESSAGE_UPDATE")
     assert updated["id"] == second["id"]
     assert updated["pinned"] is False
     [item] = (await bot.get(f"/channels/{guild.general}/messages/pins")).ok()["items"]
     assert item["message"]["id"] == first["id"]
-    assert item["pinned_at"] == left["last_pin_timestamp"]
+    assert item["pinned_at"] == event["last_pin_timestamp"]
 
     assert (await bot.delete(route.format(channel=guild.general, message=first["id"]))).status == 204
     assert (await session.next("CHANNEL_PINS_UPDATE"))["last_pin_timestamp"] is None
     await session.next("MESSAGE_UPDATE")
-    assert [row[1] for row in await audited(world, guild, 75)] == [alice.id, alice.id]
+    assert [row[1] for row in await audit_entries(world, guild, 75)] == [alice.id, alice.id]
 
     assert (await bot.delete(route.format(channel=guild.general, message=first["id"]))).status == 204
     await session.none_of("CHANNEL_PINS_UPDATE", "MESSAGE_UPDATE", "MESSAGE_CREATE")
@@ -109,8 +109,8 @@ async def test_the_permission_to_pin_changes_by_date(
 ) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=bits)
-    said = await guild.say(guild.owner)
-    url = NEW.format(channel=guild.general, message=said["id"])
+    message = await guild.say(guild.owner)
+    url = NEW.format(channel=guild.general, message=message["id"])
     for moment, status in (
         (changes.PIN_MESSAGES_INTRODUCED.at_ms - 1, introduced),
         (changes.PERMISSION_SPLITS.at_ms - 1, before),
@@ -121,34 +121,34 @@ async def test_the_permission_to_pin_changes_by_date(
         assert (await bot.delete(url)).status == status
 
 
-async def test_pinning_also_needs_the_history(world: World) -> None:
+async def test_pinning_requires_read_message_history(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
-    said = await guild.say(guild.owner)
-    (await guild.owner.put(NEW.format(channel=guild.general, message=said["id"]))).ok()
+    message = await guild.say(guild.owner)
+    (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
     await guild.overwrite(guild.general, bot.id, deny=Permissions.READ_MESSAGE_HISTORY)
     for route in (NEW, OLD):
-        (await bot.put(route.format(channel=guild.general, message=said["id"]))).refused(403, 50013)
+        (await bot.put(route.format(channel=guild.general, message=message["id"]))).refused(403, 50013)
     assert (await bot.get(f"/channels/{guild.general}/messages/pins")).ok() == {"items": [], "has_more": False}
     assert (await bot.get(f"/channels/{guild.general}/pins")).ok() == []
-    assert (await bot.delete(NEW.format(channel=guild.general, message=said["id"]))).status == 204
+    assert (await bot.delete(NEW.format(channel=guild.general, message=message["id"]))).status == 204
 
 
-async def test_only_what_somebody_said_here_is_pinned(world: World) -> None:
+async def test_only_user_messages_of_the_channel_can_be_pinned(world: World) -> None:
     guild = await world.guild()
-    said = await guild.say(guild.owner)
+    message = await guild.say(guild.owner)
     other = await guild.channel("other")
-    (await guild.owner.put(NEW.format(channel=other, message=said["id"]))).refused(404, 10008)
-    (await guild.owner.put(NEW.format(channel=1, message=said["id"]))).refused(404, 10003)
-    (await guild.owner.put(NEW.format(channel=guild.general, message=said["id"]))).ok()
+    (await guild.owner.put(NEW.format(channel=other, message=message["id"]))).refused(404, 10008)
+    (await guild.owner.put(NEW.format(channel=1, message=message["id"]))).refused(404, 10003)
+    (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
     notice = (await guild.owner.get(f"/channels/{guild.general}/messages", params={"limit": "1"})).ok()[0]
     (await guild.owner.put(NEW.format(channel=guild.general, message=notice["id"]))).refused(403, 50021)
 
 
-async def test_pins_are_paged_by_the_moment_of_pinning(world: World) -> None:
+async def test_pins_are_paged_by_pin_time(world: World) -> None:
     guild = await world.guild()
-    said = [await guild.say(guild.owner, f"number {number}") for number in range(5)]
-    for message in reversed(said):
+    sent = [await guild.say(guild.owner, f"number {number}") for number in range(5)]
+    for message in reversed(sent):
         (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
     url = f"/channels/{guild.general}/messages/pins"
 
@@ -161,14 +161,14 @@ async def test_pins_are_paged_by_the_moment_of_pinning(world: World) -> None:
         before = page["items"][-1]["pinned_at"]
         page = (await guild.owner.get(url, params={"limit": "2", "before": before})).ok()
 
-    assert seen == [message["id"] for message in said]
+    assert seen == [message["id"] for message in sent]
     assert (await guild.owner.get(url, params={"limit": "51"})).errors("limit")
     assert (await guild.owner.get(url, params={"before": "yesterday"})).errors("before")
 
 
-async def test_a_channel_has_at_most_250_pins_and_the_old_route_shows_50(world: World) -> None:
+async def test_a_channel_has_at_most_250_pins_and_the_old_route_lists_50(world: World) -> None:
     guild = await world.guild()
-    said = await guild.say(guild.owner)
+    message = await guild.say(guild.owner)
 
     def fill(call: Call) -> None:
         rows = [(guild.general, number, guild.owner.id, number) for number in range(1, 251)]
@@ -178,35 +178,35 @@ async def test_a_channel_has_at_most_250_pins_and_the_old_route_shows_50(world: 
         )
 
     await world.write(fill)
-    (await guild.owner.put(OLD.format(channel=guild.general, message=said["id"]))).refused(400, 30003)
+    (await guild.owner.put(OLD.format(channel=guild.general, message=message["id"]))).refused(400, 30003)
     assert len((await guild.owner.get(f"/channels/{guild.general}/pins")).ok()) == 50
     assert (await guild.owner.delete(OLD.format(channel=guild.general, message=250))).status == 204
-    assert (await guild.owner.put(OLD.format(channel=guild.general, message=said["id"]))).status == 204
+    assert (await guild.owner.put(OLD.format(channel=guild.general, message=message["id"]))).status == 204
 
 
-async def test_both_sides_pin_in_a_direct_message(world: World) -> None:
+async def test_both_participants_can_pin_in_a_direct_message(world: World) -> None:
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild)
     channel = int((await bot.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"])
-    said = (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
+    message = (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
     session = await bot.connect()
 
-    assert (await alice.put(NEW.format(channel=channel, message=said["id"]))).status == 204
+    assert (await alice.put(NEW.format(channel=channel, message=message["id"]))).status == 204
 
-    told = await session.next("CHANNEL_PINS_UPDATE")
-    assert "guild_id" not in told
+    event = await session.next("CHANNEL_PINS_UPDATE")
+    assert "guild_id" not in event
     assert "guild_id" not in (await session.next("MESSAGE_CREATE"))["message_reference"]
-    assert (await bot.delete(OLD.format(channel=channel, message=said["id"]))).status == 204
+    assert (await bot.delete(OLD.format(channel=channel, message=message["id"]))).status == 204
 
 
-async def test_an_archived_thread_keeps_its_pins_as_they_are(world: World) -> None:
+async def test_pins_in_an_archived_or_locked_thread_cannot_change(world: World) -> None:
     guild = await world.guild()
     body = {"name": "thread", "type": 11}
     thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
-    said = await guild.say(guild.owner, channel=thread)
-    url = NEW.format(channel=thread, message=said["id"])
+    message = await guild.say(guild.owner, channel=thread)
+    url = NEW.format(channel=thread, message=message["id"])
     assert (await bot.put(url)).status == 204
     (await guild.owner.patch(f"/channels/{thread}", json={"locked": True})).ok()
     (await bot.delete(url)).refused(400, 160005)
@@ -214,13 +214,13 @@ async def test_an_archived_thread_keeps_its_pins_as_they_are(world: World) -> No
     (await guild.owner.delete(url)).refused(400, 50083)
 
 
-async def test_deleting_a_pinned_message_is_not_told_as_unpinning(world: World) -> None:
+async def test_deleting_a_pinned_message_publishes_no_pins_update(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    said = await guild.say(guild.owner)
-    (await guild.owner.put(NEW.format(channel=guild.general, message=said["id"]))).ok()
+    message = await guild.say(guild.owner)
+    (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
     session = await bot.connect()
-    assert (await guild.owner.delete(f"/channels/{guild.general}/messages/{said['id']}")).status == 204
+    assert (await guild.owner.delete(f"/channels/{guild.general}/messages/{message['id']}")).status == 204
     await session.next("MESSAGE_DELETE")
     await session.none_of("CHANNEL_PINS_UPDATE")
     assert (await guild.owner.get(f"/channels/{guild.general}/messages/pins")).ok()["items"] == []

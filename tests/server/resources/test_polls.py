@@ -1,4 +1,4 @@
-"""Polls: who votes for what, who sees it, and how a poll ends."""
+"""Polls: voting, results, voter lists, and how a poll ends."""
 
 from base64 import b64encode
 from typing import Any
@@ -13,8 +13,8 @@ from tests.world import Actor, Guild, World
 HOUR_MS = 3_600_000
 
 
-async def ask(actor: Actor, channel: int, *answers: str, **more: Any) -> Any:
-    """A new poll's message."""
+async def create_poll(actor: Actor, channel: int, *answers: str, **more: Any) -> Any:
+    """Create a poll and return its message."""
     poll: dict[str, Any] = {
         "question": {"text": "Which?"},
         "answers": [{"poll_media": {"text": text}} for text in answers or ("this", "that", "other")],
@@ -23,37 +23,37 @@ async def ask(actor: Actor, channel: int, *answers: str, **more: Any) -> Any:
     return (await actor.post(f"/channels/{channel}/messages", json={"poll": poll})).ok()
 
 
-def at(channel: int, message: Any, rest: str) -> str:
-    """The address of something of a poll."""
+def poll_path(channel: int, message: Any, rest: str) -> str:
+    """Return a path below a poll."""
     return f"/channels/{channel}/polls/{message['id']}/{rest}"
 
 
 async def vote(actor: Actor, channel: int, message: Any, *answers: Any) -> None:
-    """Vote, successfully."""
-    answer = await actor.put(at(channel, message, "answers/@me"), json={"answer_ids": list(answers)})
-    assert answer.status == 204, answer.body
+    """Vote and require success."""
+    response = await actor.put(poll_path(channel, message, "answers/@me"), json={"answer_ids": list(answers)})
+    assert response.status == 204, response.body
 
 
 async def results(actor: Actor, channel: int, message: Any) -> Any:
-    """What somebody sees of the votes."""
+    """Return the poll results as the user sees them."""
     return (await actor.get(f"/channels/{channel}/messages/{message['id']}")).ok()["poll"]["results"]
 
 
 async def counts(actor: Actor, channel: int, message: Any) -> dict[int, tuple[int, bool]]:
-    """How many votes each answer has, and whether one of them is the reader's."""
-    shown = (await results(actor, channel, message))["answer_counts"]
-    return {each["id"]: (each["count"], each["me_voted"]) for each in shown}
+    """Return for each answer its votes and whether the user voted for it."""
+    answer_counts = (await results(actor, channel, message))["answer_counts"]
+    return {each["id"]: (each["count"], each["me_voted"]) for each in answer_counts}
 
 
-async def place(world: World) -> tuple[Guild, Actor, Actor, Any]:
-    """A guild with two members and a poll of the owner's."""
+async def guild_with_poll(world: World) -> tuple[Guild, Actor, Actor, Any]:
+    """Create a guild with two members and a poll by the owner."""
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
-    return guild, bob, carol, await ask(guild.owner, guild.general)
+    return guild, bob, carol, await create_poll(guild.owner, guild.general)
 
 
-async def test_votes_are_counted_and_each_reader_sees_their_own(world: World) -> None:
-    guild, bob, carol, poll = await place(world)
+async def test_votes_are_counted_and_each_user_sees_their_own(world: World) -> None:
+    guild, bob, carol, poll = await guild_with_poll(world)
     await vote(bob, guild.general, poll, 1)
     await vote(carol, guild.general, poll, "1")
     await vote(guild.owner, guild.general, poll, 3)
@@ -64,42 +64,42 @@ async def test_votes_are_counted_and_each_reader_sees_their_own(world: World) ->
     listed = (await bob.get(f"/channels/{guild.general}/messages")).ok()
     assert listed[0]["poll"]["results"]["answer_counts"][0] == {"id": 1, "count": 2, "me_voted": True}
     reply = {"content": "hm", "message_reference": {"message_id": poll["id"]}}
-    answered = (await bob.post(f"/channels/{guild.general}/messages", json=reply)).ok()
-    assert [each["count"] for each in answered["referenced_message"]["poll"]["results"]["answer_counts"]] == [2, 1]
+    replied = (await bob.post(f"/channels/{guild.general}/messages", json=reply)).ok()
+    assert [each["count"] for each in replied["referenced_message"]["poll"]["results"]["answer_counts"]] == [2, 1]
 
 
-async def test_voting_otherwise_takes_the_first_vote_back_and_both_are_told(world: World) -> None:
-    guild, bob, _, poll = await place(world)
+async def test_changing_a_vote_publishes_a_removal_and_an_addition(world: World) -> None:
+    guild, bob, _, poll = await guild_with_poll(world)
     bot = await world.bot(guild)
     session = await bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGE_POLLS)
-    deaf = await bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGES)
+    session_without_intent = await bot.connect(Intents.GUILDS | Intents.GUILD_MESSAGES)
     await vote(bob, guild.general, poll, 1)
-    told = {
+    vote_event = {
         "user_id": str(bob.id),
         "channel_id": str(guild.general),
         "message_id": poll["id"],
         "answer_id": 1,
         "guild_id": str(guild.id),
     }
-    assert await session.next("MESSAGE_POLL_VOTE_ADD") == told
+    assert await session.next("MESSAGE_POLL_VOTE_ADD") == vote_event
     await vote(bob, guild.general, poll, 1)
     await session.none_of("MESSAGE_POLL_VOTE_ADD", "MESSAGE_POLL_VOTE_REMOVE")
 
     await vote(bob, guild.general, poll, 2)
 
-    assert await session.next("MESSAGE_POLL_VOTE_REMOVE") == told
+    assert await session.next("MESSAGE_POLL_VOTE_REMOVE") == vote_event
     assert (await session.next("MESSAGE_POLL_VOTE_ADD"))["answer_id"] == 2
     assert await counts(bob, guild.general, poll) == {2: (1, True)}
     await vote(bob, guild.general, poll)
     assert (await session.next("MESSAGE_POLL_VOTE_REMOVE"))["answer_id"] == 2
     assert await counts(bob, guild.general, poll) == {}
-    await deaf.none_of("MESSAGE_POLL_VOTE_ADD", "MESSAGE_POLL_VOTE_REMOVE")
+    await session_without_intent.none_of("MESSAGE_POLL_VOTE_ADD", "MESSAGE_POLL_VOTE_REMOVE")
 
 
-async def test_several_answers_can_be_chosen_where_the_poll_says_so(world: World) -> None:
-    guild, bob, _, single = await place(world)
-    several = await ask(guild.owner, guild.general, allow_multiselect=True)
-    path = at(guild.general, single, "answers/@me")
+async def test_multiselect_polls_accept_several_answers(world: World) -> None:
+    guild, bob, _, single = await guild_with_poll(world)
+    several = await create_poll(guild.owner, guild.general, allow_multiselect=True)
+    path = poll_path(guild.general, single, "answers/@me")
     assert (await bob.put(path, json={"answer_ids": [1, 2]})).errors("answer_ids") == ["BASE_TYPE_BAD_LENGTH"]
 
     await vote(bob, guild.general, several, 1, 3)
@@ -108,22 +108,22 @@ async def test_several_answers_can_be_chosen_where_the_poll_says_so(world: World
     assert await counts(bob, guild.general, several) == {2: (1, True), 3: (1, True)}
 
 
-async def test_a_vote_must_be_for_an_answer_of_a_poll(world: World) -> None:
-    guild, bob, _, poll = await place(world)
-    said = await guild.say(guild.owner)
-    path = at(guild.general, poll, "answers/@me")
+async def test_a_vote_requires_an_existing_answer_of_a_poll(world: World) -> None:
+    guild, bob, _, poll = await guild_with_poll(world)
+    message = await guild.say(guild.owner)
+    path = poll_path(guild.general, poll, "answers/@me")
     assert (await bob.put(path, json={"answer_ids": [1, 9]})).errors("answer_ids.1") == ["BASE_TYPE_CHOICES"]
     assert (await bob.put(path, json={"answer_ids": ["x"]})).errors("answer_ids.0") == ["NUMBER_TYPE_COERCE"]
     assert (await bob.put(path, json={})).errors("answer_ids") == ["BASE_TYPE_REQUIRED"]
     assert (await bob.put(path, json={"answer_ids": [1] * 11})).errors("answer_ids") == ["BASE_TYPE_BAD_LENGTH"]
-    (await bob.put(at(guild.general, said, "answers/@me"), json={"answer_ids": [1]})).refused(400, 520000)
+    (await bob.put(poll_path(guild.general, message, "answers/@me"), json={"answer_ids": [1]})).refused(400, 520000)
     (await bob.put(f"/channels/{guild.general}/polls/1/answers/@me", json={"answer_ids": []})).refused(404, 10008)
 
 
-async def test_only_people_who_may_read_here_vote(world: World) -> None:
-    guild, bob, carol, poll = await place(world)
+async def test_voting_requires_a_user_who_can_read_the_channel(world: World) -> None:
+    guild, bob, carol, poll = await guild_with_poll(world)
     bot = await world.bot(guild, permissions=Permissions.ADMINISTRATOR)
-    path = at(guild.general, poll, "answers/@me")
+    path = poll_path(guild.general, poll, "answers/@me")
     (await bot.put(path, json={"answer_ids": [1]})).refused(403, 20001)
     (await (await world.user()).put(path, json={"answer_ids": [1]})).refused(403, 50001)
     await guild.overwrite(guild.general, carol.id, deny=Permissions.READ_MESSAGE_HISTORY)
@@ -133,40 +133,40 @@ async def test_only_people_who_may_read_here_vote(world: World) -> None:
     (await bob.put(path, json={"answer_ids": [1]})).refused(403, 50013)
 
 
-async def test_voters_of_an_answer_are_listed_by_their_ids(world: World) -> None:
-    guild, bob, carol, poll = await place(world)
+async def test_voters_of_an_answer_are_listed_by_id(world: World) -> None:
+    guild, bob, carol, poll = await guild_with_poll(world)
     bot = await world.bot(guild)
-    for person in (carol, bob, guild.owner):
-        await vote(person, guild.general, poll, 2)
-    path = at(guild.general, poll, "answers/2")
+    for voter in (carol, bob, guild.owner):
+        await vote(voter, guild.general, poll, 2)
+    path = poll_path(guild.general, poll, "answers/2")
 
     async def voters(query: str = "") -> list[int]:
         return [int(user["id"]) for user in (await bot.get(f"{path}?{query}")).ok()["users"]]
 
-    everybody = sorted(person.id for person in (carol, bob, guild.owner))
-    assert await voters() == everybody
-    assert await voters("limit=2") == everybody[:2]
-    assert await voters(f"after={everybody[0]}&limit=1") == everybody[1:2]
-    assert (await bot.get(at(guild.general, poll, "answers/1"))).ok() == {"users": []}
+    everyone = sorted(voter.id for voter in (carol, bob, guild.owner))
+    assert await voters() == everyone
+    assert await voters("limit=2") == everyone[:2]
+    assert await voters(f"after={everyone[0]}&limit=1") == everyone[1:2]
+    assert (await bot.get(poll_path(guild.general, poll, "answers/1"))).ok() == {"users": []}
     assert (await bot.get(f"{path}?limit=101")).errors("limit") == ["NUMBER_TYPE_MAX"]
-    assert (await bot.get(at(guild.general, poll, "answers/9"))).errors("answer_id") == ["BASE_TYPE_CHOICES"]
-    said = await guild.say(bob)
-    (await bot.get(at(guild.general, said, "answers/1"))).refused(404, 10008)
+    assert (await bot.get(poll_path(guild.general, poll, "answers/9"))).errors("answer_id") == ["BASE_TYPE_CHOICES"]
+    message = await guild.say(bob)
+    (await bot.get(poll_path(guild.general, message, "answers/1"))).refused(404, 10008)
     (await (await world.user()).get(path)).refused(403, 50001)
     await guild.overwrite(guild.general, bot.id, deny=Permissions.READ_MESSAGE_HISTORY)
     (await bot.get(path)).refused(403, 50013)
 
 
-def fields(message: Any) -> dict[str, str]:
-    """What a result message tells."""
+def result_fields(message: Any) -> dict[str, str]:
+    """Return the fields of a poll result message."""
     (embed,) = message["embeds"]
     assert embed["type"] == "poll_result"
     return {field["name"]: field["value"] for field in embed["fields"]}
 
 
-async def test_a_poll_ends_by_the_clock_and_its_result_is_said(world: World) -> None:
-    guild, bob, carol, _ = await place(world)
-    poll = await ask(bob, guild.general, "this", "that", duration=2)
+async def test_a_poll_expires_and_posts_its_result(world: World) -> None:
+    guild, bob, carol, _ = await guild_with_poll(world)
+    poll = await create_poll(bob, guild.general, "this", "that", duration=2)
     bot = await world.bot(guild)
     await vote(carol, guild.general, poll, 2)
     session = await bot.connect()
@@ -181,124 +181,124 @@ async def test_a_poll_ends_by_the_clock_and_its_result_is_said(world: World) -> 
         "answer_counts": [{"id": 2, "count": 1, "me_voted": False}],
     }
     assert ended["poll"]["expiry"] == poll["poll"]["expiry"]
-    told = await session.next("MESSAGE_CREATE")
-    assert (told["type"], told["author"]["id"], told["content"]) == (46, str(bob.id), "")
-    assert told["message_reference"]["message_id"] == poll["id"]
-    assert fields(told) == {
+    result = await session.next("MESSAGE_CREATE")
+    assert (result["type"], result["author"]["id"], result["content"]) == (46, str(bob.id), "")
+    assert result["message_reference"]["message_id"] == poll["id"]
+    assert result_fields(result) == {
         "poll_question_text": "Which?",
         "victor_answer_votes": "1",
         "total_votes": "1",
         "victor_answer_id": "2",
         "victor_answer_text": "that",
     }
-    path = at(guild.general, poll, "answers/@me")
+    path = poll_path(guild.general, poll, "answers/@me")
     (await carol.put(path, json={"answer_ids": [1]})).refused(400, 520001)
     assert await counts(carol, guild.general, poll) == {2: (1, True)}
-    (await bob.post(at(guild.general, poll, "expire"))).refused(400, 520001)
+    (await bob.post(poll_path(guild.general, poll, "expire"))).refused(400, 520001)
 
 
-async def test_its_author_ends_a_poll_before_its_time(world: World) -> None:
-    guild, bob, carol, _ = await place(world)
+async def test_the_author_ends_a_poll_early(world: World) -> None:
+    guild, bob, carol, _ = await guild_with_poll(world)
     bot = await world.bot(guild)
-    poll = await ask(bot, guild.general, "this", "that", duration=2)
-    for person, answer in ((bob, 1), (carol, 2)):
-        await vote(person, guild.general, poll, answer)
+    poll = await create_poll(bot, guild.general, "this", "that", duration=2)
+    for voter, answer in ((bob, 1), (carol, 2)):
+        await vote(voter, guild.general, poll, answer)
     session = await bot.connect()
-    (await bob.post(at(guild.general, poll, "expire"))).refused(403, 50005)
+    (await bob.post(poll_path(guild.general, poll, "expire"))).refused(403, 50005)
     world.clock.advance(1000)
 
-    ended = (await bot.post(at(guild.general, poll, "expire"))).ok()
+    ended = (await bot.post(poll_path(guild.general, poll, "expire"))).ok()
 
     assert ended["poll"]["results"]["is_finalized"]
     assert ended["poll"]["expiry"] == "2026-11-18T11:06:41.000000+00:00"
     assert (await session.next("MESSAGE_UPDATE"))["poll"]["results"]["is_finalized"]
-    told = fields(await session.next("MESSAGE_CREATE"))
-    assert told == {"poll_question_text": "Which?", "victor_answer_votes": "1", "total_votes": "2"}
+    result = result_fields(await session.next("MESSAGE_CREATE"))
+    assert result == {"poll_question_text": "Which?", "victor_answer_votes": "1", "total_votes": "2"}
     await world.clock.run_for(3 * HOUR_MS)
     await session.none_of("MESSAGE_UPDATE", "MESSAGE_CREATE")
 
 
 async def test_only_a_poll_can_be_ended(world: World) -> None:
-    guild, bob, _, poll = await place(world)
-    said = await guild.say(bob)
-    (await bob.post(at(guild.general, said, "expire"))).refused(400, 520006)
+    guild, bob, _, poll = await guild_with_poll(world)
+    message = await guild.say(bob)
+    (await bob.post(poll_path(guild.general, message, "expire"))).refused(400, 520006)
     (await bob.post(f"/channels/{guild.general}/polls/1/expire")).refused(404, 10008)
-    (await (await world.user()).post(at(guild.general, poll, "expire"))).refused(403, 50001)
+    (await (await world.user()).post(poll_path(guild.general, poll, "expire"))).refused(403, 50001)
 
 
 async def test_a_poll_without_votes_has_no_winner(world: World) -> None:
-    guild, _, _, poll = await place(world)
-    (await guild.owner.post(at(guild.general, poll, "expire"))).ok()
+    guild, _, _, poll = await guild_with_poll(world)
+    (await guild.owner.post(poll_path(guild.general, poll, "expire"))).ok()
 
     newest = (await guild.owner.get(f"/channels/{guild.general}/messages?limit=1")).ok()[0]
-    assert fields(newest) == {"poll_question_text": "Which?", "victor_answer_votes": "0", "total_votes": "0"}
+    assert result_fields(newest) == {"poll_question_text": "Which?", "victor_answer_votes": "0", "total_votes": "0"}
 
 
-async def test_the_winners_emoji_is_told(world: World) -> None:
-    guild, bob, _, _ = await place(world)
+async def test_the_result_contains_the_winners_emoji(world: World) -> None:
+    guild, bob, _, _ = await guild_with_poll(world)
     answers = [{"poll_media": {"text": "party", "emoji": {"name": "🎉"}}}]
     body = {"poll": {"question": {"text": "What?"}, "answers": answers}}
     poll = (await bob.post(f"/channels/{guild.general}/messages", json=body)).ok()
     await vote(bob, guild.general, poll, 1)
-    (await bob.post(at(guild.general, poll, "expire"))).ok()
+    (await bob.post(poll_path(guild.general, poll, "expire"))).ok()
 
     newest = (await bob.get(f"/channels/{guild.general}/messages?limit=1")).ok()[0]
-    told = fields(newest)
-    assert (told["victor_answer_emoji_name"], told["victor_answer_emoji_animated"]) == ("🎉", "false")
+    result = result_fields(newest)
+    assert (result["victor_answer_emoji_name"], result["victor_answer_emoji_animated"]) == ("🎉", "false")
 
 
-async def test_answers_may_show_emoji_that_their_sender_could_react_with(world: World) -> None:
+async def test_answers_accept_emoji_that_the_author_can_use(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    picture = "data:image/png;base64," + b64encode(default_avatar(0)).decode()
-    emoji = (await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "party", "image": picture})).ok()
+    image = "data:image/png;base64," + b64encode(default_avatar(0)).decode()
+    emoji = (await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "party", "image": image})).ok()
 
-    async def asked(shown: Any) -> Any:
-        answers = [{"poll_media": {"text": "a", "emoji": shown}}]
+    async def post_poll(emoji_ref: Any) -> Any:
+        answers = [{"poll_media": {"text": "a", "emoji": emoji_ref}}]
         body = {"poll": {"question": {"text": "What?"}, "answers": answers}}
         return await bob.post(f"/channels/{guild.general}/messages", json=body)
 
-    media = (await asked({"id": emoji["id"]})).ok()["poll"]["answers"][0]["poll_media"]
+    media = (await post_poll({"id": emoji["id"]})).ok()["poll"]["answers"][0]["poll_media"]
     assert media["emoji"] == {"id": emoji["id"], "name": "party"}
-    (await asked({"id": "5"})).refused(400, 520004)
-    (await asked({"name": "party"})).refused(400, 520004)
+    (await post_poll({"id": "5"})).refused(400, 520004)
+    (await post_poll({"name": "party"})).refused(400, 520004)
 
 
-async def test_polls_work_in_conversations(world: World) -> None:
+async def test_polls_work_in_direct_messages(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     channel = int((await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()["id"])
-    poll = await ask(alice, channel)
+    poll = await create_poll(alice, channel)
     session = await bob.connect()
     await vote(bob, channel, poll, 1)
-    told = await session.next("MESSAGE_POLL_VOTE_ADD")
-    assert told["answer_id"] == 1
-    assert "guild_id" not in told
+    event = await session.next("MESSAGE_POLL_VOTE_ADD")
+    assert event["answer_id"] == 1
+    assert "guild_id" not in event
     await world.clock.run_for(24 * HOUR_MS)
     assert (await session.next("MESSAGE_UPDATE"))["poll"]["results"]["is_finalized"]
     assert (await session.next("MESSAGE_CREATE"))["type"] == 46
 
 
-async def test_votes_go_with_their_message(world: World) -> None:
-    guild, bob, _, poll = await place(world)
+async def test_votes_are_deleted_with_their_message(world: World) -> None:
+    guild, bob, _, poll = await guild_with_poll(world)
     await vote(bob, guild.general, poll, 1)
     session = await (await world.bot(guild)).connect()
     (await guild.owner.delete(f"/channels/{guild.general}/messages/{poll['id']}")).ok()
 
-    def left(call: Any) -> int:
+    def count_rows(call: Any) -> int:
         return int(call.tx.value("SELECT COUNT(*) FROM poll_votes") + call.tx.value("SELECT COUNT(*) FROM poll_counts"))
 
-    assert await world.write(left) == 0
+    assert await world.write(count_rows) == 0
     await world.clock.run_for(25 * HOUR_MS)
     await session.none_of("MESSAGE_UPDATE", "MESSAGE_CREATE")
 
 
-async def test_a_poll_ends_in_an_archived_thread_without_waking_it(world: World) -> None:
-    guild, bob, _, _ = await place(world)
+async def test_a_poll_expires_in_an_archived_thread_without_unarchiving_it(world: World) -> None:
+    guild, bob, _, _ = await guild_with_poll(world)
     path = f"/channels/{guild.general}/threads"
     thread = (await guild.owner.post(path, json={"name": "talk", "type": 11, "auto_archive_duration": 60})).ok()
-    poll = await ask(guild.owner, int(thread["id"]), duration=2)
+    poll = await create_poll(guild.owner, int(thread["id"]), duration=2)
     await world.clock.run_for(90 * 60_000)
-    (await bob.put(at(int(thread["id"]), poll, "answers/@me"), json={"answer_ids": [1]})).refused(400, 50083)
+    (await bob.put(poll_path(int(thread["id"]), poll, "answers/@me"), json={"answer_ids": [1]})).refused(400, 50083)
     await world.clock.run_for(HOUR_MS)
 
     assert (await bob.get(f"/channels/{thread['id']}")).ok()["thread_metadata"]["archived"]
@@ -320,12 +320,12 @@ async def test_a_poll_ends_in_an_archived_thread_without_waking_it(world: World)
 async def test_polls_have_limits(world: World, poll: dict[str, Any], path: str, code: str) -> None:
     guild = await world.guild()
     body = {"question": {"text": "Which?"}, "answers": [{"poll_media": {"text": "a"}}], **poll}
-    answer = await guild.owner.post(f"/channels/{guild.general}/messages", json={"poll": body})
-    assert answer.errors(path) == [code]
+    response = await guild.owner.post(f"/channels/{guild.general}/messages", json={"poll": body})
+    assert response.errors(path) == [code]
 
 
 async def test_bots_without_the_content_intent_do_not_see_polls(world: World) -> None:
-    guild, bob, _, poll = await place(world)
+    guild, bob, _, poll = await guild_with_poll(world)
     bot = await world.bot(guild, flags=0)
     await vote(bob, guild.general, poll, 1)
     assert "poll" not in (await bot.get(f"/channels/{guild.general}/messages/{poll['id']}")).ok()

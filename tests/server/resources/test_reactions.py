@@ -1,4 +1,4 @@
-"""Reactions: who may react with what, what is told of it, and who may take it away."""
+"""Reactions: accepted emoji, permissions, events, and removal."""
 
 from urllib.parse import quote
 
@@ -12,19 +12,19 @@ from tests.world import Actor, Guild, World
 FIRE = "🔥"
 
 
-def path(channel: int, message: object, emoji: str = "", who: object = "") -> str:
-    """The address of reactions."""
-    address = f"/channels/{channel}/messages/{message}/reactions"
-    return "/".join([address, *([quote(emoji, safe=":")] if emoji else []), *([str(who)] if who else [])])
+def path(channel: int, message: object, emoji: str = "", user: object = "") -> str:
+    """Return the path of reactions of a message."""
+    base = f"/channels/{channel}/messages/{message}/reactions"
+    return "/".join([base, *([quote(emoji, safe=":")] if emoji else []), *([str(user)] if user else [])])
 
 
 async def react(actor: Actor, channel: int, message: object, emoji: str = FIRE) -> None:
-    """React, successfully."""
+    """React and require success."""
     assert (await actor.put(path(channel, message, emoji, "@me"))).status == 204
 
 
-async def everyone(guild: Guild, permissions: int) -> None:
-    """Set what everyone in a guild may do."""
+async def set_everyone_permissions(guild: Guild, permissions: int) -> None:
+    """Set the permissions of the @everyone role."""
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(permissions)})).ok()
 
 
@@ -32,7 +32,7 @@ async def everyone(guild: Guild, permissions: int) -> None:
     "text",
     ["🔥", "❤", "❤️", "👍🏽", "👨‍👩‍👧‍👦", "🏳️‍🌈", "🇩🇪", "🇦", "1️⃣", "#⃣", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "©", "🫠", "🧑🏿‍❤️‍💋‍🧑🏻", "⬆️", "🪿", "🛜"],
 )
-def test_real_emoji_are_known(text: str) -> None:
+def test_unicode_emoji_are_recognized(text: str) -> None:
     assert is_unicode(text)
 
 
@@ -56,31 +56,31 @@ def test_real_emoji_are_known(text: str) -> None:
         "🔥" + "\u200d🔥" * 40,
     ],
 )
-def test_what_is_no_emoji_is_not_known(text: str) -> None:
+def test_other_text_is_not_an_emoji(text: str) -> None:
     assert not is_unicode(text)
 
 
-async def test_a_reaction_is_kept_told_and_shown(world: World) -> None:
+async def test_a_reaction_is_stored_published_and_returned(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
-    said = await guild.say(alice)
+    message = await guild.say(alice)
     session = await bot.connect()
 
-    await react(bob, guild.general, said["id"])
+    await react(bob, guild.general, message["id"])
 
-    told = await session.next("MESSAGE_REACTION_ADD")
-    assert told["emoji"] == {"id": None, "name": FIRE}
-    assert told["user_id"] == str(bob.id)
-    assert told["message_author_id"] == str(alice.id)
-    assert told["guild_id"] == str(guild.id)
-    assert told["channel_id"] == str(guild.general)
-    assert told["member"]["user"]["id"] == str(bob.id)
-    assert told["burst"] is False
-    assert told["type"] == 0
-    assert "burst_colors" not in told
+    event = await session.next("MESSAGE_REACTION_ADD")
+    assert event["emoji"] == {"id": None, "name": FIRE}
+    assert event["user_id"] == str(bob.id)
+    assert event["message_author_id"] == str(alice.id)
+    assert event["guild_id"] == str(guild.id)
+    assert event["channel_id"] == str(guild.general)
+    assert event["member"]["user"]["id"] == str(bob.id)
+    assert event["burst"] is False
+    assert event["type"] == 0
+    assert "burst_colors" not in event
 
-    url = f"/channels/{guild.general}/messages/{said['id']}"
+    url = f"/channels/{guild.general}/messages/{message['id']}"
     assert (await alice.get(url)).ok()["reactions"] == [
         {
             "emoji": {"id": None, "name": FIRE},
@@ -93,203 +93,209 @@ async def test_a_reaction_is_kept_told_and_shown(world: World) -> None:
     ]
     assert (await bob.get(url)).ok()["reactions"][0]["me"] is True
 
-    await react(bob, guild.general, said["id"])
+    await react(bob, guild.general, message["id"])
     await session.none_of("MESSAGE_REACTION_ADD")
 
 
 async def test_two_spellings_of_an_emoji_are_one_reaction(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
-    said = await guild.say(alice)
-    await react(alice, guild.general, said["id"], "❤️")
-    await react(bob, guild.general, said["id"], "❤")
+    message = await guild.say(alice)
+    await react(alice, guild.general, message["id"], "❤️")
+    await react(bob, guild.general, message["id"], "❤")
 
-    [shown] = (await alice.get(f"/channels/{guild.general}/messages/{said['id']}")).ok()["reactions"]
-    assert shown["count"] == 2
-    assert len((await alice.get(path(guild.general, said["id"], "❤"))).ok()) == 2
+    [reaction] = (await alice.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()["reactions"]
+    assert reaction["count"] == 2
+    assert len((await alice.get(path(guild.general, message["id"], "❤"))).ok()) == 2
 
 
-async def test_what_is_no_emoji_or_no_message_is_unknown(world: World) -> None:
+async def test_unknown_emoji_messages_and_channels_are_rejected(world: World) -> None:
     guild = await world.guild()
-    said = await guild.say(guild.owner)
+    message = await guild.say(guild.owner)
     for emoji in ("fire", "party:123456789012345678", "a:party:1", "🔥🔥", "party:99999999999999999999"):
-        for method, who in (("PUT", "@me"), ("DELETE", "@me"), ("GET", ""), ("DELETE", ""), ("DELETE", guild.owner.id)):
-            answer = await guild.owner.request(method, path(guild.general, said["id"], emoji, who))
-            answer.refused(404, 10014)
+        for method, user in (
+            ("PUT", "@me"),
+            ("DELETE", "@me"),
+            ("GET", ""),
+            ("DELETE", ""),
+            ("DELETE", guild.owner.id),
+        ):
+            response = await guild.owner.request(method, path(guild.general, message["id"], emoji, user))
+            response.refused(404, 10014)
     (await guild.owner.put(path(guild.general, 1, FIRE, "@me"))).refused(404, 10008)
-    (await guild.owner.put(path(1, said["id"], FIRE, "@me"))).refused(404, 10003)
+    (await guild.owner.put(path(1, message["id"], FIRE, "@me"))).refused(404, 10003)
 
 
 async def test_only_the_first_to_use_an_emoji_needs_add_reactions(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
-    said = await guild.say(guild.owner)
-    await react(guild.owner, guild.general, said["id"])
-    await everyone(guild, Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY)
+    message = await guild.say(guild.owner)
+    await react(guild.owner, guild.general, message["id"])
+    await set_everyone_permissions(guild, Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY)
 
-    await react(bob, guild.general, said["id"])
-    (await bob.put(path(guild.general, said["id"], "👍", "@me"))).refused(403, 50013)
+    await react(bob, guild.general, message["id"])
+    (await bob.put(path(guild.general, message["id"], "👍", "@me"))).refused(403, 50013)
 
-    await everyone(guild, Permissions.VIEW_CHANNEL | Permissions.ADD_REACTIONS)
-    (await bob.put(path(guild.general, said["id"], FIRE, "@me"))).refused(403, 50013)
-    (await bob.get(path(guild.general, said["id"], FIRE))).refused(403, 50013)
+    await set_everyone_permissions(guild, Permissions.VIEW_CHANNEL | Permissions.ADD_REACTIONS)
+    (await bob.put(path(guild.general, message["id"], FIRE, "@me"))).refused(403, 50013)
+    (await bob.get(path(guild.general, message["id"], FIRE))).refused(403, 50013)
 
 
-async def test_who_is_timed_out_does_not_react_at_all(world: World) -> None:
+async def test_a_timed_out_member_cannot_react(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
-    said = await guild.say(guild.owner)
-    await react(guild.owner, guild.general, said["id"])
+    message = await guild.say(guild.owner)
+    await react(guild.owner, guild.general, message["id"])
     await world.write(
         lambda call: call.tx.run(
             "UPDATE members SET timed_out_until_ms = ? WHERE user_id = ?", call.now + 60_000, bob.id
         )
     )
-    (await bob.put(path(guild.general, said["id"], FIRE, "@me"))).refused(403, 50013)
+    (await bob.put(path(guild.general, message["id"], FIRE, "@me"))).refused(403, 50013)
 
 
 async def test_a_message_has_at_most_twenty_different_emoji(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
-    said = await guild.say(guild.owner)
+    message = await guild.say(guild.owner)
     for number in range(20):
-        await react(guild.owner, guild.general, said["id"], chr(0x1F600 + number))
-    (await guild.owner.put(path(guild.general, said["id"], FIRE, "@me"))).refused(400, 30010)
-    await react(bob, guild.general, said["id"], chr(0x1F600))
+        await react(guild.owner, guild.general, message["id"], chr(0x1F600 + number))
+    (await guild.owner.put(path(guild.general, message["id"], FIRE, "@me"))).refused(400, 30010)
+    await react(bob, guild.general, message["id"], chr(0x1F600))
 
 
-async def test_those_who_reacted_are_listed_by_id(world: World) -> None:
-    people = [await world.user() for _ in range(3)]
-    guild = await world.guild(None, *people)
-    said = await guild.say(guild.owner)
-    for person in reversed(people):
-        await react(person, guild.general, said["id"])
-    ids = sorted(person.id for person in people)
-    url = path(guild.general, said["id"], FIRE)
+async def test_users_who_reacted_are_listed_by_id(world: World) -> None:
+    users = [await world.user() for _ in range(3)]
+    guild = await world.guild(None, *users)
+    message = await guild.say(guild.owner)
+    for user in reversed(users):
+        await react(user, guild.general, message["id"])
+    ids = sorted(user.id for user in users)
+    url = path(guild.general, message["id"], FIRE)
 
     async def listed(**params: object) -> list[int]:
-        shown = (await people[0].get(url, params={key: str(value) for key, value in params.items()})).ok()
-        return [int(user["id"]) for user in shown]
+        reactors = (await users[0].get(url, params={key: str(value) for key, value in params.items()})).ok()
+        return [int(reactor["id"]) for reactor in reactors]
 
     assert await listed() == ids
     assert await listed(limit=2) == ids[:2]
     assert await listed(after=ids[0], limit=1) == ids[1:2]
     assert await listed(type=1) == []
-    assert (await people[0].get(path(guild.general, said["id"], "👍"))).ok() == []
-    assert (await people[0].get(url, params={"limit": "101"})).errors("limit")
-    assert (await people[0].get(url, params={"limit": "0"})).errors("limit")
+    assert (await users[0].get(path(guild.general, message["id"], "👍"))).ok() == []
+    assert (await users[0].get(url, params={"limit": "101"})).errors("limit")
+    assert (await users[0].get(url, params={"limit": "0"})).errors("limit")
 
 
-async def test_one_takes_ones_own_reaction_back(world: World) -> None:
+async def test_a_user_removes_their_own_reaction(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
     bot = await world.bot(guild)
-    said = await guild.say(guild.owner)
-    await react(bob, guild.general, said["id"])
+    message = await guild.say(guild.owner)
+    await react(bob, guild.general, message["id"])
     session = await bot.connect()
 
-    assert (await bob.delete(path(guild.general, said["id"], FIRE, "@me"))).status == 204
+    assert (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).status == 204
 
-    told = await session.next("MESSAGE_REACTION_REMOVE")
-    assert told == {
+    event = await session.next("MESSAGE_REACTION_REMOVE")
+    assert event == {
         "user_id": str(bob.id),
         "channel_id": str(guild.general),
-        "message_id": said["id"],
+        "message_id": message["id"],
         "guild_id": str(guild.id),
         "emoji": {"id": None, "name": FIRE},
         "burst": False,
         "type": 0,
     }
-    assert "reactions" not in (await bob.get(f"/channels/{guild.general}/messages/{said['id']}")).ok()
-    assert (await bob.delete(path(guild.general, said["id"], FIRE, "@me"))).status == 204
+    assert "reactions" not in (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+    assert (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).status == 204
     await session.none_of("MESSAGE_REACTION_REMOVE")
 
 
-async def test_a_moderator_takes_others_reactions_away(world: World) -> None:
+async def test_a_moderator_removes_reactions_of_others(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
     bot = await world.bot(guild)
-    said = await guild.say(guild.owner)
+    message = await guild.say(guild.owner)
     for emoji in (FIRE, "👍", "👎"):
-        await react(bob, guild.general, said["id"], emoji)
-    for who in (bob.id, ""):
-        (await bot.delete(path(guild.general, said["id"], FIRE, who))).refused(403, 50013)
-    (await bot.delete(path(guild.general, said["id"]))).refused(403, 50013)
+        await react(bob, guild.general, message["id"], emoji)
+    for target in (bob.id, ""):
+        (await bot.delete(path(guild.general, message["id"], FIRE, target))).refused(403, 50013)
+    (await bot.delete(path(guild.general, message["id"]))).refused(403, 50013)
     await guild.allow(bot, Permissions.MANAGE_MESSAGES)
     session = await bot.connect()
 
-    assert (await bot.delete(path(guild.general, said["id"], FIRE, bob.id))).status == 204
+    assert (await bot.delete(path(guild.general, message["id"], FIRE, bob.id))).status == 204
     assert (await session.next("MESSAGE_REACTION_REMOVE"))["user_id"] == str(bob.id)
 
-    assert (await bot.delete(path(guild.general, said["id"], "👍"))).status == 204
+    assert (await bot.delete(path(guild.general, message["id"], "👍"))).status == 204
     assert await session.next("MESSAGE_REACTION_REMOVE_EMOJI") == {
         "channel_id": str(guild.general),
-        "message_id": said["id"],
+        "message_id": message["id"],
         "guild_id": str(guild.id),
         "emoji": {"id": None, "name": "👍"},
     }
 
-    assert (await bot.delete(path(guild.general, said["id"]))).status == 204
+    assert (await bot.delete(path(guild.general, message["id"]))).status == 204
     assert await session.next("MESSAGE_REACTION_REMOVE_ALL") == {
         "channel_id": str(guild.general),
-        "message_id": said["id"],
+        "message_id": message["id"],
         "guild_id": str(guild.id),
     }
-    assert (await bot.delete(path(guild.general, said["id"]))).status == 204
-    assert (await bot.delete(path(guild.general, said["id"], FIRE))).status == 204
+    assert (await bot.delete(path(guild.general, message["id"]))).status == 204
+    assert (await bot.delete(path(guild.general, message["id"], FIRE))).status == 204
     await session.none_of("MESSAGE_REACTION_REMOVE_ALL", "MESSAGE_REACTION_REMOVE_EMOJI")
 
 
-async def test_reactions_in_direct_messages_are_told_to_both(world: World) -> None:
+async def test_reactions_in_direct_messages_reach_both_participants(world: World) -> None:
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild)
     channel = int((await bot.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"])
-    said = (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
+    message = (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
     session = await bot.connect()
 
-    await react(alice, channel, said["id"])
+    await react(alice, channel, message["id"])
 
-    told = await session.next("MESSAGE_REACTION_ADD")
-    assert told["user_id"] == str(alice.id)
-    assert "guild_id" not in told
-    assert "member" not in told
-    (await bot.delete(path(channel, said["id"]))).refused(400, 50003)
-    (await bot.delete(path(channel, said["id"], FIRE, alice.id))).refused(400, 50003)
-    (await (await world.user()).put(path(channel, said["id"], FIRE, "@me"))).refused(403, 50001)
+    event = await session.next("MESSAGE_REACTION_ADD")
+    assert event["user_id"] == str(alice.id)
+    assert "guild_id" not in event
+    assert "member" not in event
+    (await bot.delete(path(channel, message["id"]))).refused(400, 50003)
+    (await bot.delete(path(channel, message["id"], FIRE, alice.id))).refused(400, 50003)
+    (await (await world.user()).put(path(channel, message["id"], FIRE, "@me"))).refused(403, 50001)
 
 
-async def test_an_archived_thread_keeps_its_reactions_as_they_are(world: World) -> None:
+async def test_reactions_in_an_archived_thread_cannot_change(world: World) -> None:
     guild = await world.guild()
     body = {"name": "thread", "type": 11}
     thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
-    said = await guild.say(guild.owner, channel=thread)
-    await react(guild.owner, thread, said["id"])
+    message = await guild.say(guild.owner, channel=thread)
+    await react(guild.owner, thread, message["id"])
     (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
 
-    (await guild.owner.put(path(thread, said["id"], "👍", "@me"))).refused(400, 50083)
-    (await guild.owner.delete(path(thread, said["id"], FIRE, "@me"))).refused(400, 50083)
-    (await guild.owner.delete(path(thread, said["id"]))).refused(400, 50083)
+    (await guild.owner.put(path(thread, message["id"], "👍", "@me"))).refused(400, 50083)
+    (await guild.owner.delete(path(thread, message["id"], FIRE, "@me"))).refused(400, 50083)
+    (await guild.owner.delete(path(thread, message["id"]))).refused(400, 50083)
 
 
-async def test_reactions_go_with_their_message(world: World) -> None:
+async def test_reactions_are_deleted_with_their_message(world: World) -> None:
     guild = await world.guild()
-    said = await guild.say(guild.owner)
-    await react(guild.owner, guild.general, said["id"])
-    assert (await guild.owner.delete(f"/channels/{guild.general}/messages/{said['id']}")).status == 204
+    message = await guild.say(guild.owner)
+    await react(guild.owner, guild.general, message["id"])
+    assert (await guild.owner.delete(f"/channels/{guild.general}/messages/{message['id']}")).status == 204
 
-    def left(call: Call) -> int:
+    def count_rows(call: Call) -> int:
         count: int = call.tx.value("SELECT COUNT(*) FROM reactions")
         return count
 
-    assert await world.write(left) == 0
+    assert await world.write(count_rows) == 0
 
 
-async def test_people_with_premium_react_in_bursts_counted_apart(world: World) -> None:
+async def test_premium_users_add_burst_reactions_that_are_counted_separately(world: World) -> None:
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
-    said = await guild.say(bob)
-    burst = path(guild.general, said["id"], FIRE, "@me") + "?type=1"
+    message = await guild.say(bob)
+    burst = path(guild.general, message["id"], FIRE, "@me") + "?type=1"
     (await bob.put(burst)).refused(403, 90002)
     (await (await world.bot(guild)).put(burst)).refused(403, 90002)
     assert (await bob.put(burst.replace("=1", "=2"))).errors("type") == ["BASE_TYPE_CHOICES"]
@@ -297,32 +303,32 @@ async def test_people_with_premium_react_in_bursts_counted_apart(world: World) -
     await world.give_premium(bob)
     session = await (await world.bot(guild)).connect()
     (await bob.put(burst)).ok()
-    told = await session.next("MESSAGE_REACTION_ADD")
-    assert (told["burst"], told["type"], told["burst_colors"]) == (True, 1, [])
-    await react(carol, guild.general, said["id"])
+    event = await session.next("MESSAGE_REACTION_ADD")
+    assert (event["burst"], event["type"], event["burst_colors"]) == (True, 1, [])
+    await react(carol, guild.general, message["id"])
 
-    (shown,) = (await bob.get(f"/channels/{guild.general}/messages/{said['id']}")).ok()["reactions"]
-    assert (shown["count"], shown["count_details"]) == (2, {"normal": 1, "burst": 1})
-    assert (shown["me"], shown["me_burst"]) == (False, True)
-    for kind, person in ((0, carol), (1, bob)):
-        listed = (await bob.get(path(guild.general, said["id"], FIRE) + f"?type={kind}")).ok()
-        assert [user["id"] for user in listed] == [str(person.id)]
-    (await bob.delete(path(guild.general, said["id"], FIRE, "@me"))).ok()
-    gone = await session.next("MESSAGE_REACTION_REMOVE")
-    assert (gone["burst"], gone["type"]) == (True, 1)
+    (reaction,) = (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()["reactions"]
+    assert (reaction["count"], reaction["count_details"]) == (2, {"normal": 1, "burst": 1})
+    assert (reaction["me"], reaction["me_burst"]) == (False, True)
+    for kind, reactor in ((0, carol), (1, bob)):
+        listed = (await bob.get(path(guild.general, message["id"], FIRE) + f"?type={kind}")).ok()
+        assert [user["id"] for user in listed] == [str(reactor.id)]
+    (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).ok()
+    removed = await session.next("MESSAGE_REACTION_REMOVE")
+    assert (removed["burst"], removed["type"]) == (True, 1)
 
 
-async def test_whom_an_author_blocks_does_not_react_to_their_messages(world: World) -> None:
+async def test_a_user_blocked_by_the_author_cannot_react(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
-    said, own = await guild.say(alice), await guild.say(bob)
-    await react(bob, guild.general, said["id"])
+    message, bob_message = await guild.say(alice), await guild.say(bob)
+    await react(bob, guild.general, message["id"])
     for other in (bob, bot):
         assert (await alice.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).status == 204
 
     for other in (bob, bot):
-        (await other.put(path(guild.general, said["id"], "👍", "@me"))).refused(403, 90001)
-    # What stands may go, and the block has one side.
-    assert (await bob.delete(path(guild.general, said["id"], FIRE, "@me"))).status == 204
-    await react(alice, guild.general, own["id"])
+        (await other.put(path(guild.general, message["id"], "👍", "@me"))).refused(403, 90001)
+    # An earlier reaction can still be removed, and the block does not affect the blocker.
+    assert (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).status == 204
+    await react(alice, guild.general, bob_message["id"])

@@ -1,4 +1,4 @@
-"""How far people have read, and that all of their clients know."""
+"""Read states: acknowledging messages, and syncing the acks to all sessions of a user."""
 
 import pytest
 
@@ -10,44 +10,44 @@ from tests.world import Actor, World
 
 
 def path(channel: int | str, message: int | str) -> str:
-    """Where a mark is set."""
+    """Return the ack path of a message."""
     return f"/channels/{channel}/messages/{message}/ack"
 
 
-async def marks(person: Actor) -> dict[str, str]:
-    """What READY says."""
-    session = await person.connect()
-    told = session.ready["read_state"]
-    assert (told["partial"], told["version"]) == (False, 0)
+async def read_states(user: Actor) -> dict[str, str]:
+    """Return the read states in READY: the last message id by channel."""
+    session = await user.connect()
+    state = session.ready["read_state"]
+    assert (state["partial"], state["version"]) == (False, 0)
     await session.close()
-    return {each["id"]: each["last_message_id"] for each in told["entries"]}
+    return {each["id"]: each["last_message_id"] for each in state["entries"]}
 
 
-async def test_a_mark_is_kept_told_to_ones_own_clients_and_only_goes_forward(world: World) -> None:
+async def test_an_ack_is_stored_sent_to_own_sessions_and_only_moves_forward(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     first, second = await guild.say(bob), await guild.say(bob)
-    here, other = str(guild.general), await bob.connect()
-    mine = await alice.connect()
-    assert mine.ready["read_state"] == {"entries": [], "partial": False, "version": 0}
+    channel, bob_session = str(guild.general), await bob.connect()
+    session = await alice.connect()
+    assert session.ready["read_state"] == {"entries": [], "partial": False, "version": 0}
 
-    assert (await alice.post(path(here, second["id"]), json={"token": None})).ok() == {"token": None}
+    assert (await alice.post(path(channel, second["id"]), json={"token": None})).ok() == {"token": None}
 
-    assert await mine.next("MESSAGE_ACK") == {"channel_id": here, "message_id": second["id"]}
-    assert await marks(alice) == {here: second["id"]}
-    (await alice.post(path(here, first["id"]))).ok()
-    (await alice.post(path(here, second["id"]))).ok()
-    await mine.none_of("MESSAGE_ACK")
-    await other.none_of("MESSAGE_ACK")
-    assert (await marks(alice), await marks(bob)) == ({here: second["id"]}, {})
+    assert await session.next("MESSAGE_ACK") == {"channel_id": channel, "message_id": second["id"]}
+    assert await read_states(alice) == {channel: second["id"]}
+    (await alice.post(path(channel, first["id"]))).ok()
+    (await alice.post(path(channel, second["id"]))).ok()
+    await session.none_of("MESSAGE_ACK")
+    await bob_session.none_of("MESSAGE_ACK")
+    assert (await read_states(alice), await read_states(bob)) == ({channel: second["id"]}, {})
 
-    (await alice.post(path(here, first["id"]), json={"manual": True})).ok()
+    (await alice.post(path(channel, first["id"]), json={"manual": True})).ok()
 
-    assert await mine.next("MESSAGE_ACK") == {"channel_id": here, "message_id": first["id"], "manual": True}
-    assert await marks(alice) == {here: first["id"]}
+    assert await session.next("MESSAGE_ACK") == {"channel_id": channel, "message_id": first["id"], "manual": True}
+    assert await read_states(alice) == {channel: first["id"]}
 
 
-async def test_only_people_mark_what_they_can_see(world: World) -> None:
+async def test_only_users_can_ack_visible_channels(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
@@ -61,28 +61,28 @@ async def test_only_people_mark_what_they_can_see(world: World) -> None:
     (await bot.post(path(guild.general, 1))).refused(403, 20001)
     (await player.post(path(guild.general, 1))).refused(401, 0)
     assert (await bob.post(path(guild.general, 1), json={"manual": "yes"})).errors("manual")
-    assert await marks(bob) == {}
+    assert await read_states(bob) == {}
 
 
-async def test_several_channels_are_marked_at_once_and_those_of_others_are_not(world: World) -> None:
+async def test_a_bulk_ack_skips_inaccessible_channels(world: World) -> None:
     alice, bob, carol = await world.user(), await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     private = (await direct(alice, bob))["id"]
-    theirs = (await direct(bob, carol))["id"]
-    said = await say(bob, private)
+    foreign = (await direct(bob, carol))["id"]
+    message = await say(bob, private)
     session = await alice.connect()
-    asked = [(guild.general, 5), (private, said["id"]), (theirs, 5), (999, 5)]
-    body = [{"channel_id": str(channel), "message_id": str(message)} for channel, message in asked]
+    requested = [(guild.general, 5), (private, message["id"]), (foreign, 5), (999, 5)]
+    body = [{"channel_id": str(channel), "message_id": str(message_id)} for channel, message_id in requested]
 
     assert (await alice.post("/read-states/ack-bulk", json={"read_states": body})).status == 204
 
-    told = [await session.next("MESSAGE_ACK"), await session.next("MESSAGE_ACK")]
-    assert {each["channel_id"] for each in told} == {str(guild.general), private}
-    assert await marks(alice) == {str(guild.general): "5", private: said["id"]}
+    events = [await session.next("MESSAGE_ACK"), await session.next("MESSAGE_ACK")]
+    assert {each["channel_id"] for each in events} == {str(guild.general), private}
+    assert await read_states(alice) == {str(guild.general): "5", private: message["id"]}
 
 
 @pytest.mark.parametrize(
-    ("body", "at"),
+    ("body", "error_path"),
     [
         ({}, "read_states"),
         ({"read_states": []}, "read_states"),
@@ -91,23 +91,23 @@ async def test_several_channels_are_marked_at_once_and_those_of_others_are_not(w
         ({"read_states": [{"channel_id": "x", "message_id": "1"}]}, "read_states.0.channel_id"),
     ],
 )
-async def test_what_is_no_list_of_marks_is_refused(world: World, body: object, at: str) -> None:
-    assert (await (await world.user()).post("/read-states/ack-bulk", json=body)).errors(at)
+async def test_an_invalid_bulk_ack_is_rejected(world: World, body: object, error_path: str) -> None:
+    assert (await (await world.user()).post("/read-states/ack-bulk", json=body)).errors(error_path)
 
 
-async def test_marks_go_with_their_channel_their_guild_and_their_account(world: World) -> None:
+async def test_read_states_are_deleted_with_channel_guild_and_account(world: World) -> None:
     alice = await register(world, "alice")
     guild = await world.guild(alice)
     other = await world.guild(await world.user(), alice)
     extra = await guild.channel("extra")
     for channel in (guild.general, extra, other.general):
         (await alice.post(path(channel, 7))).ok()
-    told = (await alice.get("/users/@me/harvest")).ok()
-    assert len(told["records"]["read_states"]) == 3
+    export = (await alice.get("/users/@me/harvest")).ok()
+    assert len(export["records"]["read_states"]) == 3
 
     (await alice.delete(f"/channels/{extra}")).ok()
-    assert set(await marks(alice)) == {str(guild.general), str(other.general)}
+    assert set(await read_states(alice)) == {str(guild.general), str(other.general)}
     (await alice.delete(f"/guilds/{guild.id}")).ok()
-    assert set(await marks(alice)) == {str(other.general)}
+    assert set(await read_states(alice)) == {str(other.general)}
     (await alice.post("/users/@me/delete", json={"password": PASSWORD})).ok()
     assert await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM read_states")) == 0

@@ -17,7 +17,7 @@ ACTIVE, INACTIVE, ENDING = 0, 1, 2
 DAY_MS = 24 * 3_600_000
 
 
-def at(text: str) -> int:
+def timestamp_ms(text: str) -> int:
     """A moment."""
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1000
 
@@ -31,7 +31,7 @@ async def due(world: World) -> None:
 async def until(world: World, text: str) -> None:
     """Time passes."""
     await due(world)
-    await world.clock.run_until(at(text))
+    await world.clock.run_until(timestamp_ms(text))
 
 
 async def buy(person: Actor, sku: int, **more: Any) -> Any:
@@ -47,7 +47,7 @@ async def heard(session: Session) -> list[tuple[str, Any]]:
     return [(frame["t"], frame["d"]) for frame in frames]
 
 
-def names(events: list[tuple[str, Any]]) -> list[str]:
+def event_names(events: list[tuple[str, Any]]) -> list[str]:
     """Without what they say."""
     return [name for name, _ in events]
 
@@ -69,7 +69,7 @@ def renewed(now: dict[str, Any], time: str, *days: str) -> list[tuple[str, Any]]
 async def test_a_years_life(near_world: World, receiver: Receiver) -> None:
     """Bought, renewed, downgraded, upgraded, canceled, resumed, canceled for good and over."""
     world = near_world
-    world.clock.set(at("2027-01-31T10:00:00"))
+    world.clock.set(timestamp_ms("2027-01-31T10:00:00"))
     bot, alice = await world.bot(), await world.user()
     gold, silver = await sell(bot, price=999), await sell(bot, price=499, name="Silver")
     await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
@@ -211,7 +211,7 @@ async def test_a_years_life(near_world: World, receiver: Receiver) -> None:
 async def test_a_year_in_which_entitlements_were_migrated(near_world: World, receiver: Receiver) -> None:
     """Bought in the old way, migrated at a renewal, renewed in the new one, canceled and over."""
     world = near_world
-    world.clock.set(at("2024-08-05T10:00:00"))
+    world.clock.set(timestamp_ms("2024-08-05T10:00:00"))
     bot, alice = await world.bot(), await world.user()
     gold = await sell(bot)
     await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
@@ -292,7 +292,7 @@ async def test_a_year_in_which_entitlements_were_migrated(near_world: World, rec
 
 
 def test_months_keep_their_day_where_they_have_it() -> None:
-    moment = at("2027-10-31T12:30:00") + 5
+    moment = timestamp_ms("2027-10-31T12:30:00") + 5
     shown = []
     for _ in range(6):
         moment = next_month(moment, 31)
@@ -306,7 +306,7 @@ def test_months_keep_their_day_where_they_have_it() -> None:
         "2028-03-31 12:30",
         "2028-04-30 12:30",
     ]
-    assert day_of(at("2027-10-31T12:30:00")) == 31
+    assert day_of(timestamp_ms("2027-10-31T12:30:00")) == 31
 
 
 async def test_a_guild_subscription_is_for_a_guild_one_is_in(world: World) -> None:
@@ -355,7 +355,7 @@ async def test_what_is_no_longer_sold_ends_with_its_period(world: World) -> None
     assert await heard(session) == []
     await world.clock.run_for(2 * DAY_MS)
 
-    assert names(await heard(session)) == ["ENTITLEMENT_UPDATE", "SUBSCRIPTION_UPDATE"]
+    assert event_names(await heard(session)) == ["ENTITLEMENT_UPDATE", "SUBSCRIPTION_UPDATE"]
 
 
 async def test_a_refund_ends_a_subscription_at_once(world: World) -> None:
@@ -402,14 +402,14 @@ async def test_steps_that_change_nothing_say_nothing(world: World) -> None:
     assert await heard(session) == []
     (await alice.patch(path, json={"sku_id": str(silver)})).ok()
     (await alice.patch(path, json={"sku_id": str(silver)})).ok()
-    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
+    assert event_names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
     # Back to what one has.
     (await alice.patch(path, json={"sku_id": str(gold)})).ok()
     ((_, shown),) = await heard(session)
     assert shown["renewal_sku_ids"] == [str(gold)]
     (await alice.post(f"{path}/cancel")).ok()
     (await alice.post(f"{path}/cancel")).ok()
-    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
+    assert event_names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
 
 
 async def test_an_application_reads_its_users_subscriptions(world: World) -> None:
@@ -454,7 +454,7 @@ async def test_an_application_reads_its_users_subscriptions(world: World) -> Non
     changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING, changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED, changes.RENEWAL_SKU_IDS
 )
 async def test_old_entitlements_had_an_end_that_moved_and_were_then_migrated(world: World) -> None:
-    world.clock.set(at("2024-08-05T00:00:00"))
+    world.clock.set(timestamp_ms("2024-08-05T00:00:00"))
     bot, alice, bob = await world.bot(), await world.user(), await world.user()
     sku = await sell(bot)
     session = await bot.connect(intents=0)
@@ -468,22 +468,28 @@ async def test_old_entitlements_had_an_end_that_moved_and_were_then_migrated(wor
     # Before the window each renewal moves the end.
     await until(world, "2024-09-05T00:00:00")
     renewals = await heard(session)
-    assert sorted(names(renewals)) == ["ENTITLEMENT_UPDATE"] * 2 + ["SUBSCRIPTION_UPDATE"] * 2
+    assert sorted(event_names(renewals)) == ["ENTITLEMENT_UPDATE"] * 2 + ["SUBSCRIPTION_UPDATE"] * 2
     moved = next(data for name, data in renewals if name == "ENTITLEMENT_UPDATE" and data["user_id"] == str(alice.id))
     assert moved == bought["entitlement"] | {"ends_at": "2024-10-05T00:00:00.000000+00:00"}
     (await bob.post(f"/users/@me/subscriptions/{ending['subscription']['id']}/cancel")).ok()
     await heard(session)
 
     # In it, the renewal gives a new one without an end; what is set to end is not migrated.
-    assert at("2024-09-05T00:00:00") < changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.at_ms < at("2024-10-05T00:00:00")
+    assert (
+        timestamp_ms("2024-09-05T00:00:00")
+        < changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.at_ms
+        < timestamp_ms("2024-10-05T00:00:00")
+    )
     await until(world, "2024-10-05T00:00:00")
     later = await heard(session)
     mine = [(name, data) for name, data in later if data["user_id"] == str(alice.id)]
-    assert names(mine) == ["ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
+    assert event_names(mine) == ["ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
     migrated = mine[0][1]
     assert (migrated["type"], migrated["ends_at"]) == (1, None)
     assert mine[1][1]["entitlement_ids"] == [migrated["id"]]
-    assert names([(name, data) for name, data in later if data["user_id"] == str(bob.id)]) == ["SUBSCRIPTION_UPDATE"]
+    assert event_names([(name, data) for name, data in later if data["user_id"] == str(bob.id)]) == [
+        "SUBSCRIPTION_UPDATE"
+    ]
 
     # When the window closes nobody's is told as the old type, not even what ended in it.
     listed = f"/applications/{bot.application_id}/entitlements?user_id={bob.id}&exclude_ended=false"
@@ -492,9 +498,9 @@ async def test_old_entitlements_had_an_end_that_moved_and_were_then_migrated(wor
         assert [each["type"] for each in (await bot.get(listed)).ok()] == [kind]
 
     # After it, only the subscription changes; from its day on it says what it renews into.
-    assert at("2024-12-05T00:00:00") < changes.RENEWAL_SKU_IDS.at_ms < at("2025-01-05T00:00:00")
+    assert timestamp_ms("2024-12-05T00:00:00") < changes.RENEWAL_SKU_IDS.at_ms < timestamp_ms("2025-01-05T00:00:00")
     await until(world, "2024-12-05T00:00:00")
-    assert names(await heard(session)) == ["SUBSCRIPTION_UPDATE"] * 2
+    assert event_names(await heard(session)) == ["SUBSCRIPTION_UPDATE"] * 2
     await until(world, "2025-01-05T00:00:00")
     ((_, shown),) = await heard(session)
     assert shown["renewal_sku_ids"] == [str(sku)]
