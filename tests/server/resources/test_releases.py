@@ -11,27 +11,29 @@ def ms(moment: str) -> int:
     return int(datetime.fromisoformat(moment).replace(tzinfo=UTC).timestamp() * 1000)
 
 
-async def test_everybody_may_read_which_releases_there_are(world: World) -> None:
-    for answer in (
+async def test_anyone_can_list_releases(world: World) -> None:
+    for response in (
         await world.request("GET", "/social-sdk/releases"),
         await (await world.user()).get("/social-sdk/releases"),
     ):
-        told = answer.ok()
-        assert told["latest_version"] == "1.10.18687"
-        assert told["releases"][0] == {
+        listing = response.ok()
+        assert listing["latest_version"] == "1.10.18687"
+        assert listing["releases"][0] == {
             "version": "1.10.18687",
             "release_date_time": "2026-08-13T00:00:00.000000+00:00",
         }
-        assert [each["version"] for each in reversed(told["releases"])] == list(RELEASES)
+        assert [each["version"] for each in reversed(listing["releases"])] == list(RELEASES)
 
-    # The SDK is one of them, and supports those that the same table says.
-    spoken = (Client.get_version_major(), Client.get_version_minor(), Client.get_version_patch())
-    assert told["latest_version"] == ".".join(map(str, spoken))
-    supported = {".".join(each["version"].split(".")[:2]) for each in told["releases"] if is_supported(each["version"])}
+    # Our SDK is the latest release, and supports the versions of the same table.
+    version = (Client.get_version_major(), Client.get_version_minor(), Client.get_version_patch())
+    assert listing["latest_version"] == ".".join(map(str, version))
+    supported = {
+        ".".join(each["version"].split(".")[:2]) for each in listing["releases"] if is_supported(each["version"])
+    }
     assert supported == {"1.6", "1.7", "1.8", "1.9", "1.10"}
 
 
-async def test_one_release_is_read_and_others_are_unknown(world: World) -> None:
+async def test_a_release_is_found_by_version(world: World) -> None:
     path = "/social-sdk/releases"
     assert (await world.request("GET", f"{path}/1.8.18335")).ok() == {
         "version": "1.8.18335",
@@ -43,7 +45,7 @@ async def test_one_release_is_read_and_others_are_unknown(world: World) -> None:
         (await world.request("GET", f"{path}/{unknown}")).refused(404, 10030)
 
 
-async def test_a_release_is_there_from_its_day_on(world: World) -> None:
+async def test_a_release_is_listed_from_its_date_on(world: World) -> None:
     now, path = world.clock.now_ms(), "/social-sdk/releases"
 
     world.clock.set(ms("2026-08-11") - 1)
@@ -52,10 +54,10 @@ async def test_a_release_is_there_from_its_day_on(world: World) -> None:
     world.clock.set(ms("2026-08-11"))
     assert (await world.request("GET", path)).ok()["latest_version"] == "1.10.18369"
     (await world.request("GET", f"{path}/1.9.18337")).ok()
-    # Later, but of an older minor.
+    # A later release of an older minor version is not the latest.
     world.clock.set(ms("2025-10-16"))
-    told = (await world.request("GET", path)).ok()
-    assert (told["releases"][0]["version"], told["latest_version"]) == ("1.5.12211", "1.6.12170")
+    listing = (await world.request("GET", path)).ok()
+    assert (listing["releases"][0]["version"], listing["latest_version"]) == ("1.5.12211", "1.6.12170")
     world.clock.set(ms("2025-03-17") - 1)
     assert (await world.request("GET", path)).ok() == {"releases": [], "latest_version": None}
     world.clock.set(now)

@@ -1,4 +1,4 @@
-"""What applications tell of their users, and the roles that guilds link to it."""
+"""Role connections of applications, and the roles that guilds link to them."""
 
 from typing import Any
 
@@ -6,23 +6,21 @@ import aiohttp
 import pytest
 
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core import auth
-from hubbub.server.core.call import Call
 from hubbub.server.resources.role_connections import rules
 from tests.media import png
 from tests.world import NOW_MS, Actor, Answer, Guild, World
 
 LEVEL = {"type": 2, "key": "level", "name": "Level", "description": "At least this level"}
-SINCE = {"type": 6, "key": "since", "name": "Since", "description": "Plays for so many days"}
+SINCE = {"type": 6, "key": "since", "name": "Since", "description": "Plays for this many days"}
 PAID = {"type": 7, "key": "paid", "name": "Paid", "description": "Has bought the game"}
 
 
-class Linked:
-    """A person as an application speaks of them, with their bearer token."""
+class ConnectedUser:
+    """A user's bearer token for an application, and the path of the role connection."""
 
-    def __init__(self, world: World, person: Actor, bot: Actor, token: str) -> None:
+    def __init__(self, world: World, user: Actor, bot: Actor, token: str) -> None:
         self.world = world
-        self.person = person
+        self.user = user
         self.path = f"/users/@me/applications/{bot.application_id}/role-connection"
         self.headers = {"Authorization": f"Bearer {token}"}
 
@@ -30,26 +28,16 @@ class Linked:
         return await self.world.request(method, path or self.path, headers=self.headers, **options)
 
 
-async def linked(world: World, person: Actor, bot: Actor, *scopes: str) -> Linked:
-    def issue(call: Call) -> str:
-        return auth.issue(
-            call.tx,
-            kind="bearer",
-            user_id=person.id,
-            application_id=bot.application_id,
-            scopes=frozenset(scopes or ("role_connections.write",)),
-            now=call.now,
-            ids=call.ids,
-        )
-
-    return Linked(world, person, bot, await world.write(issue))
+async def connect_user(world: World, user: Actor, bot: Actor, *scopes: str) -> ConnectedUser:
+    token = await world.access_token(user, bot.application_id, *(scopes or ("role_connections.write",)))
+    return ConnectedUser(world, user, bot, token)
 
 
 def metadata_path(bot: Actor) -> str:
     return f"/applications/{bot.application_id}/role-connections/metadata"
 
 
-async def test_an_application_replaces_what_it_can_tell(world: World) -> None:
+async def test_an_application_replaces_its_metadata_records(world: World) -> None:
     bot = await world.bot()
     path = metadata_path(bot)
     assert (await bot.get(path)).ok() == []
@@ -75,16 +63,16 @@ async def test_an_application_replaces_what_it_can_tell(world: World) -> None:
         (LEVEL | {"description_localizations": {"de": ""}}, "0.description_localizations.de"),
     ],
 )
-async def test_records_keep_their_limits(world: World, record: dict[str, Any], path: str) -> None:
+async def test_invalid_metadata_records_are_rejected(world: World, record: dict[str, Any], path: str) -> None:
     bot = await world.bot()
 
-    answer = await bot.put(metadata_path(bot), json=[record])
+    response = await bot.put(metadata_path(bot), json=[record])
 
-    assert answer.errors(path)
+    assert response.errors(path)
     assert (await bot.get(metadata_path(bot))).ok() == []
 
 
-async def test_more_than_five_records_and_keys_said_twice_are_refused(world: World) -> None:
+async def test_excess_and_duplicate_records_are_rejected(world: World) -> None:
     bot = await world.bot()
     many = [LEVEL | {"key": f"level_{number}"} for number in range(6)]
 
@@ -101,20 +89,20 @@ async def test_records_belong_to_their_application(world: World) -> None:
     (await other.get("/applications/1/role-connections/metadata")).refused(404, 10002)
 
 
-async def test_an_application_tells_of_a_user_and_takes_it_back(world: World) -> None:
+async def test_an_application_sets_and_deletes_a_users_role_connection(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     (await bot.put(metadata_path(bot), json=[LEVEL, SINCE, PAID])).ok()
-    game = await linked(world, alice, bot)
+    game = await connect_user(world, alice, bot)
     assert (await game.request("GET")).ok() == {"platform_username": None, "metadata": {}}
 
-    told = {
+    connection = {
         "platform_name": "The Game",
         "platform_username": "alice77",
         "metadata": {"level": "12", "since": "2026-01-01T00:00:00Z", "paid": "1"},
     }
-    assert (await game.request("PUT", json=told)).ok() == told
-    assert (await game.request("GET")).ok() == told
-    # What is left out is no longer told.
+    assert (await game.request("PUT", json=connection)).ok() == connection
+    assert (await game.request("GET")).ok() == connection
+    # Omitted fields are cleared.
     shorter = {"platform_username": None, "metadata": {"level": "13"}}
     assert (await game.request("PUT", json={"metadata": {"level": "13"}})).ok() == shorter
     assert (await game.request("DELETE")).status == 204
@@ -137,41 +125,43 @@ async def test_an_application_tells_of_a_user_and_takes_it_back(world: World) ->
         ({"metadata": {f"key{number}": "1" for number in range(6)}}, "metadata"),
     ],
 )
-async def test_what_cannot_be_told_is_refused_where_it_stands(world: World, body: dict[str, Any], path: str) -> None:
+async def test_invalid_role_connection_values_are_rejected_with_their_path(
+    world: World, body: dict[str, Any], path: str
+) -> None:
     alice, bot = await world.user(), await world.bot()
     (await bot.put(metadata_path(bot), json=[LEVEL, SINCE, PAID])).ok()
-    game = await linked(world, alice, bot)
+    game = await connect_user(world, alice, bot)
 
     assert (await game.request("PUT", json=body)).errors(path)
 
 
-async def test_only_the_application_itself_tells_and_only_with_the_scope(world: World) -> None:
+async def test_a_role_connection_requires_its_application_and_scope(world: World) -> None:
     alice, bot, other = await world.user(), await world.bot(), await world.bot()
-    game = await linked(world, alice, bot)
-    elsewhere = f"/users/@me/applications/{other.application_id}/role-connection"
+    game = await connect_user(world, alice, bot)
+    other_path = f"/users/@me/applications/{other.application_id}/role-connection"
 
-    (await game.request("GET", elsewhere)).refused(403, 20012)
-    (await game.request("PUT", elsewhere, json={})).refused(403, 20012)
-    (await game.request("DELETE", elsewhere)).refused(403, 20012)
+    (await game.request("GET", other_path)).refused(403, 20012)
+    (await game.request("PUT", other_path, json={})).refused(403, 20012)
+    (await game.request("DELETE", other_path)).refused(403, 20012)
     (await game.request("GET", "/users/@me/applications/1/role-connection")).refused(404, 10002)
-    weak = await linked(world, alice, bot, "identify")
-    (await weak.request("PUT", json={})).refused(403, 50026)
+    without_scope = await connect_user(world, alice, bot, "identify")
+    (await without_scope.request("PUT", json={})).refused(403, 50026)
     (await bot.get(game.path)).refused(403, 20001)
     (await alice.get(game.path)).refused(403, 20002)
 
 
-# Linked roles.
+# Linked roles
 
 
 async def link(guild: Guild, role: int, *alternatives: list[dict[str, Any]]) -> Answer:
     return await guild.owner.put(f"/guilds/{guild.id}/roles/{role}/connections/configuration", json=list(alternatives))
 
 
-def needs(bot: Actor, key: str | None = None, value: str | None = None) -> dict[str, Any]:
+def condition(bot: Actor, key: str | None = None, value: str | None = None) -> dict[str, Any]:
     return {"application_id": str(bot.application_id), "connection_metadata_field": key, "value": value}
 
 
-async def test_linked_roles_follow_what_is_told(world: World) -> None:
+async def test_linked_roles_follow_the_role_connection(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
     watcher = await world.bot(guild)
@@ -179,10 +169,10 @@ async def test_linked_roles_follow_what_is_told(world: World) -> None:
     role = await guild.role("veterans")
     session = await watcher.connect()
 
-    (await link(guild, role, [needs(bot, "level", "10")])).ok()
+    (await link(guild, role, [condition(bot, "level", "10")])).ok()
 
     assert (await session.next("GUILD_ROLE_UPDATE"))["role"]["tags"] == {"guild_connections": None}
-    game = await linked(world, alice, bot)
+    game = await connect_user(world, alice, bot)
     (await game.request("PUT", json={"metadata": {"level": "9"}})).ok()
     (await game.request("PUT", json={"metadata": {"level": "10"}})).ok()
     member = await session.next("GUILD_MEMBER_UPDATE")
@@ -197,28 +187,28 @@ async def test_linked_roles_follow_what_is_told(world: World) -> None:
     assert log["audit_log_entries"] == []
 
 
-async def test_other_roles_stay_when_linked_ones_go(world: World) -> None:
+async def test_removing_linked_roles_keeps_other_roles(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
     plain, role = await guild.role("plain"), await guild.role("linked")
     await guild.give(alice, plain)
-    (await link(guild, role, [needs(bot)])).ok()
-    game = await linked(world, alice, bot)
+    (await link(guild, role, [condition(bot)])).ok()
+    game = await connect_user(world, alice, bot)
 
     (await game.request("PUT", json={})).ok()
-    worn = (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"]
-    assert worn == [str(plain), str(role)]
+    roles = (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"]
+    assert roles == [str(plain), str(role)]
     (await game.request("DELETE")).ok()
     assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == [str(plain)]
 
 
-async def test_a_member_who_qualifies_takes_the_role_and_gives_it_back(world: World) -> None:
+async def test_a_qualified_member_assigns_and_unassigns_a_linked_role(world: World) -> None:
     alice, bob, bot = await world.user(), await world.user(), await world.bot()
     guild = await world.guild(None, alice, bob)
     role, plain = await guild.role("linked"), await guild.role("plain")
-    game = await linked(world, alice, bot)
+    game = await connect_user(world, alice, bot)
     (await game.request("PUT", json={})).ok()
-    (await link(guild, role, [needs(bot)])).ok()
+    (await link(guild, role, [condition(bot)])).ok()
     path = f"/guilds/{guild.id}/roles/{role}/connections"
 
     assert (await alice.post(f"{path}/assign")).status == 204
@@ -231,49 +221,53 @@ async def test_a_member_who_qualifies_takes_the_role_and_gives_it_back(world: Wo
     (await stranger.post(f"{path}/assign")).refused(403, 50001)
 
 
-async def test_any_alternative_suffices_and_all_of_it_must_hold(world: World) -> None:
+async def test_one_alternative_with_all_its_conditions_suffices(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
     (await bot.put(metadata_path(bot), json=[LEVEL, PAID])).ok()
     role = await guild.role("linked")
-    (await link(guild, role, [needs(bot, "level", "50")], [needs(bot, "level", "5"), needs(bot, "paid", "1")])).ok()
-    game = await linked(world, alice, bot)
+    (
+        await link(
+            guild, role, [condition(bot, "level", "50")], [condition(bot, "level", "5"), condition(bot, "paid", "1")]
+        )
+    ).ok()
+    game = await connect_user(world, alice, bot)
 
-    for metadata, wears in (
+    for metadata, qualifies in (
         ({"level": "5"}, False),
         ({"level": "5", "paid": "1"}, True),
         ({"level": "4", "paid": "1"}, False),
         ({"level": "50", "paid": "0"}, True),
     ):
         (await game.request("PUT", json={"metadata": metadata})).ok()
-        worn = (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"]
-        assert (worn == [str(role)]) is wears, metadata
+        roles = (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"]
+        assert (roles == [str(role)]) is qualifies, metadata
 
 
-async def test_who_may_link_a_role_and_to_what(world: World) -> None:
+async def test_linking_a_role_requires_permissions_and_valid_conditions(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
     (await bot.put(metadata_path(bot), json=[LEVEL])).ok()
     managers, role = await guild.role("managers", Permissions.MANAGE_ROLES), await guild.role("linked")
     path = f"/guilds/{guild.id}/roles/{role}/connections/configuration"
-    body = [[needs(bot)]]
+    body = [[condition(bot)]]
 
     (await alice.put(path, json=body)).refused(403, 50013)
     await guild.give(alice, managers)
     (await alice.put(f"/guilds/{guild.id}/roles/{managers}/connections/configuration", json=body)).refused(403, 50013)
-    assert (await alice.put(path, json=[[needs(bot, "speed", "1")]])).errors("0.0.connection_metadata_field")
-    assert (await alice.put(path, json=[[needs(bot, "level")]])).errors("0.0.value") == ["BASE_TYPE_REQUIRED"]
-    assert (await alice.put(path, json=[[needs(bot, "level", "x")]])).errors("0.0.value")
+    assert (await alice.put(path, json=[[condition(bot, "speed", "1")]])).errors("0.0.connection_metadata_field")
+    assert (await alice.put(path, json=[[condition(bot, "level")]])).errors("0.0.value") == ["BASE_TYPE_REQUIRED"]
+    assert (await alice.put(path, json=[[condition(bot, "level", "x")]])).errors("0.0.value")
     (await alice.put(path, json=[[{"application_id": "1"}]])).refused(404, 10002)
     (await alice.put(f"/guilds/{guild.id}/roles/{guild.id}/connections/configuration", json=body)).refused(400, 50028)
     (await alice.put(f"/guilds/{guild.id}/roles/1/connections/configuration", json=body)).refused(404, 10011)
-    kept = (await alice.put(path, json=body)).ok()
-    assert (await alice.get(path)).ok() == kept
-    assert kept[0][0]["application_id"] == str(bot.application_id)
+    stored = (await alice.put(path, json=body)).ok()
+    assert (await alice.get(path)).ok() == stored
+    assert stored[0][0]["application_id"] == str(bot.application_id)
     (await alice.put(path, json=[])).ok()
     assert (await alice.get(path)).ok() == []
     assert "tags" not in (await alice.get(f"/guilds/{guild.id}/roles/{role}")).ok()
-    (await link(guild, role, [needs(bot)])).ok()
+    (await link(guild, role, [condition(bot)])).ok()
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
     assert await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM linked_roles")) == 0
 
@@ -299,14 +293,14 @@ async def test_who_may_link_a_role_and_to_what(world: World) -> None:
         (8, "1", "1", False),
     ],
 )
-def test_values_compare_as_the_type_says(kind: int, value: str, wanted: str, met: bool) -> None:
+def test_values_are_compared_by_metadata_type(kind: int, value: str, wanted: str, met: bool) -> None:
     assert rules.compares(kind, value, wanted, NOW_MS) is met
 
 
-# Applications' files, and activities.
+# Application attachments and activity instances
 
 
-async def test_an_application_puts_a_file_on_the_cdn_for_a_while(world: World) -> None:
+async def test_an_application_attachment_expires(world: World) -> None:
     alice, bot, other = await world.user(), await world.bot(), await world.bot()
     path = f"/applications/{bot.application_id}/attachment"
 
@@ -315,15 +309,15 @@ async def test_an_application_puts_a_file_on_the_cdn_for_a_while(world: World) -
         data.add_field("file", png(), filename="pic ture.png", content_type="image/png")
         return data
 
-    made = (await bot.post(path, data=form())).ok()["attachment"]
+    attachment = (await bot.post(path, data=form())).ok()["attachment"]
 
-    assert (made["filename"], made["ephemeral"], made["width"]) == ("pic_ture.png", True, 8)
-    async with world.client.get(made["url"]) as response:
+    assert (attachment["filename"], attachment["ephemeral"], attachment["width"]) == ("pic_ture.png", True, 8)
+    async with world.client.get(attachment["url"]) as response:
         assert (response.status, await response.read()) == (200, png())
     world.clock.advance(86_400_000)
-    async with world.client.get(made["url"]) as response:
+    async with world.client.get(attachment["url"]) as response:
         assert response.status == 404
-    game = await linked(world, alice, bot, "identify")
+    game = await connect_user(world, alice, bot, "identify")
     (await game.request("POST", path, data=form())).ok()
     (await other.post(path, data=form())).refused(403, 20012)
     (await bot.post("/applications/1/attachment", data=form())).refused(404, 10002)
@@ -333,7 +327,7 @@ async def test_an_application_puts_a_file_on_the_cdn_for_a_while(world: World) -
     assert (await bot.post(path, data=empty)).status == 400
 
 
-async def test_no_activity_runs_yet(world: World) -> None:
+async def test_an_unknown_activity_instance_is_rejected(world: World) -> None:
     bot, other = await world.bot(), await world.bot()
     path = f"/applications/{bot.application_id}/activity-instances/i-1-gc-2-3"
 

@@ -1,4 +1,4 @@
-"""Roles: what they are, how they are ordered, and who may change them."""
+"""Roles: fields, order, and the permissions to change them."""
 
 from itertools import permutations
 from typing import Any
@@ -17,30 +17,27 @@ PNG = media.uri(media.png())
 
 
 async def order(guild: Guild) -> list[int]:
-    """The guild's roles, lowest first, without @everyone."""
+    """Return the guild's role ids, lowest first, without @everyone."""
     return [int(role["id"]) for role in (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()][1:]
 
 
 async def manager(world: World, guild: Guild, permissions: int = 0) -> tuple[Actor, int]:
-    """Somebody with MANAGE_ROLES (and more), and the role that gives it."""
-    bob = await world.user()
-    from hubbub.server.resources import members
-
-    await world.write(lambda call: members.add(call, guild.id, bob.id), actor=guild.owner.id)
+    """Create a member with MANAGE_ROLES and these permissions; return the member and the role."""
+    bob = await guild.member()
     role = await guild.role("managers", Permissions.MANAGE_ROLES | permissions)
     await guild.give(bob, role)
     return bob, role
 
 
-async def test_a_new_role_has_its_defaults_is_told_and_written_down(world: World) -> None:
+async def test_a_new_role_has_defaults_and_is_published_and_audited(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     session = await bot.connect()
 
-    answer = await guild.owner.post(f"/guilds/{guild.id}/roles", headers={"X-Audit-Log-Reason": "why%20not"})
+    response = await guild.owner.post(f"/guilds/{guild.id}/roles", headers={"X-Audit-Log-Reason": "why%20not"})
 
-    assert answer.status == 200
-    role = answer.ok()
+    assert response.status == 200
+    role = response.ok()
     assert (role["name"], role["permissions"], role["position"]) == ("new role", str(Permissions.DEFAULT_EVERYONE), 1)
     assert (role["color"], role["hoist"], role["mentionable"], role["managed"]) == (0, False, False, False)
     assert role["colors"] == {"primary_color": 0, "secondary_color": None, "tertiary_color": None}
@@ -53,7 +50,7 @@ async def test_a_new_role_has_its_defaults_is_told_and_written_down(world: World
     assert {"key": "permissions", "new_value": role["permissions"]} in entry["changes"]
 
 
-async def test_roles_are_read_one_by_one_and_together(world: World) -> None:
+async def test_roles_are_read_singly_and_as_a_list(world: World) -> None:
     guild = await world.guild()
     role = await guild.role("mods", 0, color=5, hoist=True, mentionable=True)
     stranger = await world.user()
@@ -74,16 +71,16 @@ async def test_roles_are_read_one_by_one_and_together(world: World) -> None:
 async def test_members_of_each_role_are_counted_without_everyone(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    worn, unworn = await guild.role("worn"), await guild.role("unworn")
-    await guild.give(bob, worn)
+    assigned, unassigned = await guild.role("worn"), await guild.role("unworn")
+    await guild.give(bob, assigned)
 
     counts = (await bob.get(f"/guilds/{guild.id}/roles/member-counts")).ok()
 
-    assert counts == {str(worn): 1, str(unworn): 0}
+    assert counts == {str(assigned): 1, str(unassigned): 0}
 
 
 @pytest.mark.dated(changes.ROLE_MEMBER_COUNTS, changes.GET_GUILD_ROLE)
-async def test_reading_one_role_and_counting_came_at_their_dates(world: World) -> None:
+async def test_get_role_and_member_counts_are_unknown_before_their_dates(world: World) -> None:
     guild = await world.guild()
     for change, path in (
         (changes.ROLE_MEMBER_COUNTS, "member-counts"),
@@ -95,7 +92,7 @@ async def test_reading_one_role_and_counting_came_at_their_dates(world: World) -
         assert (await guild.owner.get(f"/guilds/{guild.id}/roles/{path}")).status == 404
 
 
-async def test_changes_of_a_role_are_told_and_written_down(world: World) -> None:
+async def test_a_role_update_is_published_and_audited(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     role = await guild.role("old", 0)
@@ -133,7 +130,7 @@ async def test_changes_of_a_role_are_told_and_written_down(world: World) -> None
         ({"hoist": 3}, "hoist"),
     ],
 )
-async def test_a_bad_value_is_named(world: World, body: dict[str, Any], path: str) -> None:
+async def test_invalid_role_fields_are_rejected(world: World, body: dict[str, Any], path: str) -> None:
     guild = await world.guild()
     role = await guild.role()
 
@@ -149,10 +146,10 @@ async def test_unknown_permission_bits_are_dropped(world: World) -> None:
     assert made["permissions"] == "2"
 
 
-# Colours and icons
+# Colors and icons
 
 
-async def test_gradients_need_the_guilds_feature(world: World) -> None:
+async def test_gradients_require_the_guild_feature(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}/roles"
     gradient = {"colors": {"primary_color": 1, "secondary_color": 2}, "color": 9}
@@ -176,7 +173,7 @@ async def test_gradients_need_the_guilds_feature(world: World) -> None:
 
 
 @pytest.mark.dated(changes.ROLE_GRADIENTS)
-async def test_gradients_came_in_july_2025(world: World) -> None:
+async def test_gradients_are_ignored_before_july_2025(world: World) -> None:
     guild = await world.guild()
     await world.grant(guild, "ENHANCED_ROLE_COLORS")
     body = {"colors": {"primary_color": 1, "secondary_color": 2}, "color": 9}
@@ -190,14 +187,14 @@ async def test_gradients_came_in_july_2025(world: World) -> None:
 
 
 @pytest.mark.dated(changes.ROLE_GRADIENTS)
-async def test_roles_show_one_colour_before_gradients_wherever_they_are_shown(world: World) -> None:
+async def test_every_role_view_omits_colors_before_gradients(world: World) -> None:
     guild = await world.guild()
     role = await guild.role("blue", color=255)
     template = (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "copy"})).ok()
     bot = await world.bot(guild)
     session = await bot.connect()
 
-    async def shown() -> list[dict[str, Any]]:
+    async def role_views() -> list[dict[str, Any]]:
         await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"hoist": True})
         await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"hoist": False})
         await session.next("GUILD_ROLE_UPDATE")
@@ -212,17 +209,17 @@ async def test_roles_show_one_colour_before_gradients_wherever_they_are_shown(wo
         return [event["role"], *(each for roles in listed for each in roles if each["name"] == "blue")]
 
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
-    before = await shown()
+    before = await role_views()
     world.clock.set(changes.ROLE_GRADIENTS.at_ms)
-    after = await shown()
+    after = await role_views()
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
-    again = await shown()
+    before_again = await role_views()
 
-    assert [("colors" in each, each["color"]) for each in (*before, *again)] == [(False, 255)] * 10
+    assert [("colors" in each, each["color"]) for each in (*before, *before_again)] == [(False, 255)] * 10
     assert [each["colors"]["primary_color"] for each in after] == [255] * 5
 
 
-async def test_icons_need_the_guilds_feature(world: World) -> None:
+async def test_role_icons_require_the_guild_feature(world: World) -> None:
     guild = await world.guild()
     role = await guild.role()
     path = f"/guilds/{guild.id}/roles"
@@ -236,10 +233,10 @@ async def test_icons_need_the_guilds_feature(world: World) -> None:
     assert (len(changed["icon"]), changed["unicode_emoji"]) == (32, "🦊")
 
 
-# Who may
+# Permissions
 
 
-async def test_roles_need_manage_roles(world: World) -> None:
+async def test_changing_roles_requires_manage_roles(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     role = await guild.role()
@@ -251,7 +248,7 @@ async def test_roles_need_manage_roles(world: World) -> None:
     (await bob.delete(f"{path}/{role}")).refused(403, 50013)
 
 
-async def test_nobody_gives_bits_they_do_not_hold(world: World) -> None:
+async def test_permissions_the_actor_lacks_cannot_be_granted(world: World) -> None:
     guild = await world.guild()
     bob, _ = await manager(world, guild, Permissions.KICK_MEMBERS)
     strong = await guild.role("strong", Permissions.BAN_MEMBERS)
@@ -260,13 +257,13 @@ async def test_nobody_gives_bits_they_do_not_hold(world: World) -> None:
     (await bob.post(path, json={"permissions": str(Permissions.BAN_MEMBERS)})).refused(403, 50013)
     made = (await bob.post(path, json={"permissions": str(Permissions.KICK_MEMBERS)})).ok()
     (await bob.patch(f"{path}/{made['id']}", json={"permissions": str(Permissions.ADMINISTRATOR)})).refused(403, 50013)
-    # What a role already has may stay, but neither be added nor taken by one who lacks it.
+    # Permissions that the actor lacks can stay on a role, but cannot be added or removed.
     both = str(Permissions.BAN_MEMBERS | Permissions.KICK_MEMBERS)
     assert (await bob.patch(f"{path}/{strong}", json={"permissions": both})).ok()["permissions"] == both
     (await bob.patch(f"{path}/{strong}", json={"permissions": "0"})).refused(403, 50013)
 
 
-async def test_nobody_touches_roles_at_or_above_their_own(world: World) -> None:
+async def test_roles_at_or_above_the_actors_own_cannot_be_changed(world: World) -> None:
     guild = await world.guild()
     above = await guild.role("above")
     bob, own = await manager(world, guild, Permissions.ADMINISTRATOR)
@@ -300,7 +297,7 @@ async def test_a_guild_has_250_roles_at_most(world: World) -> None:
     (await guild.owner.post(f"/guilds/{guild.id}/roles", json={})).ok()
 
 
-async def test_everyone_changes_its_permissions_only_and_stays(world: World) -> None:
+async def test_the_everyone_role_can_only_change_permissions(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}/roles"
 
@@ -314,7 +311,7 @@ async def test_everyone_changes_its_permissions_only_and_stays(world: World) -> 
     (await guild.owner.patch(path, json=[{"id": str(guild.id), "position": 0}])).ok()
 
 
-async def test_a_managed_role_is_not_deleted_by_hand(world: World) -> None:
+async def test_a_managed_role_cannot_be_deleted(world: World) -> None:
     guild = await world.guild()
     role = await guild.role()
     await world.write(
@@ -329,7 +326,7 @@ async def test_a_managed_role_is_not_deleted_by_hand(world: World) -> None:
 # Deleting
 
 
-async def test_a_deleted_role_is_gone_from_members_and_overwrites(world: World) -> None:
+async def test_a_deleted_role_is_removed_from_members_and_overwrites(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     bot = await world.bot(guild)
@@ -354,7 +351,7 @@ async def test_a_deleted_role_is_gone_from_members_and_overwrites(world: World) 
 # Order
 
 
-async def test_moved_roles_are_told_and_written_down(world: World) -> None:
+async def test_moved_roles_are_published_and_audited(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     first, second, third = [await guild.role(name) for name in ("first", "second", "third")]
@@ -366,13 +363,13 @@ async def test_moved_roles_are_told_and_written_down(world: World) -> None:
     assert [role["id"] for role in moved] == [str(guild.id), str(first), str(third), str(second)]
     assert [role["position"] for role in moved] == [0, 1, 2, 3]
     assert await order(guild) == [first, third, second]
-    told = [(await session.next("GUILD_ROLE_UPDATE"))["role"]["id"] for _ in range(2)]
-    assert told == [str(third), str(second)]
+    updated_ids = [(await session.next("GUILD_ROLE_UPDATE"))["role"]["id"] for _ in range(2)]
+    assert updated_ids == [str(third), str(second)]
     entry = await guild.last_audit_entry(31)
     assert entry["changes"] == [{"key": "position", "old_value": 1, "new_value": 3}]
 
 
-async def test_one_moves_only_what_stands_below_and_only_below_oneself(world: World) -> None:
+async def test_only_roles_below_the_actors_own_can_be_moved(world: World) -> None:
     guild = await world.guild()
     above = await guild.role("above")
     bob, own = await manager(world, guild)
@@ -385,7 +382,7 @@ async def test_one_moves_only_what_stands_below_and_only_below_oneself(world: Wo
     (await bob.patch(path, json=[{"id": str(above), "position": 3}])).refused(403, 50013)
     (await bob.patch(path, json=[{"id": str(low), "position": 2}])).ok()
     assert await order(guild) == [high, low, own, above]
-    # discord.js sends every role, with those above where they were.
+    # discord.js sends every role, with unchanged positions for the higher ones.
     everything = [guild.id, low, high, own, above]
     (await bob.patch(path, json=[{"id": str(role), "position": n} for n, role in enumerate(everything)])).ok()
     assert await order(guild) == [low, high, own, above]
@@ -394,14 +391,14 @@ async def test_one_moves_only_what_stands_below_and_only_below_oneself(world: Wo
     (await bob.patch(path, json=[{"id": str(low), "position": None}])).ok()
 
 
-def role(number: int, position: int) -> RoleRow:
-    """A role that has a place and nothing else."""
+def role_row(number: int, position: int) -> RoleRow:
+    """Return a role with only an id and a position."""
     return RoleRow(number, 1, str(number), 0, position)
 
 
 @pytest.mark.parametrize("wanted", list(permutations((1, 2, 3))))
-def test_wanted_places_that_differ_are_had(wanted: tuple[int, ...]) -> None:
-    rows = [role(10, 1), role(11, 2), role(12, 3)]
+def test_distinct_requested_positions_are_applied(wanted: tuple[int, ...]) -> None:
+    rows = [role_row(10, 1), role_row(11, 2), role_row(12, 3)]
 
     ordered = rules.reordered(rows, dict(zip((10, 11, 12), wanted, strict=True)))
 
@@ -423,8 +420,8 @@ def test_wanted_places_that_differ_are_had(wanted: tuple[int, ...]) -> None:
         ({10: -5, 11: -7}, [11, 10, 12, 13]),
     ],
 )
-def test_the_others_close_up_around_the_moved(wanted: dict[int, int], expected: list[int]) -> None:
-    rows = [role(10, 1), role(11, 1), role(12, 5), role(13, 9)]
+def test_other_roles_fill_the_positions_around_moved_roles(wanted: dict[int, int], expected: list[int]) -> None:
+    rows = [role_row(10, 1), role_row(11, 1), role_row(12, 5), role_row(13, 9)]
 
     ordered = rules.reordered(rows, wanted)
 
@@ -432,11 +429,11 @@ def test_the_others_close_up_around_the_moved(wanted: dict[int, int], expected: 
     assert [row.position for row in ordered] == [1, 2, 3, 4]
 
 
-async def test_a_role_is_not_named_by_white_space(world: World) -> None:
+async def test_a_role_name_cannot_be_blank(world: World) -> None:
     guild = await world.guild()
-    there = f"/guilds/{guild.id}/roles"
-    assert (await guild.owner.post(there, json={"name": " \t "})).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
-    made = (await guild.owner.post(there, json={"name": "  the wise "})).ok()
+    path = f"/guilds/{guild.id}/roles"
+    assert (await guild.owner.post(path, json={"name": " \t "})).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
+    made = (await guild.owner.post(path, json={"name": "  the wise "})).ok()
     assert made["name"] == "the wise"
-    refused = await guild.owner.patch(f"{there}/{made['id']}", json={"name": " "})
-    assert refused.errors("name") == ["BASE_TYPE_BAD_LENGTH"]
+    rejected = await guild.owner.patch(f"{path}/{made['id']}", json={"name": " "})
+    assert rejected.errors("name") == ["BASE_TYPE_BAD_LENGTH"]

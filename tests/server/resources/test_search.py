@@ -1,4 +1,4 @@
-"""Search: what is found by which parameter, by whom, and how the index keeps up."""
+"""Search: query parameters, permissions, and index maintenance."""
 
 import json
 from typing import Any
@@ -21,42 +21,42 @@ from tests.world import NOW_MS, Actor, Answer, Guild, World, small_config
 PUBLIC, PRIVATE, FORUM = 11, 12, 15
 
 
-def address(guild: Guild, **query: Any) -> str:
-    """The address of a search."""
+def search_path(guild: Guild, **query: Any) -> str:
+    """Return the path of a message search with its query."""
     pairs = [(key, each) for key, value in query.items() for each in (value if isinstance(value, list) else [value])]
     return f"/guilds/{guild.id}/messages/search?" + "&".join(f"{key}={quote(str(value))}" for key, value in pairs)
 
 
-async def search(who: Actor, guild: Guild, **query: Any) -> Any:
-    """Search, successfully."""
-    return (await who.get(address(guild, **query))).ok()
+async def search(actor: Actor, guild: Guild, **query: Any) -> Any:
+    """Search and require success."""
+    return (await actor.get(search_path(guild, **query))).ok()
 
 
-async def texts(who: Actor, guild: Guild, **query: Any) -> list[str]:
-    """What the messages say that are found."""
-    return [found["content"] for (found,) in (await search(who, guild, **query))["messages"]]
+async def texts(actor: Actor, guild: Guild, **query: Any) -> list[str]:
+    """Return the contents of the found messages."""
+    return [found["content"] for (found,) in (await search(actor, guild, **query))["messages"]]
 
 
-async def indexed(world: World, *members: Actor) -> Guild:
-    """A guild with an index."""
+async def indexed_guild(world: World, *members: Actor) -> Guild:
+    """Create a guild with a built index."""
     guild = await world.guild(None, *members)
-    await index(world, guild)
+    await build_index(world, guild)
     return guild
 
 
-async def index(world: World, guild: Guild) -> None:
-    """Have a guild indexed."""
-    (await guild.owner.get(address(guild))).refused(202, 110000)
+async def build_index(world: World, guild: Guild) -> None:
+    """Build the index of a guild."""
+    (await guild.owner.get(search_path(guild))).refused(202, 110000)
     assert world.app.worker is not None
     await world.app.worker.run_due()
 
 
-async def send_file(who: Actor, guild: Guild, filename: str, data: bytes, content: str) -> Any:
+async def send_file(actor: Actor, guild: Guild, filename: str, data: bytes, content: str) -> Any:
     """Send a message with a file."""
     form = aiohttp.FormData(quote_fields=False)
     form.add_field("payload_json", json.dumps({"content": content}), content_type="application/json")
     form.add_field("files[0]", data, filename=filename, content_type="application/octet-stream")
-    return (await who.request("POST", f"/channels/{guild.general}/messages", data=form)).ok()
+    return (await actor.request("POST", f"/channels/{guild.general}/messages", data=form)).ok()
 
 
 # Words
@@ -77,11 +77,11 @@ async def send_file(who: Actor, guild: Guild, filename: str, data: bytes, conten
         ("🔥 ... --", []),
     ],
 )
-def test_text_is_cut_into_words(text: str, expected: list[str]) -> None:
+def test_text_is_split_into_words(text: str, expected: list[str]) -> None:
     assert words(text) == expected
 
 
-def test_a_search_asks_for_each_word_once_and_for_runs_without_spaces_together() -> None:
+def test_a_query_contains_each_word_once_and_unspaced_runs_as_one_unit() -> None:
     assert units("to be or not to be") == (("to",), ("be",), ("or",), ("not",))
     assert units("go 日本 東 x") == (("go",), ("日", "本"), ("東",), ("x",))
 
@@ -101,11 +101,11 @@ def test_a_search_asks_for_each_word_once_and_for_runs_without_spaces_together()
         ("a 日 x 本 b", "日本", 5, False),
     ],
 )
-def test_words_are_near_each_other(text: str, wanted: str, slop: int, expected: bool) -> None:
+def test_near_allows_at_most_slop_other_words(text: str, wanted: str, slop: int, expected: bool) -> None:
     assert near(words(text), units(wanted), slop) is expected
 
 
-def test_a_text_is_more_about_words_that_it_says_often_and_shortly() -> None:
+def test_the_score_grows_with_frequency_and_shrinks_with_length() -> None:
     wanted = units("cat")
     assert score(words("cat cat"), wanted) > score(words("cat dog"), wanted) > score(words("cat" + " x" * 50), wanted)
 
@@ -113,12 +113,12 @@ def test_a_text_is_more_about_words_that_it_says_often_and_shortly() -> None:
 # The index
 
 
-async def test_the_first_search_of_a_guild_begins_its_index(world: World) -> None:
+async def test_the_first_search_of_a_guild_starts_indexing(world: World) -> None:
     guild = await world.guild()
     await guild.say(guild.owner, "hello there")
 
-    refusal = (await guild.owner.get(address(guild, content="hello"))).refused(202, 110000)
-    assert refusal == {
+    error = (await guild.owner.get(search_path(guild, content="hello"))).refused(202, 110000)
+    assert error == {
         "message": "Index not yet available. Try again later",
         "code": 110000,
         "documents_indexed": 0,
@@ -133,7 +133,7 @@ async def test_the_first_search_of_a_guild_begins_its_index(world: World) -> Non
     assert "threads" not in found
 
 
-async def test_old_messages_are_indexed_bit_by_bit(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_old_messages_are_indexed_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "AT_ONCE", 3)
     monkeypatch.setattr(indexing, "STEPS_AT_ONCE", 2)
     guild = await world.guild()
@@ -142,11 +142,11 @@ async def test_old_messages_are_indexed_bit_by_bit(world: World, monkeypatch: py
         await guild.say(guild.owner, f"hello {number}", channel=other if number % 2 else None)
     thread = (await guild.owner.post(f"/channels/{other}/threads", json={"name": "t", "type": PUBLIC})).ok()
     await guild.say(guild.owner, "hello thread", channel=int(thread["id"]))
-    await index(world, guild)
+    await build_index(world, guild)
     assert (await search(guild.owner, guild, content="hello"))["total_results"] == 9
 
 
-async def test_a_search_can_be_told_to_wait_for_the_index(watch: Watch) -> None:
+async def test_a_search_can_be_configured_to_wait_for_the_index(watch: Watch) -> None:
     app = App(small_config(search_at_once=True), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -156,10 +156,10 @@ async def test_a_search_can_be_told_to_wait_for_the_index(watch: Watch) -> None:
     await app.stop()
 
 
-async def test_what_is_said_edited_pinned_and_deleted_is_found_so_at_once(world: World) -> None:
-    guild = await indexed(world)
-    said = await guild.say(guild.owner, "first words")
-    path = f"/channels/{guild.general}/messages/{said['id']}"
+async def test_message_changes_are_searchable_immediately(world: World) -> None:
+    guild = await indexed_guild(world)
+    message = await guild.say(guild.owner, "first words")
+    path = f"/channels/{guild.general}/messages/{message['id']}"
     assert await texts(guild.owner, guild, content="first") == ["first words"]
 
     (await guild.owner.patch(path, json={"content": "second words"})).ok()
@@ -167,7 +167,7 @@ async def test_what_is_said_edited_pinned_and_deleted_is_found_so_at_once(world:
     assert await texts(guild.owner, guild, content="second") == ["second words"]
     assert await texts(guild.owner, guild, pinned=True) == []
 
-    (await guild.owner.put(f"/channels/{guild.general}/messages/pins/{said['id']}")).ok()
+    (await guild.owner.put(f"/channels/{guild.general}/messages/pins/{message['id']}")).ok()
     assert await texts(guild.owner, guild, pinned=True) == ["second words"]
     assert await texts(guild.owner, guild, pinned=False) == []
 
@@ -175,26 +175,26 @@ async def test_what_is_said_edited_pinned_and_deleted_is_found_so_at_once(world:
     assert (await search(guild.owner, guild, content="words"))["total_results"] == 0
 
 
-async def test_changes_are_indexed_by_a_job_that_takes_many(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_changes_are_indexed_by_one_batch_job(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "AT_ONCE", 4)
-    guild = await indexed(world)
+    guild = await indexed_guild(world)
 
-    def waiting(call: Any) -> tuple[int, int]:
+    def count_pending(call: Any) -> tuple[int, int]:
         changed = call.tx.value("SELECT COUNT(*) FROM search_changes")
         return changed, call.tx.value("SELECT COUNT(*) FROM jobs WHERE kind = 'search.catch_up'")
 
     for number in range(10):
         await guild.say(guild.owner, f"hello {number}")
-    assert await world.write(waiting) == (10, 1)
+    assert await world.write(count_pending) == (10, 1)
     await world.clock.run_for(indexing.DELAY_MS)
-    assert await world.write(waiting) == (0, 0)
+    assert await world.write(count_pending) == (0, 0)
     assert (await search(guild.owner, guild, content="hello"))["total_results"] == 10
     await guild.say(guild.owner, "hello again")
-    assert await world.write(waiting) == (1, 1)
+    assert await world.write(count_pending) == (1, 1)
 
 
-async def test_bulk_deletions_and_deleted_channels_leave_the_index(world: World) -> None:
-    guild = await indexed(world)
+async def test_bulk_deletions_and_deleted_channels_are_removed_from_the_index(world: World) -> None:
+    guild = await indexed_guild(world)
     other = await guild.channel("other")
     ids = [(await guild.say(guild.owner, f"hello {number}", channel=other))["id"] for number in range(5)]
     assert (await search(guild.owner, guild, content="hello"))["total_results"] == 5
@@ -206,32 +206,32 @@ async def test_bulk_deletions_and_deleted_channels_leave_the_index(world: World)
     await world.app.worker.run_due()
     assert (await search(guild.owner, guild, content="hello"))["total_results"] == 0
 
-    def left(call: Any) -> int:
+    def count_documents(call: Any) -> int:
         return int(call.tx.value("SELECT COUNT(*) FROM search_documents"))
 
-    assert await world.write(left) == 0
+    assert await world.write(count_documents) == 0
 
 
-async def test_a_guild_that_goes_takes_its_index_along(world: World) -> None:
-    guild = await indexed(world)
+async def test_deleting_a_guild_deletes_its_index(world: World) -> None:
+    guild = await indexed_guild(world)
     await guild.say(guild.owner, "hello")
     await search(guild.owner, guild)
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
     assert world.app.worker is not None
     await world.app.worker.run_due()
 
-    def left(call: Any) -> int:
+    def count_rows(call: Any) -> int:
         tables = ("search_documents", "search_guilds", "search_changes", "search_builds")
         return sum(call.tx.value(f"SELECT COUNT(*) FROM {table}") for table in tables)
 
-    assert await world.write(left) == 0
+    assert await world.write(count_rows) == 0
 
 
-async def test_no_guild_finds_what_another_said(world: World) -> None:
+async def test_a_search_finds_only_messages_of_its_guild(world: World) -> None:
     alice = await world.user()
     one, other = await world.guild(alice), await world.guild(alice)
     for guild in (one, other):
-        await index(world, guild)
+        await build_index(world, guild)
         await guild.say(alice, f"hello from {guild.id}")
     assert await texts(alice, one, content="hello") == [f"hello from {one.id}"]
     assert await texts(alice, other, author_id=alice.id) == [f"hello from {other.id}"]
@@ -240,8 +240,8 @@ async def test_no_guild_finds_what_another_said(world: World) -> None:
 # Parameters
 
 
-async def test_words_are_found_in_any_order_with_few_others_between(world: World) -> None:
-    guild = await indexed(world)
+async def test_words_are_found_in_any_order_within_the_slop(world: World) -> None:
+    guild = await indexed_guild(world)
     for text in ("the quick brown fox", "fox, the quick one", "quick and very very lazy fox", "only a Fóx"):
         await guild.say(guild.owner, text)
     assert await texts(guild.owner, guild, content="FOX", sort_order="asc") == [
@@ -260,16 +260,16 @@ async def test_words_are_found_in_any_order_with_few_others_between(world: World
 
 
 async def test_words_of_embeds_components_polls_and_forwards_are_found(world: World) -> None:
-    guild = await indexed(world)
+    guild = await indexed_guild(world)
     path = f"/channels/{guild.general}/messages"
     embed = {"title": "zebra", "fields": [{"name": "yak", "value": "xerus"}], "footer": {"text": "wombat"}}
     (await guild.owner.post(path, json={"embeds": [embed]})).ok()
-    shown = [{"type": 17, "components": [{"type": 10, "content": "vulture"}]}]
-    (await guild.owner.post(path, json={"flags": 1 << 15, "components": shown})).ok()
+    components = [{"type": 17, "components": [{"type": 10, "content": "vulture"}]}]
+    (await guild.owner.post(path, json={"flags": 1 << 15, "components": components})).ok()
     poll = {"question": {"text": "unicorn?"}, "answers": [{"poll_media": {"text": "tapir"}}]}
     (await guild.owner.post(path, json={"poll": poll})).ok()
-    said = await guild.say(guild.owner, "sloth")
-    reference = {"type": 1, "channel_id": str(guild.general), "message_id": said["id"]}
+    message = await guild.say(guild.owner, "sloth")
+    reference = {"type": 1, "channel_id": str(guild.general), "message_id": message["id"]}
     (await guild.owner.post(path, json={"message_reference": reference})).ok()
     for word, number in (("zebra yak", 1), ("wombat", 1), ("vulture", 1), ("unicorn tapir", 1), ("sloth", 2)):
         assert (await search(guild.owner, guild, content=word))["total_results"] == number, word
@@ -284,7 +284,7 @@ async def test_words_of_embeds_components_polls_and_forwards_are_found(world: Wo
 
 async def test_messages_are_found_by_their_author(world: World) -> None:
     bob = await world.user()
-    guild = await indexed(world, bob)
+    guild = await indexed_guild(world, bob)
     bot = await world.bot(guild)
     await guild.say(guild.owner, "of the owner")
     await guild.say(bob, "of bob")
@@ -300,9 +300,9 @@ async def test_messages_are_found_by_their_author(world: World) -> None:
     assert await texts(bob, guild, author_type="-bot", author_id=[bob.id, bot.id]) == ["of bob"]
 
 
-async def test_what_a_bot_answers_is_found_as_a_bots(world: World) -> None:
+async def test_interaction_responses_are_found_by_author_type_bot(world: World) -> None:
     bob = await world.user()
-    guild = await indexed(world, bob)
+    guild = await indexed_guild(world, bob)
     stage = Stage(world, guild, bob, await world.bot(guild))
     stage.app = await stage.bot.connect()
     await (await stage.run(await stage.command())).say(content="of the bot")
@@ -310,26 +310,26 @@ async def test_what_a_bot_answers_is_found_as_a_bots(world: World) -> None:
     assert await texts(bob, guild, author_type="webhook") == []
 
 
-async def test_messages_are_found_by_whom_they_mention_and_answer(world: World) -> None:
+async def test_messages_are_found_by_mentions_and_replies(world: World) -> None:
     bob = await world.user()
-    guild = await indexed(world, bob)
+    guild = await indexed_guild(world, bob)
     role = await guild.role("readers", mentionable=True)
-    said = await guild.say(bob, f"ask <@{guild.owner.id}>")
+    message = await guild.say(bob, f"ask <@{guild.owner.id}>")
     await guild.say(guild.owner, f"all <@&{role}>")
     await guild.say(guild.owner, "@everyone come")
-    await guild.say(guild.owner, "yes", message_reference={"message_id": said["id"]})
-    assert await texts(bob, guild, mentions=guild.owner.id) == [said["content"]]
-    assert await texts(bob, guild, mentions=[guild.owner.id, bob.id]) == ["yes", said["content"]]
+    await guild.say(guild.owner, "yes", message_reference={"message_id": message["id"]})
+    assert await texts(bob, guild, mentions=guild.owner.id) == [message["content"]]
+    assert await texts(bob, guild, mentions=[guild.owner.id, bob.id]) == ["yes", message["content"]]
     assert await texts(bob, guild, mentions_role_id=role) == [f"all <@&{role}>"]
     assert await texts(bob, guild, mention_everyone=True) == ["@everyone come"]
     assert len(await texts(bob, guild, mention_everyone=False)) == 3
     assert await texts(bob, guild, replied_to_user_id=bob.id) == ["yes"]
     assert await texts(bob, guild, replied_to_user_id=guild.owner.id) == []
-    assert await texts(bob, guild, replied_to_message_id=[said["id"], 5]) == ["yes"]
+    assert await texts(bob, guild, replied_to_message_id=[message["id"], 5]) == ["yes"]
 
 
 async def test_messages_are_found_by_their_files_and_links(world: World) -> None:
-    guild = await indexed(world)
+    guild = await indexed_guild(world)
     owner = guild.owner
     await send_file(owner, guild, "Holiday Plan.png", default_avatar(0), "picture")
     await send_file(owner, guild, "song.ogg", b"OggS" + bytes(60), "sound")
@@ -354,10 +354,10 @@ async def test_messages_are_found_by_their_files_and_links(world: World) -> None
     assert len(await texts(owner, guild, has="-link")) == 5
 
 
-async def test_results_come_by_pages_in_both_orders(world: World) -> None:
-    guild = await indexed(world)
-    said = [await guild.say(guild.owner, f"number {number}") for number in range(30)]
-    ids = [message["id"] for message in said]
+async def test_results_are_paged_in_both_orders(world: World) -> None:
+    guild = await indexed_guild(world)
+    sent = [await guild.say(guild.owner, f"number {number}") for number in range(30)]
+    ids = [message["id"] for message in sent]
 
     async def page(**query: Any) -> list[str]:
         found = await search(guild.owner, guild, content="number", **query)
@@ -372,8 +372,8 @@ async def test_results_come_by_pages_in_both_orders(world: World) -> None:
     assert [message["id"] for (message,) in found["messages"]] == ids[5:3:-1]
 
 
-async def test_the_most_relevant_come_first(world: World) -> None:
-    guild = await indexed(world)
+async def test_results_are_sorted_by_relevance(world: World) -> None:
+    guild = await indexed_guild(world)
     for text in ("tea " + "and many other things " * 5, "tea tea tea", "some tea", "tea tea", "coffee"):
         await guild.say(guild.owner, text)
     expected = ["tea tea tea", "tea tea", "some tea", "tea " + "and many other things " * 4 + "and many other things"]
@@ -403,25 +403,25 @@ async def test_the_most_relevant_come_first(world: World) -> None:
 )
 async def test_parameters_have_limits(world: World, query: str, path: str, code: str) -> None:
     guild = await world.guild()
-    answer = await guild.owner.get(f"/guilds/{guild.id}/messages/search?{query}")
-    assert answer.errors(path) == [code]
+    response = await guild.owner.get(f"/guilds/{guild.id}/messages/search?{query}")
+    assert response.errors(path) == [code]
 
 
-async def test_found_messages_come_without_reactions(world: World) -> None:
-    guild = await indexed(world)
-    said = await guild.say(guild.owner, "hello")
-    (await guild.owner.put(f"/channels/{guild.general}/messages/{said['id']}/reactions/{quote('🔥')}/@me")).ok()
+async def test_found_messages_omit_reactions(world: World) -> None:
+    guild = await indexed_guild(world)
+    message = await guild.say(guild.owner, "hello")
+    (await guild.owner.put(f"/channels/{guild.general}/messages/{message['id']}/reactions/{quote('🔥')}/@me")).ok()
     ((found,),) = (await search(guild.owner, guild))["messages"]
     assert "reactions" not in found
-    assert "reactions" in (await guild.owner.get(f"/channels/{guild.general}/messages/{said['id']}")).ok()
+    assert "reactions" in (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
 
 
-# Who may find what
+# Visibility
 
 
-async def test_only_channels_one_can_see_and_read_are_searched(world: World) -> None:
+async def test_only_readable_channels_are_searched(world: World) -> None:
     bob = await world.user()
-    guild = await indexed(world, bob)
+    guild = await indexed_guild(world, bob)
     hidden, unread = await guild.channel("hidden"), await guild.channel("unread")
     voice = await guild.channel("voice", type=2)
     for channel in (guild.general, hidden, unread, voice):
@@ -436,7 +436,7 @@ async def test_only_channels_one_can_see_and_read_are_searched(world: World) -> 
     assert await texts(guild.owner, guild, channel_id=hidden) == [f"hello {hidden}"]
     assert len(await texts(guild.owner, guild, channel_id=[hidden, voice, 5])) == 2
 
-    # When most is hidden, the index is asked the other way round.
+    # With many hidden channels the query lists the readable channels instead of the hidden ones.
     for name in ("a", "b", "c", "d"):
         channel = await guild.channel(name)
         await guild.say(guild.owner, f"hello {name}", channel=channel)
@@ -446,7 +446,7 @@ async def test_only_channels_one_can_see_and_read_are_searched(world: World) -> 
 
 async def test_age_restricted_channels_are_searched_on_request(world: World) -> None:
     bob = await world.user()
-    guild = await indexed(world, bob)
+    guild = await indexed_guild(world, bob)
     adult = await guild.channel("adult", nsfw=True)
     await guild.say(bob, "hello", channel=adult)
     thread = (await bob.post(f"/channels/{adult}/threads", json={"name": "t", "type": PUBLIC})).ok()
@@ -458,7 +458,7 @@ async def test_age_restricted_channels_are_searched_on_request(world: World) -> 
 
 async def test_private_threads_are_searched_by_their_members_and_moderators(world: World) -> None:
     bob, carol = await world.user(), await world.user()
-    guild = await indexed(world, bob, carol)
+    guild = await indexed_guild(world, bob, carol)
     made = (await bob.post(f"/channels/{guild.general}/threads", json={"name": "secret", "type": PRIVATE})).ok()
     thread = int(made["id"])
     await guild.say(bob, "hello in private", channel=thread)
@@ -471,35 +471,35 @@ async def test_private_threads_are_searched_by_their_members_and_moderators(worl
     assert await texts(carol, guild, channel_id=thread) == []
     assert (await search(guild.owner, guild, content="hello"))["total_results"] == 2
     await guild.allow(carol, Permissions.MANAGE_THREADS)
-    shown = await search(carol, guild, channel_id=thread)
-    assert (shown["total_results"], shown["members"]) == (1, [])
+    results = await search(carol, guild, channel_id=thread)
+    assert (results["total_results"], results["members"]) == (1, [])
 
 
-async def test_outsiders_and_those_who_read_nothing_are_refused(world: World) -> None:
+async def test_searching_requires_a_member_who_can_read_a_channel(world: World) -> None:
     bob = await world.user()
-    guild = await indexed(world, bob)
-    (await (await world.user()).get(address(guild))).refused(403, 50001)
+    guild = await indexed_guild(world, bob)
+    (await (await world.user()).get(search_path(guild))).refused(403, 50001)
     (await bob.get("/guilds/1/messages/search")).refused(404, 10004)
     bits = str(int(Permissions.VIEW_CHANNEL))
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": bits})).ok()
-    (await bob.get(address(guild))).refused(403, 50001)
+    (await bob.get(search_path(guild))).refused(403, 50001)
     await guild.overwrite(guild.general, bob.id, allow=Permissions.READ_MESSAGE_HISTORY)
-    (await bob.get(address(guild))).ok()
+    (await bob.get(search_path(guild))).ok()
 
 
-async def test_bots_need_the_message_content_intent(world: World) -> None:
-    guild = await indexed(world)
+async def test_bots_require_the_message_content_intent(world: World) -> None:
+    guild = await indexed_guild(world)
     await guild.say(guild.owner, "hello")
-    (await (await world.bot(guild, flags=0)).get(address(guild))).refused(403, 50001)
+    (await (await world.bot(guild, flags=0)).get(search_path(guild))).refused(403, 50001)
     assert await texts(await world.bot(guild), guild) == ["hello"]
 
 
 @pytest.mark.dated(changes.MESSAGE_SEARCH)
-async def test_bots_search_since_the_day_it_was_documented(world: World) -> None:
+async def test_bots_cannot_search_before_the_release_date(world: World) -> None:
     world.clock.set(changes.MESSAGE_SEARCH.at_ms - 60_000)
-    guild = await indexed(world)
+    guild = await indexed_guild(world)
     bot = await world.bot(guild)
-    (await bot.get(address(guild))).refused(403, 20001)
+    (await bot.get(search_path(guild))).refused(403, 20001)
     await search(guild.owner, guild)
     world.clock.set(changes.MESSAGE_SEARCH.at_ms)
     await search(bot, guild)
@@ -509,8 +509,8 @@ async def test_bots_search_since_the_day_it_was_documented(world: World) -> None
 
 
 async def forum(world: World, *members: Actor) -> tuple[Guild, int, list[int]]:
-    """A forum with two tags."""
-    guild = await indexed(world, *members)
+    """Create an indexed guild with a forum that has two tags."""
+    guild = await indexed_guild(world, *members)
     tags = [{"name": "bug"}, {"name": "idea"}]
     made = (
         await guild.owner.post(
@@ -520,17 +520,17 @@ async def forum(world: World, *members: Actor) -> tuple[Guild, int, list[int]]:
     return guild, int(made["id"]), [int(tag["id"]) for tag in made["available_tags"]]
 
 
-async def post(world: World, who: Actor, channel: int, name: str, *tags: int) -> str:
-    """A new post, a second after the last."""
+async def post(world: World, actor: Actor, channel: int, name: str, *tags: int) -> str:
+    """Create a forum post one second after the previous one; return its id."""
     world.clock.advance(1000)
     body = {"name": name, "message": {"content": f"about {name}"}, "applied_tags": [str(tag) for tag in tags]}
-    made: str = (await who.post(f"/channels/{channel}/threads", json=body)).ok()["id"]
+    made: str = (await actor.post(f"/channels/{channel}/threads", json=body)).ok()["id"]
     return made
 
 
-def names(answer: Answer) -> list[str]:
-    """The names of found threads."""
-    return [thread["name"] for thread in answer.ok()["threads"]]
+def thread_names(response: Answer) -> list[str]:
+    """Return the names of the found threads."""
+    return [thread["name"] for thread in response.ok()["threads"]]
 
 
 async def test_threads_are_found_by_name_tag_and_state(world: World) -> None:
@@ -540,20 +540,22 @@ async def test_threads_are_found_by_name_tag_and_state(world: World) -> None:
     both = await post(world, bob, channel, "a slow and quiet login", bug, idea)
     await post(world, bob, channel, "dark mode", idea)
     path = f"/channels/{channel}/threads/search"
-    assert names(await bob.get(f"{path}?name=LOGIN")) == ["a slow and quiet login", "login is slow"]
-    assert names(await bob.get(f"{path}?name=slow+login&slop=1")) == ["login is slow"]
-    assert names(await bob.get(f"{path}?tag={bug}&tag={idea}&tag_setting=match_all")) == ["a slow and quiet login"]
-    assert len(names(await bob.get(f"{path}?tag={bug},{idea}"))) == 3
-    assert names(await bob.get(f"{path}?tag={idea}&name=mode")) == ["dark mode"]
+    assert thread_names(await bob.get(f"{path}?name=LOGIN")) == ["a slow and quiet login", "login is slow"]
+    assert thread_names(await bob.get(f"{path}?name=slow+login&slop=1")) == ["login is slow"]
+    assert thread_names(await bob.get(f"{path}?tag={bug}&tag={idea}&tag_setting=match_all")) == [
+        "a slow and quiet login"
+    ]
+    assert len(thread_names(await bob.get(f"{path}?tag={bug},{idea}"))) == 3
+    assert thread_names(await bob.get(f"{path}?tag={idea}&name=mode")) == ["dark mode"]
     (await guild.owner.patch(f"/channels/{both}", json={"archived": True})).ok()
-    assert names(await bob.get(f"{path}?archived=true")) == ["a slow and quiet login"]
-    assert names(await bob.get(f"{path}?archived=false&tag={bug}")) == ["login is slow"]
-    assert len(names(await bob.get(path))) == 3
-    assert names(await bob.get(f"{path}?max_id={both}")) == ["login is slow"]
-    assert names(await bob.get(f"{path}?min_id={both}")) == ["dark mode"]
+    assert thread_names(await bob.get(f"{path}?archived=true")) == ["a slow and quiet login"]
+    assert thread_names(await bob.get(f"{path}?archived=false&tag={bug}")) == ["login is slow"]
+    assert len(thread_names(await bob.get(path))) == 3
+    assert thread_names(await bob.get(f"{path}?max_id={both}")) == ["login is slow"]
+    assert thread_names(await bob.get(f"{path}?min_id={both}")) == ["dark mode"]
 
 
-async def test_found_threads_are_sorted_and_come_by_pages(world: World) -> None:
+async def test_found_threads_are_sorted_and_paged(world: World) -> None:
     bob = await world.user()
     guild, channel, _ = await forum(world, bob)
     first = await post(world, bob, channel, "one fish")
@@ -563,35 +565,35 @@ async def test_found_threads_are_sorted_and_come_by_pages(world: World) -> None:
     await guild.say(bob, "bump", channel=int(first))
     path = f"/channels/{channel}/threads/search"
     order = ["one fish", "red fish and blue fish", "two fish fish"]
-    assert names(await bob.get(f"{path}?sort_by=last_message_time")) == order
-    assert names(await bob.get(f"{path}?sort_by=last_message_time&sort_order=asc")) == order[::-1]
-    assert names(await bob.get(f"{path}?sort_by=creation_time"))[0] == "red fish and blue fish"
-    assert names(await bob.get(f"{path}?name=fish&sort_by=relevance"))[0] == "two fish fish"
+    assert thread_names(await bob.get(f"{path}?sort_by=last_message_time")) == order
+    assert thread_names(await bob.get(f"{path}?sort_by=last_message_time&sort_order=asc")) == order[::-1]
+    assert thread_names(await bob.get(f"{path}?sort_by=creation_time"))[0] == "red fish and blue fish"
+    assert thread_names(await bob.get(f"{path}?name=fish&sort_by=relevance"))[0] == "two fish fish"
     world.clock.advance(1000)
     (await guild.owner.patch(f"/channels/{first}", json={"archived": True})).ok()
-    assert names(await bob.get(f"{path}?sort_by=archive_time"))[0] == "one fish"
+    assert thread_names(await bob.get(f"{path}?sort_by=archive_time"))[0] == "one fish"
 
-    shown = (await bob.get(f"{path}?sort_by=creation_time&limit=2")).ok()
-    assert (shown["total_results"], shown["has_more"], len(shown["threads"])) == (3, True, 2)
-    assert [message["id"] for message in shown["first_messages"]] == [thread["id"] for thread in shown["threads"]]
-    assert third == shown["threads"][0]["id"]
-    assert {member["user_id"] for member in shown["members"]} == {str(bob.id)}
+    page = (await bob.get(f"{path}?sort_by=creation_time&limit=2")).ok()
+    assert (page["total_results"], page["has_more"], len(page["threads"])) == (3, True, 2)
+    assert [message["id"] for message in page["first_messages"]] == [thread["id"] for thread in page["threads"]]
+    assert third == page["threads"][0]["id"]
+    assert {member["user_id"] for member in page["members"]} == {str(bob.id)}
     rest = (await bob.get(f"{path}?sort_by=creation_time&limit=2&offset=2")).ok()
     assert (rest["has_more"], len(rest["threads"])) == (False, 1)
 
 
-async def test_threads_of_text_channels_are_found_too_but_no_private_ones_of_others(world: World) -> None:
+async def test_threads_of_text_channels_are_found_except_private_ones_of_others(world: World) -> None:
     bob, carol = await world.user(), await world.user()
-    guild = await indexed(world, bob, carol)
+    guild = await indexed_guild(world, bob, carol)
     path = f"/channels/{guild.general}/threads"
     for kind in (PUBLIC, PRIVATE):
         (await bob.post(path, json={"name": f"talk {kind}", "type": kind})).ok()
-    assert len(names(await bob.get(f"{path}/search"))) == 2
-    assert names(await carol.get(f"{path}/search")) == [f"talk {PUBLIC}"]
-    assert len(names(await guild.owner.get(f"{path}/search"))) == 2
+    assert len(thread_names(await bob.get(f"{path}/search"))) == 2
+    assert thread_names(await carol.get(f"{path}/search")) == [f"talk {PUBLIC}"]
+    assert len(thread_names(await guild.owner.get(f"{path}/search"))) == 2
 
 
-async def test_thread_search_is_refused_where_there_are_no_threads_to_see(world: World) -> None:
+async def test_thread_search_requires_a_readable_channel_with_threads(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     path = f"/channels/{guild.general}/threads/search"

@@ -1,4 +1,4 @@
-"""Words near each other: both stores find the same, and what they count are hits."""
+"""Proximity search: both stores return the same matches and count only matches."""
 
 import random
 from functools import partial
@@ -11,17 +11,19 @@ from hubbub.server.resources.search import found, store
 from hubbub.server.resources.search.documents import Document
 from hubbub.server.resources.search.store import Query
 from hubbub.server.resources.search.words import near, units
-from tests.server.resources.test_search import indexed, search
+from tests.server.resources.test_search import indexed_guild, search
 from tests.world import World
 
 GUILD = 1 << 40
-FAR = "alpha one two three four beta"
+DISTANT_WORDS = "alpha one two three four beta"
 
 
-async def test_a_near_hit_is_found_behind_any_number_of_far_ones(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_near_match_is_found_behind_any_number_of_distant_ones(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(wire, "SEARCH_REACH", 5)
-    guild = await indexed(world)
-    for text in ("alpha beta", *[FAR] * 8):
+    guild = await indexed_guild(world)
+    for text in ("alpha beta", *[DISTANT_WORDS] * 8):
         await guild.say(guild.owner, text)
 
     for order in ("asc", "desc"):
@@ -32,9 +34,9 @@ async def test_a_near_hit_is_found_behind_any_number_of_far_ones(world: World, m
     assert [(page["total_results"], len(page["messages"])) for page in pages] == [(5, 2), (5, 2), (5, 1), (5, 0)]
 
 
-async def test_hits_are_counted_as_far_as_a_page_needs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_matches_are_counted_only_as_far_as_a_page_needs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(found, "COUNTED", 2)
-    guild = await indexed(world)
+    guild = await indexed_guild(world)
     for _ in range(4):
         await guild.say(guild.owner, "alpha beta")
 
@@ -50,16 +52,16 @@ async def test_hits_are_counted_as_far_as_a_page_needs(world: World, monkeypatch
 
 
 @pytest.mark.parametrize("limit", [3, 1000])
-async def test_both_stores_find_what_the_rule_of_nearness_says(database: Database, limit: int) -> None:
-    """The rule is `words.near`; a few letters make many neighbours, and runs that overlap."""
-    chance = random.Random(7)
-    said = {
-        id: [chance.choice(letters) for _ in range(chance.randint(1, 12))]
+async def test_both_stores_match_the_reference_function(database: Database, limit: int) -> None:
+    """The reference is `words.near`; texts of few letters contain many adjacent and overlapping matches."""
+    rng = random.Random(7)
+    texts = {
+        id: [rng.choice(letters) for _ in range(rng.randint(1, 12))]
         for letters in ("abcd", "abcdefghij", "東京都a", "日本ab")
         for id in range(1000 * len(letters) + ord(letters[0]), 1000 * len(letters) + ord(letters[0]) + 60)
     }
-    new = [Document(id, GUILD, 1, " ".join(text), "c1") for id, text in said.items()]
-    await database.write(lambda tx: store.replace(tx, list(said), new))
+    new = [Document(id, GUILD, 1, " ".join(text), "c1") for id, text in texts.items()]
+    await database.write(lambda tx: store.replace(tx, list(texts), new))
 
     for text in (
         "a b",
@@ -76,8 +78,8 @@ async def test_both_stores_find_what_the_rule_of_nearness_says(database: Databas
     ):
         for slop in (0, 1, 2, 5, 100):
             query = Query(guild_id=GUILD, units=units(text), slop=slop, every=(("c1", "c2"),))
-            hits = [id for id in sorted(said) if near(said[id], query.units, slop)]
+            matches = [id for id in sorted(texts) if near(texts[id], query.units, slop)]
             for newest_first in (False, True):
                 found = await database.read(partial(store.find, query=query, newest_first=newest_first, limit=limit))
-                expected = hits[::-1] if newest_first else hits
+                expected = matches[::-1] if newest_first else matches
                 assert found == expected[:limit], (text, slop, newest_first)

@@ -1,4 +1,4 @@
-"""The soundboard: sounds of guilds and those that everybody has, and playing them."""
+"""The soundboard: guild sounds, default sounds, and playing them."""
 
 from typing import Any
 
@@ -16,23 +16,23 @@ OGG = media.uri(media.ogg(), "audio/ogg")
 MP3 = media.uri(media.mp3(), "audio/mpeg")
 
 
-async def made(actor: Actor, guild: Guild, **body: Any) -> Any:
-    """A new sound."""
-    given = {"name": "honk", "sound": OGG} | body
-    return (await actor.post(f"/guilds/{guild.id}/soundboard-sounds", json=given)).ok()
+async def create_sound(actor: Actor, guild: Guild, **body: Any) -> Any:
+    """Create a sound."""
+    fields = {"name": "honk", "sound": OGG} | body
+    return (await actor.post(f"/guilds/{guild.id}/soundboard-sounds", json=fields)).ok()
 
 
-async def test_a_new_sound_is_kept_told_written_down_and_served(world: World) -> None:
+async def test_a_new_sound_is_stored_published_audited_and_served(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     session = await bot.connect()
 
-    answer = await guild.owner.post(
+    response = await guild.owner.post(
         f"/guilds/{guild.id}/soundboard-sounds", json={"name": "honk", "sound": OGG, "volume": 0.5, "emoji_name": "📣"}
     )
 
-    assert answer.status == 201
-    sound = answer.ok()
+    assert response.status == 201
+    sound = response.ok()
     bare = {
         "name": "honk",
         "sound_id": sound["sound_id"],
@@ -55,9 +55,9 @@ async def test_a_new_sound_is_kept_told_written_down_and_served(world: World) ->
     await session.none_of("SOUNDBOARD_SOUNDS")
 
 
-async def test_an_mp3_is_a_sound_too_and_volume_is_full_unless_said(world: World) -> None:
+async def test_mp3_sounds_are_accepted_and_the_default_volume_is_one(world: World) -> None:
     guild = await world.guild()
-    sound = await made(guild.owner, guild, sound=MP3, volume=None)
+    sound = await create_sound(guild.owner, guild, sound=MP3, volume=None)
     assert sound["volume"] == 1.0
     served = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
     assert served.headers["Content-Type"] == "audio/mpeg"
@@ -71,9 +71,9 @@ async def test_an_mp3_is_a_sound_too_and_volume_is_full_unless_said(world: World
         (media.uri(media.ogg(5201), "audio/ogg"), 50124),
         (media.uri(media.mp3(200), "audio/mpeg"), 50124),
     ],
-    ids=["another type", "cut", "long ogg", "long mp3"],
+    ids=["other type", "truncated", "long ogg", "long mp3"],
 )
-async def test_a_sound_is_judged_by_its_bytes(world: World, sound: str, code: int) -> None:
+async def test_a_sound_is_validated_by_its_bytes(world: World, sound: str, code: int) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}/soundboard-sounds"
     (await guild.owner.post(path, json={"name": "honk", "sound": sound})).refused(400, code)
@@ -91,40 +91,44 @@ async def test_a_sound_is_judged_by_its_bytes(world: World, sound: str, code: in
         ({"sound": media.uri(bytes(524_289), "audio/ogg")}, "sound", "BINARY_TYPE_MAX_SIZE"),
         ({"emoji_name": "horn"}, "emoji_name", "INVALID_EMOJI"),
     ],
-    ids=["short", "long", "loud", "quiet", "no base64", "large", "no emoji"],
+    ids=["short name", "long name", "volume too high", "volume too low", "not base64", "too large", "not an emoji"],
 )
-async def test_what_makes_no_sound_is_named(world: World, body: Any, path: str, code: str) -> None:
+async def test_invalid_sound_fields_are_rejected(world: World, body: Any, path: str, code: str) -> None:
     guild = await world.guild()
-    answer = await guild.owner.post(f"/guilds/{guild.id}/soundboard-sounds", json={"name": "honk", "sound": OGG} | body)
-    assert answer.errors(path) == [code]
+    response = await guild.owner.post(
+        f"/guilds/{guild.id}/soundboard-sounds", json={"name": "honk", "sound": OGG} | body
+    )
+    assert response.errors(path) == [code]
 
 
-async def test_sounds_are_read_by_members_and_their_makers_by_those_who_make_some(world: World) -> None:
+async def test_members_read_sounds_and_creators_also_see_the_uploader(world: World) -> None:
     guild = await world.guild()
-    sound = await made(guild.owner, guild)
-    plain, maker, stranger = await guild.member(), await guild.member(CREATE), await world.user()
-    all_ = f"/guilds/{guild.id}/soundboard-sounds"
-    one = f"{all_}/{sound['sound_id']}"
-    for actor, sees in ((plain, False), (maker, True), (guild.owner, True)):
-        found = (await actor.get(one)).ok()
-        assert ("user" in found) is sees
-        assert (await actor.get(all_)).ok() == {"items": [found]}
-    for path in (one, all_):
+    sound = await create_sound(guild.owner, guild)
+    plain, creator, stranger = await guild.member(), await guild.member(CREATE), await world.user()
+    list_path = f"/guilds/{guild.id}/soundboard-sounds"
+    sound_path = f"{list_path}/{sound['sound_id']}"
+    for actor, sees_user in ((plain, False), (creator, True), (guild.owner, True)):
+        found = (await actor.get(sound_path)).ok()
+        assert ("user" in found) is sees_user
+        assert (await actor.get(list_path)).ok() == {"items": [found]}
+    for path in (sound_path, list_path):
         (await stranger.get(path)).refused(403, 50001)
-    (await plain.get(f"{all_}/1")).refused(404, 10097)
+    (await plain.get(f"{list_path}/1")).refused(404, 10097)
     other = await world.guild(guild.owner)
     for method in ("GET", "PATCH", "DELETE"):
         body = {"json": {}} if method == "PATCH" else {}
-        answer = await guild.owner.request(method, f"/guilds/{other.id}/soundboard-sounds/{sound['sound_id']}", **body)
-        answer.refused(404, 10097)
+        response = await guild.owner.request(
+            method, f"/guilds/{other.id}/soundboard-sounds/{sound['sound_id']}", **body
+        )
+        response.refused(404, 10097)
 
 
-async def test_changes_and_the_end_are_told_and_written_down(world: World) -> None:
+async def test_updates_and_deletion_are_published_and_audited(world: World) -> None:
     guild = await world.guild()
     emoji = (
         await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "horn", "image": media.uri(media.png())})
     ).ok()
-    sound = await made(guild.owner, guild, emoji_name="📣")
+    sound = await create_sound(guild.owner, guild, emoji_name="📣")
     session = await (await world.bot(guild)).connect()
     path = f"/guilds/{guild.id}/soundboard-sounds/{sound['sound_id']}"
 
@@ -132,42 +136,42 @@ async def test_changes_and_the_end_are_told_and_written_down(world: World) -> No
 
     assert (changed["name"], changed["volume"]) == ("toot", 0.25)
     assert (changed["emoji_id"], changed["emoji_name"]) == (emoji["id"], None)
-    told = await session.next("GUILD_SOUNDBOARD_SOUND_UPDATE")
-    assert told == {key: value for key, value in changed.items() if key != "user"}
+    event = await session.next("GUILD_SOUNDBOARD_SOUND_UPDATE")
+    assert event == {key: value for key, value in changed.items() if key != "user"}
     entry = await guild.last_audit_entry(131)
     assert {"key": "name", "old_value": "honk", "new_value": "toot"} in entry["changes"]
     (await guild.owner.patch(path, json={"name": "toot"})).ok()
     await session.none_of("GUILD_SOUNDBOARD_SOUND_UPDATE")
-    again = (await guild.owner.patch(path, json={"emoji_name": "🎺", "volume": None})).ok()
-    assert (again["emoji_id"], again["emoji_name"], again["volume"]) == (None, "🎺", 1.0)
+    changed_again = (await guild.owner.patch(path, json={"emoji_name": "🎺", "volume": None})).ok()
+    assert (changed_again["emoji_id"], changed_again["emoji_name"], changed_again["volume"]) == (None, "🎺", 1.0)
     assert (await guild.owner.patch(path, json={"emoji_name": None})).ok()["emoji_name"] is None
     (await guild.owner.patch(path, json={"emoji_id": "1"})).refused(404, 10014)
     assert (await guild.owner.delete(path)).status == 204
-    gone = {"guild_id": str(guild.id), "sound_id": sound["sound_id"]}
-    assert await session.next("GUILD_SOUNDBOARD_SOUND_DELETE") == gone
+    deleted = {"guild_id": str(guild.id), "sound_id": sound["sound_id"]}
+    assert await session.next("GUILD_SOUNDBOARD_SOUND_DELETE") == deleted
     assert (await guild.last_audit_entry(132))["target_id"] == sound["sound_id"]
     (await guild.owner.get(path)).refused(404, 10097)
     assert (await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")).status == 404
 
 
-async def test_an_emoji_that_goes_leaves_all_sounds_that_showed_it(world: World) -> None:
+async def test_deleting_an_emoji_removes_it_from_sounds(world: World) -> None:
     guild = await world.guild()
     emoji = (
         await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "horn", "image": media.uri(media.png())})
     ).ok()
     for name in ("one", "two"):
-        await made(guild.owner, guild, name=name, emoji_id=emoji["id"])
+        await create_sound(guild.owner, guild, name=name, emoji_id=emoji["id"])
     session = await (await world.bot(guild)).connect()
 
     (await guild.owner.delete(f"/guilds/{guild.id}/emojis/{emoji['id']}")).ok()
 
-    told = await session.next("GUILD_SOUNDBOARD_SOUNDS_UPDATE")
-    assert [sound["emoji_id"] for sound in told["soundboard_sounds"]] == [None, None]
-    assert told["guild_id"] == str(guild.id)
+    event = await session.next("GUILD_SOUNDBOARD_SOUNDS_UPDATE")
+    assert [sound["emoji_id"] for sound in event["soundboard_sounds"]] == [None, None]
+    assert event["guild_id"] == str(guild.id)
 
 
 @pytest.mark.parametrize(
-    ("when", "permissions", "may"),
+    ("when", "permissions", "allowed"),
     [
         ("after", 0, ""),
         ("after", CREATE, "create own"),
@@ -177,26 +181,26 @@ async def test_an_emoji_that_goes_leaves_all_sounds_that_showed_it(world: World)
         ("before", MANAGE, "create own others"),
     ],
 )
-async def test_who_may_do_what_before_and_after_the_split(world: World, when: str, permissions: int, may: str) -> None:
+async def test_permissions_before_and_after_the_split(world: World, when: str, permissions: int, allowed: str) -> None:
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
     path = f"/guilds/{guild.id}/soundboard-sounds"
-    answer = await actor.post(path, json={"name": "mine", "sound": OGG})
-    answer.ok() if "create" in may else answer.refused(403, 50013)
-    for whose in ("own", "others"):
-        sound = (await made(guild.owner, guild))["sound_id"]
-        if whose == "own":
+    response = await actor.post(path, json={"name": "mine", "sound": OGG})
+    response.ok() if "create" in allowed else response.refused(403, 50013)
+    for owner in ("own", "others"):
+        sound = (await create_sound(guild.owner, guild))["sound_id"]
+        if owner == "own":
             await world.write(
                 lambda call, sound=sound: call.tx.run(
                     "UPDATE sounds SET user_id = ? WHERE id = ?", actor.id, int(sound)
                 )
             )
-        for answer in (
+        for response in (
             await actor.patch(f"{path}/{sound}", json={"name": "other"}),
             await actor.delete(f"{path}/{sound}"),
         ):
-            answer.ok() if whose in may.split() else answer.refused(403, 50013)
+            response.ok() if owner in allowed.split() else response.refused(403, 50013)
     (await (await world.user()).post(path, json={"name": "mine", "sound": OGG})).refused(403, 50001)
 
 
@@ -221,10 +225,10 @@ async def test_slots_grow_with_the_tier_and_the_feature(world: World) -> None:
     (await guild.owner.post(path, json=body)).ok()
 
 
-# Those that everybody has
+# Default sounds
 
 
-async def test_the_default_sounds_can_be_heard(world: World) -> None:
+async def test_the_default_sounds_are_served(world: World) -> None:
     alice = await world.user()
     sounds = (await alice.get("/soundboard-default-sounds")).ok()
     assert len(sounds) >= 3
@@ -248,17 +252,17 @@ async def join(actor: Actor, guild: Guild, channel: int, **state: Any) -> Sessio
     return session
 
 
-async def test_a_sound_is_heard_by_those_in_the_channel(world: World) -> None:
+async def test_a_played_sound_reaches_members_in_the_channel(world: World) -> None:
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
     voice = await guild.channel("voice", type=2)
-    sound = await made(guild.owner, guild, volume=0.5, emoji_name="📣")
+    sound = await create_sound(guild.owner, guild, volume=0.5, emoji_name="📣")
     speaker, listener = await join(bob, guild, voice), await join(guild.owner, guild, voice)
     outside = await carol.connect()
 
-    answer = await bob.post(f"/channels/{voice}/send-soundboard-sound", json={"sound_id": sound["sound_id"]})
+    response = await bob.post(f"/channels/{voice}/send-soundboard-sound", json={"sound_id": sound["sound_id"]})
 
-    assert answer.status == 204
+    assert response.status == 204
     effect = {
         "channel_id": str(voice),
         "guild_id": str(guild.id),
@@ -276,7 +280,7 @@ async def test_a_sound_is_heard_by_those_in_the_channel(world: World) -> None:
         (await bob.post(f"/channels/{voice}/send-soundboard-sound", json=body)).refused(404, 10097)
 
 
-async def test_only_who_is_connected_and_can_be_heard_plays(world: World) -> None:
+async def test_playing_requires_a_connected_member_who_is_not_muted(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     voice, other = await guild.channel("voice", type=2), await guild.channel("other", type=2)
@@ -294,16 +298,16 @@ async def test_only_who_is_connected_and_can_be_heard_plays(world: World) -> Non
     await session.send(4, {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": True, "self_deaf": False})
     await session.next("VOICE_STATE_UPDATE", lambda d: not d["self_deaf"])
     (await bob.post(path, json={"sound_id": "1"})).ok()
-    for what in ("mute", "deaf"):
-        (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={what: True})).ok()
+    for field in ("mute", "deaf"):
+        (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={field: True})).ok()
         (await bob.post(path, json={"sound_id": "1"})).refused(403, 50167)
-        (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={what: False})).ok()
+        (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={field: False})).ok()
     await world.write(lambda call: call.tx.run("UPDATE voice_states SET suppress = 1 WHERE user_id = ?", bob.id))
     (await bob.post(path, json={"sound_id": "1"})).refused(403, 50167)
 
 
 @pytest.mark.parametrize("missing", [Permissions.SPEAK, Permissions.USE_SOUNDBOARD])
-async def test_playing_needs_both_permissions(world: World, missing: int) -> None:
+async def test_playing_requires_both_permissions(world: World, missing: int) -> None:
     bob, stranger = await world.user(), await world.user()
     guild = await world.guild(None, bob)
     voice = await guild.channel("voice", type=2)
@@ -315,11 +319,11 @@ async def test_playing_needs_both_permissions(world: World, missing: int) -> Non
     (await stranger.post(path, json={"sound_id": "1"})).refused(403, 50001)
 
 
-async def test_a_sound_of_elsewhere_needs_a_member_there_and_the_permission_here(world: World) -> None:
+async def test_an_external_sound_requires_membership_and_permission(world: World) -> None:
     bob = await world.user()
     home, away = await world.guild(None, bob), await world.guild(None, bob)
     voice = await home.channel("voice", type=2)
-    sound = await made(away.owner, away)
+    sound = await create_sound(away.owner, away)
     session = await join(bob, home, voice)
     await join(home.owner, home, voice)
     path = f"/channels/{voice}/send-soundboard-sound"

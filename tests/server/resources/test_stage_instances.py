@@ -1,4 +1,4 @@
-"""Stages: who opens and closes them, who speaks on them, and when they close by themselves."""
+"""Stage instances: creation and deletion, speakers, and automatic closing."""
 
 from typing import Any
 
@@ -13,15 +13,15 @@ STAGE = 13
 
 
 async def join(session: Session, guild: Guild, channel: int | None) -> Any:
-    """Connect or leave, and answer one's own state."""
-    where = None if channel is None else str(channel)
-    body = {"guild_id": str(guild.id), "channel_id": where, "self_mute": False, "self_deaf": False}
+    """Join a voice channel, or leave with None; return the session's own voice state."""
+    target = None if channel is None else str(channel)
+    body = {"guild_id": str(guild.id), "channel_id": target, "self_mute": False, "self_deaf": False}
     await session.send(4, body)
     return await session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(session.actor.id))
 
 
-async def opened(actor: Actor, channel: int, **body: Any) -> Any:
-    """A stage that is live."""
+async def create_stage(actor: Actor, channel: int, **body: Any) -> Any:
+    """Create a stage instance."""
     return (await actor.post("/stage-instances", json={"channel_id": str(channel), "topic": "hello", **body})).ok()
 
 
@@ -37,13 +37,13 @@ def stage(guild: Guild) -> int:
     return guild.channels["stage"]
 
 
-# Opening, changing, closing
+# Creating, updating, deleting
 
 
-async def test_a_stage_opens_changes_and_closes(world: World, guild: Guild, stage: int) -> None:
+async def test_a_stage_is_created_updated_and_deleted(world: World, guild: Guild, stage: int) -> None:
     bot = await world.bot(guild, permissions=STAGE_MODERATOR)
     session = await guild.owner.connect()
-    made = await opened(bot, stage, topic="chess", privacy_level=2)
+    made = await create_stage(bot, stage, topic="chess", privacy_level=2)
     assert made == {
         "id": made["id"],
         "guild_id": str(guild.id),
@@ -76,17 +76,17 @@ async def test_a_stage_opens_changes_and_closes(world: World, guild: Guild, stag
     (await bot.patch(f"/stage-instances/{stage}", json={})).refused(404, 10067)
 
 
-async def test_a_stage_is_open_once(guild: Guild, stage: int) -> None:
-    await opened(guild.owner, stage)
+async def test_a_channel_has_at_most_one_stage(guild: Guild, stage: int) -> None:
+    await create_stage(guild.owner, stage)
     body = {"channel_id": str(stage), "topic": "again"}
     (await guild.owner.post("/stage-instances", json=body)).refused(400, 150006)
 
 
-async def test_only_moderators_open_change_and_close(world: World, guild: Guild, stage: int) -> None:
+async def test_only_moderators_change_stages(world: World, guild: Guild, stage: int) -> None:
     bot = await world.bot(guild, permissions=STAGE_MODERATOR & ~Permissions.MOVE_MEMBERS)
     body = {"channel_id": str(stage), "topic": "mine"}
     (await bot.post("/stage-instances", json=body)).refused(403, 50013)
-    await opened(guild.owner, stage)
+    await create_stage(guild.owner, stage)
     (await bot.get(f"/stage-instances/{stage}")).ok()
     (await bot.patch(f"/stage-instances/{stage}", json={"topic": "x"})).refused(403, 50013)
     (await bot.delete(f"/stage-instances/{stage}")).refused(403, 50013)
@@ -98,7 +98,7 @@ async def test_only_moderators_open_change_and_close(world: World, guild: Guild,
     (await guild.owner.get("/stage-instances/1")).refused(404, 10003)
 
 
-async def test_a_notification_needs_mention_everyone(world: World, guild: Guild, stage: int) -> None:
+async def test_a_start_notification_requires_mention_everyone(world: World, guild: Guild, stage: int) -> None:
     bot = await world.bot(guild, permissions=STAGE_MODERATOR)
     await guild.overwrite(stage, bot.id, deny=Permissions.MENTION_EVERYONE)
     body = {"channel_id": str(stage), "topic": "all", "send_start_notification": True}
@@ -106,22 +106,24 @@ async def test_a_notification_needs_mention_everyone(world: World, guild: Guild,
     (await guild.owner.post("/stage-instances", json=body)).ok()
 
 
-async def test_a_stage_needs_a_stage_channel_and_a_topic(guild: Guild, stage: int) -> None:
+async def test_a_stage_requires_a_stage_channel_and_a_topic(guild: Guild, stage: int) -> None:
     body = {"channel_id": str(guild.general), "topic": "x"}
     (await guild.owner.post("/stage-instances", json=body)).refused(400, 50024)
     for topic in ("", "x" * 121):
-        answer = await guild.owner.post("/stage-instances", json={"channel_id": str(stage), "topic": topic})
-        assert answer.errors("topic") == ["BASE_TYPE_BAD_LENGTH"]
-    answer = await guild.owner.post("/stage-instances", json={"channel_id": str(stage), "privacy_level": 7})
-    assert answer.errors("topic") == ["BASE_TYPE_REQUIRED"]
-    assert answer.errors("privacy_level")
+        response = await guild.owner.post("/stage-instances", json={"channel_id": str(stage), "topic": topic})
+        assert response.errors("topic") == ["BASE_TYPE_BAD_LENGTH"]
+    response = await guild.owner.post("/stage-instances", json={"channel_id": str(stage), "privacy_level": 7})
+    assert response.errors("topic") == ["BASE_TYPE_REQUIRED"]
+    assert response.errors("privacy_level")
 
 
-async def test_who_does_not_see_the_stage_hears_nothing_until_they_do(world: World, guild: Guild, stage: int) -> None:
+async def test_members_who_cannot_view_the_channel_receive_no_stage_events(
+    world: World, guild: Guild, stage: int
+) -> None:
     bot = await world.bot(guild)
     await guild.overwrite(stage, bot.id, deny=Permissions.VIEW_CHANNEL)
     session = await bot.connect()
-    made = await opened(guild.owner, stage)
+    made = await create_stage(guild.owner, stage)
     await session.none_of("STAGE_INSTANCE_CREATE")
     fresh = await bot.connect()
     assert fresh.guilds[str(guild.id)]["stage_instances"] == []
@@ -129,22 +131,20 @@ async def test_who_does_not_see_the_stage_hears_nothing_until_they_do(world: Wor
     assert await session.next("STAGE_INSTANCE_CREATE") == made
 
 
-async def test_a_deleted_channel_takes_its_stage_with_it(world: World, guild: Guild, stage: int) -> None:
+async def test_deleting_a_channel_deletes_its_stage(world: World, guild: Guild, stage: int) -> None:
     session = await guild.owner.connect()
-    made = await opened(guild.owner, stage)
+    made = await create_stage(guild.owner, stage)
     (await guild.owner.delete(f"/channels/{stage}")).ok()
     assert await session.next("STAGE_INSTANCE_DELETE") == made
     await session.next("CHANNEL_DELETE")
 
 
-# By itself
+# Automatic closing
 
 
-async def test_a_stage_closes_when_its_last_speaker_has_been_gone_for_a_while(
-    world: World, guild: Guild, stage: int
-) -> None:
+async def test_a_stage_closes_after_its_last_speaker_left(world: World, guild: Guild, stage: int) -> None:
     session = await guild.owner.connect()
-    made = await opened(guild.owner, stage)
+    made = await create_stage(guild.owner, stage)
     assert (await join(session, guild, stage))["suppress"] is False
     world.clock.advance(10 * STAGE_IDLE_MS)
     (await guild.owner.get(f"/stage-instances/{stage}")).ok()
@@ -156,9 +156,9 @@ async def test_a_stage_closes_when_its_last_speaker_has_been_gone_for_a_while(
     (await guild.owner.get(f"/stage-instances/{stage}")).refused(404, 10067)
 
 
-async def test_a_speaker_who_comes_back_in_time_keeps_the_stage_open(world: World, guild: Guild, stage: int) -> None:
+async def test_a_returning_speaker_keeps_the_stage_open(world: World, guild: Guild, stage: int) -> None:
     session = await guild.owner.connect()
-    await opened(guild.owner, stage)
+    await create_stage(guild.owner, stage)
     world.clock.advance(STAGE_IDLE_MS - 1)
     await join(session, guild, stage)
     world.clock.advance(STAGE_IDLE_MS)
@@ -166,7 +166,7 @@ async def test_a_speaker_who_comes_back_in_time_keeps_the_stage_open(world: Worl
     (await guild.owner.get(f"/stage-instances/{stage}")).ok()
 
 
-# Who speaks
+# Speakers
 
 
 @pytest.fixture
@@ -179,11 +179,13 @@ async def bob(world: World, guild: Guild) -> Actor:
 
 
 async def own_state(actor: Actor, guild: Guild) -> Any:
-    """One's own voice state."""
+    """Return the actor's own voice state."""
     return (await actor.get(f"/guilds/{guild.id}/voice-states/@me")).ok()
 
 
-async def test_one_raises_a_hand_and_lowers_it(world: World, guild: Guild, stage: int, bob: Actor) -> None:
+async def test_a_member_requests_to_speak_and_cancels_the_request(
+    world: World, guild: Guild, stage: int, bob: Actor
+) -> None:
     session = await bob.connect()
     assert (await join(session, guild, stage))["suppress"] is True
     path = f"/guilds/{guild.id}/voice-states/@me"
@@ -199,9 +201,7 @@ async def test_one_raises_a_hand_and_lowers_it(world: World, guild: Guild, stage
     assert (await bob.patch(path, json={"suppress": 3})).errors("suppress")
 
 
-async def test_to_speak_one_must_be_able_to_mute_to_listen_nothing(
-    world: World, guild: Guild, stage: int, bob: Actor
-) -> None:
+async def test_unsuppressing_yourself_requires_mute_members(world: World, guild: Guild, stage: int, bob: Actor) -> None:
     session = await bob.connect()
     await join(session, guild, stage)
     path = f"/guilds/{guild.id}/voice-states/@me"
@@ -214,7 +214,7 @@ async def test_to_speak_one_must_be_able_to_mute_to_listen_nothing(
     assert (await session.next("VOICE_STATE_UPDATE"))["suppress"] is True
 
 
-async def test_moderators_let_others_speak_and_send_them_back(
+async def test_moderators_invite_speakers_and_suppress_them_again(
     world: World, guild: Guild, stage: int, bob: Actor
 ) -> None:
     session = await bob.connect()
@@ -233,13 +233,13 @@ async def test_moderators_let_others_speak_and_send_them_back(
     (await guild.owner.patch(path, json=body)).ok()
     await session.none_of("VOICE_STATE_UPDATE")
     (await guild.owner.patch(path, json={"suppress": True})).ok()
-    silenced = await session.next("VOICE_STATE_UPDATE")
-    assert (silenced["suppress"], silenced["request_to_speak_timestamp"]) == (True, None)
+    suppressed = await session.next("VOICE_STATE_UPDATE")
+    assert (suppressed["suppress"], suppressed["request_to_speak_timestamp"]) == (True, None)
     moderator = await world.bot(guild)
     (await moderator.patch(path, json=body)).refused(403, 50013)
 
 
-async def test_a_bot_that_may_speak_is_not_asked(world: World, guild: Guild, stage: int) -> None:
+async def test_a_bot_becomes_a_speaker_without_an_invitation(world: World, guild: Guild, stage: int) -> None:
     bot = await world.bot(guild)
     session = await bot.connect()
     await join(session, guild, stage)
@@ -248,21 +248,21 @@ async def test_a_bot_that_may_speak_is_not_asked(world: World, guild: Guild, sta
     assert (state["suppress"], state["request_to_speak_timestamp"]) == (False, None)
 
 
-async def test_voice_states_change_on_the_stage_one_is_on_only(
+async def test_a_voice_state_changes_only_in_the_members_stage_channel(
     world: World, guild: Guild, stage: int, bob: Actor
 ) -> None:
     lounge = await guild.channel("Lounge", type=2)
     session = await bob.connect()
-    own, others = f"/guilds/{guild.id}/voice-states/@me", f"/guilds/{guild.id}/voice-states/{bob.id}"
-    (await bob.patch(own, json={"suppress": True})).refused(404, 10065)
-    (await guild.owner.patch(others, json={"suppress": True})).refused(404, 10065)
+    own_path, member_path = f"/guilds/{guild.id}/voice-states/@me", f"/guilds/{guild.id}/voice-states/{bob.id}"
+    (await bob.patch(own_path, json={"suppress": True})).refused(404, 10065)
+    (await guild.owner.patch(member_path, json={"suppress": True})).refused(404, 10065)
     await join(session, guild, lounge)
-    (await bob.patch(own, json={"suppress": True})).refused(400, 50024)
-    (await bob.patch(own, json={"channel_id": str(stage), "suppress": True})).refused(404, 10065)
-    (await guild.owner.patch(others, json={"suppress": True})).refused(400, 50024)
+    (await bob.patch(own_path, json={"suppress": True})).refused(400, 50024)
+    (await bob.patch(own_path, json={"channel_id": str(stage), "suppress": True})).refused(404, 10065)
+    (await guild.owner.patch(member_path, json={"suppress": True})).refused(400, 50024)
     stranger = await world.user()
-    (await stranger.patch(own, json={})).refused(403, 50001)
-    (await stranger.patch(others, json={})).refused(403, 50001)
+    (await stranger.patch(own_path, json={})).refused(403, 50001)
+    (await stranger.patch(member_path, json={})).refused(403, 50001)
 
 
 # Regions
@@ -276,23 +276,23 @@ async def test_there_is_one_voice_region(world: World, guild: Guild) -> None:
     assert (await world.request("GET", "/voice/regions")).status == 401
 
 
-# What its chat shows
+# System messages
 
 
-async def chat(guild: Guild, stage: int) -> list[tuple[int, str, str]]:
-    """The messages of a stage's chat, the oldest first: type, who and what."""
+async def chat_messages(guild: Guild, stage: int) -> list[tuple[int, str, str]]:
+    """Return the messages of a stage channel, oldest first: type, author id and content."""
     found = (await guild.owner.get(f"/channels/{stage}/messages")).ok()
     return [(each["type"], each["author"]["id"], each["content"]) for each in reversed(found)]
 
 
-async def test_a_stages_chat_shows_what_happens_on_it(world: World, guild: Guild, stage: int) -> None:
+async def test_stage_changes_post_system_messages(world: World, guild: Guild, stage: int) -> None:
     bob = await world.user("bob")
     await world.write(lambda call: members.add(call, guild.id, bob.id), actor=guild.owner.id)
-    owner, bobs = str(guild.owner.id), await bob.connect()
-    await opened(guild.owner, stage, topic="chess")
+    owner, bob_session = str(guild.owner.id), await bob.connect()
+    await create_stage(guild.owner, stage, topic="chess")
     (await guild.owner.patch(f"/stage-instances/{stage}", json={"topic": "go"})).ok()
     (await guild.owner.patch(f"/stage-instances/{stage}", json={"privacy_level": 2})).ok()
-    assert (await join(bobs, guild, stage))["suppress"] is True
+    assert (await join(bob_session, guild, stage))["suppress"] is True
     bot = await world.bot(guild)
     session = await bot.connect()
     assert (await join(session, guild, stage))["suppress"] is True
@@ -300,7 +300,7 @@ async def test_a_stages_chat_shows_what_happens_on_it(world: World, guild: Guild
     (await guild.owner.patch(path, json={"channel_id": str(stage), "suppress": False})).ok()
     (await guild.owner.delete(f"/stage-instances/{stage}")).ok()
 
-    assert await chat(guild, stage) == [
+    assert await chat_messages(guild, stage) == [
         (27, owner, "chess"),
         (31, owner, "go"),
         (29, str(bot.id), ""),
@@ -308,18 +308,18 @@ async def test_a_stages_chat_shows_what_happens_on_it(world: World, guild: Guild
     ]
 
 
-async def test_a_stage_that_closes_by_itself_says_so_for_its_opener(world: World, guild: Guild, stage: int) -> None:
+async def test_an_automatic_close_posts_a_message_by_the_opener(world: World, guild: Guild, stage: int) -> None:
     session = await guild.owner.connect()
-    await opened(guild.owner, stage)
+    await create_stage(guild.owner, stage)
     world.clock.advance(STAGE_IDLE_MS)
     await session.next("STAGE_INSTANCE_DELETE")
 
-    assert (await chat(guild, stage))[-1] == (28, str(guild.owner.id), "hello")
+    assert (await chat_messages(guild, stage))[-1] == (28, str(guild.owner.id), "hello")
 
 
-async def test_a_stage_may_be_announced_to_everyone(world: World, guild: Guild, stage: int) -> None:
+async def test_a_stage_start_can_notify_everyone(world: World, guild: Guild, stage: int) -> None:
     for notify in (False, True):
-        await opened(guild.owner, stage, send_start_notification=notify)
+        await create_stage(guild.owner, stage, send_start_notification=notify)
         (start,) = [
             each for each in (await guild.owner.get(f"/channels/{stage}/messages?limit=1")).ok() if each["type"] == 27
         ]
@@ -327,8 +327,8 @@ async def test_a_stage_may_be_announced_to_everyone(world: World, guild: Guild, 
         (await guild.owner.delete(f"/stage-instances/{stage}")).ok()
 
 
-async def test_a_deleted_stage_takes_its_chat_along(guild: Guild, stage: int) -> None:
-    await opened(guild.owner, stage)
+async def test_deleting_a_stage_channel_posts_no_message(guild: Guild, stage: int) -> None:
+    await create_stage(guild.owner, stage)
     session = await guild.owner.connect()
     (await guild.owner.delete(f"/channels/{stage}")).ok()
     await session.next("STAGE_INSTANCE_DELETE")
