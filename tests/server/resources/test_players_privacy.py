@@ -10,7 +10,12 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import accounts
 from tests.game import SDK_INTENTS, Player, game
 from tests.receiver import Receiver, subscribe
-from tests.server.resources.test_user_messages import PRESENCE, befriend, friends, host
+from tests.server.resources.test_user_messages import (
+    PRESENCE_SCOPES,
+    befriend,
+    game_with_friends,
+    start_joinable_activity,
+)
 from tests.world import World
 
 DIRECT_MESSAGE_EVENTS = tuple(f"GAME_DIRECT_MESSAGE_{each}" for each in ("CREATE", "UPDATE", "DELETE"))
@@ -31,8 +36,8 @@ async def strangers(world: World) -> tuple[Player, Player]:
 
 
 async def test_a_block_invalidates_a_pending_invite(world: World) -> None:
-    played, alice, bob = await friends(world)
-    activity = await host(alice, await alice.play())
+    played, alice, bob = await game_with_friends(world)
+    activity = await start_joinable_activity(alice, await alice.play())
     message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
     path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1?message_id={message['id']}"
     (await bob.get(path)).ok()
@@ -68,7 +73,7 @@ async def test_a_message_cannot_be_edited_to_be_empty(world: World) -> None:
 
 
 async def test_a_join_request_requires_a_joinable_activity(world: World) -> None:
-    _, alice, bob = await friends(world)
+    _, alice, bob = await game_with_friends(world)
     alice_session, bob_session = await alice.play(), await bob.play()
     activity = {"name": "Game", "type": 0, "party": {"id": "party", "size": [1, 4]}, "supported_platforms": ["desktop"]}
     await alice_session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
@@ -110,8 +115,8 @@ async def test_joining_a_public_party_requires_a_relation_to_the_host(world: Wor
 
 
 async def test_an_invite_is_valid_only_in_its_own_channel(world: World) -> None:
-    played, alice, bob = await friends(world)
-    activity = await host(alice, await alice.play())
+    played, alice, bob = await game_with_friends(world)
+    activity = await start_joinable_activity(alice, await alice.play())
     message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
     path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1"
 
@@ -123,7 +128,7 @@ async def test_an_invite_is_valid_only_in_its_own_channel(world: World) -> None:
 
 
 async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> None:
-    played, alice, bob = await friends(world)
+    played, alice, bob = await game_with_friends(world)
     user = await world.user()
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
 
@@ -153,7 +158,7 @@ async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> Non
 
 
 async def test_a_group_channel_is_not_listed_as_a_direct_conversation(world: World) -> None:
-    _, alice, bob = await friends(world)
+    _, alice, bob = await game_with_friends(world)
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
     summaries = "/partner-sdk/users/@me/channels"
     assert (await alice.get(summaries)).ok() == [{"user_id": str(bob.id), "last_message_id": message["id"]}]
@@ -170,10 +175,10 @@ async def test_a_group_channel_is_not_listed_as_a_direct_conversation(world: Wor
 async def test_a_game_without_the_message_scope_receives_no_message_webhooks(
     near_world: World, receiver: Receiver
 ) -> None:
-    _, alice, _ = await friends(near_world)
+    _, alice, _ = await game_with_friends(near_world)
     other = await game(near_world, "Other")
     await subscribe(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
-    presence_only = await other.player(scope=PRESENCE)
+    presence_only = await other.player(scope=PRESENCE_SCOPES)
     await befriend(alice, presence_only)
     await presence_only.play()
 
@@ -208,7 +213,7 @@ async def delivered_events(world: World, receiver: Receiver) -> list[dict[str, A
 
 
 async def test_webhooks_contain_the_whole_stored_message(near_world: World, receiver: Receiver) -> None:
-    played, alice, bob = await friends(near_world)
+    played, alice, bob = await game_with_friends(near_world)
     await subscribe(receiver, played.backend, *DIRECT_MESSAGE_EVENTS)
     await alice.play()
     path = f"/users/{bob.id}/messages"

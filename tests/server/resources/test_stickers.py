@@ -1,4 +1,4 @@
-"""Stickers of guilds and of the standard pack: what makes one, who may, and how messages carry them."""
+"""Guild stickers and the standard pack: validation, permissions, and stickers in messages."""
 
 import json as jsonlib
 from typing import Any
@@ -17,7 +17,7 @@ LOTTIE: dict[str, Any] = {"v": "5.5.2", "fr": 60, "ip": 0, "op": 120, "w": 320, 
 
 
 async def upload(actor: Actor, guild: Guild, file: bytes | None = None, **fields: str) -> Answer:
-    """Send the form that makes a sticker."""
+    """Send the form that creates a sticker."""
     form = aiohttp.FormData()
     for name, value in ({"name": "wave", "tags": "hello, hi", "description": "a hand"} | fields).items():
         form.add_field(name, value)
@@ -27,15 +27,15 @@ async def upload(actor: Actor, guild: Guild, file: bytes | None = None, **fields
     return await actor.post(f"/guilds/{guild.id}/stickers", data=form)
 
 
-async def test_a_new_sticker_is_kept_told_written_down_and_served(world: World) -> None:
+async def test_a_new_sticker_is_stored_published_audited_and_served(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     session = await bot.connect()
 
-    answer = await upload(guild.owner, guild)
+    response = await upload(guild.owner, guild)
 
-    assert answer.status == 201
-    sticker = answer.ok()
+    assert response.status == 201
+    sticker = response.ok()
     bare = {
         "id": sticker["id"],
         "name": "wave",
@@ -63,7 +63,7 @@ async def test_a_new_sticker_is_kept_told_written_down_and_served(world: World) 
     [(media.png(), 1, "png"), (media.moving("PNG"), 2, "png"), (media.moving("GIF"), 4, "gif")],
     ids=["png", "apng", "gif"],
 )
-async def test_the_bytes_say_what_kind_of_sticker_it_is(
+async def test_the_format_is_detected_from_the_bytes(
     world: World, file: bytes, format_type: int, extension: str
 ) -> None:
     guild = await world.guild()
@@ -73,12 +73,12 @@ async def test_the_bytes_say_what_kind_of_sticker_it_is(
     assert getattr(media.opened(served.body), "n_frames", 1) == (1 if format_type == 1 else 3)
 
 
-async def test_a_drawing_is_for_guilds_that_are_known(world: World) -> None:
+async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: World) -> None:
     guild = await world.guild()
-    drawing = jsonlib.dumps(LOTTIE).encode()
-    (await upload(guild.owner, guild, drawing)).refused(400, 50123)
+    lottie = jsonlib.dumps(LOTTIE).encode()
+    (await upload(guild.owner, guild, lottie)).refused(400, 50123)
     await world.grant(guild, "VERIFIED")
-    sticker = (await upload(guild.owner, guild, drawing)).ok()
+    sticker = (await upload(guild.owner, guild, lottie)).ok()
     assert sticker["format_type"] == 3
     served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.json")
     assert (served.headers["Content-Type"], served.json) == ("application/json", LOTTIE)
@@ -103,14 +103,14 @@ async def test_a_drawing_is_for_guilds_that_are_known(world: World) -> None:
     ],
     ids=str,
 )
-async def test_a_drawing_has_rules_of_its_own(world: World, change: Any, code: int) -> None:
+async def test_invalid_lottie_files_are_rejected(world: World, change: Any, code: int) -> None:
     guild = await world.guild()
     await world.grant(guild, "PARTNERED")
     (await upload(guild.owner, guild, jsonlib.dumps(LOTTIE | change).encode())).refused(400, code)
     (await upload(guild.owner, guild, b"{" * 5000)).refused(400, 170001)
 
 
-async def test_what_makes_no_sticker_is_named(world: World) -> None:
+async def test_invalid_sticker_fields_are_rejected(world: World) -> None:
     guild = await world.guild()
     owner = guild.owner
     (await upload(owner, guild, media.jpeg())).refused(400, 50123)
@@ -128,41 +128,41 @@ async def test_what_makes_no_sticker_is_named(world: World) -> None:
     assert (await upload(owner, guild, description="x" * 101)).errors("description") == ["BASE_TYPE_MAX_LENGTH"]
     plain = await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "wave", "tags": "hi"})
     assert plain.errors("file") == ["BASE_TYPE_REQUIRED"]
-    for refusal in (
+    for rejected in (
         await upload(owner, guild, b"", name="x", tags=""),
         await owner.post(f"/guilds/{guild.id}/stickers", json={"name": "x"}),
         await owner.post(f"/guilds/{guild.id}/stickers"),
     ):
-        assert sorted(refusal.json["errors"]) == ["file", "name", "tags"]
+        assert sorted(rejected.json["errors"]) == ["file", "name", "tags"]
     assert sorted((await upload(owner, guild, b"", description="x")).json["errors"]) == ["description", "file"]
     assert sorted((await upload(owner, guild, name="x")).json["errors"]) == ["name"]
     assert (await owner.get(f"/guilds/{guild.id}/stickers")).ok() == []
     assert (await upload(owner, guild, description="")).ok()["description"] is None
 
 
-async def test_stickers_are_read_by_members_and_any_by_its_id(world: World) -> None:
+async def test_members_list_stickers_and_any_user_gets_one_by_id(world: World) -> None:
     guild = await world.guild()
     sticker = (await upload(guild.owner, guild)).ok()
-    plain, maker, stranger = await guild.member(), await guild.member(CREATE), await world.user()
-    one, all_ = f"/guilds/{guild.id}/stickers/{sticker['id']}", f"/guilds/{guild.id}/stickers"
-    for actor, sees in ((plain, False), (maker, True), (guild.owner, True)):
-        found = (await actor.get(one)).ok()
-        assert ("user" in found) is sees
-        assert (await actor.get(all_)).ok() == [found]
+    plain, creator, stranger = await guild.member(), await guild.member(CREATE), await world.user()
+    sticker_path, list_path = f"/guilds/{guild.id}/stickers/{sticker['id']}", f"/guilds/{guild.id}/stickers"
+    for actor, sees_user in ((plain, False), (creator, True), (guild.owner, True)):
+        found = (await actor.get(sticker_path)).ok()
+        assert ("user" in found) is sees_user
+        assert (await actor.get(list_path)).ok() == [found]
         assert (await actor.get(f"/stickers/{sticker['id']}")).ok() == found
     assert "user" not in (await stranger.get(f"/stickers/{sticker['id']}")).ok()
-    for path in (one, all_):
+    for path in (sticker_path, list_path):
         (await stranger.get(path)).refused(403, 50001)
-    (await plain.get(f"{all_}/1")).refused(404, 10060)
+    (await plain.get(f"{list_path}/1")).refused(404, 10060)
     (await plain.get("/stickers/1")).refused(404, 10060)
     other = await world.guild(guild.owner)
     for method in ("GET", "PATCH", "DELETE"):
         body = {"json": {}} if method == "PATCH" else {}
-        answer = await guild.owner.request(method, f"/guilds/{other.id}/stickers/{sticker['id']}", **body)
-        answer.refused(404, 10060)
+        response = await guild.owner.request(method, f"/guilds/{other.id}/stickers/{sticker['id']}", **body)
+        response.refused(404, 10060)
 
 
-async def test_changes_and_the_end_are_told_and_written_down(world: World) -> None:
+async def test_updates_and_deletion_are_published_and_audited(world: World) -> None:
     guild = await world.guild()
     sticker = (await upload(guild.owner, guild)).ok()
     session = await (await world.bot(guild)).connect()
@@ -186,7 +186,7 @@ async def test_changes_and_the_end_are_told_and_written_down(world: World) -> No
 
 
 @pytest.mark.parametrize(
-    ("when", "permissions", "may"),
+    ("when", "permissions", "allowed"),
     [
         ("after", 0, ""),
         ("after", CREATE, "create own"),
@@ -196,23 +196,23 @@ async def test_changes_and_the_end_are_told_and_written_down(world: World) -> No
         ("before", MANAGE, "create own others"),
     ],
 )
-async def test_who_may_do_what_before_and_after_the_split(world: World, when: str, permissions: int, may: str) -> None:
+async def test_permissions_before_and_after_the_split(world: World, when: str, permissions: int, allowed: str) -> None:
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - (1 if when == "before" else 0))
     guild = await world.guild()
     actor = await guild.member(permissions)
-    answer = await upload(actor, guild)
-    answer.ok() if "create" in may else answer.refused(403, 50013)
-    for whose in ("own", "others"):
+    response = await upload(actor, guild)
+    response.ok() if "create" in allowed else response.refused(403, 50013)
+    for owner in ("own", "others"):
         sticker = (await upload(guild.owner, guild)).ok()["id"]
-        if whose == "own":
+        if owner == "own":
             await world.write(
                 lambda call, sticker=sticker: call.tx.run(
                     "UPDATE stickers SET user_id = ? WHERE id = ?", actor.id, int(sticker)
                 )
             )
         path = f"/guilds/{guild.id}/stickers/{sticker}"
-        for answer in (await actor.patch(path, json={"name": "other"}), await actor.delete(path)):
-            answer.ok() if whose in may.split() else answer.refused(403, 50013)
+        for response in (await actor.patch(path, json={"name": "other"}), await actor.delete(path)):
+            response.ok() if owner in allowed.split() else response.refused(403, 50013)
     stranger = await world.user()
     (await upload(stranger, guild)).refused(403, 50001)
 
@@ -241,7 +241,7 @@ async def test_slots_grow_with_the_tier(world: World) -> None:
 # The standard pack
 
 
-async def test_the_standard_pack_is_there_for_everybody(world: World) -> None:
+async def test_the_standard_pack_is_public(world: World) -> None:
     alice = await world.user()
     [pack] = (await world.request("GET", "/sticker-packs")).ok()["sticker_packs"]
     assert (await alice.get(f"/sticker-packs/{pack['id']}")).ok() == pack
@@ -253,9 +253,9 @@ async def test_the_standard_pack_is_there_for_everybody(world: World) -> None:
         assert (sticker["type"], sticker["pack_id"]) == (1, pack["id"])
         extension = {1: "png", 2: "png", 4: "gif"}[sticker["format_type"]]
         served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.{extension}")
-        picture = media.opened(served.body)
-        assert picture.size == (320, 320)
-        assert (getattr(picture, "n_frames", 1) > 1) is (sticker["format_type"] != 1)
+        image = media.opened(served.body)
+        assert image.size == (320, 320)
+        assert (getattr(image, "n_frames", 1) > 1) is (sticker["format_type"] != 1)
         assert len(served.body) <= 524_288
         kinds.add(sticker["format_type"])
     assert kinds == {1, 2, 4}
@@ -264,32 +264,32 @@ async def test_the_standard_pack_is_there_for_everybody(world: World) -> None:
 # In messages
 
 
-async def test_a_message_carries_stickers(world: World) -> None:
+async def test_a_message_contains_stickers(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     sticker = (await upload(guild.owner, guild)).ok()
     session = await (await world.bot(guild)).connect()
 
-    said = (await bob.post(f"/channels/{guild.general}/messages", json={"sticker_ids": [sticker["id"], "101"]})).ok()
+    message = (await bob.post(f"/channels/{guild.general}/messages", json={"sticker_ids": [sticker["id"], "101"]})).ok()
 
     items = [
         {"id": sticker["id"], "name": "wave", "format_type": 1},
         {"id": "101", "name": "Happy", "format_type": 1},
     ]
-    assert (said["content"], said["sticker_items"]) == ("", items)
+    assert (message["content"], message["sticker_items"]) == ("", items)
     assert (await session.next("MESSAGE_CREATE"))["sticker_items"] == items
-    path = f"/channels/{guild.general}/messages/{said['id']}"
+    path = f"/channels/{guild.general}/messages/{message['id']}"
     assert (await bob.get(path)).ok()["sticker_items"] == items
     edited = (await bob.patch(path, json={"content": "look"})).ok()
     assert edited["sticker_items"] == items
     assert (await bob.patch(path, json={"content": ""})).ok()["content"] == ""
     (await bob.patch(path, json={"content": "x", "sticker_ids": ["102"]})).refused(400, 50080)
-    reference = {"type": 1, "message_id": said["id"], "channel_id": str(guild.general)}
+    reference = {"type": 1, "message_id": message["id"], "channel_id": str(guild.general)}
     forward = (await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": reference})).ok()
     assert forward["message_snapshots"][0]["message"]["sticker_items"] == items
 
 
-async def test_a_sticker_of_elsewhere_needs_a_member_there_and_the_permission_here(world: World) -> None:
+async def test_an_external_sticker_requires_membership_and_permission(world: World) -> None:
     bob = await world.user()
     home, away = await world.guild(None, bob), await world.guild(None, bob)
     sticker = (await upload(away.owner, away)).ok()

@@ -1,4 +1,4 @@
-"""Subscriptions: their life by the clock, each step with its events."""
+"""Subscriptions: renewal, change, cancellation and expiry, with the events of each step."""
 
 import itertools
 from datetime import UTC, datetime
@@ -18,29 +18,29 @@ DAY_MS = 24 * 3_600_000
 
 
 def timestamp_ms(text: str) -> int:
-    """A moment."""
+    """Return a UTC timestamp in milliseconds."""
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1000
 
 
 async def due(world: World) -> None:
-    """What is due is done, and what comes later is waited for."""
+    """Run the jobs that are due."""
     assert world.app.worker is not None
     await world.app.worker.run_due()
 
 
-async def until(world: World, text: str) -> None:
-    """Time passes."""
+async def run_until(world: World, text: str) -> None:
+    """Advance the clock to this time and run the jobs on the way."""
     await due(world)
     await world.clock.run_until(timestamp_ms(text))
 
 
-async def buy(person: Actor, sku: int, **more: Any) -> Any:
-    """A purchase."""
-    return (await person.post("/users/@me/purchases", json={"sku_id": str(sku), **more})).ok()
+async def buy(user: Actor, sku: int, **more: Any) -> Any:
+    """Buy a SKU and return the response."""
+    return (await user.post("/users/@me/purchases", json={"sku_id": str(sku), **more})).ok()
 
 
 async def heard(session: Session) -> list[tuple[str, Any]]:
-    """Everything the application heard since the last time, in order."""
+    """Return the events that the session received since the last call, in order."""
     await session.settle()
     frames = [frame for frame in session.seen[session._position :] if frame["t"] != "PING"]
     session._position = len(session.seen)
@@ -48,35 +48,35 @@ async def heard(session: Session) -> list[tuple[str, Any]]:
 
 
 def event_names(events: list[tuple[str, Any]]) -> list[str]:
-    """Without what they say."""
+    """Return the names of events."""
     return [name for name, _ in events]
 
 
 def period(start: str, end: str) -> dict[str, str]:
-    """What a subscription says of its time."""
+    """Return the period fields of a subscription."""
     return {"current_period_start": f"{start}.000000+00:00", "current_period_end": f"{end}.000000+00:00"}
 
 
-def renewed(now: dict[str, Any], time: str, *days: str) -> list[tuple[str, Any]]:
-    """What is heard of renewals on these days but the last, each whole; `now` is what the subscription then is."""
-    told = []
+def renewal_events(subscription: dict[str, Any], time: str, *days: str) -> list[tuple[str, Any]]:
+    """Return the events of renewals on these days except the last, and update `subscription` accordingly."""
+    events = []
     for start, end in itertools.pairwise(days):
-        now |= period(f"{start}T{time}", f"{end}T{time}")
-        told.append(("SUBSCRIPTION_UPDATE", dict(now)))
-    return told
+        subscription |= period(f"{start}T{time}", f"{end}T{time}")
+        events.append(("SUBSCRIPTION_UPDATE", dict(subscription)))
+    return events
 
 
-async def test_a_years_life(near_world: World, receiver: Receiver) -> None:
-    """Bought, renewed, downgraded, upgraded, canceled, resumed, canceled for good and over."""
+async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, receiver: Receiver) -> None:
+    """Buy, renew, downgrade, upgrade, cancel, resume and cancel again until it expires."""
     world = near_world
     world.clock.set(timestamp_ms("2027-01-31T10:00:00"))
     bot, alice = await world.bot(), await world.user()
     gold, silver = await sell(bot, price=999), await sell(bot, price=499, name="Silver")
     await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
     session = await bot.connect(intents=0)
-    mine = "/users/@me/subscriptions"
+    path = "/users/@me/subscriptions"
 
-    # January: bought.
+    # January: purchase.
     bought = await buy(alice, gold)
     created, granted, activated = await heard(session)
     subscription_id = bought["subscription"]["id"]
@@ -100,32 +100,32 @@ async def test_a_years_life(near_world: World, receiver: Receiver) -> None:
     assert first["ends_at"] is None
     assert first["starts_at"] == "2027-01-31T10:00:00.000000+00:00"
     assert first["subscription_id"] == subscription_id
-    now = created[1] | {"entitlement_ids": [first["id"]], "renewal_sku_ids": [str(gold)], "status": ACTIVE}
-    assert activated == ("SUBSCRIPTION_UPDATE", now)
-    assert bought["subscription"] == now
+    subscription = created[1] | {"entitlement_ids": [first["id"]], "renewal_sku_ids": [str(gold)], "status": ACTIVE}
+    assert activated == ("SUBSCRIPTION_UPDATE", subscription)
+    assert bought["subscription"] == subscription
 
-    # February, March: renewed on the last day, as long as the month is short.
-    await until(world, "2027-02-28T09:59:59")
+    # February, March: renewals on the last day of short months.
+    await run_until(world, "2027-02-28T09:59:59")
     assert await heard(session) == []
-    await until(world, "2027-02-28T10:00:00")
-    now |= {
+    await run_until(world, "2027-02-28T10:00:00")
+    subscription |= {
         "current_period_start": "2027-02-28T10:00:00.000000+00:00",
         "current_period_end": "2027-03-31T10:00:00.000000+00:00",
     }
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
-    await until(world, "2027-03-31T10:00:00")
-    now |= {
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    await run_until(world, "2027-03-31T10:00:00")
+    subscription |= {
         "current_period_start": "2027-03-31T10:00:00.000000+00:00",
         "current_period_end": "2027-04-30T10:00:00.000000+00:00",
     }
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription)]
 
-    # April: something cheaper, from the next renewal on.
-    await until(world, "2027-04-10T00:00:00")
-    (await alice.patch(f"{mine}/{subscription_id}", json={"sku_id": str(silver)})).ok()
-    now |= {"renewal_sku_ids": [str(silver)]}
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
-    await until(world, "2027-04-30T10:00:00")
+    # April: a downgrade takes effect at the next renewal.
+    await run_until(world, "2027-04-10T00:00:00")
+    (await alice.patch(f"{path}/{subscription_id}", json={"sku_id": str(silver)})).ok()
+    subscription |= {"renewal_sku_ids": [str(silver)]}
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    await run_until(world, "2027-04-30T10:00:00")
     ended, granted, changed = await heard(session)
     assert ended == ("ENTITLEMENT_UPDATE", first | {"ends_at": "2027-04-30T10:00:00.000000+00:00"})
     second = first | {
@@ -135,58 +135,58 @@ async def test_a_years_life(near_world: World, receiver: Receiver) -> None:
     }
     assert second["id"] != first["id"]
     assert granted == ("ENTITLEMENT_CREATE", second)
-    now |= {
+    subscription |= {
         "sku_ids": [str(silver)],
         "entitlement_ids": [second["id"]],
         "current_period_start": "2027-04-30T10:00:00.000000+00:00",
         "current_period_end": "2027-05-31T10:00:00.000000+00:00",
     }
-    assert changed == ("SUBSCRIPTION_UPDATE", now)
+    assert changed == ("SUBSCRIPTION_UPDATE", subscription)
 
-    # June: something dearer, at once, and from then on on that day.
-    await until(world, "2027-06-15T08:00:00")
-    assert await heard(session) == renewed(now, "10:00:00", "2027-05-31", "2027-06-30")
-    (await alice.patch(f"{mine}/{subscription_id}", json={"sku_id": str(gold)})).ok()
+    # June: an upgrade takes effect immediately and moves the billing day.
+    await run_until(world, "2027-06-15T08:00:00")
+    assert await heard(session) == renewal_events(subscription, "10:00:00", "2027-05-31", "2027-06-30")
+    (await alice.patch(f"{path}/{subscription_id}", json={"sku_id": str(gold)})).ok()
     ended, granted, upgraded = await heard(session)
     assert ended == ("ENTITLEMENT_UPDATE", second | {"ends_at": "2027-06-15T08:00:00.000000+00:00"})
     third = first | {"id": granted[1]["id"], "starts_at": "2027-06-15T08:00:00.000000+00:00"}
     assert third["id"] not in (first["id"], second["id"])
     assert granted == ("ENTITLEMENT_CREATE", third)
-    now |= {
+    subscription |= {
         "sku_ids": [str(gold)],
         "renewal_sku_ids": [str(gold)],
         "entitlement_ids": [third["id"]],
         "current_period_start": "2027-06-15T08:00:00.000000+00:00",
         "current_period_end": "2027-07-15T08:00:00.000000+00:00",
     }
-    assert upgraded == ("SUBSCRIPTION_UPDATE", now)
+    assert upgraded == ("SUBSCRIPTION_UPDATE", subscription)
 
-    # September: canceled, and resumed before the period ends.
-    await until(world, "2027-09-01T00:00:00")
-    assert await heard(session) == renewed(now, "08:00:00", "2027-07-15", "2027-08-15", "2027-09-15")
-    (await alice.post(f"{mine}/{subscription_id}/cancel")).ok()
+    # September: canceled, then resumed before the period ends.
+    await run_until(world, "2027-09-01T00:00:00")
+    assert await heard(session) == renewal_events(subscription, "08:00:00", "2027-07-15", "2027-08-15", "2027-09-15")
+    (await alice.post(f"{path}/{subscription_id}/cancel")).ok()
     canceled = {"status": ENDING, "canceled_at": "2027-09-01T00:00:00.000000+00:00", "renewal_sku_ids": None}
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now | canceled)]
-    (await alice.post(f"{mine}/{subscription_id}/resume")).ok()
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription | canceled)]
+    (await alice.post(f"{path}/{subscription_id}/resume")).ok()
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription)]
 
-    # December: canceled for good; over in January.
-    await until(world, "2027-12-20T00:00:00")
+    # December: canceled again; it expires in January.
+    await run_until(world, "2027-12-20T00:00:00")
     months = ("2027-09-15", "2027-10-15", "2027-11-15", "2027-12-15", "2028-01-15")
-    assert await heard(session) == renewed(now, "08:00:00", *months)
-    (await alice.post(f"{mine}/{subscription_id}/cancel")).ok()
-    now |= {"status": ENDING, "canceled_at": "2027-12-20T00:00:00.000000+00:00", "renewal_sku_ids": None}
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
-    await until(world, "2028-01-15T07:59:59")
+    assert await heard(session) == renewal_events(subscription, "08:00:00", *months)
+    (await alice.post(f"{path}/{subscription_id}/cancel")).ok()
+    subscription |= {"status": ENDING, "canceled_at": "2027-12-20T00:00:00.000000+00:00", "renewal_sku_ids": None}
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    await run_until(world, "2028-01-15T07:59:59")
     assert await heard(session) == []
-    await until(world, "2028-01-15T08:00:00")
-    ended, over = await heard(session)
+    await run_until(world, "2028-01-15T08:00:00")
+    ended, expired = await heard(session)
     assert ended == ("ENTITLEMENT_UPDATE", third | {"ends_at": "2028-01-15T08:00:00.000000+00:00"})
-    assert over == ("SUBSCRIPTION_UPDATE", now | {"status": INACTIVE})
-    await until(world, "2028-06-01T00:00:00")
+    assert expired == ("SUBSCRIPTION_UPDATE", subscription | {"status": INACTIVE})
+    await run_until(world, "2028-06-01T00:00:00")
     assert await heard(session) == []
 
-    # The receiver heard of the entitlements, and of nothing else, in the same order.
+    # The webhook received only the entitlement events, in the same order.
     await due(world)
     assert [(event["type"], event["data"]) for event in receiver.events] == [
         ("ENTITLEMENT_CREATE", first),
@@ -198,8 +198,8 @@ async def test_a_years_life(near_world: World, receiver: Receiver) -> None:
     ]
     listed = (await bot.get(f"/applications/{bot.application_id}/entitlements?exclude_ended=true")).ok()
     assert listed == []
-    again = await buy(alice, silver)
-    assert again["subscription"]["id"] != subscription_id
+    bought_again = await buy(alice, silver)
+    assert bought_again["subscription"]["id"] != subscription_id
 
 
 @pytest.mark.dated(
@@ -208,20 +208,20 @@ async def test_a_years_life(near_world: World, receiver: Receiver) -> None:
     changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED,
     changes.RENEWAL_SKU_IDS,
 )
-async def test_a_year_in_which_entitlements_were_migrated(near_world: World, receiver: Receiver) -> None:
-    """Bought in the old way, migrated at a renewal, renewed in the new one, canceled and over."""
+async def test_a_subscription_over_the_year_of_the_entitlement_migration(near_world: World, receiver: Receiver) -> None:
+    """Buy under the old rules, migrate at a renewal, renew under the new rules, cancel and expire."""
     world = near_world
     world.clock.set(timestamp_ms("2024-08-05T10:00:00"))
     bot, alice = await world.bot(), await world.user()
     gold = await sell(bot)
     await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
     session = await bot.connect(intents=0)
-    mine, time = "/users/@me/subscriptions", "10:00:00"
+    path, time = "/users/@me/subscriptions", "10:00:00"
 
-    # August: an entitlement of the old type, for as long as the month is paid.
+    # August: an entitlement of the old type, which ends with the paid month.
     bought = await buy(alice, gold)
     created, granted, activated = await heard(session)
-    now = {
+    subscription = {
         "id": bought["subscription"]["id"],
         "user_id": str(alice.id),
         "sku_ids": [str(gold)],
@@ -230,23 +230,23 @@ async def test_a_year_in_which_entitlements_were_migrated(near_world: World, rec
         "status": INACTIVE,
         "canceled_at": None,
     }
-    assert created == ("SUBSCRIPTION_CREATE", now)
+    assert created == ("SUBSCRIPTION_CREATE", subscription)
     old = bought["entitlement"]
     assert (old["type"], old["ends_at"]) == (8, "2024-09-05T10:00:00.000000+00:00")
     assert granted == ("ENTITLEMENT_CREATE", old)
-    now |= {"entitlement_ids": [old["id"]], "status": ACTIVE}
-    assert activated == ("SUBSCRIPTION_UPDATE", now)
+    subscription |= {"entitlement_ids": [old["id"]], "status": ACTIVE}
+    assert activated == ("SUBSCRIPTION_UPDATE", subscription)
 
-    # September: the renewal moves its end.
-    await until(world, "2024-09-05T10:00:00")
+    # September: the renewal moves the end of the entitlement.
+    await run_until(world, "2024-09-05T10:00:00")
     old |= {"ends_at": "2024-10-05T10:00:00.000000+00:00"}
     assert await heard(session) == [
         ("ENTITLEMENT_UPDATE", old),
-        *renewed(now, time, "2024-09-05", "2024-10-05"),
+        *renewal_events(subscription, time, "2024-09-05", "2024-10-05"),
     ]
 
-    # October: the renewal migrates it, to one without an end that nobody bought anew.
-    await until(world, "2024-10-05T10:00:00")
+    # October: the renewal replaces it with an entitlement without an end.
+    await run_until(world, "2024-10-05T10:00:00")
     migrated, changed = await heard(session)
     new = old | {
         "id": migrated[1]["id"],
@@ -256,49 +256,49 @@ async def test_a_year_in_which_entitlements_were_migrated(near_world: World, rec
     }
     assert new["id"] != old["id"]
     assert migrated == ("ENTITLEMENT_CREATE", new)
-    now |= {"entitlement_ids": [new["id"]]}
-    assert [changed] == renewed(now, time, "2024-10-05", "2024-11-05")
+    subscription |= {"entitlement_ids": [new["id"]]}
+    assert [changed] == renewal_events(subscription, time, "2024-10-05", "2024-11-05")
 
     # November, December: only the subscription is renewed.
-    await until(world, "2024-12-06T00:00:00")
-    assert await heard(session) == renewed(now, time, "2024-11-05", "2024-12-05", "2025-01-05")
+    await run_until(world, "2024-12-06T00:00:00")
+    assert await heard(session) == renewal_events(subscription, time, "2024-11-05", "2024-12-05", "2025-01-05")
 
-    # From January on it also says what it renews into.
-    await until(world, "2025-07-06T00:00:00")
-    now |= {"renewal_sku_ids": [str(gold)]}
+    # From January on it also contains the SKUs of the next renewal.
+    await run_until(world, "2025-07-06T00:00:00")
+    subscription |= {"renewal_sku_ids": [str(gold)]}
     months = ("2025-01-05", "2025-02-05", "2025-03-05", "2025-04-05", "2025-05-05", "2025-06-05", "2025-07-05")
-    assert await heard(session) == renewed(now, time, *months, "2025-08-05")
+    assert await heard(session) == renewal_events(subscription, time, *months, "2025-08-05")
 
-    # July: canceled; over in August.
-    (await alice.post(f"{mine}/{now['id']}/cancel")).ok()
-    now |= {"status": ENDING, "canceled_at": "2025-07-06T00:00:00.000000+00:00", "renewal_sku_ids": None}
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", now)]
-    await until(world, "2025-08-05T10:00:00")
+    # July: canceled; it expires in August.
+    (await alice.post(f"{path}/{subscription['id']}/cancel")).ok()
+    subscription |= {"status": ENDING, "canceled_at": "2025-07-06T00:00:00.000000+00:00", "renewal_sku_ids": None}
+    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    await run_until(world, "2025-08-05T10:00:00")
     new |= {"ends_at": "2025-08-05T10:00:00.000000+00:00"}
     assert await heard(session) == [
         ("ENTITLEMENT_UPDATE", new),
-        ("SUBSCRIPTION_UPDATE", now | {"status": INACTIVE}),
+        ("SUBSCRIPTION_UPDATE", subscription | {"status": INACTIVE}),
     ]
-    await until(world, "2025-12-01T00:00:00")
+    await run_until(world, "2025-12-01T00:00:00")
     assert await heard(session) == []
 
-    # What was not migrated, because it had ended, is told as the others all the same.
+    # The ended entitlement was not migrated, but is returned with the new type.
     listed = (await bot.get(f"/applications/{bot.application_id}/entitlements")).ok()
     assert sorted(listed, key=lambda each: int(each["id"])) == [old | {"type": 1}, new]
 
-    # Webhook events came only after the migration.
+    # Webhook events were introduced after the migration.
     await due(world)
     assert [(event["type"], event["data"]) for event in receiver.events] == [("ENTITLEMENT_UPDATE", new)]
 
 
-def test_months_keep_their_day_where_they_have_it() -> None:
+def test_months_keep_their_billing_day_when_they_have_it() -> None:
     moment = timestamp_ms("2027-10-31T12:30:00") + 5
-    shown = []
+    renewals = []
     for _ in range(6):
         moment = next_month(moment, 31)
-        shown.append(datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%d %H:%M"))
+        renewals.append(datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%d %H:%M"))
         assert moment % 1000 == 5
-    assert shown == [
+    assert renewals == [
         "2027-11-30 12:30",
         "2027-12-31 12:30",
         "2028-01-31 12:30",
@@ -309,7 +309,7 @@ def test_months_keep_their_day_where_they_have_it() -> None:
     assert day_of(timestamp_ms("2027-10-31T12:30:00")) == 31
 
 
-async def test_a_guild_subscription_is_for_a_guild_one_is_in(world: World) -> None:
+async def test_a_guild_subscription_requires_membership_in_the_guild(world: World) -> None:
     bot, alice, stranger = await world.bot(), await world.user(), await world.user()
     guild = await world.guild(alice)
     sku = await sell(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
@@ -329,11 +329,11 @@ async def test_a_guild_subscription_is_for_a_guild_one_is_in(world: World) -> No
     (await alice.delete(f"/guilds/{guild.id}")).ok()
     await due(world)
     await world.clock.run_for(32 * DAY_MS)
-    (mine,) = (await alice.get("/users/@me/subscriptions")).ok()
-    assert mine["status"] == INACTIVE
+    (subscription,) = (await alice.get("/users/@me/subscriptions")).ok()
+    assert subscription["status"] == INACTIVE
 
 
-async def test_one_subscription_of_an_application_at_a_time(world: World) -> None:
+async def test_a_user_has_one_subscription_per_application(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     gold, silver = await sell(bot), await sell(bot, name="Silver")
     await buy(alice, gold)
@@ -343,7 +343,7 @@ async def test_one_subscription_of_an_application_at_a_time(world: World) -> Non
     assert len((await alice.get("/users/@me/subscriptions")).ok()) == 2
 
 
-async def test_what_is_no_longer_sold_ends_with_its_period(world: World) -> None:
+async def test_a_subscription_of_a_deleted_sku_ends_with_its_period(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     sku = await sell(bot)
     await buy(alice, sku)
@@ -358,7 +358,7 @@ async def test_what_is_no_longer_sold_ends_with_its_period(world: World) -> None
     assert event_names(await heard(session)) == ["ENTITLEMENT_UPDATE", "SUBSCRIPTION_UPDATE"]
 
 
-async def test_a_refund_ends_a_subscription_at_once(world: World) -> None:
+async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     bought = await buy(alice, await sell(bot))
     session = await bot.connect(intents=0)
@@ -366,32 +366,32 @@ async def test_a_refund_ends_a_subscription_at_once(world: World) -> None:
 
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
 
-    (_, deleted), (_, over) = await heard(session)
+    (_, deleted), (_, expired) = await heard(session)
     assert deleted["deleted"] is True
-    assert over["status"] == INACTIVE
+    assert expired["status"] == INACTIVE
     await due(world)
     await world.clock.run_for(40 * DAY_MS)
     assert await heard(session) == []
     path = f"/users/@me/subscriptions/{bought['subscription']['id']}"
-    for step in ("cancel", "resume"):
-        assert (await alice.post(f"{path}/{step}")).errors("subscription_id") == ["SUBSCRIPTION_INACTIVE"]
+    for action in ("cancel", "resume"):
+        assert (await alice.post(f"{path}/{action}")).errors("subscription_id") == ["SUBSCRIPTION_INACTIVE"]
 
 
-async def test_only_the_one_who_pays_changes_a_subscription(world: World) -> None:
+async def test_only_the_subscriber_changes_a_subscription(world: World) -> None:
     bot, other, alice, bob = await world.bot(), await world.bot(), await world.user(), await world.user()
-    gold, hat, theirs = await sell(bot), await sell(bot, 2), await sell(other)
+    gold, hat, foreign = await sell(bot), await sell(bot, 2), await sell(other)
     path = f"/users/@me/subscriptions/{(await buy(alice, gold))['subscription']['id']}"
 
-    for step in ("cancel", "resume"):
-        (await bob.post(f"{path}/{step}")).refused(404, 0)
-        (await bot.post(f"{path}/{step}")).refused(403, 20001)
+    for action in ("cancel", "resume"):
+        (await bob.post(f"{path}/{action}")).refused(404, 0)
+        (await bot.post(f"{path}/{action}")).refused(403, 20001)
     (await bob.patch(path, json={"sku_id": str(gold)})).refused(404, 0)
     (await alice.patch(path, json={"sku_id": str(hat)})).refused(400, 50057)
-    (await alice.patch(path, json={"sku_id": str(theirs)})).refused(400, 50057)
+    (await alice.patch(path, json={"sku_id": str(foreign)})).refused(400, 50057)
     (await alice.patch(path, json={"sku_id": "1"})).refused(404, 10027)
 
 
-async def test_steps_that_change_nothing_say_nothing(world: World) -> None:
+async def test_requests_without_a_change_publish_nothing(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     gold, silver = await sell(bot, price=2), await sell(bot, price=1)
     path = f"/users/@me/subscriptions/{(await buy(alice, gold))['subscription']['id']}"
@@ -403,23 +403,23 @@ async def test_steps_that_change_nothing_say_nothing(world: World) -> None:
     (await alice.patch(path, json={"sku_id": str(silver)})).ok()
     (await alice.patch(path, json={"sku_id": str(silver)})).ok()
     assert event_names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
-    # Back to what one has.
+    # Change back to the current SKU.
     (await alice.patch(path, json={"sku_id": str(gold)})).ok()
-    ((_, shown),) = await heard(session)
-    assert shown["renewal_sku_ids"] == [str(gold)]
+    ((_, subscription),) = await heard(session)
+    assert subscription["renewal_sku_ids"] == [str(gold)]
     (await alice.post(f"{path}/cancel")).ok()
     (await alice.post(f"{path}/cancel")).ok()
     assert event_names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
 
 
-async def test_an_application_reads_its_users_subscriptions(world: World) -> None:
+async def test_an_application_lists_its_users_subscriptions(world: World) -> None:
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
     sku = await sell(bot)
     path = f"/skus/{sku}/subscriptions"
-    made = []
+    created = []
     for _ in range(3):
         bought = await buy(alice, sku)
-        made.append(bought["subscription"]["id"])
+        created.append(bought["subscription"]["id"])
         owner = await owner_of(world, bot)
         (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
         world.clock.advance(1)
@@ -428,32 +428,32 @@ async def test_an_application_reads_its_users_subscriptions(world: World) -> Non
         return [each["id"] for each in (await bot.get(f"{path}?user_id={alice.id}&{query}", **options)).ok()]
 
     assert (await bot.get(path)).errors("user_id") == ["BASE_TYPE_REQUIRED"]
-    assert await ids() == made
-    assert await ids("limit=1") == made[:1]
-    assert await ids(f"before={made[2]}&limit=1") == made[1:2]
-    assert await ids(f"after={made[0]}") == made[1:]
+    assert await ids() == created
+    assert await ids("limit=1") == created[:1]
+    assert await ids(f"before={created[2]}&limit=1") == created[1:2]
+    assert await ids(f"after={created[0]}") == created[1:]
     assert (await bot.get(f"{path}?user_id=1")).ok() == []
-    assert (await bot.get(f"{path}/{made[0]}")).ok()["id"] == made[0]
+    assert (await bot.get(f"{path}/{created[0]}")).ok()["id"] == created[0]
     (await bot.get(f"{path}/1")).refused(404, 0)
     (await other.get(f"{path}?user_id={alice.id}")).refused(403, 20012)
-    (await other.get(f"{path}/{made[0]}")).refused(403, 20012)
+    (await other.get(f"{path}/{created[0]}")).refused(403, 20012)
     (await bot.get("/skus/1/subscriptions?user_id=1")).refused(404, 10027)
 
-    # A user's own token needs no user, and shows nobody else's.
+    # A user's own token needs no user id, and lists no subscriptions of others.
     token = await bearer(world, alice, bot, "identify")
     assert len((await world.request("GET", path, headers=token)).ok()) == 3
     stranger = await bearer(world, await world.user(), bot, "identify")
     assert (await world.request("GET", f"{path}?user_id={alice.id}", headers=stranger)).ok() == []
-    (await world.request("GET", f"{path}/{made[0]}", headers=stranger)).refused(404, 0)
+    (await world.request("GET", f"{path}/{created[0]}", headers=stranger)).refused(404, 0)
 
 
-# Before their days
+# Earlier behavior
 
 
 @pytest.mark.dated(
     changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING, changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED, changes.RENEWAL_SKU_IDS
 )
-async def test_old_entitlements_had_an_end_that_moved_and_were_then_migrated(world: World) -> None:
+async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: World) -> None:
     world.clock.set(timestamp_ms("2024-08-05T00:00:00"))
     bot, alice, bob = await world.bot(), await world.user(), await world.user()
     sku = await sell(bot)
@@ -465,8 +465,8 @@ async def test_old_entitlements_had_an_end_that_moved_and_were_then_migrated(wor
     assert events[1][1]["ends_at"] == "2024-09-05T00:00:00.000000+00:00"
     assert "renewal_sku_ids" not in events[2][1]
 
-    # Before the window each renewal moves the end.
-    await until(world, "2024-09-05T00:00:00")
+    # Before the migration window each renewal moves the end.
+    await run_until(world, "2024-09-05T00:00:00")
     renewals = await heard(session)
     assert sorted(event_names(renewals)) == ["ENTITLEMENT_UPDATE"] * 2 + ["SUBSCRIPTION_UPDATE"] * 2
     moved = next(data for name, data in renewals if name == "ENTITLEMENT_UPDATE" and data["user_id"] == str(alice.id))
@@ -474,33 +474,33 @@ async def test_old_entitlements_had_an_end_that_moved_and_were_then_migrated(wor
     (await bob.post(f"/users/@me/subscriptions/{ending['subscription']['id']}/cancel")).ok()
     await heard(session)
 
-    # In it, the renewal gives a new one without an end; what is set to end is not migrated.
+    # During the window a renewal creates an entitlement without an end; a canceled one is not migrated.
     assert (
         timestamp_ms("2024-09-05T00:00:00")
         < changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.at_ms
         < timestamp_ms("2024-10-05T00:00:00")
     )
-    await until(world, "2024-10-05T00:00:00")
+    await run_until(world, "2024-10-05T00:00:00")
     later = await heard(session)
-    mine = [(name, data) for name, data in later if data["user_id"] == str(alice.id)]
-    assert event_names(mine) == ["ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
-    migrated = mine[0][1]
+    alice_events = [(name, data) for name, data in later if data["user_id"] == str(alice.id)]
+    assert event_names(alice_events) == ["ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
+    migrated = alice_events[0][1]
     assert (migrated["type"], migrated["ends_at"]) == (1, None)
-    assert mine[1][1]["entitlement_ids"] == [migrated["id"]]
+    assert alice_events[1][1]["entitlement_ids"] == [migrated["id"]]
     assert event_names([(name, data) for name, data in later if data["user_id"] == str(bob.id)]) == [
         "SUBSCRIPTION_UPDATE"
     ]
 
-    # When the window closes nobody's is told as the old type, not even what ended in it.
+    # After the window no entitlement has the old type, including those that ended during it.
     listed = f"/applications/{bot.application_id}/entitlements?user_id={bob.id}&exclude_ended=false"
     for moment, kind in ((-1, 8), (0, 1)):
         world.clock.set(changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.at_ms + moment)
         assert [each["type"] for each in (await bot.get(listed)).ok()] == [kind]
 
-    # After it, only the subscription changes; from its day on it says what it renews into.
+    # After the window only the subscription changes; from its date on it contains the SKUs of the next renewal.
     assert timestamp_ms("2024-12-05T00:00:00") < changes.RENEWAL_SKU_IDS.at_ms < timestamp_ms("2025-01-05T00:00:00")
-    await until(world, "2024-12-05T00:00:00")
+    await run_until(world, "2024-12-05T00:00:00")
     assert event_names(await heard(session)) == ["SUBSCRIPTION_UPDATE"] * 2
-    await until(world, "2025-01-05T00:00:00")
-    ((_, shown),) = await heard(session)
-    assert shown["renewal_sku_ids"] == [str(sku)]
+    await run_until(world, "2025-01-05T00:00:00")
+    ((_, subscription),) = await heard(session)
+    assert subscription["renewal_sku_ids"] == [str(sku)]

@@ -1,4 +1,4 @@
-"""Guild templates: a guild's shape, taken down and built again."""
+"""Guild templates: creation from a guild, syncing, and new guilds from a template."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from tests.world import Guild, World
 
 
 async def template(guild: Guild, **body: Any) -> Any:
-    """A template of a guild."""
+    """Create a template of a guild."""
     return (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "shape", **body})).ok()
 
 
-async def test_a_guilds_shape_is_taken_down(world: World) -> None:
+async def test_a_template_contains_roles_and_channels_of_the_guild(world: World) -> None:
     guild = await world.guild()
     role = await guild.role("mods", Permissions.KICK_MEMBERS, color=255, hoist=True)
     await world.bot(guild)
@@ -23,91 +23,96 @@ async def test_a_guilds_shape_is_taken_down(world: World) -> None:
     await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, kind=0)
     await guild.overwrite(guild.general, guild.owner.id, allow=Permissions.VIEW_CHANNEL)
 
-    made = await template(guild, description="ours")
+    created = await template(guild, description="ours")
 
-    assert (made["name"], made["description"], made["usage_count"], made["is_dirty"]) == ("shape", "ours", 0, None)
-    assert made["creator_id"] == made["creator"]["id"] == str(guild.owner.id)
-    shape = made["serialized_source_guild"]
-    assert [(each["id"], each["name"]) for each in shape["roles"]] == [(0, "@everyone"), (1, "mods")]
-    named = {each["name"]: each for each in shape["channels"]}
-    assert named["stage"]["type"] == 2
-    assert (named["ideas"]["type"], named["ideas"]["available_tags"][0]["name"]) == (15, "new")
-    assert named["general"]["parent_id"] == str(named["Text Channels"]["id"])
-    assert [each["id"] for each in named["general"]["permission_overwrites"]] == ["1"]
-    assert shape["system_channel_id"] == str(named["general"]["id"])
+    assert (created["name"], created["description"], created["usage_count"], created["is_dirty"]) == (
+        "shape",
+        "ours",
+        0,
+        None,
+    )
+    assert created["creator_id"] == created["creator"]["id"] == str(guild.owner.id)
+    snapshot = created["serialized_source_guild"]
+    assert [(each["id"], each["name"]) for each in snapshot["roles"]] == [(0, "@everyone"), (1, "mods")]
+    channels_by_name = {each["name"]: each for each in snapshot["channels"]}
+    assert channels_by_name["stage"]["type"] == 2
+    assert (channels_by_name["ideas"]["type"], channels_by_name["ideas"]["available_tags"][0]["name"]) == (15, "new")
+    assert channels_by_name["general"]["parent_id"] == str(channels_by_name["Text Channels"]["id"])
+    assert [each["id"] for each in channels_by_name["general"]["permission_overwrites"]] == ["1"]
+    assert snapshot["system_channel_id"] == str(channels_by_name["general"]["id"])
     assert stage
     assert forum
-    assert (await world.request("GET", f"/guilds/templates/{made['code']}")).ok() == made
-    assert (await guild.owner.get(f"/guilds/{guild.id}/templates")).ok() == [made]
+    assert (await world.request("GET", f"/guilds/templates/{created['code']}")).ok() == created
+    assert (await guild.owner.get(f"/guilds/{guild.id}/templates")).ok() == [created]
     (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "two"})).refused(400, 30031)
 
 
-async def test_a_template_follows_its_guild_when_told(world: World) -> None:
+async def test_syncing_a_template_updates_it_from_its_guild(world: World) -> None:
     guild = await world.guild()
-    made = await template(guild)
-    url = f"/guilds/{guild.id}/templates/{made['code']}"
+    created = await template(guild)
+    url = f"/guilds/{guild.id}/templates/{created['code']}"
     await guild.channel("more")
-    assert (await guild.owner.get(f"/guilds/templates/{made['code']}")).ok()["is_dirty"] is True
+    assert (await guild.owner.get(f"/guilds/templates/{created['code']}")).ok()["is_dirty"] is True
     world.clock.advance(1000)
     synced = (await guild.owner.put(url)).ok()
     assert synced["is_dirty"] is None
-    assert synced["updated_at"] > made["updated_at"]
+    assert synced["updated_at"] > created["updated_at"]
     assert "more" in {each["name"] for each in synced["serialized_source_guild"]["channels"]}
     renamed = (await guild.owner.patch(url, json={"name": "new", "description": None})).ok()
     assert (renamed["name"], renamed["description"]) == ("new", None)
-    assert (await guild.owner.delete(url)).ok()["code"] == made["code"]
-    for answer in (await guild.owner.put(url), await guild.owner.patch(url, json={}), await guild.owner.delete(url)):
-        answer.refused(404, 10057)
-    (await world.request("GET", f"/guilds/templates/{made['code']}")).refused(404, 10057)
+    assert (await guild.owner.delete(url)).ok()["code"] == created["code"]
+    for response in (await guild.owner.put(url), await guild.owner.patch(url, json={}), await guild.owner.delete(url)):
+        response.refused(404, 10057)
+    (await world.request("GET", f"/guilds/templates/{created['code']}")).refused(404, 10057)
 
 
-async def test_templates_are_for_those_who_manage_the_guild(world: World) -> None:
+async def test_templates_require_manage_guild(world: World) -> None:
     guild = await world.guild()
-    made = await template(guild)
+    created = await template(guild)
     bot, stranger = await world.bot(guild), await world.user()
     url = f"/guilds/{guild.id}/templates"
-    one = f"{url}/{made['code']}"
+    template_url = f"{url}/{created['code']}"
     for actor, code in ((bot, 50013), (stranger, 50001)):
         (await actor.get(url)).refused(403, code)
         (await actor.post(url, json={"name": "x"})).refused(403, code)
-        (await actor.put(one)).refused(403, code)
-        (await actor.patch(one, json={})).refused(403, code)
-        (await actor.delete(one)).refused(403, code)
+        (await actor.put(template_url)).refused(403, code)
+        (await actor.patch(template_url, json={})).refused(403, code)
+        (await actor.delete(template_url)).refused(403, code)
     other = await world.guild(guild.owner)
-    (await guild.owner.put(f"/guilds/{other.id}/templates/{made['code']}")).refused(404, 10057)
+    (await guild.owner.put(f"/guilds/{other.id}/templates/{created['code']}")).refused(404, 10057)
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
-    (await manager.put(one)).ok()
+    (await manager.put(template_url)).ok()
 
 
 @pytest.mark.parametrize(
     ("body", "path"),
     [({"name": ""}, "name"), ({"name": "x" * 101}, "name"), ({"name": "x", "description": "x" * 121}, "description")],
 )
-async def test_a_bad_template_is_named(world: World, body: dict[str, Any], path: str) -> None:
+async def test_invalid_template_fields_are_rejected(world: World, body: dict[str, Any], path: str) -> None:
     guild = await world.guild()
     assert (await guild.owner.post(f"/guilds/{guild.id}/templates", json=body)).errors(path)
-    made = await template(guild)
-    assert (await guild.owner.patch(f"/guilds/{guild.id}/templates/{made['code']}", json=body)).errors(path)
+    created = await template(guild)
+    assert (await guild.owner.patch(f"/guilds/{guild.id}/templates/{created['code']}", json=body)).errors(path)
 
 
-async def test_a_guild_is_built_from_a_template(world: World) -> None:
+async def test_a_guild_is_created_from_a_template(world: World) -> None:
     guild = await world.guild()
     role = await guild.role("mods", Permissions.KICK_MEMBERS, color=255)
     await guild.channel("ideas", type=15, available_tags=[{"name": "new"}], default_auto_archive_duration=60)
     await guild.overwrite(guild.general, role, deny=Permissions.SEND_MESSAGES, kind=0)
-    made = await template(guild)
+    created = await template(guild)
     bob = await world.user("bob")
     session = await bob.connect()
 
-    built = await bob.post(f"/guilds/templates/{made['code']}", json={"name": "Copy"})
+    response = await bob.post(f"/guilds/templates/{created['code']}", json={"name": "Copy"})
 
-    assert built.status == 201
-    copy = built.ok()
+    assert response.status == 201
+    copy = response.ok()
     assert (copy["name"], copy["owner_id"]) == ("Copy", str(bob.id))
     mods = copy["roles"][1]
     assert (mods["name"], mods["color"], mods["permissions"]) == ("mods", 255, "2")
-    told = await session.next("GUILD_CREATE")
-    channels = {each["name"]: each for each in told["channels"]}
+    event = await session.next("GUILD_CREATE")
+    channels = {each["name"]: each for each in event["channels"]}
     assert channels["ideas"]["available_tags"][0]["name"] == "new"
     assert channels["ideas"]["default_auto_archive_duration"] == 60
     assert channels["general"]["parent_id"] == channels["Text Channels"]["id"]
@@ -115,17 +120,17 @@ async def test_a_guild_is_built_from_a_template(world: World) -> None:
         {"id": mods["id"], "type": 0, "allow": "0", "deny": str(Permissions.SEND_MESSAGES)}
     ]
     assert copy["system_channel_id"] == channels["general"]["id"]
-    assert (await bob.get(f"/guilds/templates/{made['code']}")).ok()["usage_count"] == 1
+    assert (await bob.get(f"/guilds/templates/{created['code']}")).ok()["usage_count"] == 1
     (await bob.post("/guilds/templates/none", json={"name": "Copy"})).refused(404, 10057)
-    assert (await bob.post(f"/guilds/templates/{made['code']}", json={"name": "x"})).errors("name")
+    assert (await bob.post(f"/guilds/templates/{created['code']}", json={"name": "x"})).errors("name")
 
 
 @pytest.mark.dated(changes.GUILD_CREATE_FOR_APPS)
-async def test_bots_built_guilds_until_july_2025(world: World) -> None:
+async def test_bots_create_guilds_from_templates_until_july_2025(world: World) -> None:
     guild = await world.guild()
-    made = await template(guild)
+    created = await template(guild)
     bot = await world.bot(guild)
-    url = f"/guilds/templates/{made['code']}"
+    url = f"/guilds/templates/{created['code']}"
     (await bot.post(url, json={"name": "Copy"})).refused(403, 20001)
     world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms - 1)
     (await bot.post(url, json={"name": "Copy"})).ok()
@@ -133,8 +138,8 @@ async def test_bots_built_guilds_until_july_2025(world: World) -> None:
     (await bot.post(url, json={"name": "Copy"})).refused(403, 20001)
 
 
-async def test_a_deleted_guild_takes_its_template_with_it(world: World) -> None:
+async def test_deleting_a_guild_deletes_its_template(world: World) -> None:
     guild = await world.guild()
-    made = await template(guild)
+    created = await template(guild)
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
-    (await guild.owner.get(f"/guilds/templates/{made['code']}")).refused(404, 10057)
+    (await guild.owner.get(f"/guilds/templates/{created['code']}")).refused(404, 10057)

@@ -1,31 +1,31 @@
-"""The typing indicator: who is shown typing, and to whom."""
+"""The typing indicator: permissions and recipients of the event."""
 
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from tests.world import NOW_MS, World
 
 
-async def test_typing_is_told_to_those_who_see_the_channel(world: World) -> None:
+async def test_typing_is_sent_to_members_who_can_view_the_channel(world: World) -> None:
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot, blind = await world.bot(guild), await world.bot(guild)
     await guild.overwrite(guild.general, blind.id, deny=Permissions.VIEW_CHANNEL)
-    session, away = await bot.connect(), await blind.connect()
-    deaf = await bot.connect(Intents.BOT_MASK & ~Intents.GUILD_MESSAGE_TYPING)
+    session, other_session = await bot.connect(), await blind.connect()
+    session_without_intent = await bot.connect(Intents.BOT_MASK & ~Intents.GUILD_MESSAGE_TYPING)
 
     assert (await alice.post(f"/channels/{guild.general}/typing")).status == 204
 
-    told = await session.next("TYPING_START")
-    assert told["channel_id"] == str(guild.general)
-    assert told["guild_id"] == str(guild.id)
-    assert told["user_id"] == str(alice.id)
-    assert told["timestamp"] == NOW_MS // 1000
-    assert told["member"]["user"]["id"] == str(alice.id)
-    await away.none_of("TYPING_START")
-    await deaf.none_of("TYPING_START")
+    event = await session.next("TYPING_START")
+    assert event["channel_id"] == str(guild.general)
+    assert event["guild_id"] == str(guild.id)
+    assert event["user_id"] == str(alice.id)
+    assert event["timestamp"] == NOW_MS // 1000
+    assert event["member"]["user"]["id"] == str(alice.id)
+    await other_session.none_of("TYPING_START")
+    await session_without_intent.none_of("TYPING_START")
 
 
-async def test_only_who_may_send_is_shown_typing(world: World) -> None:
+async def test_typing_requires_permission_to_send_messages(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     await guild.overwrite(guild.general, bot.id, deny=Permissions.SEND_MESSAGES)
@@ -37,7 +37,7 @@ async def test_only_who_may_send_is_shown_typing(world: World) -> None:
     (await bot.post(f"/channels/{category}/typing")).refused(400, 50008)
 
 
-async def test_threads_ask_for_their_own_permission(world: World) -> None:
+async def test_typing_in_threads_requires_their_own_permission(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     body = {"name": "thread", "type": 11}
@@ -48,21 +48,21 @@ async def test_threads_ask_for_their_own_permission(world: World) -> None:
     (await bot.post(f"/channels/{thread}/typing")).refused(403, 50013)
 
 
-async def test_typing_in_a_private_thread_is_told_to_its_members_only(world: World) -> None:
+async def test_typing_in_a_private_thread_is_sent_only_to_its_members(world: World) -> None:
     guild = await world.guild()
     inside, outside = await world.bot(guild), await world.bot(guild)
     body = {"name": "secret", "type": 12}
     thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
     (await guild.owner.put(f"/channels/{thread}/thread-members/{inside.id}")).ok()
-    hears, away = await inside.connect(), await outside.connect()
+    member_session, other_session = await inside.connect(), await outside.connect()
 
     (await guild.owner.post(f"/channels/{thread}/typing")).ok()
 
-    assert (await hears.next("TYPING_START"))["channel_id"] == str(thread)
-    await away.none_of("TYPING_START")
+    assert (await member_session.next("TYPING_START"))["channel_id"] == str(thread)
+    await other_session.none_of("TYPING_START")
 
 
-async def test_typing_in_a_direct_message_is_told_to_the_other_side(world: World) -> None:
+async def test_typing_in_a_direct_message_is_sent_to_the_other_participant(world: World) -> None:
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild)

@@ -1,4 +1,4 @@
-"""Messages between players: whom they reach, what is kept, what moderation says, and invites (sdk.md 10.5, 11)."""
+"""Messages between players: recipients, storage, moderation metadata, and invites (sdk.md 10.5, 11)."""
 
 from typing import Any
 
@@ -14,19 +14,21 @@ from tests.game import Game, Player, game
 from tests.receiver import Receiver, subscribe
 from tests.world import Session, World, befriend
 
-PRESENCE = "openid sdk.social_layer_presence"
+PRESENCE_SCOPES = "openid sdk.social_layer_presence"
 
 
-async def friends(world: World) -> tuple[Game, Player, Player]:
-    """Two friends in a game."""
+async def game_with_friends(world: World) -> tuple[Game, Player, Player]:
+    """Create a game with two players who are friends."""
     played = await game(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
     alice, bob = await played.player(), await played.player()
     await befriend(alice, bob)
     return played, alice, bob
 
 
-async def host(player: Player, session: Session, *, join: str = "open sesame", size: Any = (1, 4)) -> dict[str, Any]:
-    """Show something that can be joined; what an invite to it says."""
+async def start_joinable_activity(
+    player: Player, session: Session, *, join: str = "open sesame", size: Any = (1, 4)
+) -> dict[str, Any]:
+    """Set a joinable activity on a session; return the invite to it."""
     activity = {
         "name": "Game",
         "type": 0,
@@ -40,45 +42,45 @@ async def host(player: Player, session: Session, *, join: str = "open sesame", s
     return {"type": 1, "session_id": session.ready["session_id"], "party_id": "party"}
 
 
-# Kept
+# Stored messages
 
 
-async def test_friends_write_to_each_other_and_it_is_a_direct_message(world: World) -> None:
-    played, alice, bob = await friends(world)
+async def test_a_message_to_a_friend_is_a_direct_message(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
     session = await bob.play()
 
-    said = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi", "metadata": {"k": "v"}})).ok()
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi", "metadata": {"k": "v"}})).ok()
 
-    assert (said["content"], said["flags"], said["application_id"]) == ("hi", 1 << 16, str(played.id))
-    assert (said["recipient_id"], said["metadata"]) == (str(bob.id), {"k": "v"})
-    heard = await session.next("MESSAGE_CREATE")
-    assert (heard["id"], heard["metadata"], heard["channel_id"]) == (said["id"], {"k": "v"}, said["channel_id"])
+    assert (message["content"], message["flags"], message["application_id"]) == ("hi", 1 << 16, str(played.id))
+    assert (message["recipient_id"], message["metadata"]) == (str(bob.id), {"k": "v"})
+    event = await session.next("MESSAGE_CREATE")
+    assert (event["id"], event["metadata"], event["channel_id"]) == (message["id"], {"k": "v"}, message["channel_id"])
     channel = (await bob.get(f"/users/@me/dms/{alice.id}")).ok()
-    assert channel["id"] == said["channel_id"]
-    (shown,) = (await bob.get(f"/users/{alice.id}/messages")).ok()
-    assert (shown["content"], shown["metadata"]) == ("hi", {"k": "v"})
+    assert channel["id"] == message["channel_id"]
+    (listed,) = (await bob.get(f"/users/{alice.id}/messages")).ok()
+    assert (listed["content"], listed["metadata"]) == ("hi", {"k": "v"})
     assert (await bob.get("/partner-sdk/users/@me/channels")).ok() == [
-        {"user_id": str(alice.id), "last_message_id": said["id"]}
+        {"user_id": str(alice.id), "last_message_id": message["id"]}
     ]
 
 
-async def test_one_changes_and_takes_back_only_ones_own_words(world: World) -> None:
-    _, alice, bob = await friends(world)
+async def test_only_the_author_edits_and_deletes_a_message(world: World) -> None:
+    _, alice, bob = await game_with_friends(world)
     session = await bob.play()
-    said = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
-    path = f"/users/{bob.id}/messages/{said['id']}"
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
+    path = f"/users/{bob.id}/messages/{message['id']}"
 
-    (await bob.patch(f"/users/{alice.id}/messages/{said['id']}", json={"content": "no"})).refused(403, 50005)
-    (await bob.delete(f"/users/{alice.id}/messages/{said['id']}")).refused(403, 50013)
+    (await bob.patch(f"/users/{alice.id}/messages/{message['id']}", json={"content": "no"})).refused(403, 50005)
+    (await bob.delete(f"/users/{alice.id}/messages/{message['id']}")).refused(403, 50013)
     assert (await alice.patch(path, json={"content": "hello"})).ok()["content"] == "hello"
     assert (await session.next("MESSAGE_UPDATE"))["content"] == "hello"
     assert (await alice.delete(path)).status == 204
-    assert (await session.next("MESSAGE_DELETE"))["id"] == said["id"]
+    assert (await session.next("MESSAGE_DELETE"))["id"] == message["id"]
     (await alice.delete(path)).refused(404, 10008)
 
 
 async def test_history_ends_after_72_hours(world: World) -> None:
-    _, alice, bob = await friends(world)
+    _, alice, bob = await game_with_friends(world)
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "old"})).ok()
 
     world.clock.advance(72 * 3_600_000 + 1000)
@@ -87,11 +89,11 @@ async def test_history_ends_after_72_hours(world: World) -> None:
     assert (await bob.get(f"/users/{alice.id}/messages?limit=201")).errors("limit")
 
 
-# Who reaches whom
+# Recipients
 
 
-async def test_strangers_are_not_written_to_and_blocks_hold(world: World) -> None:
-    played, alice, bob = await friends(world)
+async def test_messages_to_strangers_and_blocking_users_are_rejected(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
     carol = await played.player()
 
     (await alice.post(f"/users/{carol.id}/messages", json={"content": "hi"})).refused(403, 50278)
@@ -99,11 +101,11 @@ async def test_strangers_are_not_written_to_and_blocks_hold(world: World) -> Non
     (await alice.post(f"/users/{alice.id}/messages", json={"content": "hi"})).refused(400, 50033)
     assert (await bob.put(f"/users/@me/relationships/{alice.id}", json={"type": 2})).status == 204
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).refused(403, 50007)
-    dm = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM direct_messages"))
-    assert dm == 0
+    stored = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM direct_messages"))
+    assert stored == 0
 
 
-async def test_a_block_holds_in_the_chat_client_too(world: World) -> None:
+async def test_a_block_applies_to_the_chat_client_too(world: World) -> None:
     one, other = await world.user(), await world.user()
     channel = (await one.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()["id"]
     (await one.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
@@ -115,27 +117,27 @@ async def test_a_block_holds_in_the_chat_client_too(world: World) -> None:
     (await one.post(f"/channels/{channel}/messages", json={"content": "hi"})).refused(403, 50007)
 
 
-async def test_players_in_the_same_game_write_without_it_being_kept(world: World) -> None:
+async def test_messages_between_players_of_a_game_are_not_stored(world: World) -> None:
     played = await game(world)
     alice, bob = await played.player(), await played.player()
-    mine, theirs = await alice.play(), await bob.play()
+    alice_session, bob_session = await alice.play(), await bob.play()
 
-    said = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
 
-    assert said["channel_id"] == str(bob.id)
-    heard = await theirs.next("MESSAGE_CREATE")
-    assert (heard["channel_id"], heard["channel"]["type"], heard["content"]) == (str(alice.id), 18, "hi")
-    assert (await mine.next("MESSAGE_CREATE"))["channel_id"] == str(bob.id)
+    assert message["channel_id"] == str(bob.id)
+    event = await bob_session.next("MESSAGE_CREATE")
+    assert (event["channel_id"], event["channel"]["type"], event["content"]) == (str(alice.id), 18, "hi")
+    assert (await alice_session.next("MESSAGE_CREATE"))["channel_id"] == str(bob.id)
     (await bob.get(f"/users/{alice.id}/messages")).refused(404, 10003)
-    changed = (await alice.patch(f"/users/{bob.id}/messages/{said['id']}", json={"content": "ho"})).ok()
+    changed = (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "ho"})).ok()
     assert changed["content"] == "ho"
-    assert (await theirs.next("MESSAGE_UPDATE"))["content"] == "ho"
-    assert (await alice.delete(f"/users/{bob.id}/messages/{said['id']}")).status == 204
-    assert (await theirs.next("MESSAGE_DELETE")) == {"id": said["id"], "channel_id": str(alice.id)}
+    assert (await bob_session.next("MESSAGE_UPDATE"))["content"] == "ho"
+    assert (await alice.delete(f"/users/{bob.id}/messages/{message['id']}")).status == 204
+    assert (await bob_session.next("MESSAGE_DELETE")) == {"id": message["id"], "channel_id": str(alice.id)}
 
 
-async def test_provisional_friends_write_only_while_they_play_and_nothing_is_kept(world: World) -> None:
-    _, alice, bob = await friends(world)
+async def test_provisional_friends_exchange_unstored_messages_only_while_playing(world: World) -> None:
+    _, alice, bob = await game_with_friends(world)
 
     def make_provisional(call: Call) -> None:
         for player in (alice, bob):
@@ -144,8 +146,8 @@ async def test_provisional_friends_write_only_while_they_play_and_nothing_is_kep
     await world.write(make_provisional)
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).refused(403, 50007)
     await alice.play()
-    said = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
-    assert said["channel_id"] == str(bob.id)
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
+    assert message["channel_id"] == str(bob.id)
 
 
 @pytest.mark.parametrize(
@@ -156,51 +158,51 @@ async def test_provisional_friends_write_only_while_they_play_and_nothing_is_kep
         ({"content": "x", "activity": {"type": 9, "session_id": "s"}}, "activity.type"),
     ],
 )
-async def test_what_cannot_be_said_is_refused_by_its_field(world: World, body: Any, path: str) -> None:
-    _, alice, bob = await friends(world)
+async def test_invalid_message_fields_are_rejected(world: World, body: Any, path: str) -> None:
+    _, alice, bob = await game_with_friends(world)
 
     assert (await alice.post(f"/users/{bob.id}/messages", json=body)).errors(path)
 
 
-async def test_nothing_is_not_said_and_words_need_their_scope(world: World) -> None:
-    played, alice, bob = await friends(world)
+async def test_empty_messages_and_missing_scopes_are_rejected(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "  "})).refused(400, 50006)
-    shy = await played.player(scope=PRESENCE)
-    (await shy.post(f"/users/{bob.id}/messages", json={"content": "hi"})).refused(403, 50026)
+    presence_only = await played.player(scope=PRESENCE_SCOPES)
+    (await presence_only.post(f"/users/{bob.id}/messages", json={"content": "hi"})).refused(403, 50026)
 
 
-# What moderation says
+# Moderation metadata
 
 
-async def test_moderation_metadata_reaches_the_games_of_both_and_nobody_else(world: World) -> None:
-    played, alice, bob = await friends(world)
+async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
     other = await game(world, "Other")
-    elsewhere = await other.player(await world.user())
-    said = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
+    other_player = await other.player(await world.user())
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
     sessions = [await alice.play(), await bob.play()]
-    chat = await elsewhere.play()
-    path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/{said['id']}/moderation-metadata"
+    other_session = await other_player.play()
+    path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/{message['id']}/moderation-metadata"
 
     assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
 
     for session in sessions:
         assert (await session.next("MESSAGE_UPDATE"))["moderation_metadata"] == {"verdict": "hide"}
-    await chat.none_of("MESSAGE_UPDATE")
-    (shown,) = (await bob.get(f"/users/{alice.id}/messages")).ok()
-    assert shown["moderation_metadata"] == {"verdict": "hide"}
-    (await alice.patch(f"/users/{bob.id}/messages/{said['id']}", json={"content": "kind"})).ok()
-    cleared = await sessions[1].next("MESSAGE_UPDATE", lambda told: "moderation_metadata" in told)
+    await other_session.none_of("MESSAGE_UPDATE")
+    (listed,) = (await bob.get(f"/users/{alice.id}/messages")).ok()
+    assert listed["moderation_metadata"] == {"verdict": "hide"}
+    (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "kind"})).ok()
+    cleared = await sessions[1].next("MESSAGE_UPDATE", lambda data: "moderation_metadata" in data)
     assert (cleared["content"], cleared["moderation_metadata"]) == ("kind", {})
     (await other.backend.put(path, json={})).refused(403, 50001)
-    gone = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/1/moderation-metadata"
-    (await played.backend.put(gone, json={})).refused(404, 10008)
+    unknown = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/1/moderation-metadata"
+    (await played.backend.put(unknown, json={})).refused(404, 10008)
 
 
 @pytest.mark.dated(changes.MODERATION_METADATA)
-async def test_moderation_came_on_a_date(world: World) -> None:
-    played, alice, bob = await friends(world)
-    said = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
-    path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/{said['id']}/moderation-metadata"
+async def test_moderation_metadata_is_unknown_before_its_release_date(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
+    path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/{message['id']}/moderation-metadata"
 
     world.clock.set(changes.MODERATION_METADATA.at_ms - 1)
     (await played.backend.put(path, json={"verdict": "hide"})).refused(404, 0)
@@ -208,122 +210,124 @@ async def test_moderation_came_on_a_date(world: World) -> None:
     assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
 
 
-async def test_what_passes_can_be_moderated_too(world: World) -> None:
+async def test_unstored_messages_can_be_moderated(world: World) -> None:
     played = await game(world)
     alice, bob = await played.player(), await played.player()
     await alice.play()
-    theirs = await bob.play()
-    said = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
-    path = f"/partner-sdk/dms/{alice.id}/{bob.id}/messages/{said['id']}/moderation-metadata"
+    bob_session = await bob.play()
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
+    path = f"/partner-sdk/dms/{alice.id}/{bob.id}/messages/{message['id']}/moderation-metadata"
 
     assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
 
-    told = await theirs.next("MESSAGE_UPDATE")
-    assert told == {"id": said["id"], "channel_id": str(alice.id), "moderation_metadata": {"verdict": "hide"}}
+    event = await bob_session.next("MESSAGE_UPDATE")
+    assert event == {"id": message["id"], "channel_id": str(alice.id), "moderation_metadata": {"verdict": "hide"}}
 
 
-async def test_webhooks_hear_direct_messages_of_players_who_are_in_the_game(
-    near_world: World, receiver: Receiver
-) -> None:
-    played, alice, bob = await friends(near_world)
+async def test_webhooks_receive_direct_messages_of_connected_players(near_world: World, receiver: Receiver) -> None:
+    played, alice, bob = await game_with_friends(near_world)
     kinds = [f"GAME_DIRECT_MESSAGE_{each}" for each in ("CREATE", "UPDATE", "DELETE")]
     await subscribe(receiver, played.backend, *kinds)
     assert near_world.app.worker is not None
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "unheard"})).ok()
     await alice.play()
 
-    said = (await alice.post(f"/users/{bob.id}/messages", json={"content": "one"})).ok()
-    (await alice.patch(f"/users/{bob.id}/messages/{said['id']}", json={"content": "two"})).ok()
-    (await alice.delete(f"/users/{bob.id}/messages/{said['id']}")).ok()
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "one"})).ok()
+    (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "two"})).ok()
+    (await alice.delete(f"/users/{bob.id}/messages/{message['id']}")).ok()
     await near_world.app.worker.run_due()
 
-    told = [(each["type"], each["data"]["id"], each["data"].get("content")) for each in receiver.events]
-    assert told == [(kinds[0], said["id"], "one"), (kinds[1], said["id"], "two"), (kinds[2], said["id"], "two")]
+    received = [(each["type"], each["data"]["id"], each["data"].get("content")) for each in receiver.events]
+    assert received == [
+        (kinds[0], message["id"], "one"),
+        (kinds[1], message["id"], "two"),
+        (kinds[2], message["id"], "two"),
+    ]
 
 
 # Invites
 
 
-async def test_an_invite_is_a_message_and_accepting_it_gives_the_secret(world: World) -> None:
-    played, alice, bob = await friends(world)
-    mine, theirs = await alice.play(), await bob.play()
-    activity = await host(alice, mine)
+async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    alice_session, bob_session = await alice.play(), await bob.play()
+    activity = await start_joinable_activity(alice, alice_session)
 
     sent = await alice.post(f"/users/{bob.id}/messages", json={"content": "join!", "activity": activity})
-    said = sent.ok()
+    message = sent.ok()
 
-    heard = await theirs.next("MESSAGE_CREATE")
-    assert heard["activity"] == activity
-    assert heard["application"]["id"] == str(played.id)
-    await theirs.none_of("ACTIVITY_INVITE_CREATE")
+    event = await bob_session.next("MESSAGE_CREATE")
+    assert event["activity"] == activity
+    assert event["application"]["id"] == str(played.id)
+    await bob_session.none_of("ACTIVITY_INVITE_CREATE")
     path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1"
-    by = f"?channel_id={said['channel_id']}&message_id={said['id']}"
-    assert (await bob.get(path + by)).ok() == {"secret": "open sesame"}
-    assert (await theirs.next("ACTIVITY_INVITE_CREATE"))["message_id"] == said["id"]
+    query = f"?channel_id={message['channel_id']}&message_id={message['id']}"
+    assert (await bob.get(path + query)).ok() == {"secret": "open sesame"}
+    assert (await bob_session.next("ACTIVITY_INVITE_CREATE"))["message_id"] == message["id"]
     carol = await played.player()
-    (await carol.get(path + by)).refused(403, 50001)
+    (await carol.get(path + query)).refused(403, 50001)
     (await bob.get(path)).refused(403, 50001)
-    await mine.close()
+    await alice_session.close()
     for _ in range(200):
         if not world.app.presences.connected(alice.id):
             break
         await world.request("GET", f"{world.url}/healthz")
-    (await bob.get(path + by)).refused(400, 50039)
+    (await bob.get(path + query)).refused(400, 50039)
 
 
-async def test_an_invite_ends_after_six_hours(world: World) -> None:
-    played, alice, bob = await friends(world)
-    mine = await alice.play()
-    activity = await host(alice, mine)
-    said = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
-    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1?message_id={said['id']}"
+async def test_an_invite_expires_after_six_hours(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    alice_session = await alice.play()
+    activity = await start_joinable_activity(alice, alice_session)
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
+    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1?message_id={message['id']}"
 
     world.clock.advance(6 * 3_600_000)
 
     (await bob.get(path)).refused(403, 50001)
 
 
-async def test_a_session_that_reads_no_messages_hears_of_the_invite_alone(world: World) -> None:
-    played, alice, _bob = await friends(world)
+async def test_a_session_without_message_scope_receives_only_the_invite(world: World) -> None:
+    played, alice, _bob = await game_with_friends(world)
 
-    mine = await alice.play()
-    activity = await host(alice, mine)
-    person = await world.user()
-    shy = await played.player(person, scope=PRESENCE)
-    await befriend(alice, shy)
-    theirs = await shy.play()
+    alice_session = await alice.play()
+    activity = await start_joinable_activity(alice, alice_session)
+    user = await world.user()
+    presence_only = await played.player(user, scope=PRESENCE_SCOPES)
+    await befriend(alice, presence_only)
+    session = await presence_only.play()
 
-    (await alice.post(f"/users/{shy.id}/messages", json={"content": "words", "activity": activity})).ok()
+    (await alice.post(f"/users/{presence_only.id}/messages", json={"content": "words", "activity": activity})).ok()
 
-    told = await theirs.next("ACTIVITY_INVITE_CREATE")
-    assert (told["author"]["id"], told["activity"]) == (
+    event = await session.next("ACTIVITY_INVITE_CREATE")
+    assert (event["author"]["id"], event["activity"]) == (
         str(alice.id),
         {"type": 1, "party_id": "party", "session_id": activity["session_id"]},
     )
-    await theirs.none_of("MESSAGE_CREATE")
+    await session.none_of("MESSAGE_CREATE")
 
 
-async def test_one_asks_to_join_and_is_invited_back(world: World) -> None:
-    _played, alice, bob = await friends(world)
-    mine, theirs = await alice.play(), await bob.play()
-    await host(alice, mine)
-    asking = {"type": 5, "session_id": theirs.ready["session_id"]}
+async def test_a_join_request_names_the_hosts_party(world: World) -> None:
+    _played, alice, bob = await game_with_friends(world)
+    alice_session, bob_session = await alice.play(), await bob.play()
+    await start_joinable_activity(alice, alice_session)
+    request = {"type": 5, "session_id": bob_session.ready["session_id"]}
 
-    (await bob.post(f"/users/{alice.id}/messages", json={"activity": asking})).ok()
+    (await bob.post(f"/users/{alice.id}/messages", json={"activity": request})).ok()
 
-    assert (await mine.next("MESSAGE_CREATE"))["activity"] == {**asking, "party_id": "party"}
-    (await alice.post(f"/users/{bob.id}/messages", json={"activity": asking})).refused(400, 50039)
+    assert (await alice_session.next("MESSAGE_CREATE"))["activity"] == {**request, "party_id": "party"}
+    (await alice.post(f"/users/{bob.id}/messages", json={"activity": request})).refused(400, 50039)
 
 
 @pytest.mark.parametrize("wrong", ["session", "party", "application", "full", "nothing"])
-async def test_there_must_be_something_to_join(world: World, wrong: str) -> None:
-    _played, alice, bob = await friends(world)
+async def test_an_invite_requires_a_joinable_activity(world: World, wrong: str) -> None:
+    _played, alice, bob = await game_with_friends(world)
     other = await game(world, "Other")
-    mine = await alice.play()
+    alice_session = await alice.play()
     if wrong == "nothing":
-        activity = {"type": 1, "session_id": mine.ready["session_id"], "party_id": "party"}
+        activity = {"type": 1, "session_id": alice_session.ready["session_id"], "party_id": "party"}
     else:
-        activity = await host(alice, mine, size=(4, 4) if wrong == "full" else (1, 4))
+        activity = await start_joinable_activity(alice, alice_session, size=(4, 4) if wrong == "full" else (1, 4))
     body: dict[str, Any] = {"activity": activity}
     if wrong == "session":
         activity["session_id"] = "0" * 32
@@ -335,11 +339,11 @@ async def test_there_must_be_something_to_join(world: World, wrong: str) -> None
     (await alice.post(f"/users/{bob.id}/messages", json=body)).refused(400, 50039)
 
 
-# Accounts that merge, and notices
+# Account merges and disclosures
 
 
-async def test_a_merge_moves_conversations_and_makes_a_group_where_there_are_two(world: World) -> None:
-    played, guest, bob = await friends(world)
+async def test_a_merge_moves_channels_and_converts_duplicates_to_groups(world: World) -> None:
+    played, guest, bob = await game_with_friends(world)
     alice, carol = await played.player(), await played.player()
     await befriend(guest, carol)
     await befriend(alice, bob)
@@ -347,11 +351,11 @@ async def test_a_merge_moves_conversations_and_makes_a_group_where_there_are_two
     (await guest.post(f"/users/{bob.id}/messages", json={"content": "to bob"})).ok()
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "also to bob"})).ok()
 
-    fact = AccountsMerged(family_id=played.id, source_id=UserId(guest.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
-    await world.write(lambda call: call.tell(fact))
+    signal = AccountsMerged(family_id=played.id, source_id=UserId(guest.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
+    await world.write(lambda call: call.tell(signal))
 
-    (said,) = (await alice.get(f"/users/{carol.id}/messages")).ok()
-    assert (said["content"], said["author"]["id"]) == ("to carol", str(alice.id))
+    (message,) = (await alice.get(f"/users/{carol.id}/messages")).ok()
+    assert (message["content"], message["author"]["id"]) == ("to carol", str(alice.id))
     kinds = await world.write(
         lambda call: call.tx.all(
             "SELECT c.type FROM recipients r JOIN channels c ON c.id = r.channel_id WHERE r.user_id = ? ORDER BY c.type",
@@ -361,8 +365,8 @@ async def test_a_merge_moves_conversations_and_makes_a_group_where_there_are_two
     assert [each[0] for each in kinds] == [1, 1, 3]
 
 
-async def test_a_notice_is_read_once(world: World) -> None:
-    played, alice, _ = await friends(world)
+async def test_a_disclosure_is_acknowledged_once(world: World) -> None:
+    played, alice, _ = await game_with_friends(world)
     path = f"/applications/{played.id}/disclosures"
 
     assert (await alice.get(path)).ok() == {"disclosures": [3], "acked_disclosures": [], "all_acked": False}

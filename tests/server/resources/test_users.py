@@ -1,4 +1,4 @@
-"""Users over the API: who I am, who they are, and changing oneself."""
+"""Users: getting yourself and others, and updating yourself."""
 
 import base64
 import io
@@ -14,7 +14,7 @@ from tests.world import World
 
 
 def png(red: int = 255) -> str:
-    """A picture of one pixel as a data URI."""
+    """Return a PNG image of one pixel as a data URI."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
@@ -25,19 +25,19 @@ def png(red: int = 255) -> str:
     return f"data:image/png;base64,{base64.b64encode(data).decode()}"
 
 
-async def test_a_bot_and_a_person_see_themselves(world: World) -> None:
+async def test_users_and_bots_get_themselves(world: World) -> None:
     alice = await world.user("alice")
     bot = await world.bot(name="helper")
 
-    mine = (await alice.get("/users/@me")).ok()
-    its = (await bot.get("/users/@me")).ok()
+    user = (await alice.get("/users/@me")).ok()
+    bot_user = (await bot.get("/users/@me")).ok()
 
-    assert (mine["username"], mine["discriminator"], mine["bot"], mine["mfa_enabled"]) == ("alice", "0", False, False)
-    assert (its["username"], its["bot"], its["email"]) == ("helper", True, None)
-    assert len(its["discriminator"]) == 4
+    assert (user["username"], user["discriminator"], user["bot"], user["mfa_enabled"]) == ("alice", "0", False, False)
+    assert (bot_user["username"], bot_user["bot"], bot_user["email"]) == ("helper", True, None)
+    assert len(bot_user["discriminator"]) == 4
 
 
-async def test_anybody_is_found_by_id(world: World) -> None:
+async def test_users_are_found_by_id(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
 
     assert (await alice.get(f"/users/{bob.id}")).ok()["username"] == "bob"
@@ -45,24 +45,24 @@ async def test_anybody_is_found_by_id(world: World) -> None:
     assert (await alice.get("/users/bob")).errors("user_id") == ["NUMBER_TYPE_COERCE"]
 
 
-async def test_a_change_of_name_and_picture_is_kept_and_told(world: World) -> None:
+async def test_a_new_name_and_avatar_are_stored_and_published(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
-    hers, his = await alice.connect(), await bob.connect()
+    alice_session, bob_session = await alice.connect(), await bob.connect()
 
-    shown = (await alice.patch("/users/@me", json={"global_name": "  Alice   L. ", "avatar": png()})).ok()
+    user = (await alice.patch("/users/@me", json={"global_name": "  Alice   L. ", "avatar": png()})).ok()
 
-    assert shown["global_name"] == "Alice L."
-    assert (await hers.next("USER_UPDATE"))["avatar"] == shown["avatar"]
-    update = await his.next("GUILD_MEMBER_UPDATE")
-    assert (update["guild_id"], update["user"]["avatar"]) == (str(guild.id), shown["avatar"])
-    picture = await world.request("GET", f"{world.url}/cdn/avatars/{alice.id}/{shown['avatar']}.png")
-    assert (picture.status, picture.headers["Content-Type"]) == (200, "image/png")
+    assert user["global_name"] == "Alice L."
+    assert (await alice_session.next("USER_UPDATE"))["avatar"] == user["avatar"]
+    update = await bob_session.next("GUILD_MEMBER_UPDATE")
+    assert (update["guild_id"], update["user"]["avatar"]) == (str(guild.id), user["avatar"])
+    image = await world.request("GET", f"{world.url}/cdn/avatars/{alice.id}/{user['avatar']}.png")
+    assert (image.status, image.headers["Content-Type"]) == (200, "image/png")
 
     assert (await alice.patch("/users/@me", json={"avatar": None})).ok()["avatar"] is None
 
 
-async def test_a_name_must_be_free_and_decent(world: World) -> None:
+async def test_a_username_must_be_free_and_valid(world: World) -> None:
     alice, _ = await world.user("alice"), await world.user("bob")
 
     for name, constant in (
@@ -75,7 +75,7 @@ async def test_a_name_must_be_free_and_decent(world: World) -> None:
         assert (await alice.patch("/users/@me", json={"username": name})).errors("username") == [constant], name
 
 
-async def test_what_is_no_picture_is_refused(world: World) -> None:
+async def test_an_invalid_avatar_is_rejected(world: World) -> None:
     alice = await world.user()
 
     for text in (
@@ -88,25 +88,25 @@ async def test_what_is_no_picture_is_refused(world: World) -> None:
         assert (await alice.patch("/users/@me", json={"avatar": text})).errors("avatar") == ["IMAGE_INVALID"], text
 
 
-async def test_a_large_picture_fits_into_a_body(world: World) -> None:
+async def test_a_large_avatar_fits_into_a_request_body(world: World) -> None:
     alice = await world.user("alice")
     noise = Image.frombytes("RGB", (1100, 1100), random.Random(1).randbytes(1100 * 1100 * 3))
     written = io.BytesIO()
     noise.save(written, "PNG")
     assert written.tell() > 3 << 20
-    picture = f"data:image/png;base64,{base64.b64encode(written.getvalue()).decode()}"
+    image = f"data:image/png;base64,{base64.b64encode(written.getvalue()).decode()}"
 
-    assert (await alice.patch("/users/@me", json={"avatar": picture})).ok()["avatar"]
+    assert (await alice.patch("/users/@me", json={"avatar": image})).ok()["avatar"]
 
-    endless = "data:image/png;base64," + base64.b64encode(bytes((10 << 20) + 1)).decode()
-    refused = await alice.patch("/users/@me", json={"avatar": endless})
-    assert refused.errors("avatar") == ["BINARY_TYPE_MAX_SIZE"]
-    # Other operations take no more than before.
+    oversized = "data:image/png;base64," + base64.b64encode(bytes((10 << 20) + 1)).decode()
+    rejected = await alice.patch("/users/@me", json={"avatar": oversized})
+    assert rejected.errors("avatar") == ["BINARY_TYPE_MAX_SIZE"]
+    # Other operations keep the smaller body limit.
     channel = (await world.guild(alice)).general
     (await alice.post(f"/channels/{channel}/messages", json={"content": "a" * (3 << 20)})).refused(413, 40005)
 
 
-async def test_the_operator_gives_premium_and_only_its_owner_hears(world: World) -> None:
+async def test_granting_premium_notifies_only_the_user(world: World) -> None:
     ann, ben = await world.user(), await world.user()
     guild = await world.guild(ann, ben)
     session, other = await ann.connect(), await ben.connect()

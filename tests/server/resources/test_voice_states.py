@@ -1,4 +1,4 @@
-"""Voice states: who is connected where, who may be, who hears of it, and the line above a voice channel."""
+"""Voice states: connecting, permissions, events, and the status of a voice channel."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ from tests.world import NOW_MS, Actor, Guild, Session, World
 STATES = Intents.GUILDS | Intents.GUILD_VOICE_STATES
 
 
-async def say(session: Session, guild: Guild, channel: int | None, **more: Any) -> None:
-    """Opcode 4."""
+async def send_voice_state(session: Session, guild: Guild, channel: int | None, **more: Any) -> None:
+    """Send opcode 4, Update Voice State."""
     await session.send(
         4,
         {
@@ -29,23 +29,23 @@ async def say(session: Session, guild: Guild, channel: int | None, **more: Any) 
 
 
 async def join(session: Session, guild: Guild, channel: int, **more: Any) -> Any:
-    """Connect, and answer one's own new state."""
-    await say(session, guild, channel, **more)
+    """Join a voice channel and return the session's own new state."""
+    await send_voice_state(session, guild, channel, **more)
     return await session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(session.actor.id))
 
 
-async def refused(session: Session, guild: Guild, channel: int) -> None:
-    """Ask to connect, and hear nothing."""
-    await say(session, guild, channel)
-    # Commands of a connection are obeyed in order, so this answer comes after.
+async def expect_ignored(session: Session, guild: Guild, channel: int) -> None:
+    """Try to join a voice channel and require that nothing happens."""
+    await send_voice_state(session, guild, channel)
+    # Commands of a connection are handled in order, so this response comes after the rejected join.
     await session.send(43, {"guild_id": str(guild.id), "fields": []})
     await session.next("CHANNEL_INFO")
     assert session.names() == []
     (await session.actor.get(f"/guilds/{guild.id}/voice-states/@me")).refused(404, 10065)
 
 
-async def entries(world: World, guild: Guild) -> list[tuple[int, int, Any]]:
-    """The audit log: action, target and options."""
+async def status_entries(world: World, guild: Guild) -> list[tuple[int, int, Any]]:
+    """Return the audit log entries of voice status changes: action, target and options."""
 
     def read(call: Call) -> list[Any]:
         return call.tx.all(
@@ -75,33 +75,33 @@ async def guild(world: World, bob: Actor) -> Guild:
 # Connecting
 
 
-async def test_who_joins_is_seen_and_told_where_to_connect(world: World, guild: Guild, bob: Actor) -> None:
+async def test_joining_publishes_the_state_and_returns_the_voice_server(world: World, guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     bot = await world.bot(guild)
     watcher, session = await bot.connect(STATES), await bob.connect()
-    own = await join(session, guild, lounge, self_mute=True)
-    assert (own["channel_id"], own["guild_id"]) == (str(lounge), str(guild.id))
-    assert (own["self_mute"], own["self_deaf"], own["mute"], own["deaf"], own["suppress"]) == (
+    state = await join(session, guild, lounge, self_mute=True)
+    assert (state["channel_id"], state["guild_id"]) == (str(lounge), str(guild.id))
+    assert (state["self_mute"], state["self_deaf"], state["mute"], state["deaf"], state["suppress"]) == (
         True,
         False,
         False,
         False,
         False,
     )
-    assert own["member"]["user"]["id"] == str(bob.id)
-    assert own["session_id"] != session.ready["session_id"]
+    assert state["member"]["user"]["id"] == str(bob.id)
+    assert state["session_id"] != session.ready["session_id"]
     server = await session.next("VOICE_SERVER_UPDATE")
     assert server["guild_id"] == str(guild.id)
     assert server["token"]
-    # There is no voice server here; tests/server/voice have one.
+    # No voice server runs here; tests/server/voice has one.
     assert server["endpoint"] is None
-    assert await watcher.next("VOICE_STATE_UPDATE") == own
+    assert await watcher.next("VOICE_STATE_UPDATE") == state
     started = await watcher.next("VOICE_CHANNEL_START_TIME_UPDATE")
     assert started == {"id": str(lounge), "guild_id": str(guild.id), "voice_start_time": NOW_MS // 1000}
     await watcher.none_of("VOICE_SERVER_UPDATE")
 
 
-async def test_the_same_channel_again_only_changes_the_state(guild: Guild, bob: Actor) -> None:
+async def test_rejoining_the_same_channel_only_updates_the_state(guild: Guild, bob: Actor) -> None:
     session = await bob.connect()
     before = await join(session, guild, guild.channels["Lounge"])
     await session.next("VOICE_CHANNEL_START_TIME_UPDATE")
@@ -111,14 +111,14 @@ async def test_the_same_channel_again_only_changes_the_state(guild: Guild, bob: 
     await session.none_of("VOICE_SERVER_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
 
 
-async def test_leaving_is_told_and_empties_the_channel(world: World, guild: Guild, bob: Actor) -> None:
+async def test_leaving_is_published_and_clears_the_channel_status(world: World, guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     watcher = await (await world.bot(guild)).connect(STATES)
     session = await bob.connect()
     await join(session, guild, lounge)
     (await guild.owner.put(f"/channels/{lounge}/voice-status", json={"status": "chess"})).ok()
     await watcher.next("VOICE_CHANNEL_STATUS_UPDATE")
-    await say(session, guild, None)
+    await send_voice_state(session, guild, None)
     left = await watcher.next("VOICE_STATE_UPDATE")
     assert (left["channel_id"], left["user_id"]) == (None, str(bob.id))
     assert (await watcher.next("VOICE_CHANNEL_START_TIME_UPDATE"))["voice_start_time"] is None
@@ -126,79 +126,83 @@ async def test_leaving_is_told_and_empties_the_channel(world: World, guild: Guil
     (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).refused(404, 10065)
 
 
-async def test_moving_tells_each_viewer_one_thing(world: World, guild: Guild, bob: Actor) -> None:
+async def test_moving_sends_one_state_update_to_each_viewer(world: World, guild: Guild, bob: Actor) -> None:
     lounge, den = guild.channels["Lounge"], guild.channels["Den"]
     seer, blind = await world.bot(guild), await world.bot(guild)
     await guild.overwrite(den, blind.id, deny=Permissions.VIEW_CHANNEL)
-    sees, does_not = await seer.connect(STATES), await blind.connect(STATES)
+    seeing_session, blind_session = await seer.connect(STATES), await blind.connect(STATES)
     session = await bob.connect()
     await join(session, guild, lounge)
-    for watcher in (sees, does_not):
+    for watcher in (seeing_session, blind_session):
         await watcher.next("VOICE_STATE_UPDATE")
     moved = await join(session, guild, den)
     assert moved["channel_id"] == str(den)
-    assert (await sees.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den)
-    assert (await does_not.next("VOICE_STATE_UPDATE"))["channel_id"] is None
+    assert (await seeing_session.next("VOICE_STATE_UPDATE"))["channel_id"] == str(den)
+    assert (await blind_session.next("VOICE_STATE_UPDATE"))["channel_id"] is None
     assert (await session.next("VOICE_SERVER_UPDATE"))["guild_id"] == str(guild.id)
-    for watcher in (sees, does_not, session):
+    for watcher in (seeing_session, blind_session, session):
         await watcher.none_of("VOICE_STATE_UPDATE")
 
 
-async def test_what_happens_in_a_hidden_channel_is_not_told(world: World, guild: Guild, bob: Actor) -> None:
+async def test_voice_events_of_a_hidden_channel_are_not_sent(world: World, guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     blind = await world.bot(guild)
     await guild.overwrite(lounge, blind.id, deny=Permissions.VIEW_CHANNEL)
     watcher = await blind.connect(STATES)
     session = await bob.connect()
     await join(session, guild, lounge)
-    await say(session, guild, None)
+    await send_voice_state(session, guild, None)
     await session.next("VOICE_STATE_UPDATE")
     await watcher.none_of("VOICE_STATE_UPDATE", "VOICE_CHANNEL_START_TIME_UPDATE")
 
 
-async def test_a_bot_without_the_intent_still_hears_of_itself(world: World, guild: Guild, bob: Actor) -> None:
+async def test_a_bot_without_the_intent_receives_its_own_state(world: World, guild: Guild, bob: Actor) -> None:
     bot = await world.bot(guild)
-    quiet = await bot.connect(Intents.GUILDS)
+    bot_session = await bot.connect(Intents.GUILDS)
     session = await bob.connect()
     await join(session, guild, guild.channels["Lounge"])
-    own = await join(quiet, guild, guild.channels["Lounge"])
-    assert own["user_id"] == str(bot.id)
-    assert [frame["d"]["user_id"] for frame in quiet.seen if frame["t"] == "VOICE_STATE_UPDATE"] == [str(bot.id)]
-    assert (await quiet.next("VOICE_SERVER_UPDATE"))["token"]
+    state = await join(bot_session, guild, guild.channels["Lounge"])
+    assert state["user_id"] == str(bot.id)
+    assert [frame["d"]["user_id"] for frame in bot_session.seen if frame["t"] == "VOICE_STATE_UPDATE"] == [str(bot.id)]
+    assert (await bot_session.next("VOICE_SERVER_UPDATE"))["token"]
 
 
 @pytest.mark.parametrize("denied", [Permissions.CONNECT, Permissions.VIEW_CHANNEL])
-async def test_who_may_not_connect_hears_nothing(guild: Guild, bob: Actor, denied: int) -> None:
+async def test_connecting_without_permission_is_ignored(guild: Guild, bob: Actor, denied: int) -> None:
     session = await bob.connect()
     lounge = guild.channels["Lounge"]
     await guild.overwrite(lounge, bob.id, deny=denied)
     await session.next("CHANNEL_UPDATE")
-    await refused(session, guild, lounge)
+    await expect_ignored(session, guild, lounge)
 
 
-async def test_nobody_connects_to_a_text_channel_or_another_guild_s(world: World, guild: Guild, bob: Actor) -> None:
+async def test_connecting_to_a_text_or_foreign_channel_is_ignored(world: World, guild: Guild, bob: Actor) -> None:
     session = await bob.connect()
-    await refused(session, guild, guild.general)
+    await expect_ignored(session, guild, guild.general)
     other = await world.guild()
-    await refused(session, guild, await other.channel("Theirs", type=2))
+    await expect_ignored(session, guild, await other.channel("Theirs", type=2))
 
 
-async def test_a_full_channel_admits_only_who_moves_members(guild: Guild, bob: Actor) -> None:
+async def test_a_full_channel_admits_only_members_with_move_members(guild: Guild, bob: Actor) -> None:
     small = await guild.channel("Small", type=2, user_limit=1)
     first, second = await bob.connect(), await guild.owner.connect()
     await join(second, guild, small)
     await first.next("VOICE_CHANNEL_START_TIME_UPDATE")
-    await refused(first, guild, small)
-    await say(second, guild, None)
+    await expect_ignored(first, guild, small)
+    await send_voice_state(second, guild, None)
     await first.next("VOICE_CHANNEL_START_TIME_UPDATE")
     await join(first, guild, small)
-    # Who is in stays in, and the owner, who may move members, needs no room.
+    # A connected member stays, and the owner, who has MOVE_MEMBERS, may exceed the limit.
     await join(first, guild, small, self_mute=True)
     await join(second, guild, small)
 
 
-async def test_the_audience_of_a_stage_and_who_may_not_speak_is_suppressed(guild: Guild, bob: Actor) -> None:
-    (await guild.owner.patch(f"/guilds/{guild.id}", json={"features": ["COMMUNITY"], **(await community(guild))})).ok()
+async def test_stage_audience_and_members_without_speak_are_suppressed(guild: Guild, bob: Actor) -> None:
+    (
+        await guild.owner.patch(
+            f"/guilds/{guild.id}", json={"features": ["COMMUNITY"], **(await community_settings(guild))}
+        )
+    ).ok()
     stage = await guild.channel("Stage", type=13)
     session, moderator = await bob.connect(), await guild.owner.connect()
     assert (await join(session, guild, stage))["suppress"] is True
@@ -208,12 +212,12 @@ async def test_the_audience_of_a_stage_and_who_may_not_speak_is_suppressed(guild
     assert (await join(session, guild, lounge))["suppress"] is True
 
 
-async def community(guild: Guild) -> dict[str, str]:
-    """The channels that a community needs."""
+async def community_settings(guild: Guild) -> dict[str, str]:
+    """Return the channel settings that a community guild needs."""
     return {"rules_channel_id": str(guild.general), "public_updates_channel_id": str(guild.general)}
 
 
-async def test_a_second_session_takes_over(guild: Guild, bob: Actor) -> None:
+async def test_a_second_session_takes_over_the_voice_state(guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     first, second = await bob.connect(), await bob.connect()
     before = await join(first, guild, lounge)
@@ -236,7 +240,7 @@ async def test_a_session_that_ends_leaves_voice(guild: Guild, bob: Actor) -> Non
     assert (left["user_id"], left["channel_id"]) == (str(bob.id), None)
 
 
-async def test_who_comes_later_finds_the_states_in_the_guild(world: World, guild: Guild, bob: Actor) -> None:
+async def test_guild_create_contains_visible_voice_states(world: World, guild: Guild, bob: Actor) -> None:
     session = await bob.connect()
     state = await join(session, guild, guild.channels["Lounge"])
     bot, blind = await world.bot(guild), await world.bot(guild)
@@ -271,7 +275,7 @@ async def test_a_moderator_moves_mutes_and_disconnects(guild: Guild, bob: Actor)
     await watcher.none_of("VOICE_SERVER_UPDATE")
 
 
-async def test_who_is_kicked_is_disconnected(guild: Guild, bob: Actor) -> None:
+async def test_a_kicked_member_is_disconnected(guild: Guild, bob: Actor) -> None:
     session, watcher = await bob.connect(), await guild.owner.connect()
     await join(session, guild, guild.channels["Lounge"])
     await watcher.next("VOICE_STATE_UPDATE")
@@ -281,19 +285,19 @@ async def test_who_is_kicked_is_disconnected(guild: Guild, bob: Actor) -> None:
     (await guild.owner.get(f"/guilds/{guild.id}/voice-states/{bob.id}")).refused(404, 10065)
 
 
-async def test_a_deleted_channel_disconnects_everybody_in_it(guild: Guild, bob: Actor) -> None:
+async def test_deleting_a_channel_disconnects_its_members(guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     session, watcher = await bob.connect(), await guild.owner.connect()
     await join(session, guild, lounge)
     await join(watcher, guild, lounge)
     (await guild.owner.delete(f"/channels/{lounge}")).ok()
-    gone = [await session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None) for _ in range(2)]
-    assert {state["user_id"] for state in gone} == {str(bob.id), str(guild.owner.id)}
+    left = [await session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None) for _ in range(2)]
+    assert {state["user_id"] for state in left} == {str(bob.id), str(guild.owner.id)}
     await session.next("CHANNEL_DELETE")
     (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).refused(404, 10065)
 
 
-# Over HTTP
+# HTTP
 
 
 async def test_voice_states_can_be_read_without_a_connection(world: World, guild: Guild, bob: Actor) -> None:
@@ -308,7 +312,7 @@ async def test_voice_states_can_be_read_without_a_connection(world: World, guild
     (await bot.get("/guilds/1/voice-states/@me")).refused(404, 10004)
 
 
-async def test_another_s_state_needs_connect_in_their_channel(guild: Guild, bob: Actor) -> None:
+async def test_another_members_state_requires_connect_in_its_channel(guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     session = await guild.owner.connect()
     await join(session, guild, lounge)
@@ -322,25 +326,25 @@ async def test_another_s_state_needs_connect_in_their_channel(guild: Guild, bob:
 # Status and start time
 
 
-async def test_who_is_connected_and_may_sets_the_status(world: World, guild: Guild, bob: Actor) -> None:
+async def test_a_connected_member_with_the_permission_sets_the_status(world: World, guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     path = f"/channels/{lounge}/voice-status"
     watcher = await (await world.bot(guild)).connect(Intents.GUILDS)
     session = await bob.connect()
     (await bob.put(path, json={"status": "chess"})).refused(403, 50013)
     await guild.allow(bob, Permissions.SET_VOICE_CHANNEL_STATUS)
-    # Not connected there: MANAGE_CHANNELS too.
+    # A member who is not connected also needs MANAGE_CHANNELS.
     (await bob.put(path, json={"status": "chess"})).refused(403, 50013)
     await join(session, guild, lounge)
-    answer = await bob.put(path, json={"status": "chess"}, headers={"X-Audit-Log-Reason": "fun"})
-    assert answer.status == 204
-    told = await watcher.next("VOICE_CHANNEL_STATUS_UPDATE")
-    assert told == {"id": str(lounge), "guild_id": str(guild.id), "status": "chess"}
+    response = await bob.put(path, json={"status": "chess"}, headers={"X-Audit-Log-Reason": "fun"})
+    assert response.status == 204
+    event = await watcher.next("VOICE_CHANNEL_STATUS_UPDATE")
+    assert event == {"id": str(lounge), "guild_id": str(guild.id), "status": "chess"}
     (await bob.put(path, json={"status": "chess"})).ok()
     await watcher.none_of("VOICE_CHANNEL_STATUS_UPDATE")
     (await bob.put(path, json={"status": ""})).ok()
     assert (await watcher.next("VOICE_CHANNEL_STATUS_UPDATE"))["status"] is None
-    assert await entries(world, guild) == [
+    assert await status_entries(world, guild) == [
         (192, lounge, {"channel_id": str(lounge), "status": "chess"}),
         (193, lounge, {"channel_id": str(lounge)}),
     ]
@@ -352,7 +356,7 @@ async def test_a_manager_sets_the_status_from_outside(guild: Guild, bob: Actor) 
     assert (await bob.put(f"/channels/{guild.channels['Lounge']}/voice-status", json={"status": "soon"})).status == 204
 
 
-async def test_a_status_has_500_characters_at_most_and_a_voice_channel(guild: Guild) -> None:
+async def test_a_status_has_at_most_500_characters_and_needs_a_voice_channel(guild: Guild) -> None:
     path = f"/channels/{guild.channels['Lounge']}/voice-status"
     assert (await guild.owner.put(path, json={"status": "x" * 501})).errors("status") == ["BASE_TYPE_MAX_LENGTH"]
     assert (await guild.owner.put(path, json={"status": "x" * 500})).status == 204
@@ -360,7 +364,9 @@ async def test_a_status_has_500_characters_at_most_and_a_voice_channel(guild: Gu
     (await guild.owner.put("/channels/1/voice-status", json={"status": "x"})).refused(404, 10003)
 
 
-async def test_channel_info_has_only_what_was_asked_and_can_be_seen(world: World, guild: Guild, bob: Actor) -> None:
+async def test_channel_info_contains_only_requested_fields_of_visible_channels(
+    world: World, guild: Guild, bob: Actor
+) -> None:
     lounge, den = guild.channels["Lounge"], guild.channels["Den"]
     owner = await guild.owner.connect()
     await join(owner, guild, lounge)
@@ -368,30 +374,30 @@ async def test_channel_info_has_only_what_was_asked_and_can_be_seen(world: World
     bot = await world.bot(guild)
     session = await bot.connect(Intents.GUILDS)
 
-    async def ask(guild_id: int, *fields: str) -> Any:
+    async def channel_info(guild_id: int, *fields: str) -> Any:
         await session.send(43, {"guild_id": str(guild_id), "fields": list(fields)})
-        answer = await session.next("CHANNEL_INFO")
-        return sorted(answer["channels"], key=lambda channel: int(channel["id"]))
+        event = await session.next("CHANNEL_INFO")
+        return sorted(event["channels"], key=lambda channel: int(channel["id"]))
 
     start = NOW_MS // 1000
-    assert await ask(guild.id, "status", "voice_start_time", "weather") == [
+    assert await channel_info(guild.id, "status", "voice_start_time", "weather") == [
         {"id": str(lounge), "status": None, "voice_start_time": start},
         {"id": str(den), "status": "quiet", "voice_start_time": None},
     ]
-    assert await ask(guild.id, "voice_start_time") == [{"id": str(lounge), "voice_start_time": start}]
-    assert await ask(guild.id, "status") == [{"id": str(den), "status": "quiet"}]
+    assert await channel_info(guild.id, "voice_start_time") == [{"id": str(lounge), "voice_start_time": start}]
+    assert await channel_info(guild.id, "status") == [{"id": str(den), "status": "quiet"}]
     await guild.overwrite(den, bot.id, deny=Permissions.VIEW_CHANNEL)
-    assert await ask(guild.id, "status") == []
-    # No answer about a guild one is not in; the next answer is about the right one.
+    assert await channel_info(guild.id, "status") == []
+    # A guild the bot is not in gets no response; the next event is for the right guild.
     await session.send(43, {"guild_id": str((await world.guild()).id), "fields": ["status"]})
-    assert await ask(guild.id) == []
+    assert await channel_info(guild.id) == []
     assert sum(frame["t"] == "CHANNEL_INFO" for frame in session.seen) == 5
 
 
-# Being away
+# AFK channel
 
 
-async def test_who_hears_nothing_is_moved_in_time(world: World, guild: Guild, bob: Actor) -> None:
+async def test_a_deafened_member_is_moved_to_the_afk_channel(world: World, guild: Guild, bob: Actor) -> None:
     afk = await guild.channel("away", type=2)
     body = {"afk_channel_id": str(afk), "afk_timeout": 60}
     (await guild.owner.patch(f"/guilds/{guild.id}", json=body)).ok()
@@ -410,7 +416,7 @@ async def test_who_hears_nothing_is_moved_in_time(world: World, guild: Guild, bo
     assert (await session.next("VOICE_SERVER_UPDATE"))["guild_id"] == str(guild.id)
 
 
-async def test_who_listens_or_left_is_not_moved(world: World, guild: Guild, bob: Actor) -> None:
+async def test_listening_and_disconnected_members_are_not_moved(world: World, guild: Guild, bob: Actor) -> None:
     lounge = guild.channels["Lounge"]
     session = await bob.connect()
     await join(session, guild, lounge, self_deaf=True)
@@ -424,24 +430,22 @@ async def test_who_listens_or_left_is_not_moved(world: World, guild: Guild, bob:
     world.clock.advance(60_000)
     await session.none_of("VOICE_STATE_UPDATE")
     await join(session, guild, lounge, self_deaf=True)
-    await say(session, guild, None)
+    await send_voice_state(session, guild, None)
     await session.next("VOICE_STATE_UPDATE")
     world.clock.advance(60_000)
     await session.none_of("VOICE_STATE_UPDATE")
 
 
-async def test_a_person_is_in_one_channel_in_all_and_a_bot_in_one_of_each_guild(
-    world: World, guild: Guild, bob: Actor
-) -> None:
+async def test_a_user_has_one_voice_state_and_a_bot_one_per_guild(world: World, guild: Guild, bob: Actor) -> None:
     other = await world.guild(guild.owner, bob)
     lounge, parlour = guild.channels["Lounge"], await other.channel("Parlour", type=2)
     bot = await world.bot(guild)
     await world.write(lambda call: members.add(call, other.id, bot.id), actor=guild.owner.id)
-    session, of_bot = await bob.connect(), await bot.connect()
-    for each in (session, of_bot):
+    session, bot_session = await bob.connect(), await bot.connect()
+    for each in (session, bot_session):
         await join(each, guild, lounge)
         await join(each, other, parlour)
     (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).refused(404, 10065)
     (await bob.get(f"/guilds/{other.id}/voice-states/@me")).ok()
-    for place in (guild, other):
-        (await bot.get(f"/guilds/{place.id}/voice-states/@me")).ok()
+    for each_guild in (guild, other):
+        (await bot.get(f"/guilds/{each_guild.id}/voice-states/@me")).ok()
