@@ -1,4 +1,4 @@
-"""Clocks: what they show, and when timers fire."""
+"""Clocks: the time they return, and when timers fire."""
 
 import asyncio
 import threading
@@ -6,47 +6,47 @@ import threading
 from hubbub.server.core.clock import ControlledClock, RealClock
 from tests.world import PATIENCE
 
-NOON = 1_780_000_000_000
+NOON_MS = 1_780_000_000_000
 
 
-def test_a_frozen_clock_shows_its_start_until_it_is_moved() -> None:
-    clock = ControlledClock(NOON, running=False)
-    assert clock.now_ms() == NOON
+def test_a_frozen_clock_returns_its_start_until_it_is_moved() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
+    assert clock.now_ms() == NOON_MS
     clock.advance(1500)
-    assert clock.now_ms() == NOON + 1500
-    clock.set(NOON - 10)
-    assert clock.now_ms() == NOON - 10
+    assert clock.now_ms() == NOON_MS + 1500
+    clock.set(NOON_MS - 10)
+    assert clock.now_ms() == NOON_MS - 10
 
 
 def test_only_a_move_to_an_earlier_time_counts_as_set_back() -> None:
-    clock = ControlledClock(NOON, running=False)
+    clock = ControlledClock(NOON_MS, running=False)
     clock.advance(5)
-    clock.set(NOON + 5)
+    clock.set(NOON_MS + 5)
     assert clock.set_backs == 0
-    clock.set(NOON)
+    clock.set(NOON_MS)
     assert clock.set_backs == 1
 
 
-def test_advancing_fires_due_timers_in_time_order_and_shows_each_its_own_time() -> None:
-    clock = ControlledClock(NOON, running=False)
+def test_advancing_fires_due_timers_in_order_at_their_own_time() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
     seen: list[tuple[str, int]] = []
-    clock.call_at(NOON + 30, lambda: seen.append(("late", clock.now_ms())))
-    clock.call_at(NOON + 10, lambda: seen.append(("early", clock.now_ms())))
-    clock.call_at(NOON + 10, lambda: seen.append(("second", clock.now_ms())))
-    clock.call_at(NOON + 99, lambda: seen.append(("never", clock.now_ms())))
+    clock.call_at(NOON_MS + 30, lambda: seen.append(("late", clock.now_ms())))
+    clock.call_at(NOON_MS + 10, lambda: seen.append(("early", clock.now_ms())))
+    clock.call_at(NOON_MS + 10, lambda: seen.append(("second", clock.now_ms())))
+    clock.call_at(NOON_MS + 99, lambda: seen.append(("never", clock.now_ms())))
 
     clock.advance(50)
 
-    assert seen == [("early", NOON + 10), ("second", NOON + 10), ("late", NOON + 30)]
-    assert clock.now_ms() == NOON + 50
+    assert seen == [("early", NOON_MS + 10), ("second", NOON_MS + 10), ("late", NOON_MS + 30)]
+    assert clock.now_ms() == NOON_MS + 50
 
 
-def test_a_timer_made_by_a_callback_fires_within_the_same_advance_when_it_is_due() -> None:
-    clock = ControlledClock(NOON, running=False)
+def test_a_timer_started_by_a_callback_fires_in_the_same_advance() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
     ticks: list[int] = []
 
     def tick() -> None:
-        ticks.append(clock.now_ms() - NOON)
+        ticks.append(clock.now_ms() - NOON_MS)
         clock.call_later(10, tick)
 
     clock.call_later(10, tick)
@@ -56,8 +56,8 @@ def test_a_timer_made_by_a_callback_fires_within_the_same_advance_when_it_is_due
     assert ticks == [10, 20, 30, 40]
 
 
-def test_a_cancelled_timer_never_fires() -> None:
-    clock = ControlledClock(NOON, running=False)
+def test_a_canceled_timer_never_fires() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
     seen: list[int] = []
     timer = clock.call_later(10, lambda: seen.append(1))
     timer.cancel()
@@ -67,8 +67,8 @@ def test_a_cancelled_timer_never_fires() -> None:
     assert not timer.waiting
 
 
-def test_cancelled_timers_do_not_pile_up() -> None:
-    clock = ControlledClock(NOON, running=False)
+def test_canceled_timers_do_not_accumulate() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
     clock.call_later(1, lambda: None)
     for _ in range(10_000):
         clock.call_later(1_000_000, lambda: None).cancel()
@@ -76,27 +76,27 @@ def test_cancelled_timers_do_not_pile_up() -> None:
 
 
 def test_a_failing_callback_stops_neither_the_clock_nor_the_other_timers() -> None:
-    clock = ControlledClock(NOON, running=False)
+    clock = ControlledClock(NOON_MS, running=False)
     seen: list[int] = []
     clock.call_later(1, lambda: 1 / 0)
     clock.call_later(2, lambda: seen.append(clock.now_ms()))
     clock.advance(10)
-    assert seen == [NOON + 2]
-    assert clock.now_ms() == NOON + 10
+    assert seen == [NOON_MS + 2]
+    assert clock.now_ms() == NOON_MS + 10
 
 
-def test_setting_the_clock_back_keeps_timers_for_their_moment() -> None:
-    clock = ControlledClock(NOON, running=False)
+def test_setting_the_clock_back_keeps_timers_pending() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
     seen: list[int] = []
-    clock.call_at(NOON + 10, lambda: seen.append(clock.now_ms()))
-    clock.set(NOON - 1000)
+    clock.call_at(NOON_MS + 10, lambda: seen.append(clock.now_ms()))
+    clock.set(NOON_MS - 1000)
     assert seen == []
-    clock.set(NOON + 10)
-    assert seen == [NOON + 10]
+    clock.set(NOON_MS + 10)
+    assert seen == [NOON_MS + 10]
 
 
-async def test_settle_waits_for_the_work_that_timers_began() -> None:
-    clock = ControlledClock(NOON, running=False)
+async def test_settle_waits_for_work_started_by_timers() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
     done: list[str] = []
 
     async def expire() -> None:
@@ -109,30 +109,30 @@ async def test_settle_waits_for_the_work_that_timers_began() -> None:
     assert done == ["expired"]
 
 
-async def test_running_for_a_while_gives_a_sleeping_loop_all_its_turns() -> None:
-    clock = ControlledClock(NOON, running=False)
-    turns: list[int] = []
+async def test_run_for_wakes_a_sleeping_loop_every_time() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
+    wakeups: list[int] = []
 
     async def loop() -> None:
         while True:
             await clock.sleep(1000)
             with clock.working():
-                await asyncio.to_thread(turns.append, clock.now_ms() - NOON)
+                await asyncio.to_thread(wakeups.append, clock.now_ms() - NOON_MS)
 
     task = asyncio.create_task(loop())
     await asyncio.sleep(0)
     await clock.run_for(3500)
-    assert turns == [1000, 2000, 3000]
-    assert clock.now_ms() == NOON + 3500
+    assert wakeups == [1000, 2000, 3000]
+    assert clock.now_ms() == NOON_MS + 3500
     task.cancel()
 
 
-async def test_a_sleep_until_a_past_moment_returns_at_once() -> None:
-    await ControlledClock(NOON, running=False).sleep_until(NOON - 1)
+async def test_a_sleep_until_a_past_time_returns_immediately() -> None:
+    await ControlledClock(NOON_MS, running=False).sleep_until(NOON_MS - 1)
 
 
-async def test_a_cancelled_sleep_leaves_no_timer_behind() -> None:
-    clock = ControlledClock(NOON, running=False)
+async def test_a_canceled_sleep_leaves_no_timer() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
     task = asyncio.create_task(clock.sleep(1000))
     await asyncio.sleep(0)
     task.cancel()
@@ -140,29 +140,29 @@ async def test_a_cancelled_sleep_leaves_no_timer_behind() -> None:
     assert clock._next_due() is None
 
 
-async def test_a_running_controlled_clock_fires_timers_by_real_time_too() -> None:
-    clock = ControlledClock(NOON)
+async def test_a_running_controlled_clock_fires_timers_in_real_time() -> None:
+    clock = ControlledClock(NOON_MS)
     async with asyncio.timeout(PATIENCE):
         await clock.sleep(5)
-    assert clock.now_ms() >= NOON + 5
+    assert clock.now_ms() >= NOON_MS + 5
 
 
 async def test_freezing_stops_timers_and_resuming_starts_them_again() -> None:
-    clock = ControlledClock(NOON)
+    clock = ControlledClock(NOON_MS)
     fired = asyncio.Event()
     clock.call_later(1, fired.set)
     clock.freeze()
-    at = clock.now_ms()
+    frozen_ms = clock.now_ms()
     await asyncio.sleep(0.02)
     assert not fired.is_set()
-    assert clock.now_ms() == at
+    assert clock.now_ms() == frozen_ms
     clock.resume()
     async with asyncio.timeout(PATIENCE):
         await fired.wait()
     assert clock.running
 
 
-async def test_the_real_clock_fires_no_earlier_than_asked_and_can_be_cancelled() -> None:
+async def test_the_real_clock_fires_no_earlier_than_due_and_can_be_canceled() -> None:
     clock = RealClock()
     due_ms = clock.now_ms() + 5
     cancelled = clock.call_at(due_ms, lambda: 1 / 0)
@@ -172,15 +172,15 @@ async def test_the_real_clock_fires_no_earlier_than_asked_and_can_be_cancelled()
     assert clock.now_ms() >= due_ms
 
 
-def test_any_thread_may_read_the_time_while_it_is_moved() -> None:
-    clock = ControlledClock(NOON)
+def test_any_thread_can_read_the_time_while_it_is_moved() -> None:
+    clock = ControlledClock(NOON_MS)
     stop = threading.Event()
     wrong: list[int] = []
 
     def read() -> None:
         while not stop.is_set():
             now_ms = clock.now_ms()
-            if not NOON <= now_ms < NOON + 10_000_000:
+            if not NOON_MS <= now_ms < NOON_MS + 10_000_000:
                 wrong.append(now_ms)
 
     threads = [threading.Thread(target=read) for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Configuration: which source wins, and what is said when something is wrong."""
+"""Configuration: precedence of sources, and error messages."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +26,7 @@ def test_without_any_source_everything_has_its_documented_default() -> None:
     assert loaded.gateway.outgoing_buffer_bytes == 10 * 1024 * 1024
 
 
-def test_flags_win_over_the_environment_that_wins_over_the_file_that_wins_over_defaults(file: Path) -> None:
+def test_flags_override_environment_file_and_defaults_in_this_order(file: Path) -> None:
     file.write_text('host = "file"\nport = 1\n[log]\nlevel = "error"\n[gateway]\nheartbeat_interval_ms = 1000\n')
     loaded = load(
         {"port": 3, "seed": None},
@@ -39,7 +39,7 @@ def test_flags_win_over_the_environment_that_wins_over_the_file_that_wins_over_d
     assert loaded.control is True
 
 
-def test_the_environment_may_name_the_file(file: Path) -> None:
+def test_the_environment_can_name_the_file(file: Path) -> None:
     file.write_text("port = 99\n")
     assert load(environ={"HUBBUB_CONFIG": str(file)}).port == 99
 
@@ -59,32 +59,32 @@ def test_the_environment_may_name_the_file(file: Path) -> None:
         ("database_url", "postgresql:///hubbub?host=/run/postgresql", "postgresql:///hubbub?host=/run/postgresql"),
     ],
 )
-def test_words_from_flags_and_environment_become_values(name: str, text: str, value: object) -> None:
+def test_text_from_flags_and_environment_is_converted(name: str, text: str, value: object) -> None:
     assert getattr(load({name: text}), name) == value
     assert getattr(load(environ={f"HUBBUB_{name.upper()}": text}), name) == value
 
 
-def test_every_key_can_be_said_in_every_source(file: Path) -> None:
+def test_every_key_can_be_set_in_every_source(file: Path) -> None:
     for key in config.KEYS:
         assert config._BY_VARIABLE["HUBBUB_" + key.upper().replace(".", "_")] == key
         assert config._key_of(key.replace(".", "-").replace("_", "-"), "flag") == key
         assert config.allowed(key)
 
 
-def test_words_of_the_operator_are_a_list_or_separated_by_commas(file: Path) -> None:
+def test_word_lists_are_arrays_or_comma_separated(file: Path) -> None:
     file.write_text('[auto_moderation]\nslurs = ["one", "two words*"]\n')
     loaded = load({"auto_moderation.profanity": "*drat*, fie"}, file=file)
     assert loaded.auto_moderation.slurs == ("one", "two words*")
     assert loaded.auto_moderation.profanity == ("*drat*", "fie")
 
 
-def test_the_start_time_is_also_known_in_milliseconds() -> None:
+def test_the_start_time_is_available_in_milliseconds() -> None:
     assert load({"now": "2026-12-01T00:00:00Z"}).now_ms == 1_796_083_200_000
     assert load().now_ms is None
 
 
 @pytest.mark.parametrize(
-    ("flags", "environ", "toml", "said"),
+    ("flags", "environ", "toml", "expected"),
     [
         (
             {"port": "high"},
@@ -119,32 +119,32 @@ def test_the_start_time_is_also_known_in_milliseconds() -> None:
         ({}, {}, "port = ", "is not TOML"),
     ],
 )
-def test_a_mistake_is_told_with_its_key_its_source_and_what_is_allowed(
-    flags: dict[str, Any], environ: dict[str, str], toml: str, said: str, file: Path
+def test_an_error_names_the_key_the_source_and_the_allowed_values(
+    flags: dict[str, Any], environ: dict[str, str], toml: str, expected: str, file: Path
 ) -> None:
     file.write_text(toml)
     with pytest.raises(ConfigError) as caught:
         load(flags, environ=environ, file=file)
-    assert said in str(caught.value)
+    assert expected in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         load(file=tmp_path / "none.toml")
 
 
-def test_an_error_never_shows_a_password() -> None:
+def test_an_error_never_contains_a_password() -> None:
     with pytest.raises(ConfigError) as caught:
         load({"database_url": "mysql://me:hunter2hunter2@db/x"})
     assert "hunter2" not in str(caught.value)
 
 
-def test_settings_of_the_agent_that_runs_beside_us_are_not_ours() -> None:
+def test_variables_of_the_agent_are_ignored() -> None:
     environ = {"HUBBUB_AGENT_TOKEN": "secret", "HUBBUB_AGENT_URL": "http://one.example", "HUBBUB_AGENT_IPC_INDEX": "2"}
     assert load(environ=environ) == Config()
 
 
-def test_variables_that_kubernetes_adds_for_a_service_of_our_name_are_not_ours() -> None:
+def test_kubernetes_service_variables_are_ignored() -> None:
     environ = {
         "HUBBUB_SERVICE_HOST": "10.0.0.1",
         "HUBBUB_SERVICE_PORT": "8080",

@@ -1,4 +1,4 @@
-"""Handlers are fitted to operations at startup, and found by path."""
+"""Handlers are matched to operations at startup and found by path."""
 
 from types import ModuleType
 from typing import Any
@@ -16,67 +16,67 @@ from hubbub.server.core.slices import Slice, handles
 
 
 class Body(Struct):
-    """A body."""
+    """The declared body type."""
 
 
 class Other(Struct):
-    """Another."""
+    """A different body type."""
 
 
-def fit(operation: Operation[Any, Any], function: Any) -> Any:
+def make_endpoint(operation: Operation[Any, Any], function: Any) -> Any:
     return endpoint(operation, function, name="fitted")
 
 
-def test_arguments_follow_the_handlers_order() -> None:
+def test_arguments_follow_the_order_of_the_handler() -> None:
     def handler(call: Call, body: Body, message_id: MessageId, channel_id: ChannelId) -> None: ...
 
-    fitted = fit(Operation("PATCH", "/channels/{channel_id}/messages/{message_id}", body=Body), handler)
+    endpoint = make_endpoint(Operation("PATCH", "/channels/{channel_id}/messages/{message_id}", body=Body), handler)
     body = Body()
-    assert fitted.arguments(fitted.read_path(["1", "2"]), body) == [body, 2, 1]
-    assert fitted.writes
+    assert endpoint.arguments(endpoint.read_path(["1", "2"]), body) == [body, 2, 1]
+    assert endpoint.writes
 
 
-def test_every_bad_path_parameter_is_named() -> None:
+def test_every_invalid_path_parameter_is_reported() -> None:
     def handler(call: Call, channel_id: ChannelId, message_id: MessageId) -> None: ...
 
-    fitted = fit(Operation("GET", "/channels/{channel_id}/messages/{message_id}"), handler)
-    assert not fitted.writes
+    endpoint = make_endpoint(Operation("GET", "/channels/{channel_id}/messages/{message_id}"), handler)
+    assert not endpoint.writes
     with pytest.raises(errors.ApiError) as caught:
-        fitted.read_path(["x", "y"])
+        endpoint.read_path(["x", "y"])
     assert set(caught.value.errors or {}) == {"channel_id", "message_id"}
 
 
-def test_numbers_in_a_path_are_read_too() -> None:
+def test_integers_in_a_path_are_parsed() -> None:
     def handler(call: Call, kind: int) -> None: ...
 
-    fitted = fit(Operation("GET", "/kinds/{kind}"), handler)
-    assert fitted.read_path(["5"]) == [5]
+    endpoint = make_endpoint(Operation("GET", "/kinds/{kind}"), handler)
+    assert endpoint.read_path(["5"]) == [5]
     with pytest.raises(errors.ApiError):
-        fitted.read_path(["five"])
+        endpoint.read_path(["five"])
 
 
-def lacks_one(call: Call) -> None: ...
-def takes_more(call: Call, user_id: UserId, extra: int) -> None: ...
-def takes_a_body(call: Call, user_id: UserId, body: Other) -> None: ...
+def lacks_parameter(call: Call) -> None: ...
+def takes_extra_parameter(call: Call, user_id: UserId, extra: int) -> None: ...
+def takes_other_body(call: Call, user_id: UserId, body: Other) -> None: ...
 def fits(call: Call, user_id: UserId) -> None: ...
 
 
 @pytest.mark.parametrize(
     ("operation", "function"),
     [
-        (Operation("GET", "/users/{user_id}"), lacks_one),
-        (Operation("GET", "/users/{user_id}"), takes_more),
-        (Operation("GET", "/users/{user_id}"), takes_a_body),
-        (Operation("POST", "/users/{user_id}", body=Body), takes_a_body),
+        (Operation("GET", "/users/{user_id}"), lacks_parameter),
+        (Operation("GET", "/users/{user_id}"), takes_extra_parameter),
+        (Operation("GET", "/users/{user_id}"), takes_other_body),
+        (Operation("POST", "/users/{user_id}", body=Body), takes_other_body),
         (Operation("GET", "/users/{user_id}", needs=Permissions.MANAGE_GUILD), fits),
     ],
 )
-def test_a_handler_that_does_not_fit_is_a_mistake_at_startup(operation: Any, function: Any) -> None:
+def test_a_mismatched_handler_raises_at_startup(operation: Any, function: Any) -> None:
     with pytest.raises(TypeError):
-        fit(operation, function)
+        make_endpoint(operation, function)
 
 
-def table(*pairs: tuple[Operation[Any, Any], Any]) -> Table:
+def make_table(*pairs: tuple[Operation[Any, Any], Any]) -> Table:
     module = ModuleType("made_up")
     for operation, function in pairs:
         function.__module__ = "made_up"
@@ -84,38 +84,38 @@ def table(*pairs: tuple[Operation[Any, Any], Any]) -> Table:
     return Table([Slice(name="made_up", modules=(module,))])
 
 
-def test_words_win_over_ids_and_ids_over_text() -> None:
+def test_literals_take_precedence_over_ids_and_ids_over_text() -> None:
     def me(call: Call) -> None: ...
     def user(call: Call, user_id: UserId) -> None: ...
     def named(call: Call, name: str) -> None: ...
     def guild(call: Call, user_id: UserId, guild_id: GuildId) -> None: ...
 
-    found = table(
+    routes = make_table(
         (Operation("GET", "/users/@me"), me),
         (Operation("GET", "/users/{user_id}"), user),
         (Operation("GET", "/users/{name}"), named),
         (Operation("GET", "/users/{user_id}/guilds/{guild_id}"), guild),
     )
 
-    def name(method: str, path: str) -> tuple[str, list[str]]:
-        endpoint, values = found.find(method, path.split("/"))
+    def find(method: str, path: str) -> tuple[str, list[str]]:
+        endpoint, values = routes.find(method, path.split("/"))
         return endpoint.name, values
 
-    assert name("GET", "users/@me") == ("me", [])
-    assert name("GET", "users/5") == ("user", ["5"])
-    assert name("GET", "users/somebody") == ("named", ["somebody"])
-    assert name("GET", "users/5/guilds/x") == ("guild", ["5", "x"])
+    assert find("GET", "users/@me") == ("me", [])
+    assert find("GET", "users/5") == ("user", ["5"])
+    assert find("GET", "users/alice") == ("named", ["alice"])
+    assert find("GET", "users/5/guilds/x") == ("guild", ["5", "x"])
     with pytest.raises(errors.ApiError) as caught:
-        name("GET", "users/@me/guilds/5")
+        find("GET", "users/@me/guilds/5")
     assert caught.value.kind is errors.NOT_FOUND
-    with pytest.raises(MethodNotAllowed) as refused:
-        name("PUT", "users/5")
-    assert refused.value.allowed == ["GET"]
+    with pytest.raises(MethodNotAllowed) as not_allowed:
+        find("PUT", "users/5")
+    assert not_allowed.value.allowed == ["GET"]
 
 
-def test_two_handlers_in_one_place_are_a_mistake_at_startup() -> None:
+def test_two_handlers_for_one_path_raise_at_startup() -> None:
     def one(call: Call, user_id: UserId) -> None: ...
     def two(call: Call, other_id: UserId) -> None: ...
 
     with pytest.raises(TypeError, match="twice"):
-        table((Operation("GET", "/users/{user_id}"), one), (Operation("GET", "/users/{other_id}"), two))
+        make_table((Operation("GET", "/users/{user_id}"), one), (Operation("GET", "/users/{other_id}"), two))

@@ -1,10 +1,11 @@
-"""Files: what is put can be read back, whole or in pieces, and no key leaves the store."""
+"""Files: reading back whole files and ranges, and rejection of keys that escape the store."""
 
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from obstore.store import S3Store
 
 from hubbub.server.core.files import FileInfo, Files, InvalidKeyError
 
@@ -38,7 +39,7 @@ async def test_a_second_put_replaces_the_first(files: Files) -> None:
     assert await files.get("a/b") == b"short"
 
 
-async def test_a_large_file_streams_in_pieces_and_in_part(files: Files) -> None:
+async def test_a_large_file_is_streamed_in_chunks_and_ranges(files: Files) -> None:
     data = bytes(range(256)) * 16_384
     await files.put("large.bin", data)
     pieces = [piece async for piece in await files.stream("large.bin")]
@@ -49,7 +50,7 @@ async def test_a_large_file_streams_in_pieces_and_in_part(files: Files) -> None:
     assert b"".join(rest) == data[4_000_000:]
 
 
-async def test_a_file_that_is_not_there_is_told_before_anything_is_read(files: Files) -> None:
+async def test_a_missing_file_raises_before_anything_is_read(files: Files) -> None:
     with pytest.raises(FileNotFoundError):
         await files.get("no/such")
     with pytest.raises(FileNotFoundError):
@@ -58,7 +59,7 @@ async def test_a_file_that_is_not_there_is_told_before_anything_is_read(files: F
     assert await files.find_info("no/such") is None
 
 
-async def test_a_deleted_file_is_gone_and_may_be_deleted_again(files: Files) -> None:
+async def test_deleting_a_file_is_idempotent(files: Files) -> None:
     await files.put("a/b", b"1")
     await files.delete("a/b")
     assert not await files.exists("a/b")
@@ -70,7 +71,7 @@ async def test_a_deleted_file_is_gone_and_may_be_deleted_again(files: Files) -> 
     ["", "/etc/passwd", "../x", "a/../../x", "a/./b", "a//b", "a/", "..", ".", "a\\..\\b", "a\x00b", "a\nb", "a#1",
      "c:x", "a%2e%2e/b", "x" * 256, "a/" * 600 + "b", "a\ud800"],
 )  # fmt: skip
-async def test_a_key_that_could_leave_the_store_is_refused(files: Files, key: str) -> None:
+async def test_a_key_that_could_escape_the_store_is_rejected(files: Files, key: str) -> None:
     with pytest.raises(InvalidKeyError):
         await files.put(key, b"")
     with pytest.raises(InvalidKeyError):
@@ -83,7 +84,7 @@ async def test_a_key_that_could_leave_the_store_is_refused(files: Files, key: st
         await files.exists(key)
 
 
-async def test_readers_of_a_local_file_never_see_half_of_a_write(tmp_path: Path) -> None:
+async def test_readers_of_a_local_file_never_see_a_partial_write(tmp_path: Path) -> None:
     files = Files(str(tmp_path))
     versions = [bytes([number]) * 1_000_000 for number in range(8)]
     await files.put("file", versions[0])
@@ -104,10 +105,32 @@ async def test_readers_of_a_local_file_never_see_half_of_a_write(tmp_path: Path)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_an_address_of_an_unknown_kind_is_refused() -> None:
+def test_a_url_with_an_unknown_scheme_is_rejected() -> None:
     with pytest.raises(ValueError, match="ftp"):
         Files("ftp://example.org/x")
 
 
-def test_an_s3_address_is_understood() -> None:
-    Files("s3://key:sec%2Fret@bucket/prefix?endpoint=http://127.0.0.1:9000&region=eu-1")
+def test_an_s3_url_sets_bucket_prefix_endpoint_region_and_credentials() -> None:
+    files = Files("s3://key:sec%2Fret@bucket/prefix/below?endpoint=http://127.0.0.1:9000&region=eu-1")
+
+    store = files._store
+    assert isinstance(store, S3Store)
+    assert store.prefix == "prefix/below"
+    assert store.config == {
+        "bucket": "bucket",
+        "endpoint": "http://127.0.0.1:9000",
+        "region": "eu-1",
+        "access_key_id": "key",
+        "secret_access_key": "sec/ret",
+        "virtual_hosted_style_request": "false",
+    }
+    assert store.client_options == {"allow_http": "true"}
+
+
+def test_an_s3_url_without_options_uses_the_defaults() -> None:
+    store = Files("s3://bucket")._store
+
+    assert isinstance(store, S3Store)
+    assert store.prefix is None
+    assert store.config == {"bucket": "bucket", "region": "us-east-1"}
+    assert not store.client_options

@@ -1,4 +1,4 @@
-"""Calls to addresses that users supply never reach what only we can reach."""
+"""Outbound requests to user-supplied URLs never reach private addresses."""
 
 import asyncio
 import socket
@@ -14,7 +14,7 @@ from hubbub.server.core.guarded import ForbiddenTargetError, GuardedClient, Unre
 from hubbub.server.core.guarded_streams import GuardedStreams
 from tests.world import PATIENCE
 
-SPECIAL = [
+SPECIAL_ADDRESSES = [
     "127.0.0.1",
     "127.8.9.1",
     "0.0.0.0",
@@ -38,7 +38,7 @@ SPECIAL = [
 ]
 
 
-@pytest.mark.parametrize("address", SPECIAL)
+@pytest.mark.parametrize("address", SPECIAL_ADDRESSES)
 def test_a_special_address_is_not_public(address: str) -> None:
     assert not is_public(address)
 
@@ -51,7 +51,7 @@ def test_an_ordinary_address_is_public(address: str) -> None:
 
 
 class Receiver:
-    """A server on this machine, and what reached it."""
+    """A server on the local machine that records the requested paths."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
@@ -59,7 +59,7 @@ class Receiver:
         self.together = asyncio.Barrier(jobs.OUTSIDE_MAX)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answers by path."""
+        """Respond according to the path."""
         self.seen.append(request.path)
         if request.path == "/redirect":
             return web.Response(status=302, headers={"Location": "/secret"})
@@ -74,32 +74,32 @@ class Receiver:
 
 @pytest.fixture
 async def receiver() -> AsyncIterator[Receiver]:
-    """Somewhere that must not be reached."""
-    made = Receiver()
+    """Run a local server that must not be reached."""
+    server = Receiver()
     app = web.Application()
-    app.router.add_route("*", "/{tail:.*}", made.handle)
+    app.router.add_route("*", "/{tail:.*}", server.handle)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
-    made.port = runner.addresses[0][1]
-    yield made
+    server.port = runner.addresses[0][1]
+    yield server
     await runner.cleanup()
 
 
 @pytest.fixture
 async def client() -> AsyncIterator[GuardedClient]:
-    """The client as `hubbub serve` has it."""
-    made = GuardedClient(timeout_s=2.0)
-    yield made
-    await made.close()
+    """Return the client as configured by `hubbub serve`."""
+    guarded = GuardedClient(timeout_s=2.0)
+    yield guarded
+    await guarded.close()
 
 
 @pytest.mark.parametrize(
     "host",
     ["127.0.0.1", "localhost", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "[::1]", "[::ffff:127.0.0.1]", "0"],
 )
-async def test_this_machine_is_not_reached_however_it_is_written(
+async def test_the_local_machine_is_unreachable_in_every_notation(
     client: GuardedClient, receiver: Receiver, host: str
 ) -> None:
     with pytest.raises(UnreachableError):
@@ -127,7 +127,7 @@ async def test_this_machine_is_not_reached_however_it_is_written(
     ],
 )
 @pytest.mark.parametrize("allow_private", [False, True])
-def test_what_is_a_number_only_to_some_is_refused_before_anybody_is_asked(host: str, allow_private: bool) -> None:
+def test_ambiguous_numeric_hosts_are_rejected_before_resolution(host: str, allow_private: bool) -> None:
     with pytest.raises(ForbiddenTargetError, match="neither a host name nor an IP address"):
         GuardedClient(allow_private=allow_private).check(f"http://{host}:8080/")
     with pytest.raises(ForbiddenTargetError, match="neither a host name nor an IP address"):
@@ -135,19 +135,19 @@ def test_what_is_a_number_only_to_some_is_refused_before_anybody_is_asked(host: 
 
 
 @pytest.mark.parametrize("host", ["8.8.8.8", "[2606:4700:4700::1111]", "example.org", "1.example.org", "0x7f.example"])
-async def test_names_and_addresses_pass_by_their_looks(client: GuardedClient, host: str) -> None:
+async def test_plain_names_and_addresses_pass_the_syntax_check(client: GuardedClient, host: str) -> None:
     assert client.check(f"https://{host}/hook").host == host.strip("[]")
 
 
-async def test_a_name_that_resolves_to_this_machine_is_refused(
+async def test_a_name_that_resolves_to_the_local_machine_is_rejected(
     client: GuardedClient, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = iter([("203.0.113.5",), ("127.0.0.1",)])
+    responses = iter([("203.0.113.5",), ("127.0.0.1",)])
 
     async def rebinding(host: str, port: int, **_: Any) -> list[Any]:
-        # First a harmless address, then, when asked again, ours.
-        (number,) = next(answers)
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (number, port))]
+        # DNS rebinding: a harmless address first, then a local one.
+        (address,) = next(responses)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", rebinding, raising=False)
     for _ in range(2):
@@ -160,12 +160,12 @@ async def test_a_name_that_resolves_to_this_machine_is_refused(
 @pytest.mark.parametrize(
     "url", ["ftp://example.org", "file:///etc/passwd", "http://", "http://user:pass@example.org/", "nothing"]
 )
-async def test_other_kinds_of_address_are_refused(client: GuardedClient, url: str) -> None:
+async def test_other_url_schemes_and_credentials_are_rejected(client: GuardedClient, url: str) -> None:
     with pytest.raises(ForbiddenTargetError):
         await client.request("GET", url)
 
 
-async def test_a_rehearsal_may_call_this_machine_but_follows_no_redirect(receiver: Receiver) -> None:
+async def test_a_rehearsal_can_call_the_local_machine_but_follows_no_redirect(receiver: Receiver) -> None:
     client = GuardedClient(allow_private=True, timeout_s=PATIENCE)
 
     assert (await client.request("POST", f"http://127.0.0.1:{receiver.port}/hello", body=b"{}")).body == b"hello"
@@ -186,12 +186,12 @@ async def test_time_and_size_are_bounded(receiver: Receiver) -> None:
     await narrow.close()
 
 
-async def test_as_many_are_called_at_once_as_the_worker_has_places(receiver: Receiver) -> None:
+async def test_the_client_permits_as_many_concurrent_requests_as_the_worker(receiver: Receiver) -> None:
     client = GuardedClient(allow_private=True, timeout_s=PATIENCE)
     url = f"http://127.0.0.1:{receiver.port}/together"
 
-    # None is answered before all have arrived.
-    answers = await asyncio.gather(*(client.request("GET", url) for _ in range(jobs.OUTSIDE_MAX)))
+    # The server responds only after all requests have arrived.
+    responses = await asyncio.gather(*(client.request("GET", url) for _ in range(jobs.OUTSIDE_MAX)))
 
-    assert {answer.status for answer in answers} == {200}
+    assert {response.status for response in responses} == {200}
     await client.close()

@@ -1,4 +1,4 @@
-"""Pictures of strangers: what they become, and what they cannot do."""
+"""Processing of uploaded images: re-encoding, limits, and isolation."""
 
 import asyncio
 import os
@@ -23,87 +23,90 @@ async def images() -> AsyncIterator[Images]:
     await found.close()
 
 
-async def cleaned(images: Images, image: ImageData) -> Image.Image:
+async def clean_and_open(images: Images, image: ImageData) -> Image.Image:
     await images.clean(image)
     return media.opened(image.data)
 
 
-async def test_a_picture_is_written_anew_without_what_was_said_beside_it(images: Images) -> None:
-    said = PngImagePlugin.PngInfo()
-    said.add_text("Author", "somebody secret")
-    image = ImageData.read(media.png(20, 10, pnginfo=said) + b"<script>alert(1)</script>")
+async def test_an_image_is_re_encoded_without_metadata(images: Images) -> None:
+    metadata = PngImagePlugin.PngInfo()
+    metadata.add_text("Author", "a secret author")
+    image = ImageData.read(media.png(20, 10, pnginfo=metadata) + b"<script>alert(1)</script>")
     before = image.hash
     assert b"secret" in image.data
 
-    picture = await cleaned(images, image)
+    result = await clean_and_open(images, image)
 
-    assert (picture.format, picture.size) == ("PNG", (20, 10))
-    assert picture.convert("RGBA").getpixel((3, 3)) == (200, 30, 30, 255)
+    assert (result.format, result.size) == ("PNG", (20, 10))
+    assert result.convert("RGBA").getpixel((3, 3)) == (200, 30, 30, 255)
     assert b"secret" not in image.data
     assert b"script" not in image.data
     assert image.hash != before
     assert not image.animated
 
 
-async def test_where_a_photograph_was_taken_goes_and_how_the_camera_was_held_stays(images: Images) -> None:
+async def test_exif_data_is_removed_after_applying_the_orientation(images: Images) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     exif[0x010E] = "my house"
     image = ImageData.read(media.jpeg(30, 10, exif=exif))
 
-    picture = await cleaned(images, image)
+    result = await clean_and_open(images, image)
 
-    assert (picture.format, picture.size) == ("JPEG", (10, 30))
-    assert not picture.getexif()
+    assert (result.format, result.size) == ("JPEG", (10, 30))
+    assert not result.getexif()
     assert b"my house" not in image.data
 
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP"])
-async def test_what_moves_keeps_moving(images: Images, kind: str) -> None:
+async def test_animations_are_preserved(images: Images, kind: str) -> None:
     image = ImageData.read(media.moving(kind, frames=4, duration=120))
 
-    picture = await cleaned(images, image)
+    result = await clean_and_open(images, image)
 
-    assert (picture.format, picture.n_frames) == (kind, 4)
+    assert (result.format, result.n_frames) == (kind, 4)
     assert image.animated
     assert image.hash.startswith("a_")
     assert image.duration_ms == 480
 
 
-async def test_one_frame_does_not_move(images: Images) -> None:
+async def test_a_single_frame_is_not_animated(images: Images) -> None:
     image = ImageData.read(media.moving("GIF", frames=1))
     await images.clean(image)
     assert not image.animated
     assert not image.hash.startswith("a_")
 
 
-async def test_a_moving_png_stands_still_except_as_a_sticker(images: Images) -> None:
+async def test_an_animated_png_is_flattened_except_as_a_sticker(images: Images) -> None:
     data = media.moving("PNG", frames=3)
     icon, sticker = ImageData.read(data), StickerData.read(data)
 
-    assert (await cleaned(images, icon)).n_frames == 1
-    assert (await cleaned(images, sticker)).n_frames == 3
+    assert (await clean_and_open(images, icon)).n_frames == 1
+    assert (await clean_and_open(images, sticker)).n_frames == 3
     assert (icon.animated, sticker.animated) == (False, True)
 
 
-async def test_a_picture_is_shrunk_to_what_its_field_takes(images: Images) -> None:
-    assert (await cleaned(images, EmojiData.read(media.png(400, 200)))).size == (128, 64)
-    assert (await cleaned(images, StickerData.read(media.moving("GIF", width=640, height=640)))).size == (320, 320)
-    assert (await cleaned(images, ImageData.read(media.png(16, 16)))).size == (16, 16)
+async def test_an_image_is_resized_to_the_limit_of_its_field(images: Images) -> None:
+    assert (await clean_and_open(images, EmojiData.read(media.png(400, 200)))).size == (128, 64)
+    assert (await clean_and_open(images, StickerData.read(media.moving("GIF", width=640, height=640)))).size == (
+        320,
+        320,
+    )
+    assert (await clean_and_open(images, ImageData.read(media.png(16, 16)))).size == (16, 16)
 
 
 @pytest.mark.parametrize("side", [5_001, 30_000, 2_000_000_000])
-async def test_a_bomb_is_refused_by_its_header_before_any_process_sees_it(images: Images, side: int) -> None:
+async def test_a_decompression_bomb_is_rejected_by_its_header(images: Images, side: int) -> None:
     with pytest.raises(InvalidImageError, match="too many pixels"):
         await images.clean(ImageData.read(media.bomb(side)))
     assert not images._all
 
 
-async def test_more_frames_than_memory_would_hold_are_refused(images: Images) -> None:
+async def test_too_many_frames_are_rejected(images: Images) -> None:
     for side, frames in ((2, 501), (1000, 41), (4900, 2)):
         with pytest.raises(InvalidImageError, match="frames"):
             await images.clean(ImageData.read(media.flicker(side, frames)))
-    assert (await cleaned(images, ImageData.read(media.flicker(20, 5)))).size == (20, 20)
+    assert (await clean_and_open(images, ImageData.read(media.flicker(20, 5)))).size == (20, 20)
 
 
 @pytest.mark.parametrize(
@@ -117,24 +120,24 @@ async def test_more_frames_than_memory_would_hold_are_refused(images: Images) ->
         b"RIFF\x00\x00\x00\x00WEBPVP8 " + b"\0" * 60,
         media.png().replace(b"IDAT", b"XXXX"),
     ],
-    ids=["zeros", "head", "cut png", "cut jpeg", "gif of ones", "webp of zeros", "no pixels"],
+    ids=["zeros", "header only", "truncated png", "truncated jpeg", "gif of ones", "webp of zeros", "no pixels"],
 )
-async def test_what_only_begins_like_a_picture_is_refused_and_the_next_one_is_not(images: Images, data: bytes) -> None:
+async def test_a_corrupt_image_is_rejected_and_the_next_one_is_processed(images: Images, data: bytes) -> None:
     with pytest.raises(InvalidImageError):
         await images.clean(ImageData.read(data))
     await images.clean(ImageData.read(media.png()))
 
 
-async def test_a_file_is_read_as_what_its_bytes_say(images: Images) -> None:
+async def test_the_type_is_detected_from_the_bytes(images: Images) -> None:
     image = ImageData.parse(media.uri(media.jpeg(), "image/png"))
     assert image.content_type == "image/jpeg"
-    assert (await cleaned(images, image)).format == "JPEG"
+    assert (await clean_and_open(images, image)).format == "JPEG"
     for other in (b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"%!PS-Adobe-3.0 EPSF", b"II*\0" + b"\0" * 64):
         with pytest.raises(ValueError, match="Invalid"):
             ImageData.read(other)
 
 
-async def test_a_process_has_only_so_much_memory() -> None:
+async def test_a_process_has_limited_memory() -> None:
     images = Images(memory_bytes=160 << 20)
     try:
         await images.clean(ImageData.read(media.png()))
@@ -145,7 +148,7 @@ async def test_a_process_has_only_so_much_memory() -> None:
         await images.close()
 
 
-async def test_a_process_has_only_so_much_time_and_its_end_is_only_a_refusal() -> None:
+async def test_a_process_has_limited_time_and_its_death_is_only_a_rejection() -> None:
     images = Images(task_seconds=0.05, processes=1)
     try:
         await images.clean(ImageData.read(media.png()))
@@ -158,7 +161,7 @@ async def test_a_process_has_only_so_much_time_and_its_end_is_only_a_refusal() -
         await images.close()
 
 
-async def test_a_process_that_dies_is_replaced(images: Images) -> None:
+async def test_a_killed_process_is_replaced(images: Images) -> None:
     await images.clean(ImageData.read(media.png()))
     [reader] = images._all
     os.kill(reader._process.pid, 9)
@@ -168,7 +171,7 @@ async def test_a_process_that_dies_is_replaced(images: Images) -> None:
     await images.clean(ImageData.read(media.png()))
 
 
-async def test_a_process_makes_room_after_so_many_pictures() -> None:
+async def test_a_process_is_replaced_after_its_maximum_number_of_images() -> None:
     images = Images(tasks_max=2, processes=1)
     try:
         seen = set()
@@ -181,14 +184,16 @@ async def test_a_process_makes_room_after_so_many_pictures() -> None:
         await images.close()
 
 
-async def test_too_many_at_once_are_told_to_come_again(images: Images, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_excess_concurrent_images_are_rejected_as_overloaded(
+    images: Images, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "WAITING_MAX", 3)
     found = await asyncio.gather(*(images.clean(ImageData.read(media.png())) for _ in range(6)), return_exceptions=True)
-    refused = [each for each in found if isinstance(each, errors.ApiError)]
-    assert [each.kind for each in refused] == [errors.RESOURCE_OVERLOADED] * 3
+    rejected = [each for each in found if isinstance(each, errors.ApiError)]
+    assert [each.kind for each in rejected] == [errors.RESOURCE_OVERLOADED] * 3
 
 
-async def test_secrets_of_the_operator_are_not_passed_on(images: Images, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_environment_is_not_passed_to_processes(images: Images, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HUBBUB_DATABASE_URL", "postgres://secret")
     await images.clean(ImageData.read(media.png()))
     [reader] = images._all
@@ -199,7 +204,7 @@ async def test_secrets_of_the_operator_are_not_passed_on(images: Images, monkeyp
         assert b"secret" not in environment.read()
 
 
-async def test_what_cannot_be_made_small_enough_says_so(images: Images) -> None:
+async def test_an_image_that_stays_too_large_is_rejected(images: Images) -> None:
     class Tiny(ImageData):
         bytes_max = 90
 
@@ -209,11 +214,11 @@ async def test_what_cannot_be_made_small_enough_says_so(images: Images) -> None:
 
 
 @pytest.mark.parametrize("kind", ["image/png", "image/jpeg", "image/webp", "image/gif"])
-async def test_a_picture_can_be_had_as_any_type(images: Images, kind: str) -> None:
+async def test_an_image_can_be_converted_to_any_type(images: Images, kind: str) -> None:
     for data in (media.png(64, 32), media.jpeg(64, 32), media.moving("GIF", width=64, height=32)):
-        made = await images.convert(data, to=kind, side=16)
-        assert (made.content_type, made.width, made.height, made.animated) == (kind, 16, 8, False)
-        assert media.opened(made.data).size == (16, 8)
+        converted = await images.convert(data, to=kind, side=16)
+        assert (converted.content_type, converted.width, converted.height, converted.animated) == (kind, 16, 8, False)
+        assert media.opened(converted.data).size == (16, 8)
 
 
 def test_a_data_uri_is_not_decoded_when_it_is_too_long() -> None:

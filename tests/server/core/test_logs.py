@@ -1,4 +1,4 @@
-"""The logging door: what is secret never passes it, whoever logs it, however and at whatever level."""
+"""Logging: secrets are removed from every record, at every level and from every logger."""
 
 import io
 import json
@@ -85,7 +85,7 @@ def logs(stream: io.StringIO, request: pytest.FixtureRequest) -> Iterator[Logs]:
 
 
 @pytest.mark.parametrize("text", LEAKS)
-def test_a_text_that_holds_a_secret_is_cleaned(text: str) -> None:
+def test_secrets_are_removed_from_text(text: str) -> None:
     cleaned = Secrets().clean(text)
     assert SECRET not in cleaned
     assert BOT_TOKEN not in cleaned
@@ -94,23 +94,23 @@ def test_a_text_that_holds_a_secret_is_cleaned(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_a_harmless_text_stays_as_it_is(text: str) -> None:
+def test_harmless_text_is_unchanged(text: str) -> None:
     assert Secrets().clean(text) == text
 
 
 @pytest.mark.parametrize("level", [logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR, logging.CRITICAL])
 @pytest.mark.parametrize("name", ["hubbub.gateway", "aiohttp.access", "asyncio", "nats.aio.client", "psycopg.pool"])
-def test_no_secret_passes_at_any_level_from_any_logger(
+def test_secrets_are_removed_at_every_level_from_every_logger(
     logs: Logs, stream: io.StringIO, level: int, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logger = logging.getLogger(name)
-    # Some libraries ask for less than we do.
+    # Some libraries set a higher level on their own loggers.
     monkeypatch.setattr(logger, "level", level)
     logger.manager._clear_cache()  # type: ignore[attr-defined]
     for text in LEAKS:
         logger.log(level, text.replace("%", "%%"))
         logger.log(level, "as an argument: %s %r", text, {"d": text})
-        logger.log(level, "as extra", extra={"said": text, "deep": {"list": [text], "token": SECRET}})
+        logger.log(level, "as extra", extra={"text": text, "deep": {"list": [text], "token": SECRET}})
     logger.log(level, "named like a secret", extra={"password": SECRET, "client_secret": "x" * 9, "bot_token": 12345})
     logger.log(
         level, "a code", extra={"body": {"code": f"{SECRET}abcdef", "ticket": SECRET}, "code": f"{SECRET}abcdef"}
@@ -121,7 +121,7 @@ def test_no_secret_passes_at_any_level_from_any_logger(
     assert "12345\n" not in stream.getvalue()
 
 
-def test_exceptions_their_causes_and_stacks_are_cleaned(logs: Logs, stream: io.StringIO) -> None:
+def test_secrets_are_removed_from_exceptions_causes_and_stacks(logs: Logs, stream: io.StringIO) -> None:
     try:
         try:
             raise ValueError(f"cannot reach postgresql://me:{SECRET}@db")
@@ -135,7 +135,7 @@ def test_exceptions_their_causes_and_stacks_are_cleaned(logs: Logs, stream: io.S
     assert BOT_TOKEN not in stream.getvalue()
 
 
-def test_registered_values_are_removed_in_every_form(logs: Logs, stream: io.StringIO) -> None:
+def test_registered_values_are_removed_in_every_encoding(logs: Logs, stream: io.StringIO) -> None:
     value = 'pass "wörd"/&'
     logs.secrets.add(value)
     logger = logging.getLogger("hubbub")
@@ -150,7 +150,7 @@ def test_registered_values_are_removed_in_every_form(logs: Logs, stream: io.Stri
     assert "wörd" in stream.getvalue()
 
 
-def test_the_digits_of_an_authenticator_are_removed_and_the_number_of_an_error_stays() -> None:
+def test_authenticator_codes_are_removed_and_error_codes_stay() -> None:
     assert Secrets().clean('{"code": "123456"}') == f'{{"code": "{REMOVED}"}}'
     assert Secrets().clean_value({"code": "123456"}) == {"code": REMOVED}
     assert Secrets().clean_value({"code": 50035, "errors": {"code": "BASE_TYPE_REQUIRED"}}) == {
@@ -159,14 +159,14 @@ def test_the_digits_of_an_authenticator_are_removed_and_the_number_of_an_error_s
     }
 
 
-def test_a_value_too_short_to_be_a_secret_does_not_garble_the_log() -> None:
+def test_values_too_short_to_be_secrets_are_not_removed() -> None:
     secrets = Secrets()
     secrets.add("")
     secrets.add("a")
     assert secrets.clean("a banana") == "a banana"
 
 
-def test_a_record_that_cannot_be_written_is_reported_instead_of_raised(logs: Logs, stream: io.StringIO) -> None:
+def test_a_record_that_cannot_be_formatted_is_reported_instead_of_raised(logs: Logs, stream: io.StringIO) -> None:
     class Broken:
         def __str__(self) -> str:
             raise RuntimeError(SECRET)
@@ -188,7 +188,7 @@ def test_a_record_that_cannot_be_written_is_reported_instead_of_raised(logs: Log
     assert SECRET not in stream.getvalue()
 
 
-def test_long_hostile_texts_are_cleaned_in_reasonable_time() -> None:
+def test_long_hostile_texts_are_cleaned_in_bounded_cpu_time() -> None:
     secrets = Secrets()
     started = time.thread_time()
     for text in (
@@ -205,14 +205,14 @@ def test_long_hostile_texts_are_cleaned_in_reasonable_time() -> None:
     assert time.thread_time() - started < 8
 
 
-def test_a_long_text_is_cut_only_after_it_was_cleaned() -> None:
+def test_long_text_is_truncated_only_after_cleaning() -> None:
     text = "x " * (16 * 1024 - 20) + BOT_TOKEN + " y" * 100
     cleaned = Secrets().clean(text)
     assert USER_ID_PART not in cleaned
     assert cleaned.endswith("(cut)")
 
 
-def test_a_json_line_carries_the_fields(stream: io.StringIO) -> None:
+def test_a_json_line_contains_the_fields(stream: io.StringIO) -> None:
     logs = Logs(format="json", stream=stream)
     logs.install()
     try:
@@ -236,7 +236,7 @@ def test_a_text_line_is_one_line_with_quoted_values(stream: io.StringIO) -> None
     assert stream.getvalue().endswith('WARNING hubbub two\\nlines path="/x y" status=200\n')
 
 
-def test_levels_are_set_for_us_and_for_libraries_and_restored(stream: io.StringIO) -> None:
+def test_levels_are_set_for_hubbub_and_libraries_and_restored(stream: io.StringIO) -> None:
     before = (logging.getLogger().level, logging.getLogger("hubbub").level)
     logs = Logs(level="debug", library_level="error", format="text", stream=stream)
     logs.install()

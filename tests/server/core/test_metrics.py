@@ -1,4 +1,4 @@
-"""Metrics: counted apart for each App, rendered for Prometheus."""
+"""Metrics: separate for each App, rendered for Prometheus."""
 
 import re
 
@@ -6,7 +6,7 @@ from hubbub.server.core.metrics import Metrics
 from tests.world import World
 
 
-def test_what_was_counted_is_rendered() -> None:
+def test_counters_and_histograms_are_rendered() -> None:
     metrics = Metrics()
     metrics.http_requests("GET", "/users/@me", "200").inc()
     metrics.http_requests("GET", "/users/@me", "200").inc()
@@ -20,20 +20,20 @@ def test_what_was_counted_is_rendered() -> None:
     assert "hubbub_bus_published_total 5.0" in text
 
 
-def test_two_apps_count_apart() -> None:
+def test_metrics_of_two_apps_are_independent() -> None:
     one, other = Metrics(), Metrics()
     one.dispatches("MESSAGE_CREATE").inc()
     assert b"MESSAGE_CREATE" in one.render()
     assert b"MESSAGE_CREATE" not in other.render()
 
 
-def test_the_child_of_the_same_labels_is_made_once() -> None:
+def test_children_are_cached_by_label() -> None:
     metrics = Metrics()
     assert metrics.deliveries("READY") is metrics.deliveries("READY")
     assert metrics.deliveries("READY") is not metrics.deliveries("RESUMED")
 
 
-def test_a_watched_gauge_is_asked_when_it_is_rendered() -> None:
+def test_a_watched_gauge_is_evaluated_when_rendered() -> None:
     metrics = Metrics()
     sessions: list[int] = []
     metrics.watch(metrics.gateway_sessions, lambda: len(sessions))
@@ -41,13 +41,13 @@ def test_a_watched_gauge_is_asked_when_it_is_rendered() -> None:
     assert "hubbub_gateway_sessions 3.0" in metrics.render().decode()
 
 
-async def test_a_platform_at_work_counts_its_store_and_its_events(world: World) -> None:
+async def test_a_running_server_counts_database_work_and_events(world: World) -> None:
     guild = await world.guild()
     await guild.say(guild.owner)
 
     async with world.client.get(f"{world.url}/metrics") as response:
-        told = dict(re.findall(r"^hubbub_(\S+) (\S+)$", await response.text(), re.MULTILINE))
-    assert told['dispatches_total{event="MESSAGE_CREATE"}'] == "1.0"
-    assert float(told["db_seconds_count"]) > 0
+        metrics = dict(re.findall(r"^hubbub_(\S+) (\S+)$", await response.text(), re.MULTILINE))
+    assert metrics['dispatches_total{event="MESSAGE_CREATE"}'] == "1.0"
+    assert float(metrics["db_seconds_count"]) > 0
     if world.app.config.database_url is None:
-        assert float(told["db_batch_units_count"]) > 0
+        assert float(metrics["db_batch_units_count"]) > 0

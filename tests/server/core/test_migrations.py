@@ -1,4 +1,4 @@
-"""Migrations, from empty and onward, on both dialects."""
+"""Migrations of empty and existing databases, on both dialects."""
 
 import asyncio
 import sqlite3
@@ -19,7 +19,7 @@ FIRST = (migrations.DIRECTORY / "0001_initial.sql").read_text()
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """A directory of migrations that begins like ours."""
+    """Create a directory that contains the first real migration."""
     (tmp_path / "sql").mkdir()
     (tmp_path / "sql" / "0001_initial.sql").write_text(FIRST)
     return tmp_path / "sql"
@@ -33,8 +33,8 @@ def connection() -> sqlite3.Connection:
 async def test_an_empty_database_gets_the_whole_schema(database: Database) -> None:
     applied = await database.read(lambda tx: tx.all("SELECT number, name, checksum FROM schema_migrations ORDER BY 1"))
 
-    ours = migrations.load()
-    assert applied == [(migration.number, migration.name, migration.checksum) for migration in ours]
+    expected = migrations.load()
+    assert applied == [(migration.number, migration.name, migration.checksum) for migration in expected]
 
 
 async def test_opening_again_changes_nothing(open_database: OpenDatabase) -> None:
@@ -45,44 +45,42 @@ async def test_opening_again_changes_nothing(open_database: OpenDatabase) -> Non
         await db.close()
 
 
-def test_a_database_that_begins_at_once_is_one_that_was_migrated(connection: sqlite3.Connection) -> None:
+def test_a_database_created_from_the_template_equals_a_migrated_one(connection: sqlite3.Connection) -> None:
     for _ in range(2):
-        begun = sqlite3.connect(":memory:", isolation_level=None)
-        migrations.begin_sqlite(begun)
+        created = sqlite3.connect(":memory:", isolation_level=None)
+        migrations.begin_sqlite(created)
         migrate_sqlite(connection)
 
-        assert list(begun.iterdump()) == list(connection.iterdump())
-        # What one world writes is not there when the next begins.
-        begun.execute("UPDATE meta SET value = 'written'")
-        begun.close()
+        assert list(created.iterdump()) == list(connection.iterdump())
+        # Writes to one database do not appear in the next one.
+        created.execute("UPDATE meta SET value = 'written'")
+        created.close()
 
 
-def test_both_dialects_end_with_the_same_tables_and_columns(
-    connection: sqlite3.Connection, postgres_database: str
-) -> None:
+def test_both_dialects_have_the_same_tables_and_columns(connection: sqlite3.Connection, postgres_database: str) -> None:
     migrate_sqlite(connection)
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     tables = {name for name in tables if not name.startswith("sqlite_") and "_fts" not in name}
-    here = {
+    sqlite_columns = {
         (table, row[1]) for table in tables for row in connection.execute(f"SELECT * FROM pragma_table_info('{table}')")
     }
     with psycopg.connect(postgres_database, autocommit=True) as postgres:
         migrate_postgres(postgres)
-        there = set(
+        postgres_columns = set(
             postgres.execute(
                 "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'"
             ).fetchall()
         )
 
     assert tables >= STORE_TABLES
-    # SQLite keeps the terms of the search index in a virtual table.
-    assert {entry for entry in here if entry[0] in {table for table, _ in there}} == there - {
-        ("search_documents", "terms")
-    }
-    assert {table for table, _ in there} >= STORE_TABLES
+    # SQLite stores the terms of the search index in a virtual table.
+    assert {
+        entry for entry in sqlite_columns if entry[0] in {table for table, _ in postgres_columns}
+    } == postgres_columns - {("search_documents", "terms")}
+    assert {table for table, _ in postgres_columns} >= STORE_TABLES
 
 
-def test_a_later_release_applies_only_what_is_new(
+def test_a_later_release_applies_only_new_migrations(
     connection: sqlite3.Connection, postgres_database: str, directory: Path
 ) -> None:
     with psycopg.connect(postgres_database, autocommit=True) as postgres:
@@ -96,7 +94,7 @@ def test_a_later_release_applies_only_what_is_new(
     assert connection.execute("SELECT COUNT(*) FROM more").fetchone() == (0,)
 
 
-def test_a_migration_that_fails_leaves_nothing(
+def test_a_failed_migration_is_rolled_back(
     connection: sqlite3.Connection, postgres_database: str, directory: Path
 ) -> None:
     (directory / "0002_bad.sql").write_text("CREATE TABLE half (id BIGINT); INSERT INTO nowhere VALUES (1);")
@@ -113,7 +111,7 @@ def test_a_migration_that_fails_leaves_nothing(
     assert connection.execute("SELECT MAX(number) FROM schema_migrations").fetchone() == (1,)
 
 
-def test_a_migration_that_changed_after_it_was_applied_is_refused(
+def test_a_migration_changed_after_it_was_applied_is_rejected(
     connection: sqlite3.Connection, postgres_database: str, directory: Path
 ) -> None:
     with psycopg.connect(postgres_database, autocommit=True) as postgres:
@@ -133,7 +131,7 @@ def test_line_endings_do_not_change_a_migration(connection: sqlite3.Connection, 
     assert migrate_sqlite(connection, directory) == []
 
 
-async def test_a_database_newer_than_the_program_is_refused(open_database: OpenDatabase) -> None:
+async def test_a_database_newer_than_the_program_is_rejected(open_database: OpenDatabase) -> None:
     db = open_database()
     await db.start()
     await db.write(lambda tx: tx.run("INSERT INTO schema_migrations VALUES (9000, 'future', 'x')"))
@@ -149,14 +147,14 @@ async def test_a_database_newer_than_the_program_is_refused(open_database: OpenD
         await open_database().start()
 
 
-async def test_many_nodes_may_start_at_once(postgres_database: str) -> None:
+async def test_many_nodes_can_start_concurrently(postgres_database: str) -> None:
     nodes = [PostgresDatabase(postgres_database, threads=1) for _ in range(5)]
     await asyncio.gather(*(node.start() for node in nodes))
     assert await nodes[0].read(lambda tx: tx.value("SELECT COUNT(*) FROM schema_migrations")) == len(migrations.load())
     await asyncio.gather(*(node.close() for node in nodes))
 
 
-def test_gaps_and_odd_names_are_refused(directory: Path) -> None:
+def test_gaps_and_invalid_names_are_rejected(directory: Path) -> None:
     (directory / "0003_gap.sql").write_text("SELECT 1")
     with pytest.raises(MigrationError, match="without gaps"):
         migrations.load(directory)
@@ -184,7 +182,7 @@ def test_gaps_and_odd_names_are_refused(directory: Path) -> None:
         ("a {blob} {other} {without_rowid}", ["a BLOB {other} WITHOUT ROWID"], ["a BYTEA {other} "]),
     ],
 )
-def test_scripts_are_cut_into_statements(text: str, sqlite: list[str], postgres: list[str]) -> None:
+def test_scripts_are_split_into_statements(text: str, sqlite: list[str], postgres: list[str]) -> None:
     assert list(statements(text, "sqlite")) == sqlite
     assert list(statements(text, "postgres")) == postgres
 

@@ -1,4 +1,4 @@
-"""Which payment provider a platform has."""
+"""Selection of the payment provider."""
 
 import pytest
 
@@ -11,27 +11,27 @@ CHARGE = Charge(
 )
 
 
-async def test_a_rehearsal_grants_at_once_and_a_platform_sells_nothing_by_itself() -> None:
-    rehearsal, platform = open_payments(None, rehearsal=True), open_payments(None, rehearsal=False)
+async def test_payments_are_instant_in_rehearsals_and_disabled_by_default_otherwise() -> None:
+    rehearsal, production = open_payments(None, rehearsal=True), open_payments(None, rehearsal=False)
 
     assert rehearsal.enabled
     await rehearsal.charge(CHARGE)
     await rehearsal.refund(CHARGE)
-    assert not platform.enabled
+    assert not production.enabled
     with pytest.raises(PaymentDeclined):
-        await platform.charge(CHARGE)
+        await production.charge(CHARGE)
     with pytest.raises(PaymentDeclined):
-        await platform.refund(CHARGE)
+        await production.refund(CHARGE)
 
 
-def test_an_operator_names_a_provider() -> None:
+def test_a_provider_is_loaded_by_name() -> None:
     assert isinstance(open_payments("hubbub.server.core.payments:InstantPayments", rehearsal=False), InstantPayments)
     assert isinstance(open_payments("tests.server.core.test_payments:PROVIDER", rehearsal=True), NoPayments)
 
 
-def test_a_provider_that_gives_nothing_back_is_none() -> None:
+def test_a_provider_without_refunds_is_rejected() -> None:
     with pytest.raises(ConfigError, match="has no refund"):
-        open_payments("tests.server.core.test_payments:Thief", rehearsal=False)
+        open_payments("tests.server.core.test_payments:ProviderWithoutRefund", rehearsal=False)
 
 
 @pytest.mark.parametrize(
@@ -40,30 +40,30 @@ def test_a_provider_that_gives_nothing_back_is_none() -> None:
         ("mybank", "must be module:name"),
         (":Provider", "must be module:name"),
         ("no_such_bank:Provider", "ModuleNotFoundError"),
-        ("tests.server.core.test_payments:Nobody", "AttributeError"),
-        ("tests.server.core.test_payments:Moody", "ValueError: not today"),
+        ("tests.server.core.test_payments:Missing", "AttributeError"),
+        ("tests.server.core.test_payments:RaisingProvider", "ValueError: not today"),
     ],
 )
-def test_a_provider_that_cannot_be_loaded_is_a_setting_that_is_wrong(name: str, problem: str) -> None:
-    with pytest.raises(ConfigError, match=problem) as refused:
+def test_a_provider_that_cannot_be_loaded_is_a_configuration_error(name: str, problem: str) -> None:
+    with pytest.raises(ConfigError, match=problem) as caught:
         open_payments(name, rehearsal=False)
-    assert refused.value.key == "payments"
+    assert caught.value.key == "payments"
 
 
-class Moody:
-    """Does not even begin."""
+class RaisingProvider:
+    """A provider whose constructor raises."""
 
     def __init__(self) -> None:
         raise ValueError("not today")
 
 
-class Thief:
-    """Takes only."""
+class ProviderWithoutRefund:
+    """A provider without the refund method."""
 
     enabled = True
 
     async def charge(self, charge: Charge) -> None:
-        """Take."""
+        """Accept the charge."""
 
 
 PROVIDER = NoPayments()

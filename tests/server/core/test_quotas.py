@@ -1,4 +1,4 @@
-"""Rare deeds are counted in the transaction that does them."""
+"""Quotas of rare operations are counted in the transaction of the operation."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -16,20 +16,20 @@ from hubbub.server.core.presences import Presences
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
 
-TWICE = RateLimit(2, 60.0, code=errors.CHANNEL_WRITE_RATE_LIMIT)
+TWO_PER_MINUTE = RateLimit(2, 60.0, code=errors.CHANNEL_WRITE_RATE_LIMIT)
 
 Run = Callable[[Callable[[Call], Any]], Any]
 
 
-class Place:
-    """A store and a clock to count in."""
+class QuotaHarness:
+    """A database, a clock and a configuration for counting quotas."""
 
     def __init__(self, database: SqliteDatabase, mode: str = "real") -> None:
         self.database = database
         self.clock = ControlledClock(1_000_000, running=False)
         self.config = Config(rate_limits=mode)  # type: ignore[arg-type]
 
-    async def do(self, step: Callable[[Call], Any]) -> Any:
+    async def run_step(self, step: Callable[[Call], Any]) -> Any:
         """Run a step in a transaction."""
         return await self.database.write(
             lambda tx: step(
@@ -46,47 +46,47 @@ class Place:
 
 
 @pytest.fixture
-async def place() -> AsyncIterator[Place]:
-    """Somewhere to count."""
+async def harness() -> AsyncIterator[QuotaHarness]:
+    """Create a harness with a database in memory."""
     database = SqliteDatabase(None)
     await database.start()
-    yield Place(database)
+    yield QuotaHarness(database)
     await database.close()
 
 
-async def test_one_too_many_is_refused_until_the_window_is_over(place: Place) -> None:
+async def test_exceeding_a_quota_is_rejected_until_the_window_ends(harness: QuotaHarness) -> None:
     for _ in range(2):
-        await place.do(lambda call: quotas.take(call, "rename", 7, TWICE))
-        place.clock.advance(10_000)
+        await harness.run_step(lambda call: quotas.take(call, "rename", 7, TWO_PER_MINUTE))
+        harness.clock.advance(10_000)
 
-    with pytest.raises(ApiError) as refusal:
-        await place.do(lambda call: quotas.take(call, "rename", 7, TWICE))
+    with pytest.raises(ApiError) as caught:
+        await harness.run_step(lambda call: quotas.take(call, "rename", 7, TWO_PER_MINUTE))
 
-    assert refusal.value.kind is errors.CHANNEL_WRITE_RATE_LIMIT
-    assert refusal.value.extra["retry_after"] == 40.0
-    place.clock.advance(40_000)
-    await place.do(lambda call: quotas.take(call, "rename", 7, TWICE))
+    assert caught.value.kind is errors.CHANNEL_WRITE_RATE_LIMIT
+    assert caught.value.extra["retry_after"] == 40.0
+    harness.clock.advance(40_000)
+    await harness.run_step(lambda call: quotas.take(call, "rename", 7, TWO_PER_MINUTE))
 
 
-async def test_owners_and_kinds_are_counted_apart(place: Place) -> None:
+async def test_owners_and_kinds_are_counted_separately(harness: QuotaHarness) -> None:
     for owner, kind in ((1, "a"), (1, "a"), (1, "b"), (2, "a")):
-        await place.do(lambda call, owner=owner, kind=kind: quotas.take(call, kind, owner, TWICE))  # type: ignore[misc]
+        await harness.run_step(lambda call, owner=owner, kind=kind: quotas.take(call, kind, owner, TWO_PER_MINUTE))  # type: ignore[misc]
 
 
-async def test_a_deed_that_fails_is_not_counted(place: Place) -> None:
+async def test_a_failed_operation_is_not_counted(harness: QuotaHarness) -> None:
     def fail(call: Call) -> None:
-        quotas.take(call, "rename", 7, TWICE)
+        quotas.take(call, "rename", 7, TWO_PER_MINUTE)
         raise errors.MISSING_PERMISSIONS()
 
     for _ in range(5):
         with pytest.raises(ApiError):
-            await place.do(fail)
+            await harness.run_step(fail)
 
-    await place.do(lambda call: quotas.take(call, "rename", 7, TWICE))
+    await harness.run_step(lambda call: quotas.take(call, "rename", 7, TWO_PER_MINUTE))
 
 
-async def test_nothing_is_counted_unless_limits_are_real(place: Place) -> None:
-    rehearsal = Place(place.database, "report")
+async def test_quotas_apply_only_with_real_rate_limits(harness: QuotaHarness) -> None:
+    rehearsal = QuotaHarness(harness.database, "report")
 
     for _ in range(5):
-        await rehearsal.do(lambda call: quotas.take(call, "rename", 7, TWICE))
+        await rehearsal.run_step(lambda call: quotas.take(call, "rename", 7, TWO_PER_MINUTE))

@@ -1,4 +1,4 @@
-"""Buckets, the global limit, the guard, and the report."""
+"""Rate limits: buckets, the global limit, the guard against invalid requests, and the report."""
 
 import pytest
 
@@ -10,8 +10,8 @@ from hubbub.server.core.rate_limits import Mode, RateLimits, Rule, Verdict, Wind
 NOW_MS = 1_780_000_000_000
 
 
-class Now:
-    """A clock to push."""
+class ManualTime:
+    """A time source that tests set directly."""
 
     def __init__(self) -> None:
         self.ms = NOW_MS
@@ -20,48 +20,53 @@ class Now:
         return self.ms
 
 
-def made(path: str = "/channels/{channel_id}/messages", limit: RateLimit | None = None, method: str = "POST") -> Rule:
+def make_rule(
+    path: str = "/channels/{channel_id}/messages", limit: RateLimit | None = None, method: str = "POST"
+) -> Rule:
     found = rule(Operation(method, path, limit=limit or RateLimit(2, 5.0)), "made")
     assert found is not None
     return found
 
 
-def checked(limits: RateLimits, rule: Rule, caller: str | int = 1, values: tuple[str, ...] = ("7",)) -> Verdict:
+def check(limits: RateLimits, rule: Rule, caller: str | int = 1, values: tuple[str, ...] = ("7",)) -> Verdict:
     verdict = limits.check(rule, caller, values)
     assert verdict is not None
     return verdict
 
 
-def test_a_window_opens_with_the_first_call_and_refills_whole() -> None:
-    now = Now()
-    limits, bucket = RateLimits(now), made()
-    first = checked(limits, bucket)
+def test_a_window_starts_with_the_first_call_and_resets_completely() -> None:
+    now = ManualTime()
+    limits, bucket = RateLimits(now), make_rule()
+    first = check(limits, bucket)
     assert (first.allowed, first.limit, first.remaining, first.reset_after_ms) == (True, 2, 1, 5000)
     now.ms += 4000
-    assert checked(limits, bucket).remaining == 0
-    refused = checked(limits, bucket)
-    assert (refused.allowed, refused.remaining, refused.reset_after_ms) == (False, 0, 1000)
+    assert check(limits, bucket).remaining == 0
+    rejected = check(limits, bucket)
+    assert (rejected.allowed, rejected.remaining, rejected.reset_after_ms) == (False, 0, 1000)
     now.ms += 1000
-    assert checked(limits, bucket).remaining == 1
+    assert check(limits, bucket).remaining == 1
 
 
-def test_callers_and_major_parameters_have_buckets_of_their_own() -> None:
-    limits, bucket = RateLimits(Now()), made()
+def test_callers_and_major_parameters_have_separate_buckets() -> None:
+    limits, bucket = RateLimits(ManualTime()), make_rule()
     for _ in range(2):
-        assert checked(limits, bucket).allowed
-    assert not checked(limits, bucket).allowed
-    assert checked(limits, bucket, caller=2).allowed
-    assert checked(limits, bucket, values=("8",)).allowed
+        assert check(limits, bucket).allowed
+    assert not check(limits, bucket).allowed
+    assert check(limits, bucket, caller=2).allowed
+    assert check(limits, bucket, values=("8",)).allowed
 
 
 def test_operations_that_name_a_bucket_share_it() -> None:
     limit = RateLimit(1, 1.0, bucket="reactions")
-    put, delete = made(limit=limit, method="PUT"), made("/channels/{channel_id}/other", limit=limit, method="DELETE")
+    put, delete = (
+        make_rule(limit=limit, method="PUT"),
+        make_rule("/channels/{channel_id}/other", limit=limit, method="DELETE"),
+    )
     assert put.bucket == delete.bucket
-    assert put.bucket != made().bucket
-    limits = RateLimits(Now())
-    assert checked(limits, put).allowed
-    assert not checked(limits, delete).allowed
+    assert put.bucket != make_rule().bucket
+    limits = RateLimits(ManualTime())
+    assert check(limits, put).allowed
+    assert not check(limits, delete).allowed
 
 
 @pytest.mark.parametrize(
@@ -75,65 +80,65 @@ def test_operations_that_name_a_bucket_share_it() -> None:
         ("/channels/{channel_id}/x/{guild_id}", None, (0,)),
     ],
 )
-def test_which_parameters_are_major(path: str, per: str | None, major: tuple[int, ...]) -> None:
-    assert made(path, RateLimit(1, 1.0, per=per)).major == major
+def test_major_parameters_are_derived_from_the_path(path: str, per: str | None, major: tuple[int, ...]) -> None:
+    assert make_rule(path, RateLimit(1, 1.0, per=per)).major == major
 
 
-def test_a_limit_per_something_the_path_lacks_is_a_mistake_at_startup() -> None:
+def test_a_limit_per_unknown_parameter_raises_at_startup() -> None:
     with pytest.raises(ValueError, match="guild_id"):
-        made("/users/{user_id}", RateLimit(1, 1.0, per="guild_id"))
+        make_rule("/users/{user_id}", RateLimit(1, 1.0, per="guild_id"))
 
 
-def test_what_is_new_and_what_is_old_have_buckets_of_their_own() -> None:
-    now = Now()
+def test_ages_of_the_target_have_separate_buckets() -> None:
+    now = ManualTime()
     limits = RateLimits(now)
-    bucket = made("/channels/{channel_id}/messages/{message_id}", RateLimit(1, 1.0, ages=(10.0, 1_209_600.0)))
+    bucket = make_rule("/channels/{channel_id}/messages/{message_id}", RateLimit(1, 1.0, ages=(10.0, 1_209_600.0)))
     ages_ms = (9_999, 10_000, 1_209_599_999, 1_209_600_000)
     new, settled, elderly, old = (str(int(Snowflake.at(NOW_MS - age))) for age in ages_ms)
 
-    verdicts = [checked(limits, bucket, values=("7", message)) for message in (new, settled, elderly, old)]
+    verdicts = [check(limits, bucket, values=("7", message)) for message in (new, settled, elderly, old)]
 
     assert [verdict.allowed for verdict in verdicts] == [True, True, False, True]
     assert len({verdict.bucket for verdict in verdicts}) == 3
-    assert checked(limits, bucket, values=("7", "word")).bucket == verdicts[0].bucket
+    assert check(limits, bucket, values=("7", "word")).bucket == verdicts[0].bucket
 
 
 def test_no_limit_means_no_rule() -> None:
     assert rule(Operation("GET", "/gateway", limit=None), "get_gateway") is None
 
 
-def test_a_refusal_carries_the_code_of_its_limit() -> None:
-    limits = RateLimits(Now())
-    verdict = checked(limits, made(limit=RateLimit(0, 1.0, code=errors.CHANNEL_WRITE_RATE_LIMIT)))
+def test_a_rejection_has_the_code_of_its_limit() -> None:
+    limits = RateLimits(ManualTime())
+    verdict = check(limits, make_rule(limit=RateLimit(0, 1.0, code=errors.CHANNEL_WRITE_RATE_LIMIT)))
     assert (verdict.code, verdict.message) == (20028, errors.CHANNEL_WRITE_RATE_LIMIT.message)
 
 
 def test_the_global_limit_is_per_caller_and_second() -> None:
-    now = Now()
+    now = ManualTime()
     limits = RateLimits(now, global_calls=50)
     assert all(limits.check_global(1) is None for _ in range(50))
-    refused = limits.check_global(1)
-    assert refused is not None
-    assert (refused.allowed, refused.scope, refused.bucket, refused.reset_after_ms) == (False, "global", "", 1000)
+    rejected = limits.check_global(1)
+    assert rejected is not None
+    assert (rejected.allowed, rejected.scope, rejected.bucket, rejected.reset_after_ms) == (False, "global", "", 1000)
     assert limits.check_global(2) is None
     now.ms += 1000
     assert limits.check_global(1) is None
 
 
-def test_off_counts_nothing() -> None:
-    limits = RateLimits(Now(), Mode.OFF, global_calls=1, invalid_calls=1)
-    assert limits.check(made(), 1, ("7",)) is None
+def test_mode_off_counts_nothing() -> None:
+    limits = RateLimits(ManualTime(), Mode.OFF, global_calls=1, invalid_calls=1)
+    assert limits.check(make_rule(), 1, ("7",)) is None
     assert all(limits.check_global(1) is None for _ in range(5))
     limits.note_status("::1", 401)
     assert limits.blocked_ms("::1") == 0
     assert limits.report() == []
 
 
-def test_report_refuses_nothing_and_remembers_what_it_would_have() -> None:
-    now = Now()
-    limits, bucket = RateLimits(now, "report", global_calls=1), made()
+def test_mode_report_rejects_nothing_and_records_exceeded_limits() -> None:
+    now = ManualTime()
+    limits, bucket = RateLimits(now, "report", global_calls=1), make_rule()
     for _ in range(5):
-        assert checked(limits, bucket).allowed
+        assert check(limits, bucket).allowed
         assert limits.check_global(1) is None
         now.ms += 1
     by_name = {entry.name: entry for entry in limits.report()}
@@ -144,8 +149,8 @@ def test_report_refuses_nothing_and_remembers_what_it_would_have() -> None:
     assert limits.report() == []
 
 
-def test_the_guard_blocks_an_address_until_its_window_ends() -> None:
-    now = Now()
+def test_the_guard_blocks_an_ip_address_until_its_window_ends() -> None:
+    now = ManualTime()
     limits = RateLimits(now, invalid_calls=3)
     for status in (200, 404, 401, 403):
         limits.note_status("1.2.3.4", status)
@@ -158,14 +163,14 @@ def test_the_guard_blocks_an_address_until_its_window_ends() -> None:
     assert limits.blocked_ms("1.2.3.4") == 0
 
 
-def test_the_guard_is_off_unless_asked_for() -> None:
-    limits = RateLimits(Now())
+def test_the_guard_is_off_by_default() -> None:
+    limits = RateLimits(ManualTime())
     for _ in range(20_000):
         limits.note_status("1.2.3.4", 401)
     assert limits.blocked_ms("1.2.3.4") == 0
 
 
-def test_memory_is_bounded() -> None:
+def test_the_number_of_windows_is_bounded() -> None:
     windows = Windows(most=5000)
     for number in range(50_000):
         windows.count((number,), 60_000, NOW_MS)
@@ -176,17 +181,17 @@ def test_memory_is_bounded() -> None:
     assert len(windows) <= 2048
 
 
-def test_a_clock_that_was_set_back_opens_the_windows() -> None:
-    now = Now()
-    limits, bucket = RateLimits(now), made()
+def test_setting_the_clock_back_resets_the_windows() -> None:
+    now = ManualTime()
+    limits, bucket = RateLimits(now), make_rule()
     for _ in range(3):
-        checked(limits, bucket)
+        check(limits, bucket)
     now.ms -= 3_600_000
-    assert checked(limits, bucket).remaining == 1
+    assert check(limits, bucket).remaining == 1
 
 
 def test_the_report_is_bounded() -> None:
-    limits, bucket = RateLimits(Now(), "report"), made(limit=RateLimit(0, 1.0))
+    limits, bucket = RateLimits(ManualTime(), "report"), make_rule(limit=RateLimit(0, 1.0))
     for caller in range(3000):
-        checked(limits, bucket, caller)
+        check(limits, bucket, caller)
     assert len(limits.report()) == 1000

@@ -1,4 +1,4 @@
-"""What we sign, applications can verify."""
+"""Signatures of outgoing payloads."""
 
 import pytest
 from cryptography.exceptions import InvalidSignature

@@ -1,4 +1,4 @@
-"""Ids: their time is the clock's, and none comes twice."""
+"""Snowflakes: ids follow the clock and never repeat."""
 
 import threading
 
@@ -8,11 +8,11 @@ from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.server.core.clock import Clock, ControlledClock, Timer
 from hubbub.server.core.snowflakes import COUNTERS, SnowflakeFactory
 
-NOON = 1_780_000_000_000
+NOON_MS = 1_780_000_000_000
 
 
 class CorrectedClock(Clock):
-    """A wall clock whose owner did not ask for the corrections it gets."""
+    """A wall clock that is corrected from outside, without a deliberate set-back."""
 
     def __init__(self, now: int) -> None:
         super().__init__()
@@ -25,104 +25,104 @@ class CorrectedClock(Clock):
         raise NotImplementedError
 
 
-def test_an_id_has_the_kind_asked_for_and_the_time_of_the_clock() -> None:
-    ids = SnowflakeFactory(ControlledClock(NOON, running=False), worker=3, process=5)
-    made = ids.new(MessageId)
-    assert type(made) is MessageId
-    assert made.created_ms == NOON
-    assert (made >> 17 & 31, made >> 12 & 31, made & 4095) == (3, 5, 0)
+def test_an_id_has_the_requested_type_and_the_time_of_the_clock() -> None:
+    ids = SnowflakeFactory(ControlledClock(NOON_MS, running=False), worker=3, process=5)
+    created = ids.new(MessageId)
+    assert type(created) is MessageId
+    assert created.created_ms == NOON_MS
+    assert (created >> 17 & 31, created >> 12 & 31, created & 4095) == (3, 5, 0)
     assert type(ids.new(ChannelId)) is ChannelId
 
 
-def test_ids_of_one_millisecond_grow_and_borrow_the_next_when_it_is_full() -> None:
-    ids = SnowflakeFactory(ControlledClock(NOON, running=False))
-    made = [ids.new(MessageId) for _ in range(3 * COUNTERS + 1)]
-    assert made == sorted(set(made))
-    assert made[COUNTERS - 1].created_ms == NOON
-    assert made[COUNTERS].created_ms == NOON + 1
-    assert made[-1].created_ms == NOON + 3
+def test_ids_of_a_full_millisecond_continue_in_the_next_one() -> None:
+    ids = SnowflakeFactory(ControlledClock(NOON_MS, running=False))
+    created = [ids.new(MessageId) for _ in range(3 * COUNTERS + 1)]
+    assert created == sorted(set(created))
+    assert created[COUNTERS - 1].created_ms == NOON_MS
+    assert created[COUNTERS].created_ms == NOON_MS + 1
+    assert created[-1].created_ms == NOON_MS + 3
 
 
-def test_ids_stay_in_order_when_the_clock_enters_a_borrowed_millisecond() -> None:
-    clock = ControlledClock(NOON, running=False)
+def test_ids_stay_ordered_when_the_clock_reaches_a_used_millisecond() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
     ids = SnowflakeFactory(clock)
-    made = [ids.new(MessageId) for _ in range(COUNTERS + 10)]
+    created = [ids.new(MessageId) for _ in range(COUNTERS + 10)]
     clock.advance(1)
-    made += [ids.new(MessageId) for _ in range(10)]
+    created += [ids.new(MessageId) for _ in range(10)]
     clock.advance(1)
-    made.append(ids.new(MessageId))
-    assert made == sorted(set(made))
-    assert made[-1].created_ms == NOON + 2
+    created.append(ids.new(MessageId))
+    assert created == sorted(set(created))
+    assert created[-1].created_ms == NOON_MS + 2
 
 
-def test_after_a_deliberate_set_back_ids_follow_the_new_time_and_never_repeat() -> None:
-    clock = ControlledClock(NOON, running=False)
+def test_after_a_deliberate_set_back_ids_follow_the_clock_and_never_repeat() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
     ids = SnowflakeFactory(clock)
-    made = []
+    created = []
     for _ in range(3):
-        clock.set(NOON)
+        clock.set(NOON_MS)
         for _ in range(5):
             for _ in range(4):
-                made.append(ids.new(MessageId))
-                assert made[-1].created_ms == clock.now_ms()
+                created.append(ids.new(MessageId))
+                assert created[-1].created_ms == clock.now_ms()
             clock.advance(1)
-    assert len(set(made)) == len(made)
+    assert len(set(created)) == len(created)
 
 
-def test_a_correction_of_the_wall_clock_does_not_make_ids_go_back() -> None:
-    clock = CorrectedClock(NOON)
+def test_a_wall_clock_correction_does_not_reorder_ids() -> None:
+    clock = CorrectedClock(NOON_MS)
     ids = SnowflakeFactory(clock)
-    made = [ids.new(MessageId)]
-    clock.now = NOON - 5000
-    made += [ids.new(MessageId) for _ in range(COUNTERS + 1)]
-    clock.now = NOON + 5000
-    made.append(ids.new(MessageId))
-    assert made == sorted(set(made))
-    assert made[-1].created_ms == NOON + 5000
+    created = [ids.new(MessageId)]
+    clock.now = NOON_MS - 5000
+    created += [ids.new(MessageId) for _ in range(COUNTERS + 1)]
+    clock.now = NOON_MS + 5000
+    created.append(ids.new(MessageId))
+    assert created == sorted(set(created))
+    assert created[-1].created_ms == NOON_MS + 5000
 
 
-def test_ids_never_repeat_even_where_the_memory_has_faded() -> None:
-    clock = ControlledClock(NOON, running=False)
+def test_ids_never_repeat_even_when_history_was_discarded() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
     ids = SnowflakeFactory(clock, remembered=8)
-    made = []
+    created = []
     for _ in range(20):
-        clock.set(NOON)
+        clock.set(NOON_MS)
         for step in range(50):
-            made += [ids.new(MessageId) for _ in range(1 + step % 3)]
+            created += [ids.new(MessageId) for _ in range(1 + step % 3)]
             clock.advance(1)
-    assert len(set(made)) == len(made)
+    assert len(set(created)) == len(created)
     assert len(ids._used) <= 8
 
 
-def test_a_full_and_faded_span_is_left_in_one_step() -> None:
-    clock = ControlledClock(NOON, running=False)
+def test_a_discarded_span_is_skipped_in_one_step() -> None:
+    clock = ControlledClock(NOON_MS, running=False)
     ids = SnowflakeFactory(clock, remembered=2)
-    made = [ids.new(MessageId) for _ in range(COUNTERS)]
+    created = [ids.new(MessageId) for _ in range(COUNTERS)]
     clock.advance(10**12)
     for _ in range(10):
-        made.append(ids.new(MessageId))
+        created.append(ids.new(MessageId))
         clock.advance(1)
-    clock.set(NOON + 5)
-    made.append(ids.new(MessageId))
-    assert len(set(made)) == len(made)
+    clock.set(NOON_MS + 5)
+    created.append(ids.new(MessageId))
+    assert len(set(created)) == len(created)
 
 
 def test_threads_never_share_an_id() -> None:
-    ids = SnowflakeFactory(ControlledClock(NOON))
-    made: list[list[MessageId]] = [[] for _ in range(4)]
+    ids = SnowflakeFactory(ControlledClock(NOON_MS))
+    created: list[list[MessageId]] = [[] for _ in range(4)]
 
     def make(into: list[MessageId]) -> None:
         for _ in range(5000):
             into.append(ids.new(MessageId))
 
-    threads = [threading.Thread(target=make, args=(into,)) for into in made]
+    threads = [threading.Thread(target=make, args=(into,)) for into in created]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len({one for some in made for one in some}) == 20_000
+    assert len({one for some in created for one in some}) == 20_000
 
 
-def test_worker_and_process_numbers_must_fit() -> None:
+def test_worker_and_process_numbers_are_validated() -> None:
     with pytest.raises(ValueError):
-        SnowflakeFactory(ControlledClock(NOON), worker=32)
+        SnowflakeFactory(ControlledClock(NOON_MS), worker=32)

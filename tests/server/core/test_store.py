@@ -1,4 +1,4 @@
-"""The store's promises, on every store."""
+"""The guarantees of the database, on every store."""
 
 import asyncio
 import sqlite3
@@ -19,17 +19,17 @@ from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx, W
 from tests.fixtures.databases import OpenDatabase
 from tests.world import PATIENCE
 
-HAPPENED: Event[Any] = Event("HAPPENED", dict)
+TEST_EVENT: Event[Any] = Event("HAPPENED", dict)
 EVERYONE = Audience.of_users(1)
 
 
-class Refused(Exception):
-    """What an operation raises."""
+class Rejected(Exception):
+    """An exception that a unit of work raises."""
 
 
 @pytest.fixture
 async def notes(database: Database) -> Database:
-    """A store with a table to write in."""
+    """Add a notes table to the database."""
     await database.write(lambda tx: tx.run("CREATE TABLE notes (id BIGINT PRIMARY KEY, word TEXT NOT NULL)"))
     return database
 
@@ -37,22 +37,22 @@ async def notes(database: Database) -> Database:
 def note(id: int, word: str = "word") -> Callable[[Tx], int]:
     def work(tx: Tx) -> int:
         tx.run("INSERT INTO notes (id, word) VALUES (?, ?)", id, word)
-        tx.emit(HAPPENED, {"id": id}, EVERYONE)
+        tx.emit(TEST_EVENT, {"id": id}, EVERYONE)
         return id
 
     return work
 
 
-def refused_note(id: int) -> Callable[[Tx], int]:
+def rejected_note(id: int) -> Callable[[Tx], int]:
     def work(tx: Tx) -> int:
         note(id)(tx)
-        raise Refused(id)
+        raise Rejected(id)
 
     return work
 
 
 def record(db: Database) -> list[Dispatch]:
-    """The events that leave from now on."""
+    """Return a list that collects the events published from now on."""
     events: list[Dispatch] = []
     db.on_commit = events.extend
     return events
@@ -62,13 +62,13 @@ async def ids(db: Database) -> list[int]:
     return [row[0] for row in await db.read(lambda tx: tx.all("SELECT id FROM notes ORDER BY id"))]
 
 
-async def test_what_a_write_returned_can_be_read(notes: Database) -> None:
+async def test_a_committed_write_can_be_read(notes: Database) -> None:
     assert await notes.write(note(1, "hello")) == 1
 
     assert await notes.read(lambda tx: tx.one("SELECT id, word FROM notes")) == (1, "hello")
 
 
-async def test_a_wide_row_is_what_its_columns_are(notes: Database) -> None:
+async def test_a_wide_row_returns_its_columns_unchanged(notes: Database) -> None:
     word = 'quote " backslash \\ line \n tab \t bell \x07 \U0001f525 \u2028 </script>'
     await notes.write(note(2**63 - 1, word))
     query = Wide("id, word, NULL, -1, (SELECT COUNT(*) FROM notes)", "FROM notes WHERE id = ?")
@@ -80,40 +80,40 @@ async def test_a_wide_row_is_what_its_columns_are(notes: Database) -> None:
     assert await notes.read(lambda tx: tx.wide(query, 5)) is None
 
 
-async def test_a_refused_unit_leaves_nothing_and_says_nothing(notes: Database) -> None:
+async def test_a_failed_unit_has_no_effects_and_publishes_nothing(notes: Database) -> None:
     events = record(notes)
-    called: list[str] = []
+    calls: list[str] = []
 
     def work(tx: Tx) -> None:
-        tx.after_commit.append(lambda: called.append("after"))
+        tx.after_commit.append(lambda: calls.append("after"))
         tx.enqueue("kind", {})
-        refused_note(1)(tx)
+        rejected_note(1)(tx)
 
-    notes.on_wake = lambda: called.append("woken")
-    with pytest.raises(Refused):
+    notes.on_wake = lambda: calls.append("woken")
+    with pytest.raises(Rejected):
         await notes.write(work)
 
     assert await ids(notes) == []
     assert await notes.read(lambda tx: tx.value("SELECT COUNT(*) FROM jobs")) == 0
-    assert (events, called) == ([], [])
+    assert (events, calls) == ([], [])
 
 
 @pytest.mark.parametrize("quick", [(False,), (True,), (True, True, False)], ids=["plain", "quick", "mixed"])
-async def test_a_refused_unit_does_not_touch_its_neighbours(notes: Database, quick: tuple[bool, ...]) -> None:
+async def test_a_failed_unit_does_not_affect_concurrent_units(notes: Database, quick: tuple[bool, ...]) -> None:
     events = record(notes)
-    work = [refused_note(id) if id % 3 == 0 else note(id) for id in range(30)]
+    work = [rejected_note(id) if id % 3 == 0 else note(id) for id in range(30)]
 
-    writes = (notes.write(unit, quick=quick[place % len(quick)]) for place, unit in enumerate(work))
+    writes = (notes.write(unit, quick=quick[index % len(quick)]) for index, unit in enumerate(work))
     results = await asyncio.gather(*writes, return_exceptions=True)
 
-    kept = [id for id in range(30) if id % 3]
-    assert await ids(notes) == kept
-    assert [result for result in results if isinstance(result, int)] == kept
-    assert sum(isinstance(result, Refused) for result in results) == 10
-    assert sorted(event.body for event in events) == sorted(b'{"id":%d}' % id for id in kept)
+    committed = [id for id in range(30) if id % 3]
+    assert await ids(notes) == committed
+    assert [result for result in results if isinstance(result, int)] == committed
+    assert sum(isinstance(result, Rejected) for result in results) == 10
+    assert sorted(event.body for event in events) == sorted(b'{"id":%d}' % id for id in committed)
 
 
-async def test_a_broken_constraint_undoes_its_unit_only(notes: Database) -> None:
+async def test_a_violated_constraint_rolls_back_only_its_unit(notes: Database) -> None:
     def twice(tx: Tx) -> None:
         note(2)(tx)
         note(1)(tx)
@@ -128,27 +128,29 @@ async def test_a_broken_constraint_undoes_its_unit_only(notes: Database) -> None
 
 
 @pytest.mark.parametrize("quick", [(False,), (True,), (True, False)], ids=["plain", "quick", "mixed"])
-async def test_events_leave_in_commit_order_before_the_answer(notes: Database, quick: tuple[bool, ...]) -> None:
+async def test_events_are_published_in_commit_order_before_the_write_returns(
+    notes: Database, quick: tuple[bool, ...]
+) -> None:
     await notes.write(lambda tx: tx.run("INSERT INTO notes (id, word) VALUES (0, '0')"))
     seen: list[int] = []
     notes.on_commit = lambda dispatches: seen.extend(int(event.body) for event in dispatches)
 
     def count(tx: Tx) -> int:
-        reached = int(tx.value("SELECT word FROM notes WHERE id = 0")) + 1
-        tx.run("UPDATE notes SET word = ? WHERE id = 0", str(reached))
-        tx.emit(HAPPENED, reached, EVERYONE)
-        return reached
+        next_value = int(tx.value("SELECT word FROM notes WHERE id = 0")) + 1
+        tx.run("UPDATE notes SET word = ? WHERE id = 0", str(next_value))
+        tx.emit(TEST_EVENT, next_value, EVERYONE)
+        return next_value
 
     async def caller() -> None:
-        for turn in range(5):
-            assert await notes.write(count, quick=quick[turn % len(quick)]) in seen
+        for number in range(5):
+            assert await notes.write(count, quick=quick[number % len(quick)]) in seen
 
     await asyncio.gather(*(caller() for _ in range(8)))
 
     assert seen == list(range(1, 41))
 
 
-async def test_what_follows_a_commit_happens_in_order_and_survives_a_failure(notes: Database) -> None:
+async def test_commit_callbacks_run_in_order_despite_a_failure(notes: Database) -> None:
     order: list[str] = []
 
     def work(tx: Tx) -> None:
@@ -164,11 +166,11 @@ async def test_what_follows_a_commit_happens_in_order_and_survives_a_failure(not
     assert order == ["after_commit", "HAPPENED", "woken"]
 
 
-async def test_a_unit_that_swallows_a_refusal_of_its_own_still_commits(notes: Database) -> None:
+async def test_a_unit_that_catches_its_own_exception_still_commits(notes: Database) -> None:
     def work(tx: Tx) -> None:
         try:
-            raise Refused
-        except Refused:
+            raise Rejected
+        except Rejected:
             note(1)(tx)
 
     await notes.write(work)
@@ -184,9 +186,9 @@ async def test_a_snapshot_covers_a_stamp_exactly_when_its_row_is_visible(notes: 
     def write(id: int) -> Callable[[Tx], None]:
         def work(tx: Tx) -> None:
             tx.run("INSERT INTO notes (id, word) VALUES (?, '')", id)
-            tx.emit(HAPPENED, id, EVERYONE)
+            tx.emit(TEST_EVENT, id, EVERYONE)
             if id % 7 == 0:
-                raise Refused
+                raise Rejected
 
         return work
 
@@ -212,7 +214,7 @@ async def test_a_snapshot_covers_a_stamp_exactly_when_its_row_is_visible(notes: 
             assert snapshot.covers(stamp) == (id in visible)
 
 
-async def test_a_read_sees_one_moment(notes: Database) -> None:
+async def test_a_read_sees_one_snapshot(notes: Database) -> None:
     if isinstance(notes, SqliteDatabase) and notes._path is None:
         pytest.skip("reads of the database in memory run between its writes")
     first, written = threading.Event(), threading.Event()
@@ -228,14 +230,14 @@ async def test_a_read_sees_one_moment(notes: Database) -> None:
     await asyncio.to_thread(first.wait, 10)
     await notes.write(note(1))
     stamps = [events[0].stamp]
-    # Whoever asks now, while the long read lasts, sees the new row.
+    # Other reads during the long read see the new row.
     assert list(await asyncio.gather(ids(notes), ids(notes))) == [[1], [1]]
     written.set()
 
     assert await reading == (0, 0, False)
 
 
-async def test_a_read_may_not_write(notes: Database) -> None:
+async def test_a_read_cannot_write(notes: Database) -> None:
     with pytest.raises((sqlite3.Error, psycopg.Error)):
         await notes.read(note(1))
 
@@ -243,7 +245,7 @@ async def test_a_read_may_not_write(notes: Database) -> None:
     assert await ids(notes) == [2]
 
 
-async def test_an_acknowledged_write_is_seen_by_every_later_read(notes: Database) -> None:
+async def test_an_acknowledged_write_is_visible_to_every_later_read(notes: Database) -> None:
     async def caller(start: int) -> None:
         for id in range(start, start + 15):
             await notes.write(note(id))
@@ -252,7 +254,7 @@ async def test_an_acknowledged_write_is_seen_by_every_later_read(notes: Database
     await asyncio.gather(*(caller(start * 100) for start in range(8)))
 
 
-async def test_values_come_back_alike_from_every_store(database: Database) -> None:
+async def test_values_are_equal_in_every_store(database: Database) -> None:
     def work(tx: Tx) -> Any:
         blob = "BLOB" if isinstance(database, SqliteDatabase) else "BYTEA"
         tx.run(f"CREATE TABLE things (id BIGINT, flag SMALLINT, name TEXT, body {blob}, ratio DOUBLE PRECISION)")
@@ -278,11 +280,11 @@ async def test_values_come_back_alike_from_every_store(database: Database) -> No
     ] == [int, int]
 
 
-async def test_a_unit_that_returns_nothing_to_fetch_or_finds_nothing_says_none(notes: Database) -> None:
+async def test_one_and_value_return_none_without_a_row(notes: Database) -> None:
     assert await notes.read(lambda tx: (tx.one("SELECT 1 FROM notes"), tx.value("SELECT 1 FROM notes"))) == (None, None)
 
 
-async def test_the_store_refuses_more_than_it_can_hold(open_database: OpenDatabase) -> None:
+async def test_an_overloaded_store_rejects_units(open_database: OpenDatabase) -> None:
     db = open_database()
     db._waiting_max = 5  # type: ignore[attr-defined]
     await db.start()
@@ -298,15 +300,15 @@ async def test_the_store_refuses_more_than_it_can_hold(open_database: OpenDataba
     await asyncio.sleep(0)
     release.set()
 
-    refused = [result for result in await results if isinstance(result, StoreUnavailable)]
-    assert refused
-    assert "overloaded" in str(refused[0])
+    rejected = [result for result in await results if isinstance(result, StoreUnavailable)]
+    assert rejected
+    assert "overloaded" in str(rejected[0])
     await asyncio.gather(*holding)
     assert await db.write(lambda tx: 1) == 1
     await db.close()
 
 
-async def test_closing_finishes_what_was_accepted_and_refuses_the_rest(notes: Database) -> None:
+async def test_closing_finishes_accepted_units_and_rejects_new_ones(notes: Database) -> None:
     accepted = [asyncio.create_task(notes.write(note(id))) for id in range(50)]
     await asyncio.sleep(0)
     await notes.close()
@@ -317,7 +319,7 @@ async def test_closing_finishes_what_was_accepted_and_refuses_the_rest(notes: Da
             await call(lambda tx: 1)
 
 
-async def test_a_caller_that_leaves_does_not_disturb_the_others(notes: Database) -> None:
+async def test_a_canceled_caller_does_not_affect_others(notes: Database) -> None:
     tasks = [asyncio.create_task(notes.write(note(id))) for id in range(10)]
     await asyncio.sleep(0)
     tasks[4].cancel()
@@ -328,7 +330,7 @@ async def test_a_caller_that_leaves_does_not_disturb_the_others(notes: Database)
     await notes.check()
 
 
-async def test_work_that_raises_stop_iteration_is_an_error_and_not_silence(notes: Database) -> None:
+async def test_a_unit_that_raises_stop_iteration_is_an_error(notes: Database) -> None:
     with pytest.raises(RuntimeError):
         await notes.write(lambda tx: next(iter([])))
     assert await notes.write(lambda tx: 1) == 1
@@ -342,11 +344,11 @@ async def test_stamps_grow_across_a_restart(open_database: OpenDatabase) -> None
     before = [await db.write(lambda tx: tx.stamp) for _ in range(3)]
     await db.write(lambda tx: tx.value("SELECT 1"))
     await db.close()
-    again = open_database()
-    await again.start()
-    after = await again.write(lambda tx: tx.stamp)
-    snapshot = await again.read(lambda tx: tx.snapshot)
-    await again.close()
+    reopened = open_database()
+    await reopened.start()
+    after = await reopened.write(lambda tx: tx.stamp)
+    snapshot = await reopened.read(lambda tx: tx.snapshot)
+    await reopened.close()
 
     assert before == sorted(set(before))
     assert after > before[-1]
@@ -363,7 +365,7 @@ class TestSqlite:
         yield db
         await db.close()
 
-    async def test_a_full_disk_fails_whole_units_and_the_store_recovers(self, notes: SqliteDatabase) -> None:
+    async def test_a_full_disk_fails_whole_units_and_the_database_recovers(self, notes: SqliteDatabase) -> None:
         events = record(notes)
         await notes.write(note(0))
         pages = await notes.write(lambda tx: tx.value("PRAGMA page_count"))
@@ -386,7 +388,7 @@ class TestSqlite:
         await asyncio.gather(*(notes.write(note(id, "x" * 3000)) for id in range(100, 160)))
         assert len(await ids(notes)) == 1 + len(kept) + 60
 
-    async def test_a_unit_that_swallows_a_full_disk_cannot_write_on(self, notes: SqliteDatabase) -> None:
+    async def test_a_unit_that_catches_a_full_disk_error_cannot_continue(self, notes: SqliteDatabase) -> None:
         pages = await notes.write(lambda tx: tx.value("PRAGMA page_count"))
         await notes._between_batches(lambda: notes._connection.execute(f"PRAGMA max_page_count = {pages}").fetchall())
 
@@ -403,7 +405,7 @@ class TestSqlite:
 
     async def test_a_failing_commit_fails_every_unit_of_its_batch(self, notes: SqliteDatabase) -> None:
         events = record(notes)
-        # A deferred foreign key is looked at by COMMIT, which then fails as a whole.
+        # A deferred foreign key is checked by COMMIT, which then fails as a whole.
         await notes._between_batches(lambda: notes._connection.execute("PRAGMA foreign_keys = ON"))
         await notes.write(
             lambda tx: tx.run("CREATE TABLE child (id BIGINT REFERENCES notes (id) DEFERRABLE INITIALLY DEFERRED)")
@@ -412,11 +414,11 @@ class TestSqlite:
         results = await asyncio.gather(
             notes.write(note(1)),
             notes.write(lambda tx: tx.run("INSERT INTO child VALUES (99)")),
-            notes.write(refused_note(3)),
+            notes.write(rejected_note(3)),
             return_exceptions=True,
         )
 
-        assert [type(result) for result in results] == [StoreUnavailable, StoreUnavailable, Refused]
+        assert [type(result) for result in results] == [StoreUnavailable, StoreUnavailable, Rejected]
         assert (await ids(notes), events) == ([], [])
         assert await notes.write(note(1)) == 1
 
@@ -430,11 +432,11 @@ class TestSqlite:
         results = await asyncio.gather(
             notes.write(note(1), quick=True),
             notes.write(lambda tx: tx.run("INSERT INTO child VALUES (99)"), quick=True),
-            notes.write(refused_note(3), quick=True),
+            notes.write(rejected_note(3), quick=True),
             return_exceptions=True,
         )
 
-        assert [type(result) for result in results] == [StoreUnavailable, StoreUnavailable, Refused]
+        assert [type(result) for result in results] == [StoreUnavailable, StoreUnavailable, Rejected]
         assert (await ids(notes), events) == ([], [])
         assert await notes.write(note(1), quick=True) == 1
 
@@ -444,8 +446,8 @@ class TestSqlite:
         )
         assert set(threads) == {threading.main_thread()}
 
-    async def test_quick_units_do_not_wait_for_a_turn_that_never_comes(self, notes: SqliteDatabase) -> None:
-        """While the writer has work of its own they join it, so that the one kind never starves the other."""
+    async def test_quick_units_join_the_batch_of_a_busy_writer(self, notes: SqliteDatabase) -> None:
+        """Quick units join the writer's batch while it is busy, so that neither kind starves the other."""
         begun, go_on = threading.Event(), threading.Event()
 
         def slow(tx: Tx) -> None:
@@ -463,8 +465,8 @@ class TestSqlite:
         assert await asyncio.gather(waiting, *quick, later) == [None, 2, 3, 4]
         assert await ids(notes) == [1, 2, 3, 4]
 
-    async def test_quick_units_come_back_to_the_event_loop(self, notes: SqliteDatabase) -> None:
-        """Also when there is always one: having once joined the writer's work must not be for good."""
+    async def test_quick_units_return_to_the_event_loop(self, notes: SqliteDatabase) -> None:
+        """Quick units return to the event loop after they joined the writer's batch, even under constant load."""
         begun, go_on = threading.Event(), threading.Event()
         threads: list[threading.Thread] = []
 
@@ -496,7 +498,7 @@ class TestSqlite:
         assert await ids(again) == list(range(20))
         await again.close()
 
-    async def test_pages_in_memory_are_bounded_as_the_operator_says(self, tmp_path: Path) -> None:
+    async def test_the_page_cache_has_the_configured_size(self, tmp_path: Path) -> None:
         db = SqliteDatabase(tmp_path / "small.db", cache_bytes=2 * 1024 * 1024)
         await db.start()
         assert await db.write(lambda tx: tx.value("PRAGMA cache_size")) == -2048
@@ -504,23 +506,23 @@ class TestSqlite:
         assert await db.read(lambda tx: tx.value("PRAGMA cache_size"), long=True) == -2048
         await db.close()
 
-    async def test_a_second_process_is_kept_out(self, notes: SqliteDatabase) -> None:
+    async def test_a_second_process_cannot_open_the_file(self, notes: SqliteDatabase) -> None:
         assert notes._path is not None
         with pytest.raises(StoreUnavailable, match="another process"):
             await SqliteDatabase(notes._path).start()
 
-    async def test_a_file_that_is_no_database_is_refused(self, tmp_path: Path) -> None:
+    async def test_a_file_that_is_not_a_database_is_rejected(self, tmp_path: Path) -> None:
         (tmp_path / "other").write_bytes(b"not a database" * 100)
         with pytest.raises(StoreUnavailable, match="not a database"):
             await SqliteDatabase(tmp_path / "other").start()
 
-    async def test_a_transaction_kept_after_its_end_refuses_to_work(self, notes: SqliteDatabase) -> None:
+    async def test_an_ended_transaction_cannot_be_used(self, notes: SqliteDatabase) -> None:
         kept: list[Tx] = []
         await notes.write(kept.append)
         with pytest.raises(RuntimeError, match="over"):
             kept[0].run("DELETE FROM notes")
 
-    async def test_a_backup_is_a_database_of_its_own(self, notes: SqliteDatabase, tmp_path: Path) -> None:
+    async def test_a_backup_is_an_independent_database(self, notes: SqliteDatabase, tmp_path: Path) -> None:
         await notes.write(note(1))
         await notes.backup(tmp_path / "copy.db")
         await notes.write(note(2))
@@ -567,7 +569,7 @@ class TestPostgres:
         yield db
         await db.close()
 
-    async def test_two_units_that_collide_both_succeed(self, notes: PostgresDatabase) -> None:
+    async def test_two_conflicting_units_both_succeed(self, notes: PostgresDatabase) -> None:
         events = record(notes)
         await notes.write(lambda tx: tx.run("INSERT INTO notes (id, word) VALUES (1, '0')"))
         barrier = threading.Barrier(2)
@@ -582,7 +584,7 @@ class TestPostgres:
                 else:
                     runs.append(number)
                 tx.run("UPDATE notes SET word = ? WHERE id = 1", str(reached + 1))
-                tx.emit(HAPPENED, reached + 1, EVERYONE)
+                tx.emit(TEST_EVENT, reached + 1, EVERYONE)
 
             return increment
 
@@ -592,11 +594,11 @@ class TestPostgres:
         assert len(runs) >= 3
         assert [event.body for event in events] == [b"1", b"2"]
 
-    async def test_a_limit_that_is_counted_before_inserting_holds(self, notes: PostgresDatabase) -> None:
+    async def test_a_limit_checked_before_inserting_holds(self, notes: PostgresDatabase) -> None:
         def pin(id: int) -> Callable[[Tx], None]:
             def work(tx: Tx) -> None:
                 if tx.value("SELECT COUNT(*) FROM notes WHERE word = 'pin'") >= 5:
-                    raise Refused
+                    raise Rejected
                 tx.run("INSERT INTO notes VALUES (?, 'pin')", id)
 
             return work
@@ -604,9 +606,9 @@ class TestPostgres:
         results = await asyncio.gather(*(notes.write(pin(id)) for id in range(16)), return_exceptions=True)
 
         assert results.count(None) == 5
-        assert sum(isinstance(result, Refused) for result in results) == 11
+        assert sum(isinstance(result, Rejected) for result in results) == 11
 
-    async def test_a_unit_that_swallows_a_failed_statement_is_not_acknowledged(self, notes: PostgresDatabase) -> None:
+    async def test_a_unit_that_catches_a_failed_statement_is_not_acknowledged(self, notes: PostgresDatabase) -> None:
         await notes.write(note(1))
 
         def work(tx: Tx) -> None:
@@ -626,7 +628,7 @@ class TestPostgres:
         _cut_all(postgres_database)
         assert await ids(notes) == [1]
 
-    async def test_a_unit_whose_connection_is_cut_leaves_nothing(self, notes: PostgresDatabase) -> None:
+    async def test_a_unit_whose_connection_is_cut_has_no_effects(self, notes: PostgresDatabase) -> None:
         events = record(notes)
 
         def work(tx: Tx) -> None:
@@ -639,11 +641,11 @@ class TestPostgres:
         assert (await ids(notes), events) == ([], [])
         await notes.check()
 
-    async def test_a_database_that_is_not_there_is_unavailable(self) -> None:
+    async def test_an_unreachable_database_is_unavailable(self) -> None:
         with pytest.raises(StoreUnavailable):
             await PostgresDatabase("postgresql://postgres@127.0.0.1:1/none").start()
 
-    async def test_a_commit_whose_answer_was_lost_is_asked_after(
+    async def test_the_outcome_of_a_commit_with_a_lost_response_is_checked(
         self, notes: PostgresDatabase, postgres_database: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         events = record(notes)
@@ -687,7 +689,7 @@ def test_placeholders_are_translated_outside_of_literals(sql: str, translated: s
     assert translate(sql) == translated.encode()
 
 
-def test_a_postgres_snapshot_covers_what_had_ended() -> None:
+def test_a_postgres_snapshot_covers_ended_transactions() -> None:
     snapshot = PostgresSnapshot("10:20:12,15")
     assert [stamp for stamp in range(9, 22) if snapshot.covers(stamp)] == [9, 10, 11, 13, 14, 16, 17, 18, 19]
     assert PostgresSnapshot("7:7:").covers(6)

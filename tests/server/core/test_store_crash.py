@@ -1,4 +1,4 @@
-"""kill -9 in the middle of writing: what was acknowledged is there, and nothing is there by half."""
+"""kill -9 during writes: acknowledged writes survive, and no write is partial."""
 
 import asyncio
 import os
@@ -25,14 +25,14 @@ def open_database(target: str) -> Database:
 
 
 def write_pair(tx: Tx, number: int) -> None:
-    """Two rows that belong together, a job, and an event's number."""
+    """Write two rows that belong together and a job."""
     tx.run("INSERT INTO meta (name, value) VALUES (?, ?)", f"left-{number}", str(tx.stamp))
     tx.enqueue("pair", number)
     tx.run("INSERT INTO meta (name, value) VALUES (?, ?)", f"right-{number}", str(tx.stamp))
 
 
 async def write_until_killed(target: str) -> None:
-    """The victim: writes from many callers, and tells each acknowledged number."""
+    """Write from many callers and print each acknowledged number; runs in the process to be killed."""
     db = open_database(target)
     await db.start()
 
@@ -46,24 +46,24 @@ async def write_until_killed(target: str) -> None:
     await asyncio.gather(*(caller(first) for first in range(CALLERS)))
 
 
-def kill_under_load(target: str) -> set[int]:
-    """Run the victim, kill it once it has acknowledged enough, and return what it acknowledged."""
+def kill_writer_under_load(target: str) -> set[int]:
+    """Run the writer, kill it once it has acknowledged enough, and return the acknowledged numbers."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    victim = subprocess.Popen([sys.executable, __file__, target], stdout=subprocess.PIPE, env=environment)
-    assert victim.stdout is not None
-    told = b""
-    while told.count(b"\n") < ACKNOWLEDGED_BEFORE_KILL:
-        part = os.read(victim.stdout.fileno(), 65536)
-        assert part, "the victim ended by itself"
-        told += part
-    victim.send_signal(signal.SIGKILL)
-    told += victim.stdout.read()
-    assert victim.wait() == -signal.SIGKILL
-    victim.stdout.close()
-    return {int(line) for line in told.split(b"\n")[:-1]}
+    writer = subprocess.Popen([sys.executable, __file__, target], stdout=subprocess.PIPE, env=environment)
+    assert writer.stdout is not None
+    output = b""
+    while output.count(b"\n") < ACKNOWLEDGED_BEFORE_KILL:
+        chunk = os.read(writer.stdout.fileno(), 65536)
+        assert chunk, "the writer ended by itself"
+        output += chunk
+    writer.send_signal(signal.SIGKILL)
+    output += writer.stdout.read()
+    assert writer.wait() == -signal.SIGKILL
+    writer.stdout.close()
+    return {int(line) for line in output.split(b"\n")[:-1]}
 
 
-async def check_after(target: str, acknowledged: set[int]) -> None:
+async def check_after_kill(target: str, acknowledged: set[int]) -> None:
     db = open_database(target)
     await db.start()
     rows = await db.read(lambda tx: tx.all("SELECT name, value FROM meta WHERE name LIKE '%-%'"))
@@ -82,13 +82,13 @@ async def check_after(target: str, acknowledged: set[int]) -> None:
 
 async def test_sqlite_keeps_every_acknowledged_write(tmp_path: Path) -> None:
     target = str(tmp_path / "hubbub.db")
-    acknowledged = kill_under_load(target)
-    await check_after(target, acknowledged)
+    acknowledged = kill_writer_under_load(target)
+    await check_after_kill(target, acknowledged)
 
 
 async def test_postgres_keeps_every_acknowledged_write(postgres_database: str) -> None:
-    acknowledged = kill_under_load(postgres_database)
-    await check_after(postgres_database, acknowledged)
+    acknowledged = kill_writer_under_load(postgres_database)
+    await check_after_kill(postgres_database, acknowledged)
 
 
 if __name__ == "__main__":
