@@ -402,7 +402,7 @@ def test_a_bridge_removes_the_lobby_of_a_killed_bridge(ready_file: Path) -> None
 
 def test_the_webhook_receiver_prints_the_events_of_the_game(ready_file: Path) -> None:
     with Program(EXAMPLES / "webhooks.py", ready_file, "--port", "0") as receiver:
-        address = receiver.sees("Receiving demo-game's events at ").split()[-1]
+        url = receiver.sees("Receiving demo-game's events at ").split()[-1]
         forged = urllib.request.Request(
             url, b'{"type": 0}', {"X-Signature-Ed25519": "00", "X-Signature-Timestamp": "1"}
         )

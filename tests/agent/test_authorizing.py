@@ -1,4 +1,4 @@
-"""A person lets a game in through the agent, and the game proves it (rpc.md 7)."""
+"""Authorizing a game through the agent, and authenticating with the token (rpc.md 7)."""
 
 import asyncio
 from typing import Any
@@ -19,19 +19,19 @@ PUBLIC = {"public": True, "redirect_uris": ("http://127.0.0.1/callback",), "name
 
 @pytest.fixture
 async def mary(world: World) -> Actor:
-    """Who is signed in."""
+    """The user who is signed in to the agent."""
     return await world.user("mary")
 
 
 @pytest.fixture
 async def machine(mary: Actor, new_machine: NewMachine) -> Machine:
-    """Mary's."""
+    """Mary's machine."""
     return await new_machine(mary)
 
 
 @pytest.fixture
 async def game(world: World) -> oauth.Client:
-    """A game whose backend keeps its secret."""
+    """A game whose backend has a client secret."""
     return await oauth.application(world, name="Puddle")
 
 
@@ -40,7 +40,7 @@ def args(game: oauth.Client, scopes: Any = "identify", **more: Any) -> dict[str,
     return {"client_id": str(game.id), "scopes": scopes, "response_type": "code", **more}
 
 
-async def test_a_person_is_asked_in_words_and_the_code_brings_a_token(machine: Machine, game: oauth.Client) -> None:
+async def test_consent_is_requested_and_the_code_is_exchanged_for_a_token(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
 
     told = await program.ask("AUTHORIZE", args(game, "identify guilds"))
@@ -64,7 +64,7 @@ async def test_a_person_is_asked_in_words_and_the_code_brings_a_token(machine: M
     assert authenticated["expires"].startswith("2026-")
 
 
-async def test_a_public_game_proves_itself_by_pkce(world: World, machine: Machine) -> None:
+async def test_a_public_game_authorizes_with_pkce(world: World, machine: Machine) -> None:
     game = await oauth.application(world, **PUBLIC)
     game.redirect_uri = "http://127.0.0.1/callback"
     program = await machine.program(game.id)
@@ -76,16 +76,14 @@ async def test_a_public_game_proves_itself_by_pkce(world: World, machine: Machin
     assert (await game.exchange(told["code"], code_verifier=verifier)).ok()["access_token"]
 
 
-async def test_who_says_no_is_heard(machine: Machine, game: oauth.Client) -> None:
+async def test_a_denied_consent_is_an_error(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
     machine.person.agrees = False
 
     assert await program.refused("AUTHORIZE", args(game)) == (5000, "access_denied")
 
 
-async def test_what_was_granted_before_is_not_asked_again_where_nobody_wants_to_be(
-    machine: Machine, game: oauth.Client
-) -> None:
+async def test_a_granted_scope_is_not_requested_again_with_prompt_none(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
     await program.ask("AUTHORIZE", args(game, "identify guilds", prompt="none"))
     assert len(machine.person.asked) == 1
@@ -97,7 +95,7 @@ async def test_what_was_granted_before_is_not_asked_again_where_nobody_wants_to_
     assert len(machine.person.asked) == 3
 
 
-async def test_a_backend_that_vouches_spares_the_question_once(machine: Machine, game: oauth.Client) -> None:
+async def test_an_rpc_token_skips_the_consent_once(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
     word = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
 
@@ -125,7 +123,7 @@ async def test_a_backend_that_vouches_spares_the_question_once(machine: Machine,
         ({"client_id": "GAME", "scopes": ["identify"], "redirect_uri": "http://e.example"}, 5000, "invalid_request"),
     ],
 )
-async def test_what_cannot_be_asked_for(
+async def test_invalid_authorize_arguments_are_rejected(
     machine: Machine, game: oauth.Client, sent: dict[str, Any], code: int, message: str
 ) -> None:
     program = await machine.program(game.id)
@@ -139,7 +137,7 @@ async def test_what_cannot_be_asked_for(
     assert machine.person.asked == []
 
 
-async def test_a_token_must_be_of_the_application_and_of_the_person(
+async def test_authenticate_rejects_tokens_of_other_applications_and_users(
     world: World, machine: Machine, game: oauth.Client
 ) -> None:
     other, zoe = await oauth.application(world), await world.user("zoe")
@@ -158,7 +156,7 @@ async def test_a_token_must_be_of_the_application_and_of_the_person(
     assert (await program.refused("GET_GUILDS"))[0] == 4006
 
 
-async def test_a_token_that_is_revoked_ends_the_connection(machine: Machine, game: oauth.Client) -> None:
+async def test_revoking_the_token_closes_the_connection(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
     told = await program.ask("AUTHORIZE", args(game))
     tokens = (await game.exchange(told["code"])).ok()
@@ -171,7 +169,7 @@ async def test_a_token_that_is_revoked_ends_the_connection(machine: Machine, gam
     assert await bare.ask("SET_ACTIVITY") is None
 
 
-async def test_a_token_that_is_over_counts_no_more(
+async def test_an_expired_token_is_rejected(
     world: World, machine: Machine, game: oauth.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await world.write(
@@ -190,9 +188,7 @@ async def test_a_token_that_is_over_counts_no_more(
     assert (await program.read())[1]["code"] == 4003
 
 
-async def test_a_game_is_told_that_the_person_wants_to_link_it(
-    world: World, machine: Machine, game: oauth.Client
-) -> None:
+async def test_a_game_receives_the_users_link_request(world: World, machine: Machine, game: oauth.Client) -> None:
     other = await oauth.application(world)
     program, elsewhere = await machine.program(game.id), await machine.program(other.id)
     assert await machine.agent.desk.request_authorization(str(game.id)) == 0
@@ -209,7 +205,7 @@ async def test_a_game_is_told_that_the_person_wants_to_link_it(
     assert elsewhere.events == []
 
 
-# How the person is asked
+# The consent prompt
 
 QUESTION = Question("Puddle", "mary", ["See your name"], "http://platform.example/oauth2/authorize", {"state": "s"})
 
@@ -217,7 +213,7 @@ QUESTION = Question("Puddle", "mary", ["See your name"], "http://platform.exampl
 @pytest.mark.parametrize(
     ("line", "granted"), [("y", True), (" YES ", True), ("", False), ("n", False), ("sure", False)]
 )
-async def test_on_a_terminal_only_yes_is_a_yes(line: str, granted: bool, store_config: object) -> None:
+async def test_the_terminal_prompt_accepts_only_yes(line: str, granted: bool, store_config: object) -> None:
     said: list[str] = []
 
     async def answer(question: str) -> str:
@@ -228,7 +224,7 @@ async def test_on_a_terminal_only_yes_is_a_yes(line: str, granted: bool, store_c
     assert said == ["Puddle requests access to the account mary:", "  - See your name", "Allow? [y/N] "]
 
 
-async def test_a_terminal_that_was_closed_says_no(store_config: object) -> None:
+async def test_a_closed_terminal_denies_consent(store_config: object) -> None:
     async def answer(question: str) -> str:
         raise EOFError
 
@@ -237,7 +233,7 @@ async def test_a_terminal_that_was_closed_says_no(store_config: object) -> None:
     assert await Decided(False).ask(QUESTION) == Answer(False)
 
 
-async def test_the_browser_brings_the_code_back(world: World, mary: Actor, new_machine: NewMachine) -> None:
+async def test_browser_consent_returns_the_code(world: World, mary: Actor, new_machine: NewMachine) -> None:
     game = await oauth.application(world, **PUBLIC)
     machine = await new_machine(mary)
     program = await machine.program(game.id)
@@ -245,7 +241,7 @@ async def test_the_browser_brings_the_code_back(world: World, mary: Actor, new_m
     loop = asyncio.get_running_loop()
 
     async def visit(url: str) -> None:
-        # What the platform's page does once the person agreed there.
+        # Simulates the platform's page after the user agreed.
         query = urlsplit(url).query
         sent = (await mary.post(f"/oauth2/authorize?{query}", json={"authorize": True})).ok()
         async with aiohttp.ClientSession() as session, session.get(sent["url"]) as page:

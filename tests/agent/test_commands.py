@@ -1,4 +1,4 @@
-"""Commands of the local RPC: what each needs, answers and refuses (rpc.md 6, 8, 10)."""
+"""Local RPC commands: their scopes, responses and errors (rpc.md 6, 8, 10)."""
 
 import asyncio
 from typing import Any
@@ -25,7 +25,7 @@ class Town:
         self.lounge = guild.channels["General"]
 
     async def program(self, scopes: str = "") -> Program:
-        """The game, with a token where scopes are named."""
+        """Connect as the game, with a token when scopes are given."""
         if scopes:
             return await self.machine.trusted(self.game.id, scopes)
         return await self.machine.program(self.game.id)
@@ -33,7 +33,7 @@ class Town:
 
 @pytest.fixture
 async def town(world: World, new_machine: NewMachine) -> Town:
-    """As it stands at the start."""
+    """The initial state of most tests."""
     mary, zoe = await world.user("mary"), await world.user("zoe")
     await befriend(mary, zoe)
     guild = await world.guild(mary, zoe, name="Town Square")
@@ -53,7 +53,7 @@ OPEN = {"AUTHORIZE", "AUTHENTICATE", "SUBSCRIBE", "UNSUBSCRIBE"}
 LOCAL = {name for name, needs in rpc_scopes.COMMANDS.items() if frozenset({"rpc.local"}) in needs}
 
 
-async def test_without_a_token_a_local_program_may_do_what_is_local(town: Town) -> None:
+async def test_a_local_program_without_a_token_may_use_local_commands(town: Town) -> None:
     program = await town.program()
 
     for name in sorted(set(rpc_scopes.COMMANDS) - OPEN - LOCAL):
@@ -82,7 +82,7 @@ async def test_without_a_token_a_local_program_may_do_what_is_local(town: Town) 
         ("TOGGLE_VIDEO", "rpc rpc.video.write", True),
     ],
 )
-async def test_a_token_opens_what_its_scopes_say(town: Town, command: str, scopes: str, allowed: bool) -> None:
+async def test_a_token_allows_the_commands_of_its_scopes(town: Town, command: str, scopes: str, allowed: bool) -> None:
     program = await town.program(scopes)
 
     reply = await program.send(command, {"channel_id": str(town.guild.general), "active": True, "mute": False})
@@ -90,7 +90,7 @@ async def test_a_token_opens_what_its_scopes_say(town: Town, command: str, scope
     assert (reply["evt"] != "ERROR" or reply["data"]["code"] != 4006) is allowed
 
 
-# Refusals
+# Errors
 
 LONG = "x" * 129
 
@@ -139,7 +139,7 @@ LONG = "x" * 129
         ({"status_display_type": 3}, "must be one of [0, 1, 2]"),
     ],
 )
-async def test_an_activity_that_cannot_be_is_refused_in_words(town: Town, activity: Any, problem: str) -> None:
+async def test_an_invalid_activity_is_rejected_with_a_message(town: Town, activity: Any, problem: str) -> None:
     program = await town.program()
 
     code, message = await program.refused("SET_ACTIVITY", {"pid": 1, "activity": activity})
@@ -202,7 +202,7 @@ async def test_an_activity_that_cannot_be_is_refused_in_words(town: Town, activi
         ("UNSUBSCRIBE", {}, 4004),
     ],
 )
-async def test_what_cannot_be_is_refused_with_its_code(
+async def test_invalid_arguments_are_rejected_with_a_code(
     town: Town, command: str, args: dict[str, Any], code: int
 ) -> None:
     scopes = "rpc rpc.voice.write rpc.video.write rpc.screenshare.write guilds.members.read"
@@ -228,7 +228,7 @@ async def test_what_cannot_be_is_refused_with_its_code(
         ("RELATIONSHIP_UPDATE", {}, 4006),
     ],
 )
-async def test_events_that_cannot_be_heard(town: Town, event: str, args: dict[str, str], code: int) -> None:
+async def test_invalid_subscriptions_are_rejected(town: Town, event: str, args: dict[str, str], code: int) -> None:
     program = await town.program("rpc")
     if args.get("channel_id") == "GENERAL":
         args = {"channel_id": str(town.guild.general)}
@@ -236,10 +236,10 @@ async def test_events_that_cannot_be_heard(town: Town, event: str, args: dict[st
     assert (await program.refused("SUBSCRIBE", args, evt=event))[0] == code
 
 
-# Answers
+# Responses
 
 
-async def test_guilds_and_channels_are_shown(town: Town) -> None:
+async def test_guilds_and_channels_are_returned(town: Town) -> None:
     program = await town.program("rpc guilds.members.read messages.read")
     guild = str(town.guild.id)
     await town.guild.say(town.zoe, "hello")
@@ -258,7 +258,7 @@ async def test_guilds_and_channels_are_shown(town: Town) -> None:
     assert (invite["channel"]["id"], invite["max_age"]) == (str(town.guild.general), 60)
 
 
-async def test_private_channels_need_more(town: Town) -> None:
+async def test_private_channels_need_a_further_scope(town: Town) -> None:
     direct = (await town.mary.post("/users/@me/channels", json={"recipients": [str(town.zoe.id)]})).ok()["id"]
     account = town.machine.agent.account
     assert await account.until(lambda: direct in account.state.channels, 10)
@@ -268,14 +268,14 @@ async def test_private_channels_need_more(town: Town) -> None:
     assert (shown["type"], shown["name"], shown["messages"]) == (1, "zoe", [])
 
 
-async def test_a_guild_that_does_not_come_is_not_waited_for_longer_than_asked(town: Town) -> None:
+async def test_get_guild_respects_its_timeout(town: Town) -> None:
     program = await town.program("rpc")
     town.machine.agent.account.state.awaited.add("77")
 
     assert (await program.refused("GET_GUILD", {"guild_id": "77", "timeout": 0.05}))[0] == 5002
 
 
-async def test_people_and_friends_are_shown(world: World, town: Town) -> None:
+async def test_users_and_relationships_are_returned(world: World, town: Town) -> None:
     stranger, local = await world.user("stranger"), await town.program()
 
     assert (await local.ask("GET_USER", {"id": str(town.zoe.id)}))["username"] == "zoe"
@@ -289,7 +289,7 @@ async def test_people_and_friends_are_shown(world: World, town: Town) -> None:
     assert friend["presence"] == {"status": "offline", "activity": None}
 
 
-async def test_what_is_shown_in_the_browser(town: Town) -> None:
+async def test_browser_commands_open_the_right_pages(town: Town) -> None:
     program, web = await town.program("rpc"), town.machine.world.url
     general, guild = str(town.guild.general), str(town.guild.id)
     opened = town.machine.opened
@@ -326,7 +326,7 @@ async def test_what_is_shown_in_the_browser(town: Town) -> None:
         assert "This page does not exist. Check the URL." not in page.text, url
 
 
-async def test_what_is_sold_and_bought(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_skus_and_entitlements_are_returned(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.agent.commands.selling.LOOK_S", 0.01)
     program, game = await town.program(), town.game
     made = {"type": 2, "name": "Boots", "price": 100, "published": True}
@@ -348,7 +348,7 @@ async def test_what_is_sold_and_bought(town: Town, monkeypatch: pytest.MonkeyPat
     assert town.machine.opened == [f"{town.machine.world.url}/application-directory/{game.id}/store/{sku}"]
 
 
-async def test_nothing_bought_is_said_so(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_aborted_purchase_is_reported(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.agent.commands.selling.LOOK_S", 0.01)
     monkeypatch.setattr("hubbub.agent.commands.selling.PURCHASE_S", 0.1)
     made = {"type": 2, "name": "Boots", "price": 100, "published": True}
@@ -360,7 +360,7 @@ async def test_nothing_bought_is_said_so(town: Town, monkeypatch: pytest.MonkeyP
 # Voice
 
 
-async def test_the_person_goes_into_a_voice_channel_and_out(town: Town) -> None:
+async def test_selecting_a_voice_channel_joins_and_leaves_it(town: Town) -> None:
     program, lounge = await town.program("rpc"), str(town.lounge)
     await program.subscribe("VOICE_CHANNEL_SELECT")
     await program.subscribe("VOICE_CONNECTION_STATUS")
@@ -382,7 +382,7 @@ async def test_the_person_goes_into_a_voice_channel_and_out(town: Town) -> None:
     assert await program.ask("GET_SELECTED_VOICE_CHANNEL") is None
 
 
-async def test_a_voice_channel_that_lets_nobody_in_is_given_up(town: Town, world: World) -> None:
+async def test_joining_a_full_voice_channel_times_out(town: Town, world: World) -> None:
     elsewhere = await world.guild(town.zoe, town.mary)
     lounge = elsewhere.channels["General"]
     await elsewhere.overwrite(lounge, elsewhere.id, deny=Permissions.CONNECT, kind=0)
@@ -393,7 +393,7 @@ async def test_a_voice_channel_that_lets_nobody_in_is_given_up(town: Town, world
     assert (await program.refused("SELECT_VOICE_CHANNEL", {"channel_id": str(lounge), "timeout": 0.3}))[0] == 5001
 
 
-async def test_voice_settings_are_one_applications_at_a_time(world: World, town: Town) -> None:
+async def test_voice_settings_are_locked_to_one_application(world: World, town: Town) -> None:
     listener = await town.program("rpc.voice.read")
     await listener.subscribe("VOICE_SETTINGS_UPDATE")
     program = await town.program("rpc rpc.voice.write")
@@ -418,7 +418,7 @@ async def test_voice_settings_are_one_applications_at_a_time(world: World, town:
     assert await again.ask("GET_VOICE_SETTINGS") == changed
 
 
-async def test_mute_is_heard_where_the_person_is(town: Town) -> None:
+async def test_muting_updates_the_voice_state(town: Town) -> None:
     program = await town.program("rpc rpc.voice.write")
     await program.ask("SELECT_VOICE_CHANNEL", {"channel_id": str(town.lounge)})
     await program.subscribe("VOICE_STATE_UPDATE", channel_id=town.lounge)
@@ -436,7 +436,7 @@ async def test_mute_is_heard_where_the_person_is(town: Town) -> None:
     }
 
 
-async def test_sounds_are_shown_and_devices_remembered(town: Town) -> None:
+async def test_soundboard_sounds_are_returned_and_devices_stored(town: Town) -> None:
     program = await town.program("rpc rpc.voice.write")
 
     assert isinstance(await program.ask("GET_SOUNDBOARD_SOUNDS"), list)

@@ -1,4 +1,4 @@
-"""@xhayper/discord-rpc as it is, whose player a friend sees (rpc.md 11)."""
+"""Unmodified @xhayper/discord-rpc against the agent (rpc.md 11)."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ pytestmark = [
 ]
 
 
-async def test_a_friend_sees_what_it_shows(world: World, new_machine: NewMachine) -> None:
+async def test_a_friend_sees_the_activity_set_by_the_library(world: World, new_machine: NewMachine) -> None:
     stage = await scene(world, new_machine)
     assert NODE is not None
     process = await asyncio.create_subprocess_exec(

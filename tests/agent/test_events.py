@@ -1,4 +1,4 @@
-"""What programs hear of the person's world, and invites to play through the agent (rpc.md 9)."""
+"""Events that the agent sends to programs, and activity invites through the agent (rpc.md 9)."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ __all__ = ["town"]
 PARTY = {"party": {"id": "party-1", "size": [1, 4]}, "secrets": {"join": "come-in"}}
 
 
-async def test_people_change(town: Town) -> None:
+async def test_user_and_relationship_changes_are_published(town: Town) -> None:
     program = await town.program("relationships.read guilds.members.read")
     await program.subscribe("CURRENT_USER_UPDATE")
     await program.subscribe("RELATIONSHIP_UPDATE")
@@ -40,7 +40,7 @@ async def test_people_change(town: Town) -> None:
     await program.next("RELATIONSHIP_UPDATE", lambda data: data["type"] == 0)
 
 
-async def test_guilds_change(town: Town) -> None:
+async def test_guild_and_channel_changes_are_published(town: Town) -> None:
     program = await town.program("rpc")
     await program.subscribe("GUILD_STATUS", guild_id=town.guild.id)
     await program.subscribe("CHANNEL_CREATE")
@@ -55,7 +55,7 @@ async def test_guilds_change(town: Town) -> None:
     assert await program.next("GUILD_CREATE") == {"id": other, "name": "Elsewhere"}
 
 
-async def test_messages_are_heard_where_one_may_read(town: Town) -> None:
+async def test_message_events_need_read_access(town: Town) -> None:
     program = await town.program("rpc messages.read rpc.notifications.read")
     for event in ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE"):
         await program.subscribe(event, channel_id=town.guild.general)
@@ -78,7 +78,7 @@ async def test_messages_are_heard_where_one_may_read(town: Town) -> None:
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "psst"
 
 
-async def test_while_a_game_shows_chat_nobody_is_notified_twice(world: World, new_machine: NewMachine) -> None:
+async def test_a_game_showing_chat_suppresses_notifications(world: World, new_machine: NewMachine) -> None:
     puddle = await game(world)
     mary = await player(world, puddle, "mary")
     zoe = await world.user("zoe")
@@ -101,7 +101,7 @@ async def test_while_a_game_shows_chat_nobody_is_notified_twice(world: World, ne
     mary.client.set_showing_chat(True)
     assert await account.until(account.state.sees_messages, PATIENCE)
     await say("seen in the game")
-    # A session that begins anew is told as well.
+    # A new session sends the state again.
     session_id = account.state.session_id
     await account._gateway.begin_anew()
     assert await account.until(lambda: account.state.session_id != session_id, PATIENCE)
@@ -112,7 +112,7 @@ async def test_while_a_game_shows_chat_nobody_is_notified_twice(world: World, ne
     await say("after")
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "after"
 
-    # It ends with the game.
+    # The suppression ends with the game.
     mary.client.set_showing_chat(True)
     assert await account.until(account.state.sees_messages, PATIENCE)
     await mary.client.close()
@@ -121,7 +121,7 @@ async def test_while_a_game_shows_chat_nobody_is_notified_twice(world: World, ne
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "alone"
 
 
-async def test_others_come_into_voice_and_go(town: Town) -> None:
+async def test_voice_channel_joins_and_leaves_are_published(town: Town) -> None:
     program = await town.program("rpc.voice.read")
     for event in ("VOICE_STATE_CREATE", "VOICE_STATE_UPDATE", "VOICE_STATE_DELETE"):
         await program.subscribe(event, channel_id=town.lounge)
@@ -137,7 +137,7 @@ async def test_others_come_into_voice_and_go(town: Town) -> None:
     assert (await program.next("VOICE_STATE_DELETE"))["user"]["id"] == str(town.zoe.id)
 
 
-async def test_a_program_hears_what_its_person_bought(town: Town) -> None:
+async def test_a_new_entitlement_is_published(town: Town) -> None:
     program, game = await town.program(), town.game
     await program.subscribe("ENTITLEMENT_CREATE")
     await program.subscribe("ENTITLEMENT_DELETE")
@@ -150,11 +150,11 @@ async def test_a_program_hears_what_its_person_bought(town: Town) -> None:
     assert (await program.next("ENTITLEMENT_CREATE"))["entitlement"]["sku_id"] == sku
 
 
-# Invites
+# Activity invites
 
 
 class Two:
-    """Mary and Zoe, friends, each at a machine of their own with the same game."""
+    """Mary and Zoe, friends, each with a machine that runs the same game."""
 
     def __init__(self, mary: Actor, zoe: Actor, game: oauth.Client, one: Machine, other: Machine) -> None:
         self.mary, self.zoe, self.game = mary, zoe, game
@@ -163,7 +163,7 @@ class Two:
 
 @pytest.fixture
 async def two(world: World, new_machine: NewMachine) -> Two:
-    """As it stands at the start."""
+    """The initial state of most tests."""
     mary, zoe = await world.user("mary"), await world.user("zoe")
     await befriend(mary, zoe)
     game = await oauth.application(world, name="Puddle")
@@ -184,7 +184,7 @@ async def invited(two: Two, host: Program, guest: Program) -> Any:
     return await guest.next("ACTIVITY_INVITE")
 
 
-async def test_an_invite_is_sent_heard_and_accepted(two: Two) -> None:
+async def test_an_invite_is_sent_received_and_accepted(two: Two) -> None:
     host, guest = await listening(two.one, two.game.id), await listening(two.other, two.game.id)
 
     invite = await invited(two, host, guest)
@@ -203,7 +203,7 @@ async def test_an_invite_is_sent_heard_and_accepted(two: Two) -> None:
     assert host.events == []
 
 
-async def test_a_wish_to_join_is_answered_with_an_invite_or_not_at_all(world: World, two: Two) -> None:
+async def test_a_join_request_is_accepted_with_an_invite_or_ignored(world: World, two: Two) -> None:
     host, guest = await listening(two.one, two.game.id), await listening(two.other, two.game.id)
     await host.ask("SET_ACTIVITY", {"activity": PARTY})
     account = two.other.agent.account
@@ -225,7 +225,7 @@ async def test_a_wish_to_join_is_answered_with_an_invite_or_not_at_all(world: Wo
     assert await host.ask("CLOSE_ACTIVITY_JOIN_REQUEST", {"user_id": str(two.zoe.id)}) is None
 
 
-async def test_nobody_is_invited_against_the_rules(world: World, two: Two) -> None:
+async def test_invalid_invites_are_rejected(world: World, two: Two) -> None:
     host = await listening(two.one, two.game.id)
     stranger = await world.user("stranger")
     await host.ask("SET_ACTIVITY", {"activity": PARTY})
@@ -237,7 +237,7 @@ async def test_nobody_is_invited_against_the_rules(world: World, two: Two) -> No
     assert (await host.refused("ACTIVITY_INVITE_USER", {"user_id": str(two.zoe.id), "type": 1}))[0] == 5006
 
 
-async def test_the_person_accepts_and_links_on_the_terminal(two: Two) -> None:
+async def test_invites_and_link_requests_can_be_accepted_on_the_terminal(two: Two) -> None:
     host, guest = await listening(two.one, two.game.id), await listening(two.other, two.game.id)
     invite = await invited(two, host, guest)
     said: list[str] = []

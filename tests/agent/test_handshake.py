@@ -1,4 +1,4 @@
-"""Sockets, frames and handshakes: who may connect, and what ends a connection (rpc.md 2 to 5)."""
+"""Sockets, frames and handshakes: accepted connections and reasons for closing (rpc.md 2 to 5)."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
 @pytest.fixture
 async def machine(world: World, new_machine: NewMachine) -> Machine:
-    """Mary's."""
+    """Mary's machine."""
     return await new_machine(await world.user("mary"))
 
 
@@ -35,7 +35,7 @@ async def game(world: World) -> oauth.Client:
     return await oauth.application(world, name="Puddle")
 
 
-async def test_who_connects_is_told_who_is_signed_in(world: World, machine: Machine, game: oauth.Client) -> None:
+async def test_ready_names_the_signed_in_user(world: World, machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
 
     host = world.url.removeprefix("http://")
@@ -72,7 +72,9 @@ async def test_who_connects_is_told_who_is_signed_in(world: World, machine: Mach
         (b"[" * 5000 + b"]" * 5000, 1003, "The handshake must be a JSON object"),
     ],
 )
-async def test_a_handshake_that_cannot_be_is_closed(machine: Machine, handshake: Any, code: int, message: str) -> None:
+async def test_an_invalid_handshake_is_closed_with_a_code(
+    machine: Machine, handshake: Any, code: int, message: str
+) -> None:
     program = await machine.connect()
 
     program.write(HANDSHAKE, handshake)
@@ -93,7 +95,9 @@ async def test_the_first_frame_must_be_a_handshake(machine: Machine, opcode: int
 
 
 @pytest.mark.parametrize("opcode", [HANDSHAKE, 9])
-async def test_no_second_handshake_and_no_other_opcode(machine: Machine, game: oauth.Client, opcode: int) -> None:
+async def test_a_second_handshake_or_unknown_opcode_closes_the_connection(
+    machine: Machine, game: oauth.Client, opcode: int
+) -> None:
     program = await machine.program(game.id)
 
     program.write(opcode, {"v": 1, "client_id": str(game.id)})
@@ -111,7 +115,7 @@ async def test_a_frame_must_hold_json(machine: Machine, game: oauth.Client) -> N
     assert await program.read() == (CLOSE, {"code": 1003, "message": "The frame is not valid JSON"})
 
 
-async def test_a_frame_longer_than_64_kib_is_not_read(machine: Machine, game: oauth.Client) -> None:
+async def test_a_frame_above_64_kib_closes_the_connection(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
     long = {"cmd": "SET_ACTIVITY", "nonce": "1", "args": {"pid": 1, "note": "x" * 65_000}}
     assert len(json.dumps(long)) < 65_536
@@ -125,7 +129,7 @@ async def test_a_frame_longer_than_64_kib_is_not_read(machine: Machine, game: oa
     assert await program.ended()
 
 
-async def test_who_says_nothing_is_let_go(world: World, new_machine: NewMachine) -> None:
+async def test_a_connection_without_a_handshake_times_out(world: World, new_machine: NewMachine) -> None:
     machine = await new_machine(await world.user(), handshake_s=0.05)
     program = await machine.connect()
 
@@ -135,7 +139,7 @@ async def test_who_says_nothing_is_let_go(world: World, new_machine: NewMachine)
     assert await program.ended()
 
 
-async def test_a_look_whether_somebody_is_there_is_nothing_special(
+async def test_connecting_and_closing_at_once_logs_no_error(
     machine: Machine, game: oauth.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(3):
@@ -146,7 +150,7 @@ async def test_a_look_whether_somebody_is_there_is_nothing_special(
     assert caplog.records == []
 
 
-async def test_a_ping_is_answered_with_its_very_bytes(machine: Machine, game: oauth.Client) -> None:
+async def test_a_ping_is_answered_with_its_payload(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
 
     program.write(PING, b'"caf\\u00e9  1"')
@@ -156,7 +160,7 @@ async def test_a_ping_is_answered_with_its_very_bytes(machine: Machine, game: oa
         assert (opcode, await program._reader.readexactly(length)) == (PONG, b'"caf\\u00e9  1"')
 
 
-async def test_whatever_comes_with_a_close_ends_it(machine: Machine, game: oauth.Client) -> None:
+async def test_a_close_frame_with_any_payload_ends_the_connection(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
 
     program.write(CLOSE, {"v": 1, "client_id": str(game.id)})
@@ -164,7 +168,7 @@ async def test_whatever_comes_with_a_close_ends_it(machine: Machine, game: oauth
     assert await program.ended()
 
 
-async def test_payloads_that_cannot_be_read_are_refused(machine: Machine, game: oauth.Client) -> None:
+async def test_undecodable_payloads_are_rejected(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
 
     for payload in ({"nonce": "1"}, {"cmd": 5, "nonce": "1"}, {"cmd": "GET_USER", "args": [], "nonce": "1"}):
@@ -178,7 +182,7 @@ async def test_payloads_that_cannot_be_read_are_refused(machine: Machine, game: 
     assert (kind, told["code"]) == (CLOSE, 1003)
 
 
-async def test_replies_come_in_the_order_of_the_questions(machine: Machine, game: oauth.Client) -> None:
+async def test_replies_keep_the_order_of_the_requests(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
     machine.person.thinking = asyncio.Event()
     args = {"client_id": str(game.id), "scopes": ["identify"]}
@@ -192,7 +196,7 @@ async def test_replies_come_in_the_order_of_the_questions(machine: Machine, game
     assert [(await program.read())[1]["nonce"] for _ in range(2)] == ["first", "second"]
 
 
-async def test_who_asks_without_end_while_the_person_thinks_is_let_go(machine: Machine, game: oauth.Client) -> None:
+async def test_too_many_pending_requests_close_the_connection(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
     machine.person.thinking = asyncio.Event()
     args = {"client_id": str(game.id), "scopes": ["identify"]}
@@ -205,7 +209,7 @@ async def test_who_asks_without_end_while_the_person_thinks_is_let_go(machine: M
     assert await program.ended()
 
 
-async def test_one_application_has_so_many_connections(machine: Machine, game: oauth.Client) -> None:
+async def test_connections_per_application_are_limited(machine: Machine, game: oauth.Client) -> None:
     programs = [await machine.program(game.id) for _ in range(LINKS_MAX)]
     one_more = await machine.connect()
 
@@ -215,7 +219,7 @@ async def test_one_application_has_so_many_connections(machine: Machine, game: o
     assert all(program.ready for program in programs)
 
 
-async def test_who_does_not_read_is_cut_off(
+async def test_a_program_that_does_not_read_is_disconnected(
     machine: Machine, game: oauth.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ipc, "WAITING_MAX", 16_384)
@@ -233,7 +237,7 @@ async def test_who_does_not_read_is_cut_off(
     assert await machine.program(game.id)
 
 
-async def test_a_platform_that_is_away_is_said_to_be(machine: Machine, game: oauth.Client) -> None:
+async def test_an_unreachable_platform_is_reported(machine: Machine, game: oauth.Client) -> None:
     program = await machine.connect()
     machine.agent.account._core.api.api = "http://127.0.0.1:1/api/v10"  # type: ignore[misc]
     machine.agent.account._core.api.timeout_ms = 100
@@ -243,10 +247,10 @@ async def test_a_platform_that_is_away_is_said_to_be(machine: Machine, game: oau
     assert await program.read() == (CLOSE, {"code": 1006, "message": "The platform cannot be reached"})
 
 
-# The sockets
+# Sockets
 
 
-def test_sockets_are_for_their_user_only_and_under_both_names(tmp_path: Path, store_config: object) -> None:
+def test_sockets_are_private_and_have_both_names(tmp_path: Path, store_config: object) -> None:
     claimed = addresses.claim([tmp_path])
     try:
         assert [each.path.name for each in claimed] == ["hubbub-ipc-0", "discord-ipc-0"]
@@ -256,7 +260,7 @@ def test_sockets_are_for_their_user_only_and_under_both_names(tmp_path: Path, st
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_socket_that_nobody_serves_is_taken_over_and_another_is_left(tmp_path: Path, store_config: object) -> None:
+def test_a_stale_socket_is_replaced_and_a_live_one_kept(tmp_path: Path, store_config: object) -> None:
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(tmp_path / "discord-ipc-0"))
     with socket.socket(socket.AF_UNIX) as alive:
@@ -271,7 +275,7 @@ def test_a_socket_that_nobody_serves_is_taken_over_and_another_is_left(tmp_path:
         addresses.release([*first, *second])
 
 
-def test_a_file_that_is_no_socket_is_left_alone(tmp_path: Path, store_config: object) -> None:
+def test_a_regular_file_is_not_replaced(tmp_path: Path, store_config: object) -> None:
     (tmp_path / "discord-ipc-0").write_text("mine")
 
     claimed = addresses.claim([tmp_path])
@@ -281,7 +285,7 @@ def test_a_file_that_is_no_socket_is_left_alone(tmp_path: Path, store_config: ob
     addresses.release(claimed)
 
 
-def test_the_first_directory_that_is_named_is_used(tmp_path: Path, store_config: object) -> None:
+def test_the_first_configured_directory_is_used(tmp_path: Path, store_config: object) -> None:
     run, other = tmp_path / "run", tmp_path / "tmp"
     run.mkdir()
     other.mkdir()
@@ -294,7 +298,7 @@ def test_the_first_directory_that_is_named_is_used(tmp_path: Path, store_config:
         addresses.directories({"XDG_RUNTIME_DIR": str(tmp_path / "nowhere")})
 
 
-def test_another_users_program_is_refused(monkeypatch: pytest.MonkeyPatch, store_config: object) -> None:
+def test_a_program_of_another_user_is_rejected(monkeypatch: pytest.MonkeyPatch, store_config: object) -> None:
     one, other = socket.socketpair()
     with one, other:
         assert ipc._peer(one) == os.getpid()

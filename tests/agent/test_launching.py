@@ -1,4 +1,4 @@
-"""An invite is accepted while the game does not run: the agent starts it, as the game once said how (sdk.md 10.2)."""
+"""Accepting an invite while the game is not running: the agent starts it with its registered command (sdk.md 10.2)."""
 
 import asyncio
 import shlex
@@ -38,7 +38,7 @@ client.close()
 
 
 async def invited(scene: Two) -> str:
-    """Mary invites Zoe, on whose machine the game does not run."""
+    """Send an invite from Mary to Zoe, whose machine does not run the game."""
     host = await scene.one.program(scene.game.id)
     await host.ask("SET_ACTIVITY", {"activity": PARTY})
     await host.ask("ACTIVITY_INVITE_USER", {"user_id": str(scene.zoe.id), "type": 1, "pid": 0})
@@ -53,7 +53,7 @@ async def accept(machine: Machine, message_id: str) -> list[str]:
     return said
 
 
-async def test_a_game_that_does_not_run_is_started_and_joins(
+async def test_a_game_that_is_not_running_is_started_and_joins(
     two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -71,13 +71,13 @@ async def test_a_game_that_does_not_run_is_started_and_joins(
     async with asyncio.timeout(PATIENCE * 3):
         while not (told.exists() and told.read_text() == "come-in\n"):
             await asyncio.sleep(0.02)
-        # It went its way, and another invite would start it again.
+        # The game has exited, and another invite would start it again.
         while two.other.agent.desk.links:
             await asyncio.sleep(0.02)
     assert not two.other.agent.desk.launcher._kept
 
 
-async def test_a_game_that_runs_hears_as_soon_as_it_listens(
+async def test_a_running_game_receives_the_join_once_it_subscribes(
     two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -89,7 +89,7 @@ async def test_a_game_that_runs_hears_as_soon_as_it_listens(
     assert await game.next("ACTIVITY_JOIN") == {"secret": "come-in", "application_id": str(two.game.id)}
 
 
-async def test_of_a_game_that_never_said_how_nothing_is_started(
+async def test_a_game_without_a_launch_command_is_not_started(
     two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
@@ -102,7 +102,7 @@ async def test_of_a_game_that_never_said_how_nothing_is_started(
     assert (await late.ask("SET_ACTIVITY", {"activity": None}), late.events) == (None, [])
 
 
-async def test_a_game_that_cannot_be_started_or_takes_too_long_is_not_waited_for(
+async def test_a_game_that_fails_or_is_slow_to_start_is_abandoned(
     two: Two, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))

@@ -1,4 +1,4 @@
-"""What games on a machine show, seen by a friend of the person (rpc.md 8)."""
+"""Activities of games on a machine, seen by a friend of the user (rpc.md 8)."""
 
 import asyncio
 import sys
@@ -25,18 +25,18 @@ PUDDLE = {
 
 
 class Scene:
-    """Mary's machine with a game on it, and her friend Zoe who looks."""
+    """Mary's machine with a game on it, and her friend Zoe, who receives Mary's presence."""
 
     def __init__(self, world: World, machine: Machine, game: Client, mary: Actor, zoe: Actor, friend: Session) -> None:
         self.world, self.machine, self.game = world, machine, game
         self.mary, self.zoe, self.friend = mary, zoe, friend
 
     async def program(self) -> Program:
-        """The game, connected."""
+        """Connect as the game."""
         return await self.machine.program(self.game.id)
 
     async def seen(self, matches: Any = lambda activities: True) -> list[dict[str, Any]]:
-        """What Zoe sees Mary do."""
+        """Wait for a presence of Mary that Zoe receives, and return its activities."""
         told = await self.friend.next(
             "PRESENCE_UPDATE",
             lambda data: data["user"]["id"] == str(self.mary.id) and matches(data["activities"]),
@@ -45,8 +45,8 @@ class Scene:
         return activities
 
 
-async def scene(world: World, new_machine: NewMachine, **settings: Any) -> Scene:
-    """As it stands at the start."""
+async def create_scene(world: World, new_machine: NewMachine, **settings: Any) -> Scene:
+    """The initial state of most tests."""
     mary, zoe = await world.user("mary"), await world.user("zoe")
     await befriend(mary, zoe)
     game = await oauth.application(world, name="Puddle")
@@ -61,10 +61,8 @@ def names(activities: list[dict[str, Any]]) -> list[str]:
     return [activity["name"] for activity in activities]
 
 
-async def test_a_friend_sees_what_a_game_shows_and_no_more_once_it_is_cleared(
-    world: World, new_machine: NewMachine
-) -> None:
-    stage = await scene(world, new_machine)
+async def test_a_friend_sees_an_activity_until_it_is_cleared(world: World, new_machine: NewMachine) -> None:
+    stage = await create_scene(world, new_machine)
     program = await stage.program()
 
     stored = await program.ask("SET_ACTIVITY", {"pid": 0, "activity": PUDDLE})
@@ -85,8 +83,8 @@ async def test_a_friend_sees_what_a_game_shows_and_no_more_once_it_is_cleared(
     await stage.seen(lambda activities: not activities)
 
 
-async def test_what_a_game_shows_ends_with_its_connection(world: World, new_machine: NewMachine) -> None:
-    stage = await scene(world, new_machine)
+async def test_an_activity_ends_with_the_connection(world: World, new_machine: NewMachine) -> None:
+    stage = await create_scene(world, new_machine)
     program = await stage.program()
     await program.ask("SET_ACTIVITY", {"activity": {"state": "here"}})
     await stage.seen(bool)
@@ -97,8 +95,8 @@ async def test_what_a_game_shows_ends_with_its_connection(world: World, new_mach
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="another system tells of it later")
-async def test_what_a_game_shows_ends_with_its_process(world: World, new_machine: NewMachine) -> None:
-    stage = await scene(world, new_machine)
+async def test_an_activity_ends_with_its_process(world: World, new_machine: NewMachine) -> None:
+    stage = await create_scene(world, new_machine)
     program = await stage.program()
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", "input()", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL
@@ -113,8 +111,8 @@ async def test_what_a_game_shows_ends_with_its_process(world: World, new_machine
     assert await program.ask("SET_ACTIVITY", {"activity": {"state": "still connected"}})
 
 
-async def test_several_games_are_shown_the_newest_first(world: World, new_machine: NewMachine) -> None:
-    stage = await scene(world, new_machine)
+async def test_several_activities_are_listed_newest_first(world: World, new_machine: NewMachine) -> None:
+    stage = await create_scene(world, new_machine)
     other = await oauth.application(world, name="Ladder")
     puddle, ladder = await stage.program(), await stage.machine.program(other.id)
 
@@ -126,8 +124,8 @@ async def test_several_games_are_shown_the_newest_first(world: World, new_machin
     assert names(await stage.seen(lambda activities: "Puddle 2" in names(activities))) == ["Puddle 2", "Ladder"]
 
 
-async def test_what_is_shown_is_said_again_in_a_new_session(world: World, new_machine: NewMachine) -> None:
-    stage = await scene(world, new_machine)
+async def test_an_activity_is_sent_again_in_a_new_session(world: World, new_machine: NewMachine) -> None:
+    stage = await create_scene(world, new_machine)
     program = await stage.program()
     await program.ask("SET_ACTIVITY", {"activity": {"state": "before"}})
     await stage.seen(bool)
@@ -141,10 +139,8 @@ async def test_what_is_shown_is_said_again_in_a_new_session(world: World, new_ma
     await stage.seen(lambda activities: activities and activities[0]["state"] == "after")
 
 
-async def test_what_is_shown_while_the_session_is_away_is_seen_once_it_resumes(
-    world: World, new_machine: NewMachine
-) -> None:
-    stage = await scene(world, new_machine)
+async def test_an_activity_set_while_disconnected_is_sent_after_resume(world: World, new_machine: NewMachine) -> None:
+    stage = await create_scene(world, new_machine)
     program, account = await stage.program(), stage.machine.agent.account
     await program.ask("SET_ACTIVITY", {"activity": {"state": "before"}})
     await stage.seen(bool)
@@ -167,8 +163,8 @@ async def test_what_is_shown_while_the_session_is_away_is_seen_once_it_resumes(
     assert (account.state.session_id, gateway.session_id) == (session_id, session_id)
 
 
-async def test_of_too_many_updates_only_the_last_is_shown(world: World, new_machine: NewMachine) -> None:
-    stage = await scene(world, new_machine, updates_s=3.0)
+async def test_rapid_updates_send_only_the_latest_activity(world: World, new_machine: NewMachine) -> None:
+    stage = await create_scene(world, new_machine, updates_s=3.0)
     program = await stage.program()
 
     for number in range(12):
@@ -189,8 +185,8 @@ async def test_of_too_many_updates_only_the_last_is_shown(world: World, new_mach
 
 
 @pytest.mark.dated(changes.SET_ACTIVITY_TYPES)
-async def test_other_things_than_playing_are_shown_from_25_july_2024(world: World, new_machine: NewMachine) -> None:
-    stage = await scene(world, new_machine)
+async def test_other_activity_types_are_accepted_from_25_july_2024(world: World, new_machine: NewMachine) -> None:
+    stage = await create_scene(world, new_machine)
     now = world.clock.now_ms()
     world.clock.set(changes.SET_ACTIVITY_TYPES.at_ms - 1)
     before = await stage.program()

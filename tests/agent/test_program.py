@@ -1,4 +1,4 @@
-"""`hubbub agent` as a person starts it: settings, signing in, and the end."""
+"""The `hubbub agent` command: settings, login and shutdown."""
 
 import asyncio
 import io
@@ -53,7 +53,7 @@ async def outcome(process: asyncio.subprocess.Process) -> tuple[int | None, str]
     return process.returncode, said.decode().strip()
 
 
-async def test_the_program_serves_until_it_is_told_to_end(world: World, tmp_path: Path) -> None:
+async def test_the_program_serves_until_it_is_terminated(world: World, tmp_path: Path) -> None:
     mary, game = await world.user("mary"), await oauth.application(world, name="Puddle")
     token = tmp_path / "token"
     token.write_text(mary.token + "\n")
@@ -73,7 +73,7 @@ async def test_the_program_serves_until_it_is_told_to_end(world: World, tmp_path
     program.close()
 
 
-async def test_a_token_in_the_environment_and_an_index_are_taken(world: World, tmp_path: Path) -> None:
+async def test_a_token_in_the_environment_and_a_socket_index_are_used(world: World, tmp_path: Path) -> None:
     mary = await world.user("mary")
     more = {"HUBBUB_AGENT_URL": world.url, "HUBBUB_AGENT_TOKEN": mary.token, "HUBBUB_AGENT_IPC_INDEX": "4"}
 
@@ -85,7 +85,7 @@ async def test_a_token_in_the_environment_and_an_index_are_taken(world: World, t
     assert (await outcome(process))[0] == 0
 
 
-async def test_a_token_that_the_platform_does_not_take_ends_it(world: World, tmp_path: Path) -> None:
+async def test_a_rejected_token_ends_the_program(world: World, tmp_path: Path) -> None:
     process = await started(tmp_path, "--url", world.url, HUBBUB_AGENT_TOKEN="invented")
 
     code, said = await outcome(process)
@@ -105,7 +105,7 @@ async def test_a_token_that_the_platform_does_not_take_ends_it(world: World, tmp
         ((), {"HUBBUB_AGENT_IPC_INDEX": "one"}, "ipc_index: one is not a number"),
     ],
 )
-def test_a_setting_that_cannot_be_is_named(
+def test_an_invalid_setting_is_named_in_the_error(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -121,7 +121,7 @@ def test_a_setting_that_cannot_be_is_named(
     assert capsys.readouterr().err.startswith(f"hubbub: {said}")
 
 
-def test_a_token_file_that_others_read_is_refused(tmp_path: Path, store_config: object) -> None:
+def test_a_token_file_readable_by_others_is_rejected(tmp_path: Path, store_config: object) -> None:
     path = tmp_path / "token"
     path.write_text("secret")
     path.chmod(0o644)
@@ -135,7 +135,7 @@ def test_a_token_file_that_others_read_is_refused(tmp_path: Path, store_config: 
         signing_in.given(str(path), {})
 
 
-def test_tokens_are_kept_by_platform_and_for_the_person_only(tmp_path: Path, store_config: object) -> None:
+def test_tokens_are_stored_per_platform_with_private_permissions(tmp_path: Path, store_config: object) -> None:
     path = signing_in.kept_path({"XDG_CONFIG_HOME": str(tmp_path)})
     assert path == tmp_path / "hubbub" / "agent.json"
     assert signing_in.recall("http://one", path) is None
@@ -154,7 +154,7 @@ def test_tokens_are_kept_by_platform_and_for_the_person_only(tmp_path: Path, sto
         signing_in.recall("http://one", path)
 
 
-async def test_a_name_and_a_password_bring_a_token(world: World) -> None:
+async def test_a_username_and_password_get_a_token(world: World) -> None:
     account = {"username": "mary", "password": "correct horse"}
     (await world.request("POST", "/auth/register", json=account)).ok()
 
@@ -170,7 +170,7 @@ async def test_a_name_and_a_password_bring_a_token(world: World) -> None:
         await signing_in.sign_in("http://127.0.0.1:1", lambda _: "mary", wrong)
 
 
-async def test_lines_go_to_whoever_asked(store_config: object) -> None:
+async def test_a_terminal_line_goes_to_the_pending_question(store_config: object) -> None:
     reading, writing = os.pipe()
     said: list[str] = []
     with os.fdopen(reading) as source, os.fdopen(writing, "w", buffering=1) as keyboard:
@@ -187,7 +187,7 @@ async def test_lines_go_to_whoever_asked(store_config: object) -> None:
     assert said == ["Allow? "]
 
 
-def test_the_agent_needs_nothing_of_the_server(store_config: object) -> None:
+def test_the_agent_imports_no_server_module(store_config: object) -> None:
     script = (
         "import sys, hubbub.agent.cli; "
         "print([name for name in sys.modules if name.startswith('hubbub.server') or name.partition('.')[0] in "

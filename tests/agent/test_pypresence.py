@@ -1,4 +1,4 @@
-"""pypresence as it is: `Presence` and `Client`, whose player a friend sees (rpc.md 11)."""
+"""Unmodified pypresence, `Presence` and `Client`, against the agent (rpc.md 11)."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from tests.world import PATIENCE, World
 pytestmark = pytest.mark.clients
 
 
-async def test_a_friend_sees_what_pypresence_shows(
+async def test_a_friend_sees_the_activity_set_by_pypresence(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = await scene(world, new_machine)
@@ -54,7 +54,7 @@ async def test_a_friend_sees_what_pypresence_shows(
     assert said[1]["data"] is None
 
 
-async def test_pypresence_hears_why_it_is_refused(
+async def test_pypresence_raises_the_agents_errors(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = await scene(world, new_machine)
@@ -77,7 +77,7 @@ async def test_pypresence_hears_why_it_is_refused(
         await asyncio.to_thread(too_short)
 
 
-async def test_the_client_of_pypresence_authorizes_and_looks_around(
+async def test_the_pypresence_client_authorizes_and_reads_guilds(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = await scene(world, new_machine)

@@ -1,4 +1,4 @@
-"""Pages that speak with the agent over a WebSocket: only those whose origin the application registered (rpc.md 1, 4)."""
+"""Web pages connecting to the agent over WebSocket: only from origins that the application registered (rpc.md 1, 4)."""
 
 from typing import Any
 
@@ -16,35 +16,35 @@ PAGE = "https://puddle.example"
 
 @pytest.fixture
 async def machine(world: World, new_machine: NewMachine) -> Machine:
-    """Mary's, which serves pages too."""
+    """Mary's machine, whose agent also serves web pages."""
     return await new_machine(await world.user("mary"), websocket_ports=(0,))
 
 
 @pytest.fixture
 async def game(world: World) -> oauth.Client:
-    """A game with a page."""
+    """A game with a web page."""
     game = await oauth.application(world, name="Puddle")
     (await game.owner.patch(f"/applications/{game.id}", json={"rpc_origins": [PAGE]})).ok()
     return game
 
 
 class Page:
-    """What a page has in hand."""
+    """A web page's connection to the agent."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self.socket = socket
 
     async def read(self) -> Any:
-        """The next payload."""
+        """Return the next payload."""
         return await self.socket.receive_json(timeout=PATIENCE)
 
     async def ask(self, cmd: str, args: Any = None) -> Any:
-        """The reply to a command."""
+        """Send a command and return the reply."""
         await self.socket.send_json({"cmd": cmd, "args": args, "nonce": "1"})
         return await self.read()
 
     async def closed(self) -> tuple[int | None, str | None]:
-        """Why it was closed."""
+        """Wait for the close and return its code and reason."""
         message = await self.socket.receive(timeout=PATIENCE)
         assert message.type is aiohttp.WSMsgType.CLOSE, message
         return message.data, message.extra
@@ -58,7 +58,7 @@ async def visit(machine: Machine, client_id: object, origin: str | None = PAGE, 
     return Page(socket)
 
 
-async def test_a_page_of_the_game_is_served_without_what_is_local(machine: Machine, game: oauth.Client) -> None:
+async def test_a_web_page_cannot_use_local_commands(machine: Machine, game: oauth.Client) -> None:
     page = await visit(machine, game.id)
 
     ready = await page.read()
@@ -71,7 +71,7 @@ async def test_a_page_of_the_game_is_served_without_what_is_local(machine: Machi
     await page.socket.close()
 
 
-async def test_programs_without_an_origin_are_local_and_the_platforms_pages_its_own(
+async def test_programs_without_an_origin_and_the_platforms_pages_are_trusted(
     machine: Machine, game: oauth.Client
 ) -> None:
     program = await visit(machine, game.id, None)
@@ -109,7 +109,7 @@ async def test_programs_without_an_origin_are_local_and_the_platforms_pages_its_
         (PAGE, None, {"encoding": "etf"}, 4005),
     ],
 )
-async def test_who_may_not_connect_is_told_why(
+async def test_a_rejected_connection_gets_a_close_code(
     machine: Machine, game: oauth.Client, origin: str, client_id: str | None, more: dict[str, str], code: int
 ) -> None:
     page = await visit(machine, client_id or game.id, origin, **more)
@@ -117,9 +117,7 @@ async def test_who_may_not_connect_is_told_why(
     assert (await page.closed())[0] == code
 
 
-async def test_bytes_are_no_json_and_another_name_of_this_machine_is_no_way_in(
-    machine: Machine, game: oauth.Client
-) -> None:
+async def test_binary_frames_and_foreign_host_names_are_rejected(machine: Machine, game: oauth.Client) -> None:
     page = await visit(machine, game.id)
     await page.read()
     await page.socket.send_bytes(b"\x83")

@@ -1,6 +1,7 @@
-"""discord.py bots in a call, in a process of their own: which certificates aiohttp trusts is decided when it is imported.
+"""discord.py bots in a call, in a separate process, because aiohttp fixes its trusted certificates when it is imported.
 
-Lines of JSON on standard input say what to do, lines on standard output what came of it."""
+Lines of JSON on standard input are commands; lines on standard output are their results.
+"""
 
 import asyncio
 import json
@@ -19,36 +20,36 @@ FRAME_S = 0.02
 
 
 class Bot(discord.Client):
-    """A bot with one voice connection, which keeps every packet that it gets."""
+    """A bot with one voice connection that stores every received packet."""
 
     def __init__(self) -> None:
         super().__init__(intents=discord.Intents.default(), guild_ready_timeout=0.1)
         self.voice: Any = None
         self.packets: list[bytes] = []
         self.socket: Any = None
-        """The voice socket of where it last arrived."""
+        """The voice socket of the channel that the bot last connected to."""
 
     async def do_join(self, channel: int) -> None:
-        """As any bot does."""
+        """Join a voice channel."""
         async with asyncio.timeout(PATIENCE):
             while not self.is_ready():
                 await asyncio.sleep(FRAME_S)
         found = self.get_channel(channel)
         assert isinstance(found, discord.VoiceChannel)
         self.voice = await found.connect(timeout=PATIENCE, reconnect=True)
-        # The library has no way to listen; its reader has.
+        # The library has no API for receiving audio, so the bot uses its socket reader.
         self.voice._connection.add_socket_listener(self.packets.append)
         self.socket = self.voice._connection.ws
 
     async def do_arrive(self) -> None:
-        """Wait until it is connected where it was moved to."""
+        """Wait until the bot is connected to the channel that it was moved to."""
         async with asyncio.timeout(PATIENCE):
             while self.voice._connection.ws is self.socket or not self.voice.is_connected():
                 await asyncio.sleep(FRAME_S)
         self.socket = self.voice._connection.ws
 
     async def do_wait(self, channel: int, people: list[int]) -> str:
-        """Wait until the call in this channel is end-to-end encrypted, with these people in it; the code that they compare."""
+        """Wait until the call is end-to-end encrypted with these users in it; return the verification code."""
         async with asyncio.timeout(PATIENCE):
             while not self._is_secured(channel, set(people)):
                 await asyncio.sleep(FRAME_S)
@@ -62,7 +63,7 @@ class Bot(discord.Client):
         return bool(self.voice._connection.can_encrypt and members == people)
 
     async def do_say(self, count: int) -> str:
-        """So many frames; the mode that they went by."""
+        """Send this many frames; return the encryption mode."""
         assert self.user is not None
         await self.voice.ws.speak(discord.SpeakingState.voice)
         for number in range(count):
@@ -71,7 +72,7 @@ class Bot(discord.Client):
         return str(self.voice.mode)
 
     async def do_heard(self, user: int, count: int) -> list[str]:
-        """So many frames of the other in the call, opened twice: as a packet of the server, and as a frame of theirs."""
+        """Return this many frames of the other user, decrypted twice: as a server packet and as an end-to-end frame."""
         frames: list[str] = []
         async with asyncio.timeout(PATIENCE):
             while len(frames) < count:
@@ -91,7 +92,7 @@ class Bot(discord.Client):
         return bytes(opened).decode()
 
     async def do_leave(self) -> None:
-        """Hang up."""
+        """Leave the call."""
         await self.voice.disconnect()
 
 
@@ -111,6 +112,6 @@ async def main(api: str, gateway: str, tokens: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    # Shown when a test fails.
+    # Printed when a test fails.
     logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(asctime)s %(name)s %(message).300s")
     asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3].split(",")))

@@ -1,4 +1,4 @@
-"""A platform for unmodified client libraries: the real App behind a line that can be cut, with time passing by itself."""
+"""A server for unmodified client libraries: the real App on a running clock, behind a proxy that can cut connections."""
 
 import logging
 import socket
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test here drives a client library."""
+    """Mark every test here as one that drives a client library."""
     for item in items:
         if "/tests/clients/" in item.path.as_posix():
             item.add_marker(pytest.mark.clients)
@@ -26,18 +26,18 @@ EXPECTED = (
     # When the connection breaks.
     "Attempting a reconnect in",
     "failed to communicate with server, reason was: 'Socket has closed'",
-    # When the machine is so busy that nobody comes to a heartbeat.
+    # When the machine is too busy to heartbeat in time.
     "Shard ID None heartbeat blocked for more than",
     "Can't keep up, shard ID None websocket is",
     "Shard ID None voice heartbeat blocked for more than",
     "High socket latency, shard ID None heartbeat is",
 )
-"""How complaints begin that are none of the server's business."""
+"""Prefixes of log messages that are not caused by the server."""
 
 
 @pytest.fixture(autouse=True)
-def nothing_complains(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """A library that cannot read what it gets says so in its log and goes on; here that is a failure."""
+def fail_on_library_errors(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Fail on log messages of a library: it reports undecodable data in its log and continues."""
     yield
     records = [record for when in ("setup", "call") for record in caplog.get_records(when)]
     complaints = [
@@ -52,7 +52,7 @@ def nothing_complains(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 @pytest.fixture
 async def line() -> "AsyncIterator[Line]":
-    """The way to the platform."""
+    """The proxy in front of the server."""
     from tests.clients.town import Line
 
     line = Line()
@@ -62,7 +62,7 @@ async def line() -> "AsyncIterator[Line]":
 
 @pytest.fixture
 async def client_world(line: "Line", watch: "Watch", tmp_path: Path) -> "AsyncIterator[World]":
-    """A running platform, empty. Libraries heartbeat and compare times by the wall clock, so time passes here."""
+    """A running, empty server. Its clock runs, because libraries heartbeat and compare times by the wall clock."""
     from hubbub.server.app import App
     from hubbub.server.commands import certificates
     from hubbub.server.core.clock import ControlledClock, RealClock
@@ -75,7 +75,7 @@ async def client_world(line: "Line", watch: "Watch", tmp_path: Path) -> "AsyncIt
     made = certificates.make(tmp_path / "voice", [])
     voice = VoiceConfig(certificate=str(made.certificate), key=str(made.key), authority=str(made.authority))
     config = small_config(public_url=f"http://127.0.0.1:{await line.open()}", private_targets=True, voice=voice)
-    # After every dated change, whatever the day.
+    # After every dated change, whatever the current date.
     app = App(config, clock=ControlledClock(max(NOW_MS, RealClock().now_ms())))
     await app.start(listener)
     async with aiohttp.ClientSession() as client:
@@ -87,7 +87,7 @@ async def client_world(line: "Line", watch: "Watch", tmp_path: Path) -> "AsyncIt
 
 @pytest.fixture
 async def town(client_world: "World", line: "Line") -> "Town":
-    """Alice's guild with bob in it, and a bot that administers it."""
+    """Alice's guild with Bob in it, and a bot that administers it."""
     from tests.clients.town import ADMINISTRATOR, Town
 
     alice = await client_world.user("alice")

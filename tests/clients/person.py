@@ -1,4 +1,4 @@
-"""A person who uses an app, whatever the app is written with, and all that they do with it."""
+"""A user of an app, in any library, and every kind of interaction with it."""
 
 import json
 from typing import Any
@@ -10,20 +10,20 @@ from tests.world import Session
 
 
 class Person:
-    """Somebody who uses the town's app, and sees what it answers."""
+    """A user of the town's app and its responses."""
 
     def __init__(self, town: Town, eyes: Session) -> None:
         self.town, self.eyes = town, eyes
         self.commands: dict[str, Any] = {}
 
     async def look(self) -> None:
-        """Find out which commands there are."""
+        """Fetch the available commands."""
         index = f"/channels/{self.town.guild.general}/application-command-index"
         found = (await self.town.bob.get(index)).ok()["application_commands"]
         self.commands = {command["name"]: command for command in found}
 
     async def ask(self, kind: int, data: dict[str, Any], *, file: bytes | None = None, **body: Any) -> None:
-        """Ask the app something, perhaps with a file."""
+        """Create an interaction, optionally with a file."""
         given = {
             "type": kind,
             "application_id": str(self.town.bot.application_id),
@@ -43,7 +43,7 @@ class Person:
         (await self.town.bob.post("/interactions", data=form)).ok()
 
     async def run(self, name: str, kind: int = 2, **data: Any) -> None:
-        """Run a command, or type it."""
+        """Run a command, or autocomplete it."""
         command = self.commands[name]
         await self.ask(kind, {"id": command["id"], "name": name, "type": command["type"], **data})
 
@@ -52,30 +52,30 @@ class Person:
         await self.ask(3, {"component_type": kind, "custom_id": custom_id, **data}, message_id=message["id"])
 
     async def said(self) -> dict[str, Any]:
-        """The next message."""
+        """Return the next message."""
         message: dict[str, Any] = await self.eyes.next("MESSAGE_CREATE")
         return message
 
     async def changed(self) -> dict[str, Any]:
-        """The next message that changes."""
+        """Return the next message update."""
         message: dict[str, Any] = await self.eyes.next("MESSAGE_UPDATE")
         return message
 
 
 async def sell(town: Town) -> str:
-    """A SKU that the town's app sells."""
+    """Create a SKU that the town's app sells."""
     body = {"type": 2, "name": "Crown", "price": 499, "published": True}
     sku = (await town.bot.post(f"/applications/{town.bot.application_id}/skus", json=body)).ok()
     return str(sku["id"])
 
 
 async def use_everything(town: Town, eyes: Session, sku: str) -> None:
-    """Walk through an app that offers greet, think, Poke, Shout and panel."""
+    """Use every feature of an app that offers greet, think, Poke, Shout and panel."""
     bob = Person(town, eyes)
     await bob.look()
     assert {"greet", "think", "Poke", "Shout", "panel"} <= set(bob.commands)
 
-    # What is typed is completed, then the whole is run.
+    # Autocomplete an option, then run the command.
     typed = [
         {"type": 6, "name": "whom", "value": str(town.alice.id)},
         {"type": 3, "name": "city", "value": "Be", "focused": True},
@@ -89,13 +89,13 @@ async def use_everything(town: Town, eyes: Session, sku: str) -> None:
     assert (said["content"], said["type"]) == ("hello alice in bern", 20)
     assert said["interaction_metadata"]["user"]["id"] == str(town.bob.id)
 
-    # A deferred answer for bob alone, filled in, and more.
+    # A deferred ephemeral response, its edit, and a follow-up.
     await bob.run("think")
     assert (await bob.said())["flags"] == 64 | 128
     assert (await bob.changed())["content"] == "thought"
     assert (await bob.said())["content"] == "and more"
 
-    # Menus.
+    # Context menu commands.
     await bob.run("Poke", target_id=str(town.alice.id))
     assert (await bob.said())["content"] == "poked alice"
     target = await town.guild.say(town.bob, "hello")
@@ -103,7 +103,7 @@ async def use_everything(town: Town, eyes: Session, sku: str) -> None:
     await bob.run("Shout", target_id=target["id"])
     assert (await bob.said())["content"] == "HELLO"
 
-    # A panel: buttons, one of them for those who pay, and two selects.
+    # A panel: buttons, one of them premium, and two selects.
     await bob.run("panel")
     panel = await bob.said()
     buttons = panel["components"][0]["components"]
@@ -116,7 +116,7 @@ async def use_everything(town: Town, eyes: Session, sku: str) -> None:
     await bob.press(panel, "people", 5, values=[str(town.alice.id)])
     assert (await bob.said())["content"] == "chose alice"
 
-    # A modal: text, and the newer things to fill in.
+    # A modal: text inputs and the newer components.
     await bob.press(panel, "form")
     modal = await eyes.next("INTERACTION_MODAL_CREATE")
     inner = [each["component"]["type"] for each in modal["components"] if each["type"] == 18]

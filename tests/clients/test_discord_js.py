@@ -1,4 +1,4 @@
-"""discord.js, unmodified, against our server: Node runs it in js/, and tells us what it was told."""
+"""Unmodified discord.js against the server: Node runs it in js/ and reports its events."""
 
 import asyncio
 import base64
@@ -26,21 +26,23 @@ pytestmark = [
 ]
 
 STREAMS = any((JS / "node_modules" / "zlib-sync" / "build" / "Release").glob("*.node"))
-"""Whether the library finds zlib-sync, an optional package that is compiled when it is installed: without it, it has no stream
-compression and asks for compressed payloads instead."""
+"""Whether the library finds zlib-sync, an optional package that is compiled when it is installed.
+
+Without it the library has no stream compression and asks for compressed payloads instead.
+"""
 
 COMPRESSIONS = {
     False: "compression: none",
     True: "compression: zlib-stream" if STREAMS else "compression: identify",
 }
-"""What the library says it does."""
+"""The library's log line for each compression."""
 
 REPLY = 19
 """The message type of a reply."""
 
 
 class StepError(Exception):
-    """A step threw; `code` and `status` are those of the library's error."""
+    """A step failed; `code` and `status` are those of the library's error."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(error["message"])
@@ -50,7 +52,7 @@ class StepError(Exception):
 
 
 class Bot:
-    """A discord.js client in a process of its own."""
+    """A discord.js client in its own process."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.inbox = Inbox()
@@ -66,12 +68,12 @@ class Bot:
         self.inbox.end()
 
     async def told(self, event: str, matches: Callable[[Any], bool] = lambda _: True) -> Any:
-        """The facts of an event."""
+        """Return the data of an event."""
         _, told = await self.inbox.take(lambda told: told[0] == event and matches(told[1]["data"]), event)
         return told["data"]
 
     async def do(self, step: str, **args: Any) -> Any:
-        """Have it do a step of steps.mjs, and get the answer."""
+        """Run a step of steps.mjs and return its result."""
         assert self._process.stdin is not None
         number = next(self._numbers)
         self._process.stdin.write(json.dumps({"id": number, "step": step, "args": args}).encode() + b"\n")
@@ -81,7 +83,7 @@ class Bot:
         return told["result"]
 
     async def close(self) -> None:
-        """Let it leave."""
+        """End the client."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
@@ -99,7 +101,7 @@ class Bot:
 async def running(
     town: Town, token: str | None = None, environment: dict[str, str] | None = None, **options: Any
 ) -> AsyncIterator[Bot]:
-    """A client that logs in, and leaves in the end."""
+    """Run a client that logs in, and end it afterwards."""
     settings = {
         "token": token or town.bot.token,
         "api": f"{town.world.url}/api",
@@ -148,7 +150,7 @@ async def test_a_wrong_token_fails_the_login(town: Town) -> None:
         assert (await bot.told("loginFailed"))["code"] == "TokenInvalid"
 
 
-async def test_messages_are_sent_edited_answered_and_deleted(bot: Bot, town: Town) -> None:
+async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, town: Town) -> None:
     channel = str(town.guild.general)
     said = await town.guild.say(town.bob, f"ping <@{town.bot.id}>")
     heard = await bot.told("messageCreate")
@@ -206,7 +208,7 @@ async def test_reactions_and_pins(bot: Bot, town: Town) -> None:
     assert (await bot.told("channelPinsUpdate"))["id"] == channel
 
 
-async def test_threads_and_forum_posts_are_opened_joined_and_archived(bot: Bot, town: Town) -> None:
+async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot, town: Town) -> None:
     channel = str(town.guild.general)
     message = await bot.do("send", channel=channel, content="a long story")
     thread = await bot.do("thread", channel=channel, message=message, name="story")
@@ -225,7 +227,7 @@ async def test_threads_and_forum_posts_are_opened_joined_and_archived(bot: Bot, 
     assert (created["id"], created["parent"], created["tags"]) == (post["id"], post["forum"], [post["tag"]])
 
 
-async def test_roles_and_channels_are_made_edited_and_deleted(bot: Bot, town: Town) -> None:
+async def test_roles_and_channels_are_created_edited_and_deleted(bot: Bot, town: Town) -> None:
     guild, bob = str(town.guild.id), str(town.bob.id)
     role = await bot.do("role", guild=guild, user=bob)
     assert role["worn"]
@@ -247,7 +249,7 @@ async def test_roles_and_channels_are_made_edited_and_deleted(bot: Bot, town: To
     assert (await bot.told("guildUpdate"))["name"] == "Market Square"
 
 
-async def test_members_are_named_timed_out_kicked_and_banned(bot: Bot, town: Town) -> None:
+async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, town: Town) -> None:
     person = {"guild": str(town.guild.id), "user": str(town.bob.id)}
     assert await bot.do("nick", **person, nick="Bobby") == "Bobby"
     await bot.told("guildMemberUpdate", lambda member: member["name"] == "Bobby")
@@ -264,7 +266,7 @@ async def test_members_are_named_timed_out_kicked_and_banned(bot: Bot, town: Tow
     assert await bot.do("auditLog", guild=person["guild"]) == [23, 22, 20]
 
 
-async def test_refusals_become_the_librarys_errors(town: Town) -> None:
+async def test_error_responses_become_the_librarys_errors(town: Town) -> None:
     humble = await town.world.bot(town.guild, name="humble")
     async with running(town, humble.token) as bot:
         await bot.told("clientReady")
@@ -305,7 +307,7 @@ async def test_invites_typing_and_direct_messages(bot: Bot, town: Town) -> None:
     assert (heard["content"], heard["guild"]) == ("what?", None)
 
 
-async def test_presences_and_voice_states_are_seen_and_shown(bot: Bot, town: Town) -> None:
+async def test_presences_and_voice_states_are_received_and_sent(bot: Bot, town: Town) -> None:
     watcher = await town.bob.connect()
     seen = await bot.told("presenceUpdate", lambda presence: presence["user"] == str(town.bob.id))
     assert seen["status"] == "online"
@@ -325,7 +327,7 @@ async def test_presences_and_voice_states_are_seen_and_shown(bot: Bot, town: Tow
 
 
 @pytest.mark.parametrize("compresses", [False, True], ids=["plain", "compressed"])
-async def test_a_cut_connection_resumes_and_misses_nothing(town: Town, compresses: bool) -> None:
+async def test_a_cut_connection_resumes_without_missed_events(town: Town, compresses: bool) -> None:
     async with running(town, compresses=compresses) as bot:
         await bot.told("clientReady")
         assert await bot.told("debug") == COMPRESSIONS[compresses]

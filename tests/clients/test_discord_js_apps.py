@@ -1,4 +1,4 @@
-"""discord.js, unmodified, as an app: js/app.mjs offers it, a person uses it over HTTP."""
+"""Unmodified discord.js as an app: js/app.mjs implements it, and a user uses it over HTTP."""
 
 import pytest
 
@@ -11,7 +11,7 @@ __all__ = ["bot", "pytestmark"]
 
 
 @pytest.mark.usefixtures("bot")
-async def test_an_app_is_used(bot: JsBot, town: Town) -> None:
+async def test_a_user_uses_every_feature_of_an_app(bot: JsBot, town: Town) -> None:
     sku = await sell(town)
     offered = await bot.do("serve", guild=str(town.guild.id), sku=sku)
     assert sorted(offered) == ["Poke", "Shout", "greet", "panel", "think"]

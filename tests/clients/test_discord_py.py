@@ -1,4 +1,4 @@
-"""discord.py, unmodified, against our server."""
+"""Unmodified discord.py against the server."""
 
 import asyncio
 import datetime
@@ -17,11 +17,11 @@ from tests.clients.town import CROWD, PATIENCE, PICTURE, Inbox, Town
 from tests.world import World
 
 GUILD_READY_S = 0.1
-"""discord.py waits this long after the last GUILD_CREATE before it is ready; its default is two seconds."""
+"""Seconds that discord.py waits after the last GUILD_CREATE before it is ready; the default is two."""
 
 
 class Bot(discord.Client):
-    """A client that remembers what it was told."""
+    """A client that records its events."""
 
     def __init__(self, **options: Any) -> None:
         settings: dict[str, Any] = {"intents": discord.Intents.all(), "guild_ready_timeout": GUILD_READY_S}
@@ -29,26 +29,26 @@ class Bot(discord.Client):
         self.inbox = Inbox()
 
     def dispatch(self, event: str, /, *args: Any, **kwargs: Any) -> None:
-        """Everything the library tells goes through here, after its cache has been brought up to date."""
+        """Record an event. The library calls this for every event, after it updated its cache."""
         self.inbox.put((event, args))
         super().dispatch(event, *args, **kwargs)
 
     async def told(self, event: str, matches: Callable[..., bool] = lambda *_: True) -> Any:
-        """The arguments of an event: one alone, several as a tuple."""
+        """Return the arguments of an event: a single one bare, several as a tuple."""
         _, args = await self.inbox.take(lambda told: told[0] == event and matches(*told[1]), event)
         return args[0] if len(args) == 1 else args
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
-        """The platform under test has room for all shards at once; the library would wait five seconds between them."""
+        """Skip the library's five-second wait between shards, which the tested server does not require."""
 
 
 class ShardedBot(Bot, discord.AutoShardedClient):
-    """The same over several shards."""
+    """A recording client with several shards."""
 
 
 @pytest.fixture(autouse=True)
 def point_at_us(client_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The three addresses that the library has built in."""
+    """Point the library's three built-in URLs at the server."""
     monkeypatch.setattr(discord.http.Route, "BASE", client_world.api)
     monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(client_world.gateway))
     monkeypatch.setattr(discord.asset.Asset, "BASE", f"{client_world.url}/cdn")
@@ -56,7 +56,7 @@ def point_at_us(client_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def running(bot: Bot, token: str, guilds: int = 1) -> AsyncIterator[Bot]:
-    """Log in, connect, and leave in the end; ready, and with so many guilds in the cache."""
+    """Log in, wait until ready with this many guilds in the cache, and close afterwards."""
     async with bot:
         task = asyncio.create_task(bot.start(token))
         task.add_done_callback(lambda task: bot.inbox.end(None if task.cancelled() else task.exception()))
@@ -86,7 +86,7 @@ def guild(bot: Bot, town: Town) -> discord.Guild:
 
 @pytest.fixture
 def general(guild: discord.Guild, town: Town) -> discord.TextChannel:
-    """The channel where everybody talks."""
+    """The town's text channel."""
     channel = guild.get_channel(town.guild.general)
     assert isinstance(channel, discord.TextChannel)
     return channel
@@ -119,7 +119,7 @@ async def test_a_wrong_token_fails_the_login() -> None:
             await bot.login("MTIz.none.suchtoken")
 
 
-async def test_messages_are_sent_edited_answered_and_deleted(
+async def test_messages_are_sent_edited_replied_to_and_deleted(
     bot: Bot, general: discord.TextChannel, town: Town
 ) -> None:
     said = await town.guild.say(town.bob, f"ping <@{town.bot.id}>")
@@ -194,7 +194,7 @@ async def test_embeds_keep_every_part(general: discord.TextChannel) -> None:
     assert silent.flags.suppress_embeds
 
 
-async def test_reactions_are_counted_listed_and_taken_away(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+async def test_reactions_are_counted_listed_and_removed(bot: Bot, general: discord.TextChannel, town: Town) -> None:
     message = await general.send("do you like it?")
     await message.add_reaction("👍")
     reaction, user = await bot.told("reaction_add")
@@ -214,7 +214,9 @@ async def test_reactions_are_counted_listed_and_taken_away(bot: Bot, general: di
     assert cleared.id == message.id
 
 
-async def test_threads_are_opened_joined_archived_and_found(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+async def test_threads_are_created_joined_archived_and_listed(
+    bot: Bot, general: discord.TextChannel, town: Town
+) -> None:
     said = await town.guild.say(town.bob, "a long story")
     message = await bot.told("message", lambda message: message.id == int(said["id"]))
     thread = await message.create_thread(name="story", auto_archive_duration=60)
@@ -250,7 +252,7 @@ async def test_a_forum_post_carries_its_message_and_tags(bot: Bot, guild: discor
     assert [thread.id for thread in forum.threads] == [post.id]
 
 
-async def test_roles_are_made_moved_given_and_removed(bot: Bot, guild: discord.Guild, town: Town) -> None:
+async def test_roles_are_created_moved_assigned_and_removed(bot: Bot, guild: discord.Guild, town: Town) -> None:
     role = await guild.create_role(
         name="guards", color=discord.Color.red(), hoist=True, permissions=discord.Permissions(kick_members=True)
     )
@@ -283,7 +285,7 @@ async def test_roles_are_made_moved_given_and_removed(bot: Bot, guild: discord.G
     assert guild.get_role(role.id) is None
 
 
-async def test_members_are_named_timed_out_kicked_and_banned(bot: Bot, guild: discord.Guild, town: Town) -> None:
+async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, guild: discord.Guild, town: Town) -> None:
     bob = guild.get_member(town.bob.id)
     await bob.edit(nick="Bobby")
     _, after = await bot.told("member_update", lambda _, after: after.nick == "Bobby")
@@ -314,7 +316,7 @@ async def test_members_are_named_timed_out_kicked_and_banned(bot: Bot, guild: di
     assert actions == [discord.AuditLogAction.unban, discord.AuditLogAction.ban, discord.AuditLogAction.kick]
 
 
-async def test_channels_are_made_edited_guarded_and_deleted(bot: Bot, guild: discord.Guild, town: Town) -> None:
+async def test_channels_are_created_edited_restricted_and_deleted(bot: Bot, guild: discord.Guild, town: Town) -> None:
     hidden = {guild.default_role: discord.PermissionOverwrite(view_channel=False)}
     category = await guild.create_category("back office")
     channel = await guild.create_text_channel(
@@ -341,7 +343,7 @@ async def test_channels_are_made_edited_guarded_and_deleted(bot: Bot, guild: dis
     assert after.name == "Market Square"
 
 
-async def test_refusals_become_the_librarys_errors(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+async def test_error_responses_become_the_librarys_errors(bot: Bot, general: discord.TextChannel, town: Town) -> None:
     humble = await town.world.bot(town.guild, name="humble")
     async with running(Bot(), humble.token) as other:
         guild = other.get_guild(town.guild.id)
@@ -364,7 +366,7 @@ async def test_refusals_become_the_librarys_errors(bot: Bot, general: discord.Te
     assert "content" in wrong.value.text
 
 
-async def test_pins_come_and_go(bot: Bot, general: discord.TextChannel) -> None:
+async def test_messages_are_pinned_and_unpinned(bot: Bot, general: discord.TextChannel) -> None:
     message = await general.send("read this first")
     await message.pin()
     channel, _ = await bot.told("guild_channel_pins_update")
@@ -378,7 +380,7 @@ async def test_pins_come_and_go(bot: Bot, general: discord.TextChannel) -> None:
     assert [pinned async for pinned in general.pins()] == []
 
 
-async def test_invites_bring_people_in(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+async def test_users_join_by_invite(bot: Bot, general: discord.TextChannel, town: Town) -> None:
     invite = await general.create_invite(max_age=300, max_uses=2, unique=True)
     assert (await bot.told("invite_create")).code == invite.code
     fetched = await bot.fetch_invite(invite.code)
@@ -392,7 +394,7 @@ async def test_invites_bring_people_in(bot: Bot, general: discord.TextChannel, t
     assert (await bot.told("invite_delete")).code == invite.code
 
 
-async def test_typing_is_seen_and_shown(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+async def test_typing_is_received_and_sent(bot: Bot, general: discord.TextChannel, town: Town) -> None:
     (await town.bob.post(f"/channels/{general.id}/typing")).ok()
     channel, user, _ = await bot.told("typing")
     assert (channel.id, user.id) == (general.id, town.bob.id)
@@ -401,7 +403,7 @@ async def test_typing_is_seen_and_shown(bot: Bot, general: discord.TextChannel, 
         assert (await watcher.next("TYPING_START"))["user_id"] == str(town.bot.id)
 
 
-async def test_pictures_are_kept_and_served(bot: Bot, guild: discord.Guild) -> None:
+async def test_images_are_stored_and_served(bot: Bot, guild: discord.Guild) -> None:
     await guild.edit(icon=PICTURE)
     _, after = await bot.told("guild_update")
     assert await after.icon.read() == PICTURE
@@ -411,7 +413,7 @@ async def test_pictures_are_kept_and_served(bot: Bot, guild: discord.Guild) -> N
     assert await guild.get_member(bot.user.id).default_avatar.read()
 
 
-async def test_what_else_a_message_may_carry(bot: Bot, general: discord.TextChannel) -> None:
+async def test_components_forwards_and_polls_are_sent(bot: Bot, general: discord.TextChannel) -> None:
     view = discord.ui.View(timeout=None).add_item(discord.ui.Button(label="more", custom_id="more"))
     message = await general.send("hello", view=view, silent=True, allowed_mentions=discord.AllowedMentions.none())
     assert message.flags.suppress_notifications
@@ -425,7 +427,7 @@ async def test_what_else_a_message_may_carry(bot: Bot, general: discord.TextChan
     assert asked.poll.expires_at - asked.created_at <= datetime.timedelta(hours=2)
 
 
-async def test_direct_messages_go_both_ways(bot: Bot, guild: discord.Guild, town: Town) -> None:
+async def test_direct_messages_are_sent_and_received(bot: Bot, guild: discord.Guild, town: Town) -> None:
     bob = guild.get_member(town.bob.id)
     sent = await bob.send("psst")
     assert isinstance(sent.channel, discord.DMChannel)
@@ -437,7 +439,7 @@ async def test_direct_messages_go_both_ways(bot: Bot, guild: discord.Guild, town
     assert (heard.guild, heard.content, heard.channel.id) == (None, "what?", sent.channel.id)
 
 
-async def test_presences_are_seen_and_shown(bot: Bot, guild: discord.Guild, town: Town) -> None:
+async def test_presences_are_received_and_sent(bot: Bot, guild: discord.Guild, town: Town) -> None:
     watcher = await town.bob.connect()
     _, after = await bot.told("presence_update", lambda _, after: after.id == town.bob.id)
     assert after.status is discord.Status.online
@@ -452,28 +454,28 @@ async def test_presences_are_seen_and_shown(bot: Bot, guild: discord.Guild, town
 
 
 class Signalling(discord.VoiceProtocol):
-    """The part of a voice connection that goes through the gateway."""
+    """The gateway part of a voice connection."""
 
     def __init__(self, client: discord.Client, channel: discord.abc.Connectable) -> None:
         super().__init__(client, channel)
         self.inbox = Inbox()
 
     async def on_voice_state_update(self, data: Any) -> None:
-        """Where we are."""
+        """Record the bot's voice state."""
         self.inbox.put(("state", data))
 
     async def on_voice_server_update(self, data: Any) -> None:
-        """Where to connect to."""
+        """Record the voice server."""
         self.inbox.put(("server", data))
 
     async def connect(
         self, *, timeout: float, reconnect: bool, self_deaf: bool = False, self_mute: bool = False
     ) -> None:
-        """Ask to join."""
+        """Request to join."""
         await self.channel.guild.change_voice_state(channel=self.channel, self_deaf=self_deaf, self_mute=self_mute)
 
     async def disconnect(self, *, force: bool) -> None:
-        """Ask to leave."""
+        """Request to leave."""
         await self.channel.guild.change_voice_state(channel=None)
         self.cleanup()
 
@@ -497,7 +499,7 @@ async def test_a_voice_channel_is_joined_and_left(bot: Bot, guild: discord.Guild
 
 
 def without_zstandard() -> Any:
-    """What the library decompresses with where the zstandard package is not installed."""
+    """Return the module that the library decompresses with when the zstandard package is not installed."""
     spec = importlib.util.spec_from_file_location("discord.utils_without_zstandard", discord.utils.__file__)
     assert spec is not None
     assert spec.loader is not None
@@ -510,7 +512,7 @@ def without_zstandard() -> Any:
 
 
 @pytest.mark.parametrize("compression", ["zlib-stream", "zstd-stream"])
-async def test_a_cut_connection_resumes_and_misses_nothing(
+async def test_a_cut_connection_resumes_without_missed_events(
     town: Town, monkeypatch: pytest.MonkeyPatch, compression: str
 ) -> None:
     if compression == "zlib-stream":
@@ -556,7 +558,7 @@ async def test_all_members_of_a_large_guild_are_chunked(town: Town) -> None:
     async with running(Bot(), town.bot.token) as bot:
         guild = bot.get_guild(town.guild.id)
         assert guild is not None
-        # With presences and more members than the threshold, GUILD_CREATE has only some; the library asks for the rest.
+        # With presences and more members than the threshold, GUILD_CREATE has only some; the library requests the rest.
         assert guild.large
         assert (guild.member_count, len(guild.members), guild.chunked) == (CROWD + 3, CROWD + 3, True)
         found = await guild.query_members("citizen00", limit=100)
@@ -566,7 +568,7 @@ async def test_all_members_of_a_large_guild_are_chunked(town: Town) -> None:
         assert len([member async for member in guild.fetch_members(limit=None)]) == CROWD + 3
 
 
-async def test_joining_and_leaving_a_guild_is_told(bot: Bot, town: Town) -> None:
+async def test_joining_and_leaving_a_guild_is_reported(bot: Bot, town: Town) -> None:
     from hubbub.server.resources import members
 
     other = await town.world.guild(town.alice, name="Harbour")

@@ -1,4 +1,4 @@
-"""discord.py, unmodified, as an app: commands, menus, buttons, selects and modals, used by a person over HTTP."""
+"""Unmodified discord.py as an app: commands, menus, buttons, selects and modals, used by a user over HTTP."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ class App(Bot):
 
 
 class Form(discord.ui.Modal, title="Tell us"):
-    """A modal of all that the library knows."""
+    """A modal with most components that the library supports."""
 
     intro: "discord.ui.TextDisplay[Any]" = discord.ui.TextDisplay("Welcome")
     name: "discord.ui.Label[Any]" = discord.ui.Label(
@@ -45,7 +45,7 @@ class Form(discord.ui.Modal, title="Tell us"):
     sure: "discord.ui.Label[Any]" = discord.ui.Label(text="Sure?", component=discord.ui.Checkbox(custom_id="sure"))
 
     async def on_submit(self, interaction: discord.Interaction) -> None:
-        """Say what was filled in."""
+        """Send the submitted values."""
         assert isinstance(self.name.component, discord.ui.TextInput)
         assert isinstance(self.colour.component, discord.ui.RadioGroup)
         assert isinstance(self.friend.component, discord.ui.UserSelect)
@@ -56,7 +56,7 @@ class Form(discord.ui.Modal, title="Tell us"):
 
 
 class Evidence(discord.ui.Modal, title="Evidence"):
-    """The rest of them: files, and several of several."""
+    """A modal with the other components: file uploads and checkbox groups."""
 
     proof: "discord.ui.Label[Any]" = discord.ui.Label(
         text="Proof", component=discord.ui.FileUpload(custom_id="proof", max_values=2)
@@ -71,7 +71,7 @@ class Evidence(discord.ui.Modal, title="Evidence"):
     )
 
     async def on_submit(self, interaction: discord.Interaction) -> None:
-        """Say what was filled in."""
+        """Send the submitted values."""
         assert isinstance(self.proof.component, discord.ui.FileUpload)
         assert isinstance(self.sizes.component, discord.ui.CheckboxGroup)
         file = self.proof.component.values[0]
@@ -80,11 +80,11 @@ class Evidence(discord.ui.Modal, title="Evidence"):
 
 
 class Panel(discord.ui.View):
-    """Things to press."""
+    """A view with buttons and selects."""
 
     @discord.ui.button(label="Count", custom_id="count", style=discord.ButtonStyle.primary)
     async def count(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
-        """Change the message."""
+        """Edit the message."""
         button.label = "Counted"
         await interaction.response.edit_message(content="pressed", view=self)
 
@@ -100,19 +100,19 @@ class Panel(discord.ui.View):
         options=[discord.SelectOption(label="a"), discord.SelectOption(label="b")],
     )
     async def words(self, interaction: discord.Interaction, select: "discord.ui.Select[Panel]") -> None:
-        """Answer to the person alone."""
+        """Send an ephemeral response."""
         await interaction.response.send_message(" and ".join(select.values), ephemeral=True)
 
     @discord.ui.select(cls=discord.ui.UserSelect, custom_id="people")
     async def people(self, interaction: discord.Interaction, select: "discord.ui.UserSelect[Panel]") -> None:
-        """Say who was chosen, later."""
+        """Send the chosen users after a deferral."""
         await interaction.response.defer()
         chosen = select.values[0]
         await interaction.followup.send(f"{chosen.display_name} of {getattr(chosen, 'guild', None)}")
 
 
 def declare(tree: app_commands.CommandTree[App], guild: discord.Object, sku: int) -> None:
-    """The app's commands."""
+    """Add the app's commands."""
 
     @tree.command(guild=guild, description="greets")
     @app_commands.describe(whom="who", times="how often", place="where")
@@ -170,11 +170,11 @@ def declare(tree: app_commands.CommandTree[App], guild: discord.Object, sku: int
 
 @pytest.fixture
 async def eyes(town: Town) -> Session:
-    """What bob sees."""
+    """A gateway session of Bob."""
     return await town.bob.connect()
 
 
-async def test_an_app_is_used(town: Town, eyes: Session) -> None:
+async def test_a_user_uses_every_feature_of_an_app(town: Town, eyes: Session) -> None:
     bob = Person(town, eyes)
     async with running(App(), town.bot.token) as app:
         assert isinstance(app, App)
@@ -189,7 +189,7 @@ async def test_an_app_is_used(town: Town, eyes: Session) -> None:
         assert [command.id for command in fetched] == [command.id for command in synced]
         bob.commands = {command.name: {"id": str(command.id), "type": command.type.value} for command in synced}
 
-        # What is typed is completed, then the whole is run.
+        # Autocomplete an option, then run the command.
         await bob.run("greet", 4, options=[{"type": 3, "name": "city", "value": "Be", "focused": True}])
         offered = await eyes.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
         assert [each["value"] for each in offered["choices"]] == ["berlin", "bern"]
@@ -208,14 +208,14 @@ async def test_an_app_is_used(town: Town, eyes: Session) -> None:
         heard = await app.told("message", lambda message: message.id == int(said["id"]))
         assert heard.author == app.user
         assert heard.interaction_metadata.user.id == town.bob.id
-        # Without the interaction, as any message of its own.
+        # A message of its own, without the interaction.
         fetched = await heard.channel.fetch_message(heard.id)
         assert (await fetched.edit(content="changed later")).content == "changed later"
         assert (await bob.changed())["content"] == "changed later"
         await fetched.delete()
         assert (await eyes.next("MESSAGE_DELETE"))["id"] == said["id"]
 
-        # A deferred answer for bob alone, filled in, and more.
+        # A deferred ephemeral response, its edit, and a follow-up.
         await bob.run("slow", options=[{"type": 1, "name": "think"}])
         loading = await bob.said()
         assert loading["flags"] == 64 | 128
@@ -224,7 +224,7 @@ async def test_an_app_is_used(town: Town, eyes: Session) -> None:
         assert (await bob.changed())["content"] == "and much more"
         await eyes.next("MESSAGE_DELETE")
 
-        # Menus.
+        # Context menu commands.
         await bob.run("Poke", target_id=str(town.alice.id))
         assert (await bob.said())["content"] == "poked alice"
         target = await town.guild.say(town.bob, "hello")
@@ -232,7 +232,7 @@ async def test_an_app_is_used(town: Town, eyes: Session) -> None:
         await bob.run("Shout", target_id=target["id"])
         assert (await bob.said())["content"] == "HELLO"
 
-        # A panel: a button, two selects, a modal.
+        # A panel: a button, two selects and a modal.
         await bob.run("panel")
         panel = await bob.said()
         assert panel["components"][0]["components"][2]["sku_id"] == str(sku)
@@ -255,7 +255,7 @@ async def test_an_app_is_used(town: Town, eyes: Session) -> None:
         await bob.ask(5, {"id": modal["id"], "custom_id": modal["custom_id"], "components": filled})
         assert (await bob.said())["content"] == "Bob likes b and alice: True"
 
-        # What bob owns is told, and files are read.
+        # The interaction carries Bob's entitlements, and files are downloaded.
         (await town.bob.post("/users/@me/purchases", json={"sku_id": str(sku)})).ok()
         bought = await app.told("entitlement_create")
         assert (bought.sku_id, bought.user_id) == (sku, town.bob.id)
@@ -271,7 +271,7 @@ async def test_an_app_is_used(town: Town, eyes: Session) -> None:
         assert (await bob.said())["content"] == "proof.txt: I am, s+l"
 
 
-async def test_commands_for_everyone_are_synced_and_their_permissions_read(town: Town) -> None:
+async def test_global_commands_are_synced_and_their_permissions_read(town: Town) -> None:
     async with running(App(), town.bot.token) as app:
         assert isinstance(app, App)
 
@@ -283,7 +283,7 @@ async def test_commands_for_everyone_are_synced_and_their_permissions_read(town:
 
         (made,) = await app.tree.sync()
         assert made.default_member_permissions == discord.Permissions(ban_members=True)
-        # The library reads contexts as if they began with 1, so they are asked elsewhere.
+        # The library decodes contexts as if they started at 1, so the test reads them over HTTP.
         (shown,) = (await town.bot.get(f"/applications/{town.bot.application_id}/commands")).ok()
         assert shown["contexts"] == [0, 1]
         path = f"/applications/{town.bot.application_id}/guilds/{town.guild.id}/commands/{made.id}/permissions"

@@ -1,4 +1,4 @@
-"""hikari, unmodified, against our server."""
+"""Unmodified hikari against the server."""
 
 import datetime
 from collections.abc import AsyncIterator, Callable
@@ -15,7 +15,7 @@ E = TypeVar("E", bound=hikari.Event)
 
 
 class Bot(hikari.GatewayBot):
-    """A bot that remembers what it was told."""
+    """A bot that records its events."""
 
     def __init__(self, town: Town, token: str | None = None, **options: Any) -> None:
         settings: dict[str, Any] = {"intents": hikari.Intents.ALL, "banner": None, "logs": None}
@@ -30,14 +30,14 @@ class Bot(hikari.GatewayBot):
             self.inbox.put(event)
 
     async def told(self, kind: type[E], matches: Callable[[E], bool] = lambda _: True) -> E:
-        """An event of this kind."""
+        """Return an event of this type."""
         event: E = await self.inbox.take(lambda event: isinstance(event, kind) and matches(event), kind.__name__)
         return event
 
 
 @asynccontextmanager
 async def running(bot: Bot, **options: Any) -> AsyncIterator[Bot]:
-    """Log in, connect, and leave in the end."""
+    """Log in, connect, and close afterwards."""
     await bot.start(check_for_updates=False, **options)
     try:
         yield bot
@@ -78,7 +78,7 @@ async def test_a_wrong_token_fails_the_login(town: Town) -> None:
     await bot.close()
 
 
-async def test_messages_are_sent_edited_answered_and_deleted(bot: Bot, town: Town) -> None:
+async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, town: Town) -> None:
     general = town.guild.general
     said = await town.guild.say(town.bob, f"ping <@{town.bot.id}>")
     heard = await bot.told(hikari.GuildMessageCreateEvent)
@@ -134,7 +134,7 @@ async def test_attachments_and_embeds_come_back_as_they_were_sent(bot: Bot, town
     assert (list(bare.attachments), list(bare.embeds)) == ([], [])
 
 
-async def test_reactions_are_counted_listed_and_taken_away(bot: Bot, town: Town) -> None:
+async def test_reactions_are_counted_listed_and_removed(bot: Bot, town: Town) -> None:
     message = await bot.rest.create_message(town.guild.general, "do you like it?")
     await message.add_reaction("👍")
     added = await bot.told(hikari.GuildReactionAddEvent)
@@ -157,7 +157,7 @@ async def test_reactions_are_counted_listed_and_taken_away(bot: Bot, town: Town)
     await bot.told(hikari.GuildReactionDeleteAllEvent)
 
 
-async def test_threads_and_forum_posts_are_opened_joined_and_archived(bot: Bot, town: Town) -> None:
+async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot, town: Town) -> None:
     message = await bot.rest.create_message(town.guild.general, "a long story")
     thread = await bot.rest.create_message_thread(message.channel_id, message, "story")
     created = await bot.told(hikari.GuildThreadCreateEvent)
@@ -185,7 +185,7 @@ async def test_threads_and_forum_posts_are_opened_joined_and_archived(bot: Bot, 
     assert (await bot.told(hikari.GuildThreadDeleteEvent)).thread_id == post.id
 
 
-async def test_roles_are_made_edited_given_and_removed(bot: Bot, town: Town) -> None:
+async def test_roles_are_created_edited_assigned_and_removed(bot: Bot, town: Town) -> None:
     role = await bot.rest.create_role(
         town.guild.id, name="guards", color=0xFF0000, hoist=True, permissions=hikari.Permissions.KICK_MEMBERS
     )
@@ -200,7 +200,7 @@ async def test_roles_are_made_edited_given_and_removed(bot: Bot, town: Town) -> 
     assert entry.entry.action_type is hikari.AuditLogEventType.MEMBER_ROLE_UPDATE
     cached = bot.cache.get_member(town.guild.id, town.bob.id)
     assert cached is not None
-    assert role.id in [worn.id for worn in cached.get_roles()]
+    assert role.id in [assigned.id for assigned in cached.get_roles()]
     await bot.rest.remove_role_from_member(town.guild.id, town.bob.id, role)
     await bot.told(hikari.MemberUpdateEvent, lambda event: role.id not in event.member.role_ids)
     await bot.rest.delete_role(town.guild.id, role)
@@ -208,7 +208,7 @@ async def test_roles_are_made_edited_given_and_removed(bot: Bot, town: Town) -> 
     assert bot.cache.get_role(role) is None
 
 
-async def test_members_are_named_timed_out_kicked_and_banned(bot: Bot, town: Town) -> None:
+async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, town: Town) -> None:
     guild, bob = town.guild.id, town.bob.id
     await bot.rest.edit_member(guild, bob, nickname="Bobby")
     assert (await bot.told(hikari.MemberUpdateEvent)).member.display_name == "Bobby"
@@ -228,7 +228,7 @@ async def test_members_are_named_timed_out_kicked_and_banned(bot: Bot, town: Tow
     await bot.told(hikari.BanDeleteEvent)
 
 
-async def test_channels_are_made_edited_guarded_and_deleted(bot: Bot, town: Town) -> None:
+async def test_channels_are_created_edited_restricted_and_deleted(bot: Bot, town: Town) -> None:
     hidden = hikari.PermissionOverwrite(
         id=town.guild.id, type=hikari.PermissionOverwriteType.ROLE, deny=hikari.Permissions.VIEW_CHANNEL
     )
@@ -252,7 +252,7 @@ async def test_channels_are_made_edited_guarded_and_deleted(bot: Bot, town: Town
     assert (await bot.told(hikari.GuildUpdateEvent)).guild.name == "Market Square"
 
 
-async def test_refusals_become_the_librarys_errors(bot: Bot, town: Town) -> None:
+async def test_error_responses_become_the_librarys_errors(bot: Bot, town: Town) -> None:
     humble = await town.world.bot(town.guild, name="humble")
     async with running(Bot(town, humble.token)) as other:
         with pytest.raises(hikari.ForbiddenError) as refused:
@@ -294,7 +294,7 @@ async def test_pins_invites_and_typing(bot: Bot, town: Town) -> None:
     assert (await watcher.next("TYPING_START"))["user_id"] == str(town.bot.id)
 
 
-async def test_direct_messages_go_both_ways(bot: Bot, town: Town) -> None:
+async def test_direct_messages_are_sent_and_received(bot: Bot, town: Town) -> None:
     channel = await bot.rest.create_dm_channel(town.bob.id)
     assert channel.recipient.id == town.bob.id
     await channel.send("psst")
@@ -305,7 +305,7 @@ async def test_direct_messages_go_both_ways(bot: Bot, town: Town) -> None:
     assert (heard.content, heard.channel_id) == ("what?", channel.id)
 
 
-async def test_presences_and_voice_states_are_seen_and_shown(bot: Bot, town: Town) -> None:
+async def test_presences_and_voice_states_are_received_and_sent(bot: Bot, town: Town) -> None:
     watcher = await town.bob.connect()
     seen = await bot.told(hikari.PresenceUpdateEvent, lambda event: event.user_id == town.bob.id)
     assert seen.presence.visible_status is hikari.Status.ONLINE
@@ -331,10 +331,10 @@ async def test_presences_and_voice_states_are_seen_and_shown(bot: Bot, town: Tow
     "compression",
     [hikari.api.GatewayCompression.TRANSPORT_ZLIB_STREAM, hikari.api.GatewayCompression.TRANSPORT_ZSTD_STREAM],
 )
-async def test_a_cut_connection_resumes_and_misses_nothing(
+async def test_a_cut_connection_resumes_without_missed_events(
     town: Town, monkeypatch: pytest.MonkeyPatch, compression: hikari.api.GatewayCompression
 ) -> None:
-    # The bot leaves this option of its shards at their default.
+    # The bot leaves this option of its shards at the default.
     monkeypatch.setitem(GatewayShardImpl.__init__.__kwdefaults__, "compression", compression)
     async with running(Bot(town)) as bot:
         await bot.told(hikari.GuildAvailableEvent)

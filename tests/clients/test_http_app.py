@@ -1,4 +1,4 @@
-"""An app that has nothing but a web server: it checks our signatures with its own code, and answers in the body."""
+"""An app that only has a web server: it verifies signatures with its own code and responds in the HTTP response."""
 
 import json
 from collections.abc import AsyncIterator
@@ -31,12 +31,12 @@ COMMANDS: list[dict[str, Any]] = [
 
 
 def choices(*values: str) -> list[dict[str, str]]:
-    """Options of a component."""
+    """Return the options of a select."""
     return [{"label": value.upper(), "value": value} for value in values]
 
 
 def labelled(label: str, component: dict[str, Any]) -> dict[str, Any]:
-    """A part of a modal."""
+    """Return a labeled component of a modal."""
     return {"type": 18, "label": label, "component": component}
 
 
@@ -54,7 +54,7 @@ FORM = {
 
 
 class HttpApp:
-    """The app's server."""
+    """The app's web server."""
 
     def __init__(self, api: str, client: aiohttp.ClientSession, sku: str) -> None:
         self.api, self.client, self.sku = api, client, sku
@@ -63,7 +63,7 @@ class HttpApp:
         self.problems: list[str] = []
 
     async def handle(self, request: web.Request) -> web.Response:
-        """Check, then answer."""
+        """Verify the signature, then respond."""
         data = await request.read()
         assert self.key is not None
         try:
@@ -78,7 +78,7 @@ class HttpApp:
         return await self.answer(told, told.get("data", {}))
 
     async def answer(self, told: dict[str, Any], data: dict[str, Any]) -> web.Response:
-        """What it says to whom."""
+        """Return the response to an interaction."""
         name = data.get("name") or data["custom_id"]
         given = {each["name"]: each.get("value") for each in data.get("options", ())}
         resolved = data.get("resolved", {})
@@ -89,7 +89,7 @@ class HttpApp:
         if name == "greet":
             return say(4, content=f"hello {people[0]} in {given['city']}")
         if name == "think":
-            # The answer comes by the route, before anything is answered here.
+            # The response goes out by the callback route before the HTTP response.
             await self.post(f"/interactions/{told['id']}/{told['token']}/callback", {"type": 5, "data": {"flags": 64}})
             hook = f"/webhooks/{told['application_id']}/{told['token']}"
             await self.post(f"{hook}/messages/@original", {"content": "thought"}, "PATCH")
@@ -118,7 +118,7 @@ class HttpApp:
         return say(4, content=", ".join((*facts, file["filename"])))
 
     def panel(self) -> list[dict[str, Any]]:
-        """Things to press."""
+        """Return a message with buttons and selects."""
         buttons = [
             {"type": 2, "style": 1, "label": "Count", "custom_id": "count"},
             {"type": 2, "style": 2, "label": "Form", "custom_id": "form"},
@@ -129,14 +129,14 @@ class HttpApp:
         return [{"type": 1, "components": buttons}, *({"type": 1, "components": [each]} for each in selects)]
 
     async def post(self, path: str, body: dict[str, Any], method: str = "POST") -> None:
-        """Say something by a route."""
+        """Send a request to the API."""
         async with self.client.request(method, f"{self.api}{path}", json=body) as response:
             if not response.ok:
                 self.problems.append(f"{path}: {await response.text()}")
 
 
 def say(kind: int, **data: Any) -> web.Response:
-    """An answer."""
+    """Return an interaction response."""
     return web.json_response({"type": kind, "data": data})
 
 
@@ -159,10 +159,10 @@ async def app(town: Town) -> AsyncIterator[HttpApp]:
     await runner.cleanup()
 
 
-async def test_an_app_is_used(app: HttpApp, town: Town) -> None:
+async def test_a_user_uses_every_feature_of_an_app(app: HttpApp, town: Town) -> None:
     await use_everything(town, await town.bob.connect(), app.sku)
 
-    # The forged ping, when the address was saved.
+    # The ping with a forged signature, sent when the URL was saved.
     assert app.refused == 1
     assert app.problems == []
     assert (await town.bot.get(f"/applications/{town.bot.application_id}/interactions/failed")).ok() == []

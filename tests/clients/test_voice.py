@@ -1,4 +1,4 @@
-"""Voice clients, unmodified, in end-to-end encrypted calls through our voice server: each hears what the other says."""
+"""Unmodified voice clients in end-to-end encrypted calls through the voice server: each receives the other's frames."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ class Callers:
         self.bots = bots
 
     async def do(self, bot: int, step: str, **args: Any) -> Any:
-        """Have one of them do a step of calling.py, and get the answer."""
+        """Run a step of calling.py on one bot and return its result."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"bot": bot, "step": step, "args": args}).encode() + b"\n")
@@ -38,7 +38,7 @@ class Callers:
         return json.loads(line)
 
     async def agreed(self, channel: int, before: str = "") -> str:
-        """The code that both compare, to know that nobody sits between them, once it is the same and another than before."""
+        """Wait until both bots have the same verification code, different from the previous one, and return it."""
         people = [bot.id for bot in self.bots]
         async with asyncio.timeout(PATIENCE):
             while True:
@@ -51,7 +51,7 @@ class Callers:
 
 @asynccontextmanager
 async def calling(town: Town, *bots: Actor) -> AsyncIterator[Callers]:
-    """The bots, started as their operator would, who trusts the authority of the voice server."""
+    """Start the bots in a process that trusts the voice server's certificate authority."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(Path(__file__).parent / "calling.py"),
@@ -77,19 +77,19 @@ async def calling(town: Town, *bots: Actor) -> AsyncIterator[Callers]:
 
 
 def authority(town: Town) -> str:
-    """What clients must trust."""
+    """Return the certificate authority that clients must trust."""
     path = town.world.app.config.voice.authority
     assert path is not None
     return path
 
 
-def said_by(bot: Actor) -> list[str]:
-    """All that somebody says."""
+def frames_of(bot: Actor) -> list[str]:
+    """Return all frames that a bot sends."""
     return [f"{bot.id} says {number}" for number in range(FRAMES)]
 
 
 def in_order(frames: list[str]) -> list[str]:
-    """UDP may bring them in any."""
+    """Sort frames, since UDP may reorder them."""
     return sorted(frames, key=lambda frame: int(frame.split()[-1]))
 
 
@@ -106,15 +106,15 @@ async def test_two_discord_py_bots_hear_each_other_also_after_a_move(town: Town)
                 for bot, user_id in enumerate(people):
                     path = f"/guilds/{town.guild.id}/members/{user_id}"
                     (await town.alice.patch(path, json={"channel_id": str(den)})).ok()
-                    # One after the other: the library's reader dies when its socket closes while it answers what the other's
-                    # leaving brings about.
+                    # One after the other: the library's reader fails when its socket closes while it handles the other
+                    # bot's departure.
                     await callers.do(bot, "arrive")
             code = await callers.agreed(channel, code)
             assert len(code) == 30
             for speaker, listener in ((0, 1), (1, 0)):
                 assert await callers.do(speaker, "say", count=FRAMES) == "aead_xchacha20_poly1305_rtpsize"
                 heard = await callers.do(listener, "heard", user=people[speaker], count=FRAMES)
-                assert in_order(heard) == said_by(callers.bots[speaker])
+                assert in_order(heard) == frames_of(callers.bots[speaker])
         for bot in range(2):
             await callers.do(bot, "leave")
     assert (await town.alice.get(f"/guilds/{town.guild.id}/voice-states/{second.id}")).status == 404
@@ -139,9 +139,9 @@ async def test_discord_py_and_discord_js_hear_each_other(town: Town) -> None:
         await other.do("listen", user=str(town.bot.id))
         await callers.do(0, "say", count=FRAMES)
         heard = await other.do("heard", user=str(town.bot.id), count=FRAMES)
-        assert in_order(heard) == said_by(town.bot)
+        assert in_order(heard) == frames_of(town.bot)
         await other.do("say", count=FRAMES)
         heard = await callers.do(0, "heard", user=second.id, count=FRAMES)
-        assert in_order(heard) == said_by(second)
+        assert in_order(heard) == frames_of(second)
         await other.do("leaveCall")
         await callers.do(0, "leave")

@@ -1,4 +1,4 @@
-"""What the tests of client libraries share: a town with people in it, and a line to it that can be cut."""
+"""Shared setup of the client library tests: a guild with users and a bot, and a proxy whose connections can be cut."""
 
 import asyncio
 import struct
@@ -13,7 +13,7 @@ from hubbub.server.resources import members
 from tests.world import Actor, Guild, World
 
 PATIENCE = 45.0
-"""Seconds to wait for what must come; many, since a busy machine takes its time to start Node."""
+"""Timeout in seconds. It is long because a busy machine needs time to start Node."""
 
 ADMINISTRATOR = 1 << 3
 
@@ -35,7 +35,7 @@ PICTURE = (
 
 
 class Line:
-    """A TCP proxy in front of a server, whose gateway connections can be cut without a word."""
+    """A TCP proxy in front of a server, whose gateway connections can be cut without a closing handshake."""
 
     def __init__(self) -> None:
         self.target = 0
@@ -46,13 +46,13 @@ class Line:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def open(self) -> int:
-        """Listen, and tell on which port."""
+        """Start listening and return the port."""
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Close all connections."""
         assert self._server is not None
         self._server.close()
         for task in list(self._tasks):
@@ -60,7 +60,7 @@ class Line:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def cut(self) -> int:
-        """Break every gateway connection on both sides, without a closing handshake; answers how many."""
+        """Break every gateway connection on both sides, without a closing handshake; return the number of connections."""
         writers, self._gateway = self._gateway, set()
         for writer in writers:
             writer.transport.abort()
@@ -79,7 +79,7 @@ class Line:
         ends = {writer, onward}
 
         def sent(chunk: bytes) -> None:
-            # Libraries open the socket on a connection that they had for HTTP before, so every chunk may be the one.
+            # Libraries reuse an HTTP connection for the WebSocket, so any chunk may be the upgrade request.
             if chunk.startswith(b"GET /gateway"):
                 self.queries.append(chunk.split(b"\r\n", 1)[0].decode())
                 self._gateway |= ends
@@ -103,27 +103,27 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seen
 
 
 class Inbox:
-    """What a library told its program, to be taken one by one in any order."""
+    """Events that a library reported to its program, taken one by one in any order."""
 
     def __init__(self) -> None:
         self.events: list[Any] = []
-        """What nobody has taken yet, oldest first."""
+        """Events that were not taken yet, oldest first."""
         self._arrived = asyncio.Event()
         self._ended = False
         self._reason: BaseException | None = None
 
     def put(self, event: Any) -> None:
-        """Something happened."""
+        """Add an event."""
         self.events.append(event)
         self._arrived.set()
 
     def end(self, reason: BaseException | None = None) -> None:
-        """Nothing will come any more."""
+        """Mark the end of events, with the reason."""
         self._ended, self._reason = True, reason
         self._arrived.set()
 
     async def take(self, matches: Callable[[Any], bool], what: str = "what the test waits for") -> Any:
-        """The oldest event that matches and was not taken, waiting until there is one."""
+        """Wait for the oldest untaken event that matches and take it."""
         try:
             async with asyncio.timeout(PATIENCE):
                 while True:
@@ -141,7 +141,7 @@ class Inbox:
 
 @dataclass
 class Town:
-    """A guild of alice with bob in it, and a bot that may do everything there."""
+    """Alice's guild with Bob in it, and a bot with all permissions."""
 
     world: World
     line: Line
@@ -151,7 +151,7 @@ class Town:
     bot: Actor
 
     async def fill(self, count: int = CROWD) -> None:
-        """Many more members, put there as if they had always been."""
+        """Add many members directly to the store."""
 
         def write(call: Call) -> None:
             people = [(call.new_id(UserId), f"citizen{number:04}") for number in range(count)]
@@ -163,7 +163,7 @@ class Town:
         await self.world.write(write)
 
     async def guilds_on_both_shards(self) -> dict[int, list[int]]:
-        """More guilds with the bot in them, until each of two shards has one; the guild ids by shard."""
+        """Create guilds with the bot until each of two shards has one; return the guild ids by shard."""
         shards: dict[int, list[int]] = {0: [], 1: []}
         guild = self.guild
         while True:

@@ -1,4 +1,4 @@
-"""What stands before a platform of several processes: one address, and behind it API and gateway processes in turn."""
+"""A load balancer in front of a platform of several processes: one URL for its API and gateway processes."""
 
 import asyncio
 import contextlib
@@ -20,21 +20,21 @@ from tests.journeys.processes import Server
 from tests.world import World
 
 OWN = frozenset({"connection", "keep-alive", "transfer-encoding", "upgrade", "content-length"})
-"""Headers that concern one connection only."""
+"""Hop-by-hop headers."""
 
 
 class Front:
-    """Gives each request to the next of the API processes, and each connection to the next of the gateways."""
+    """Forwards requests to the API processes and connections to the gateway processes, round-robin."""
 
     def __init__(self, apis: Sequence[str], gateways: Sequence[str]) -> None:
         self.url = ""
         self.asked = dict.fromkeys([*apis, *gateways], 0)
-        """How often each process was chosen, by its address."""
+        """The number of requests to each process, by its URL."""
         self._apis, self._gateways = itertools.cycle(apis), itertools.cycle(gateways)
 
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator["Front"]:
-        """Listen for the time of a block."""
+        """Listen during a block."""
         application = web.Application(client_max_size=64 << 20)
         application.router.add_get("/gateway", self._connect)
         application.router.add_route("*", "/{path:.*}", self._ask)
@@ -67,7 +67,7 @@ class Front:
         async with self._client.ws_connect(self._next(self._gateways, request.raw_path), max_msg_size=0) as there:
             relays = [asyncio.create_task(_relay(here, there)), asyncio.create_task(_relay(there, here))]
             await asyncio.wait(relays, return_when=asyncio.FIRST_COMPLETED)
-            # Whoever closed first said why.
+            # Forward the close code of the side that closed first.
             await there.close(code=here.close_code or 1000)
             await here.close(code=there.close_code or 1000)
             for relay in relays:
@@ -97,7 +97,7 @@ def _free_port() -> int:
 
 @contextlib.asynccontextmanager
 async def behind_a_front(directory: Path, database_url: str, nats_url: str) -> AsyncIterator[tuple[World, Front]]:
-    """Two API and two gateway processes behind one address, over one PostgreSQL and one NATS; and their operator."""
+    """Run two API and two gateway processes behind one URL, over one PostgreSQL and one NATS; yield their operator too."""
     roles = ["api,worker", "api", "gateway", "gateway"]
     ports = [_free_port() for _ in roles]
     addresses = [f"http://127.0.0.1:{port}" for port in ports]
@@ -106,12 +106,12 @@ async def behind_a_front(directory: Path, database_url: str, nats_url: str) -> A
         shared += ["--data", str(directory / "data"), "--gateway-drain-ms", "100"]
         servers = []
         for number, (some, port) in enumerate(zip(roles, ports, strict=True)):
-            # Clients find everything at the front; what they resume is at the gateway that they were given.
+            # Clients find everything at the load balancer, but resume at the gateway that they were assigned.
             public = ["--public-url", front.url] if "api" in some else []
             server = Server(directory, "serve", "--roles", some, "--worker", str(number), *shared, *public)
             server.port = port
             servers.append(server)
-        # The operator's own process serves nobody: what is done there is heard in the others.
+        # The operator's process serves no clients; the others receive its events.
         config = Config(
             database_url=database_url,
             nats_url=nats_url,

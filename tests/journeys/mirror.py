@@ -1,7 +1,7 @@
-"""What a client remembers: READY and GUILD_CREATE, and every event since laid over them.
+"""The state of a client: READY and GUILD_CREATE, with every later event applied.
 
-This is what client libraries do, written down once: nothing is guessed that no event says, except what follows from it (a role that
-is deleted is gone from members; a channel that one can no longer see takes its threads along).
+This is what client libraries do. Nothing is assumed that no event carries, except direct consequences: a deleted role
+is removed from members, and a channel that becomes invisible takes its threads with it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,30 +15,30 @@ from hubbub.protocol.permissions import Permissions, base_permissions, can_see_t
 BY_ID = ("channels", "roles", "threads", "stage_instances", "guild_scheduled_events")
 FORUMS = (ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA)
 UNTOLD = ("message_count", "total_message_sent")
-"""What a thread counts; no event tells each change of it."""
+"""Counters of a thread; no event carries each of their changes."""
 
 
 class Mirror:
-    """One session's picture of the world."""
+    """One session's state."""
 
     def __init__(self, frames: Iterable[Mapping[str, Any]]) -> None:
         self.user: dict[str, Any] = {}
         self.guilds: dict[str, dict[str, Any]] = {}
         self.private: dict[str, dict[str, Any]] = {}
         self.blurred: set[str] = set()
-        """Channels whose last message was deleted: which one was before it, no event says."""
+        """Channels whose last message was deleted: no event carries the id of the one before it."""
         for frame in frames:
             self.apply(frame["t"], frame["d"])
 
     @property
     def me(self) -> str:
-        """The own user's id."""
+        """The id of the current user."""
         return str(self.user["id"])
 
     def apply(self, name: str, payload: Any) -> None:
-        """Lay one event over the picture."""
+        """Apply one event."""
         if name == "SESSIONS_REPLACE":
-            # Of the moment, like presences: READY has nothing of it.
+            # Transient, like presences: READY does not contain it.
             return
         d = deepcopy(payload)
         if name in ("READY", "USER_UPDATE", "GUILD_CREATE", "GUILD_DELETE"):
@@ -50,26 +50,26 @@ class Mirror:
             seen = self._seen(guild)
             if (step := getattr(self, name.lower(), None)) is not None:
                 step(guild, d)
-            # Only what was in sight goes out of it: where changes follow each other closely, what the second brings into sight
-            # may be told with the first, before the event that says why.
+            # Remove only what was visible before. When changes follow closely, the event of the first may already carry
+            # what the second makes visible, before the event that explains it.
             for part, id in seen - self._seen(guild):
                 guild[part].pop(id, None)
 
-    # Oneself
+    # Current user
 
     def ready(self, d: Any) -> None:
-        """The beginning."""
+        """Start from READY."""
         self.user = d["user"]
         self.private = {channel["id"]: channel for channel in d["private_channels"]}
 
     def user_update(self, d: Any) -> None:
-        """One's own user."""
+        """Update the current user."""
         self.user |= d
 
     # Guilds
 
     def guild_create(self, d: Any) -> None:
-        """A guild, whole."""
+        """Add a complete guild."""
         guild = dict(d)
         # Only start-up has this key (gateway.md 4.4).
         guild.pop("unavailable", None)
@@ -81,23 +81,23 @@ class Mirror:
         self.guilds[d["id"]] = guild
 
     def guild_delete(self, d: Any) -> None:
-        """One left, or was made to."""
+        """Remove a guild that the current user left."""
         self.guilds.pop(d["id"], None)
 
     def guild_update(self, guild: Any, d: Any) -> None:
-        """The guild's own fields."""
+        """Update the guild's own fields."""
         guild |= d | {"roles": {role["id"]: role for role in d["roles"]}}
 
     # Roles
 
     def guild_role_create(self, guild: Any, d: Any) -> None:
-        """A new role, or a changed one."""
+        """Add or update a role."""
         guild["roles"][d["role"]["id"]] = d["role"]
 
     guild_role_update = guild_role_create
 
     def guild_role_delete(self, guild: Any, d: Any) -> None:
-        """The role is gone, from members too."""
+        """Remove a role, also from members."""
         guild["roles"].pop(d["role_id"], None)
         for member in guild["members"].values():
             member["roles"] = [role for role in member["roles"] if role != d["role_id"]]
@@ -105,26 +105,26 @@ class Mirror:
     # Expressions
 
     def guild_emojis_update(self, guild: Any, d: Any) -> None:
-        """All emoji."""
+        """Replace all emojis."""
         guild["emojis"] = d["emojis"]
 
     def guild_stickers_update(self, guild: Any, d: Any) -> None:
-        """All stickers."""
+        """Replace all stickers."""
         guild["stickers"] = d["stickers"]
 
     def guild_soundboard_sounds_update(self, guild: Any, d: Any) -> None:
-        """All sounds."""
+        """Replace all soundboard sounds."""
         guild["soundboard_sounds"] = d["soundboard_sounds"]
 
     def guild_soundboard_sound_create(self, guild: Any, d: Any) -> None:
-        """A new sound, or a changed one."""
+        """Add or update a soundboard sound."""
         others = [sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != d["sound_id"]]
         guild["soundboard_sounds"] = sorted([*others, d], key=lambda sound: int(sound["sound_id"]))
 
     guild_soundboard_sound_update = guild_soundboard_sound_create
 
     def guild_soundboard_sound_delete(self, guild: Any, d: Any) -> None:
-        """A sound is gone."""
+        """Remove a soundboard sound."""
         guild["soundboard_sounds"] = [
             sound for sound in guild["soundboard_sounds"] if sound["sound_id"] != d["sound_id"]
         ]
@@ -132,48 +132,48 @@ class Mirror:
     # Members
 
     def guild_member_add(self, guild: Any, d: Any) -> None:
-        """One more."""
+        """Add a member."""
         guild["members"][d["user"]["id"]] = _without(d, "guild_id")
         guild["member_count"] += 1
 
     def guild_member_update(self, guild: Any, d: Any) -> None:
-        """What the event names."""
+        """Update the fields that the event carries."""
         guild["members"].setdefault(d["user"]["id"], {}).update(_without(d, "guild_id"))
 
     def guild_member_remove(self, guild: Any, d: Any) -> None:
-        """One fewer."""
+        """Remove a member."""
         guild["members"].pop(d["user"]["id"], None)
         guild["presences"].pop(d["user"]["id"], None)
         guild["member_count"] -= 1
 
     def presence_update(self, guild: Any, d: Any) -> None:
-        """Somebody came, went or does something else."""
+        """Update a member's presence."""
         if d["status"] == "offline":
             guild["presences"].pop(d["user"]["id"], None)
         else:
             guild["presences"][d["user"]["id"]] = _without(d, "guild_id")
 
     def voice_state_update(self, guild: Any, d: Any) -> None:
-        """Somebody joined, moved or left."""
+        """Update, move or remove a voice state."""
         if d["channel_id"] is None:
             guild["voice_states"].pop(d["user_id"], None)
         else:
             guild["voice_states"][d["user_id"]] = _without(d, "guild_id")
 
-    # Stages and plans
+    # Stage instances and scheduled events
 
     def stage_instance_create(self, guild: Any, d: Any) -> None:
-        """A stage that is live, or live with another topic."""
+        """Add or update a stage instance."""
         guild["stage_instances"][d["id"]] = d
 
     stage_instance_update = stage_instance_create
 
     def stage_instance_delete(self, guild: Any, d: Any) -> None:
-        """It closed."""
+        """Remove a stage instance."""
         guild["stage_instances"].pop(d["id"], None)
 
     def guild_scheduled_event_create(self, guild: Any, d: Any) -> None:
-        """A plan, or a changed one; what is over is put away."""
+        """Add or update a scheduled event, or remove one that is over."""
         guild["guild_scheduled_events"][d["id"]] = d
         if d["status"] > 2:
             del guild["guild_scheduled_events"][d["id"]]
@@ -181,11 +181,11 @@ class Mirror:
     guild_scheduled_event_update = guild_scheduled_event_create
 
     def guild_scheduled_event_delete(self, guild: Any, d: Any) -> None:
-        """It was taken back."""
+        """Remove a scheduled event."""
         guild["guild_scheduled_events"].pop(d["id"], None)
 
     def guild_scheduled_event_exception_create(self, guild: Any, d: Any) -> None:
-        """One occurrence differs."""
+        """Add an exception of a recurring event."""
         if (event := guild["guild_scheduled_events"].get(d["event_id"])) is not None:
             others = [
                 each
@@ -198,33 +198,33 @@ class Mirror:
     # Channels
 
     def channel_create(self, guild: Any, d: Any) -> None:
-        """A new channel, or a changed one."""
+        """Add or update a channel."""
         guild["channels"][d["id"]] = d
 
     channel_update = channel_create
 
     def channel_delete(self, guild: Any, d: Any) -> None:
-        """The channel is gone, and its threads with it."""
+        """Remove a channel and its threads."""
         guild["channels"].pop(d["id"], None)
 
     def channel_pins_update(self, guild: Any, d: Any) -> None:
-        """The last pin."""
+        """Update the last pin."""
         if (channel := _channel(guild, d["channel_id"])) is not None:
             channel["last_pin_timestamp"] = d["last_pin_timestamp"]
 
     def message_create(self, guild: Any, d: Any) -> None:
-        """The last message."""
+        """Update the last message."""
         if (channel := _channel(guild, d["channel_id"])) is not None:
             channel["last_message_id"] = d["id"]
 
     def message_delete(self, guild: Any, d: Any) -> None:
-        """If it was the last, then who knows."""
+        """Mark the last message as unknown if it was deleted."""
         self.blurred.add(d["channel_id"])
 
     # Threads
 
     def thread_create(self, guild: Any, d: Any) -> None:
-        """A thread that is new, or that one came to."""
+        """Add a thread that is new or became visible."""
         thread = _without(d, "newly_created")
         parent = guild["channels"].get(d["parent_id"])
         if d.get("newly_created") and parent is not None and parent["type"] in FORUMS:
@@ -234,19 +234,19 @@ class Mirror:
         guild["threads"][d["id"]] = ({"member": before["member"]} if "member" in before else {}) | thread
 
     def thread_update(self, guild: Any, d: Any) -> None:
-        """A changed thread; an archived one is put away."""
+        """Update a thread, or remove an archived one."""
         if d["thread_metadata"]["archived"]:
             guild["threads"].pop(d["id"], None)
         else:
             self.thread_create(guild, d)
 
     def thread_delete(self, guild: Any, d: Any) -> None:
-        """The thread is gone; if it was a forum's last post, then who knows."""
+        """Remove a thread, and mark a forum's last message as unknown if it was that post."""
         guild["threads"].pop(d["id"], None)
         self.blurred.add(d["parent_id"])
 
     def thread_list_sync(self, guild: Any, d: Any) -> None:
-        """All threads of some channels."""
+        """Replace all threads of some channels."""
         for thread in list(guild["threads"].values()):
             if thread["parent_id"] in d["channel_ids"]:
                 del guild["threads"][thread["id"]]
@@ -256,12 +256,12 @@ class Mirror:
             guild["threads"][member["id"]]["member"] = member
 
     def thread_member_update(self, guild: Any, d: Any) -> None:
-        """One's own membership."""
+        """Update the current user's thread membership."""
         if d["id"] in guild["threads"]:
             guild["threads"][d["id"]]["member"] = _without(d, "guild_id")
 
     def thread_members_update(self, guild: Any, d: Any) -> None:
-        """Who came and went."""
+        """Add and remove thread members."""
         if (thread := guild["threads"].get(d["id"])) is None:
             return
         thread["member_count"] = d["member_count"]
@@ -274,50 +274,50 @@ class Mirror:
     # Private channels
 
     def private_channel_create(self, d: Any) -> None:
-        """A conversation."""
+        """Add or update a private channel."""
         self.private[d["id"]] = d
 
     private_channel_update = private_channel_create
 
     def private_channel_delete(self, d: Any) -> None:
-        """It is closed."""
+        """Remove a private channel."""
         self.private.pop(d["id"], None)
 
     def private_channel_recipient_add(self, d: Any) -> None:
-        """Somebody came to a group."""
+        """Add a recipient to a group."""
         if d["channel_id"] in self.private:
             self.private[d["channel_id"]]["recipients"].append(d["user"])
 
     def private_channel_recipient_remove(self, d: Any) -> None:
-        """Somebody left a group."""
+        """Remove a recipient from a group."""
         if (channel := self.private.get(d["channel_id"])) is not None:
             channel["recipients"] = [each for each in channel["recipients"] if each["id"] != d["user"]["id"]]
 
     def private_message_create(self, d: Any) -> None:
-        """The last message."""
+        """Update the last message."""
         if d["channel_id"] in self.private:
             self.private[d["channel_id"]]["last_message_id"] = d["id"]
 
     def private_channel_pins_update(self, d: Any) -> None:
-        """The last pin."""
+        """Update the last pin."""
         if d["channel_id"] in self.private:
             self.private[d["channel_id"]]["last_pin_timestamp"] = d["last_pin_timestamp"]
 
-    # What follows from permissions
+    # Consequences of permissions
 
     def permissions(self, guild: Any, channel_id: str) -> int:
-        """One's own in a channel, as far as one was told."""
+        """Return the current user's permissions in a channel, as far as the state allows."""
         channel, me = guild["channels"].get(channel_id), guild["members"].get(self.me)
         if channel is None or me is None or channel["flags"] & ChannelFlags.CHANNEL_OBFUSCATED:
             return 0
         roles = {role: int(guild["roles"][role]["permissions"]) for role in [guild["id"], *me["roles"]]}
         base = base_permissions(guild["owner_id"] == self.me, roles.pop(guild["id"]), roles.values())
         said = {each["id"]: (int(each["allow"]), int(each["deny"])) for each in channel["permission_overwrites"]}
-        worn = [said[role] for role in me["roles"] if role in said]
-        return channel_permissions(base, said.get(guild["id"]), worn, said.get(self.me))
+        role_ids = [said[role] for role in me["roles"] if role in said]
+        return channel_permissions(base, said.get(guild["id"]), role_ids, said.get(self.me))
 
     def _seen(self, guild: Any) -> set[tuple[str, str]]:
-        """What is in channels that one may see, as part and id."""
+        """Return everything in visible channels, as part and id."""
         seen: set[tuple[str, str]] = set()
         for id, thread in guild["threads"].items():
             private = thread["type"] == ChannelType.PRIVATE_THREAD
@@ -330,10 +330,10 @@ class Mirror:
                     seen.add((part, id))
         return seen
 
-    # For comparing
+    # Comparison
 
     def picture(self) -> dict[str, Any]:
-        """All of it, in an order of its own and without what is not promised."""
+        """Return the whole state in a fixed order, without unspecified parts."""
         return {
             "user": self.user,
             "private": {id: self._channel(channel) for id, channel in self.private.items()},
@@ -345,13 +345,13 @@ class Mirror:
         shown["channels"] = {id: self._channel(channel) for id, channel in guild["channels"].items()}
         for id, channel in shown["channels"].items():
             if not self.permissions(guild, id) & Permissions.VIEW_CHANNEL:
-                # What is said and pinned there, one is not told.
+                # Messages and pins of these channels cause no events.
                 channel |= {"last_message_id": None, "last_pin_timestamp": None}
         shown["threads"] = {id: self._channel(thread) for id, thread in guild["threads"].items()}
         shown["members"] = {id: member | {"roles": sorted(member["roles"])} for id, member in guild["members"].items()}
-        # Its member stands among the members.
+        # The thread's member is among the guild members.
         shown["voice_states"] = {id: _without(state, "member") for id, state in guild["voice_states"].items()}
-        # Nobody is told of themselves (gateway.md 5.1).
+        # A user receives no presence of their own (gateway.md 5.1).
         shown["presences"] = _without(guild["presences"], self.me)
         return shown
 
@@ -360,16 +360,17 @@ class Mirror:
         if "permission_overwrites" in shown:
             shown["permission_overwrites"] = {each["id"]: each for each in shown["permission_overwrites"]}
         if "recipients" in shown:
-            # gateway.md 10: that a user changed is told through guilds, so those one only writes with stay as they were.
+            # gateway.md 10: user changes are published through guilds, so the users of private channels alone stay as
+            # they were.
             shown["recipients"] = sorted(each["id"] for each in shown["recipients"])
         if "member" in shown:
-            # GUILD_CREATE leaves out the ids, THREAD_MEMBERS_UPDATE adds who it is.
+            # GUILD_CREATE omits the ids; THREAD_MEMBERS_UPDATE adds the member.
             shown["member"] = {key: shown["member"][key] for key in ("join_timestamp", "flags")}
         return shown
 
 
 def differences(ours: Any, theirs: Any, at: str = "$") -> list[str]:
-    """Where two pictures differ, for the reader of a failure."""
+    """Describe the differences between two states for a failure message."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         found = []
         for key in sorted({*ours, *theirs}, key=str):

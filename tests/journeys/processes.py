@@ -1,6 +1,6 @@
-"""Our server as processes of its own, to be killed, drained and multiplied, and the people who use it meanwhile.
+"""The server as separate processes that tests kill, drain and multiply, and users of those processes.
 
-Everything here goes through the public doors: the command line, HTTP and the gateway.
+Everything here uses the public interfaces: the command line, HTTP and the gateway.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from tests.world import Answer
 
 START_S = 60.0
 PATIENCE_S = 60.0
-"""How long something that must happen may take on a busy machine."""
+"""Timeout in seconds for an event that must happen, on a busy machine."""
 PASSWORD = "correct horse"
 
 _names = itertools.count(1)
@@ -34,14 +34,15 @@ Frame = dict[str, Any]
 
 
 class Server:
-    """One process: `hubbub serve` or `hubbub dev`, on a port of its own choice unless it has had one before.
+    """One `hubbub serve` or `hubbub dev` process, on a free port that it keeps across restarts.
 
-    `first` is Python that it runs before anything else."""
+    `first` is Python code that the process runs before anything else.
+    """
 
     def __init__(self, directory: Path, command: str, *flags: str, first: str = "") -> None:
         self.directory = directory
         self.document: dict[str, Any] = {}
-        """What the ready file says."""
+        """The content of the ready file."""
         self.log = directory / f"log-{next(_names)}"
         self._ready_file = self.log.with_suffix(".ready")
         program = f"{first}\nimport sys; from hubbub.server.cli import main; sys.exit(main())"
@@ -51,24 +52,24 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The base URL."""
         web: str = self.document["web"]
         return web
 
     @property
     def gateway(self) -> str:
-        """Where its gateway is."""
+        """The gateway URL."""
         gateway: str = self.document["gateway"]
         return gateway
 
     @property
     def pid(self) -> int:
-        """The running process."""
+        """The id of the running process."""
         assert self._process is not None
         return self._process.pid
 
     async def start(self) -> "Server":
-        """Return when it accepts connections."""
+        """Start the process and wait until it accepts connections."""
         self._ready_file.unlink(missing_ok=True)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
         environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
@@ -86,22 +87,22 @@ class Server:
         return self
 
     def told(self) -> str:
-        """Its log so far."""
+        """Return the log so far."""
         return self.log.read_text(errors="replace")
 
     def kill(self) -> None:
-        """kill -9."""
+        """Kill the process with SIGKILL."""
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
         assert self._process.wait() == -signal.SIGKILL, self.told()
 
     def terminate(self) -> None:
-        """Ask for an orderly end."""
+        """Send SIGTERM."""
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
 
     async def ended(self, within: float = PATIENCE_S) -> int:
-        """The exit code, once it has one."""
+        """Wait for the process to end and return its exit code."""
         assert self._process is not None
         async with asyncio.timeout(within):
             while (code := self._process.poll()) is None:
@@ -109,7 +110,7 @@ class Server:
         return code
 
     def stop(self) -> None:
-        """Make sure that nothing is left of it."""
+        """Kill the process if it still runs."""
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
             self._process.wait()
@@ -117,7 +118,7 @@ class Server:
 
 @contextlib.asynccontextmanager
 async def running(directory: Path, command: str, *flags: str) -> AsyncIterator[Server]:
-    """A server for the time of a block."""
+    """Run a server during a block."""
     server = Server(directory, command, *flags)
     try:
         yield await server.start()
@@ -126,7 +127,7 @@ async def running(directory: Path, command: str, *flags: str) -> AsyncIterator[S
 
 
 class Person:
-    """Somebody with a token, who may talk to any process of the platform."""
+    """A user with a token, who can use any process of the platform."""
 
     def __init__(self, client: aiohttp.ClientSession, url: str, id: str, token: str) -> None:
         self.client = client
@@ -135,11 +136,11 @@ class Person:
         self.token = token
 
     def at(self, server: Server) -> "Person":
-        """The same person, at another door."""
+        """Return the same user at another server."""
         return Person(self.client, server.url, self.id, self.token)
 
     async def request(self, method: str, path: str, *, json: Any = None, **options: Any) -> Answer:
-        """Any call of the API."""
+        """Send an API request and return the decoded body."""
         headers = {"Authorization": self.token} if self.token else {}
         headers |= options.pop("headers", {})
         if json is not None:
@@ -152,20 +153,20 @@ class Person:
         return answer
 
     async def get(self, path: str, **options: Any) -> Answer:
-        """GET."""
+        """Send a GET request."""
         return await self.request("GET", path, **options)
 
     async def post(self, path: str, json: Any = None, **options: Any) -> Answer:
-        """POST."""
+        """Send a POST request."""
         return await self.request("POST", path, json={} if json is None else json, **options)
 
     async def say(self, channel_id: str, content: str) -> Any:
-        """Post a message."""
+        """Create a message."""
         return (await self.post(f"/channels/{channel_id}/messages", {"content": content})).ok()
 
 
 async def metric(person: Person, name: str) -> float:
-    """The sum of one of the server's metrics over its labels."""
+    """Return the sum of a metric over its labels."""
     async with person.client.get(f"{person.url}/metrics") as response:
         text = await response.text()
     found = re.findall(rf"^hubbub_{name}(?:{{[^}}]*}})? (\S+)$", text, re.MULTILINE)
@@ -174,7 +175,7 @@ async def metric(person: Person, name: str) -> float:
 
 
 def people(client: aiohttp.ClientSession, server: Server) -> dict[str, Person]:
-    """Those of the demo world, its bot included."""
+    """Return the users of the demo world, its bot included."""
     found = {name: (user["id"], user["token"]) for name, user in server.document["users"].items()}
     for name, application in server.document["applications"].items():
         if application["bot"] is not None:
@@ -183,7 +184,7 @@ def people(client: aiohttp.ClientSession, server: Server) -> dict[str, Person]:
 
 
 async def register(client: aiohttp.ClientSession, server: Server, name: str) -> Person:
-    """A new person, who came the way everybody comes."""
+    """Register a new user."""
     stranger = Person(client, server.url, "", "")
     body = {"username": f"{name}{next(_names)}", "password": PASSWORD}
     made = (await stranger.post("/auth/register", body)).ok()
@@ -191,7 +192,7 @@ async def register(client: aiohttp.ClientSession, server: Server, name: str) -> 
 
 
 async def found_guild(owner: Person, *others: Person) -> tuple[str, str, str]:
-    """A guild with these people in it: its id, its first text channel, and an invite that anybody may use."""
+    """Create a guild with these members; return its id, its first text channel and an unlimited invite."""
     guild_id = (await owner.post("/guilds", {"name": "Trouble"})).ok()["id"]
     channels = (await owner.get(f"/guilds/{guild_id}/channels")).ok()
     channel_id = next(channel["id"] for channel in channels if channel["type"] == 0)
@@ -202,22 +203,22 @@ async def found_guild(owner: Person, *others: Person) -> tuple[str, str, str]:
 
 
 class Listener:
-    """A gateway session over any number of connections; it keeps every dispatch of all of them."""
+    """A gateway session over any number of connections; it stores the dispatches of all of them."""
 
     def __init__(self, person: Person, gateway: str, *, compress: str = "", intents: int = 0) -> None:
         self.person = person
         self.compress = compress
         self.intents = intents
         self.frames: list[Frame] = []
-        """Every dispatch, in the order of arrival."""
+        """Every dispatch, in order of arrival."""
         self.opcodes: list[Frame] = []
-        """Everything else."""
+        """All other frames."""
         self.ready: Any = None
         self.seq = 0
         self.closed_with: int | None = None
         self.socket: aiohttp.ClientWebSocketResponse | None = None
         self.attentive = asyncio.Event()
-        """While it is cleared, nothing is read."""
+        """Reading pauses while this is cleared."""
         self.attentive.set()
         self._gateway = gateway
         self._reading: asyncio.Task[None] | None = None
@@ -232,7 +233,7 @@ class Listener:
         return self
 
     async def identify(self) -> None:
-        """Begin a session on the connection that is there."""
+        """Start a session on the current connection."""
         identify = {"token": self.person.token.removeprefix("Bot "), "intents": self.intents, "properties": {}}
         before = len(self.frames)
         await self.send(2, identify)
@@ -250,7 +251,7 @@ class Listener:
         assert self.opcodes[hello]["op"] == 10, self.opcodes[hello]
 
     async def resume(self) -> None:
-        """Go on from the last number seen, on a new connection; returns before what was missed has come."""
+        """Resume from the last sequence number on a new connection, without waiting for the replay."""
         await self.connect(self.ready["resume_gateway_url"])
         resume = {
             "token": self.person.token.removeprefix("Bot "),
@@ -260,23 +261,23 @@ class Listener:
         await self.send(6, resume)
 
     async def send(self, op: int, d: Any) -> None:
-        """Say something."""
+        """Send a frame."""
         assert self.socket is not None
         await self.socket.send_json({"op": op, "d": d})
 
     async def cut(self) -> None:
-        """Break the connection as a network does, without a word."""
+        """Break the connection without a closing handshake."""
         assert self.socket is not None
         assert self._reading is not None
         connection = self.socket._response.connection
         if connection is not None and connection.transport is not None:
             connection.transport.abort()
-        # What had arrived before the cut is read, or lost with the client: a resume asks for the rest in both cases.
+        # Data that arrived before the cut is read or lost with the client; a resume requests the rest in both cases.
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
@@ -304,17 +305,17 @@ class Listener:
             self.closed_with = socket.close_code
             self._arrived.notify_all()
 
-    async def until(self, true: Callable[[], bool], within: float = PATIENCE_S) -> None:
-        """Wait for something to come true by what arrives."""
+    async def until(self, condition: Callable[[], bool], within: float = PATIENCE_S) -> None:
+        """Wait for a condition, checked whenever a frame arrives."""
         try:
             async with asyncio.timeout(within), self._arrived:
-                await self._arrived.wait_for(true)
+                await self._arrived.wait_for(condition)
         except TimeoutError:
             names = [frame["t"] for frame in self.frames[-20:]]
             raise AssertionError(f"it did not come; last: {names}, {self.opcodes[-3:]}, {self.closed_with}") from None
 
     async def event(self, name: str, matches: Callable[[Any], bool] = lambda _: True, *, since: int = 0) -> Any:
-        """The first dispatch of this name and shape."""
+        """Return the first dispatch with this name that matches."""
         position = since
 
         def find() -> bool:
@@ -330,23 +331,23 @@ class Listener:
         return self.frames[position]["d"]
 
     async def message(self, content: str, *, since: int = 0) -> Any:
-        """The message with this content."""
+        """Return the message with this content."""
         return await self.event("MESSAGE_CREATE", lambda d: d["content"] == content, since=since)
 
     async def opcode(self, op: int) -> Frame:
-        """The first frame with this opcode."""
+        """Return the first frame with this opcode."""
         await self.until(lambda: any(frame["op"] == op for frame in self.opcodes))
         return next(frame for frame in self.opcodes if frame["op"] == op)
 
     async def end(self) -> int | None:
-        """The code that the server closed with."""
+        """Wait for the close and return its code."""
         await self.until(lambda: self.closed_with is not None)
         return self.closed_with
 
     def contents(self) -> list[str]:
-        """The messages heard, in order."""
+        """Return the contents of received messages, in order."""
         return [frame["d"]["content"] for frame in self.frames if frame["t"] == "MESSAGE_CREATE"]
 
     def numbers(self) -> list[int]:
-        """The sequence numbers of all dispatches."""
+        """Return the sequence numbers of all dispatches."""
         return [frame["s"] for frame in self.frames]

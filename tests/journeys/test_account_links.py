@@ -1,6 +1,6 @@
-"""Every way that accounts are linked and taken apart, in any order: a model says what must come of it.
+"""Account linking and unlinking in any order, compared with a model.
 
-No token outlives its link, no identity is lost, and nobody gets into an account that is not theirs.
+No token outlives its link, no identity is lost, and no user gets access to a foreign account.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ SCOPE = "sdk.social_layer"
 
 @dataclass
 class Grant:
-    """What one exchange gave: an access token, perhaps a refresh token, and the games' tokens that came of it."""
+    """The result of one exchange: an access token, an optional refresh token, and the game tokens derived from it."""
 
     owner: int
     access: str
@@ -41,22 +41,22 @@ class Grant:
     refresh: str | None = None
     used: list[str] = field(default_factory=list)
     children: list[tuple[str, int]] = field(default_factory=list)
-    """Texts and ends of the games' tokens."""
+    """Game tokens and their expiration times."""
     alive: bool = True
 
 
 class Person:
-    """Somebody with an account of their own."""
+    """A user with a full account."""
 
     def __init__(self, actor: Actor) -> None:
         self.actor = actor
         self.banned_until: float = 0
-        """Infinite for good."""
+        """Infinity means permanently."""
         self.merges: list[int] = []
 
 
 class Links(RuleBasedStateMachine):
-    """A publisher with one game, three players and two people."""
+    """A publisher with one game, three players and two users."""
 
     world: ClassVar[World]
     runner: ClassVar[asyncio.Runner]
@@ -64,14 +64,14 @@ class Links(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.holders: dict[str, int] = {}
-        """Which account stands for each player."""
+        """The account of each player."""
         self.provisional: dict[int, int | None] = {}
-        """Provisional accounts that live, and whose ban restricts them."""
+        """Existing provisional accounts, and the user whose ban restricts each."""
         self.seen: set[int] = set()
-        """Every account there ever was."""
+        """Every account that ever existed."""
         self.grants: list[Grant] = []
         self.dead: list[str] = []
-        """Texts of tokens that have ended."""
+        """Tokens that are no longer valid."""
         self.people: list[Person] = []
         self.run(self._begin())
 
@@ -91,15 +91,15 @@ class Links(RuleBasedStateMachine):
         self.seen = {person.actor.id for person in self.people}
 
     def run(self, step: Any) -> Any:
-        """Wait for something."""
+        """Run a coroutine to completion."""
         return self.runner.run(step)
 
     @property
     def now(self) -> int:
-        """What time it is."""
+        """The current time in milliseconds."""
         return self.world.clock.now_ms()
 
-    # What the model knows
+    # Model state
 
     def is_banned(self, person: Person) -> bool:
         return person.banned_until > self.now
@@ -118,7 +118,7 @@ class Links(RuleBasedStateMachine):
         return any(grant.alive and grant.owner == owner for grant in self.grants)
 
     def unlink(self, owner: int) -> None:
-        """An account leaves: somebody new stands for its players."""
+        """Unlink an account: its players get new provisional accounts."""
         self.end_all(owner)
         mine = [player for player, holder in self.holders.items() if holder == owner]
         if not mine or owner in self.provisional:
@@ -132,7 +132,7 @@ class Links(RuleBasedStateMachine):
             self.holders[player] = found
 
     def holder_of(self, player: str) -> int:
-        """Who stands for a player, as the store knows it."""
+        """Return a player's account according to the store."""
         sql = "SELECT user_id FROM external_identities WHERE family_id = ? AND provider_user_id = ?"
         rows = self.run(self.world.app.database.read(lambda tx: tx.all(sql, self.head.id, player)))
         assert len(rows) == 1, f"{player} is known {len(rows)} times"
@@ -145,7 +145,7 @@ class Links(RuleBasedStateMachine):
         return made
 
     def texts(self) -> list[tuple[str, int]]:
-        """Every access token that must be good, with whose it is."""
+        """Return every valid access token with its owner."""
         good = []
         for grant in self.grants:
             if grant.alive:
@@ -153,7 +153,7 @@ class Links(RuleBasedStateMachine):
                 good += [(text, grant.owner) for text, ends in grant.children if ends > self.now]
         return good
 
-    # What happens
+    # Actions
 
     @rule(player=st.sampled_from(PLAYERS))
     def play(self, player: str) -> None:
@@ -185,33 +185,33 @@ class Links(RuleBasedStateMachine):
     @precondition(lambda self: self.grants)
     @rule(who=st.integers(0, 1), data=st.data())
     def link(self, who: int, data: st.DataObject) -> None:
-        """A person lets the game in and brings some token, good or not."""
+        """Authorize the game for a user with a valid or invalid external token."""
         person = self.people[who]
         if self.is_banned(person):
             return
         pool = [text for text, _ in self.texts()] + self.dead[-3:]
         if not pool:
             return
-        self.bring(person, data.draw(st.sampled_from(pool)))
+        self.authorize_with(person, data.draw(st.sampled_from(pool)))
 
     @rule(who=st.integers(0, 1), player=st.sampled_from(PLAYERS))
     def play_and_link(self, who: int, player: str) -> None:
-        """What a player does who wants their own account in the game."""
+        """Play with a provisional account, then link it to a full one."""
         self.play(player)
         holder = self.holders[player]
         mine = [grant.access for grant in self.grants if grant.owner == holder]
         if mine and not self.is_banned(self.people[who]):
-            self.bring(self.people[who], mine[-1])
+            self.authorize_with(self.people[who], mine[-1])
 
     @rule(who=st.integers(0, 1), player=st.sampled_from(PLAYERS), days=st.sampled_from([1, None]))
     def link_then_ban(self, who: int, player: str, days: int | None) -> None:
-        """Whoever is banned tries to come back as somebody else."""
+        """Link an account, ban its user, and play again."""
         self.play_and_link(who, player)
         self.ban(who, days)
         self.play_and_link(1 - who, player)
 
-    def bring(self, person: Person, token: str) -> None:
-        """A person lets the game in with a code and some token; the model says what must come of it."""
+    def authorize_with(self, person: Person, token: str) -> None:
+        """Authorize the game for a user with an external token, and check the result against the model."""
         code = self.run(self.head.code(person.actor, SCOPE))
         answer: Answer = self.run(self.head.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=token))
         me = person.actor.id
@@ -297,7 +297,7 @@ class Links(RuleBasedStateMachine):
     @precondition(lambda self: any(grant.alive and grant.children for grant in self.grants))
     @rule(data=st.data())
     def revoke_child(self, data: st.DataObject) -> None:
-        """A game's own token ends alone."""
+        """Revoke a single game token."""
         grant = data.draw(st.sampled_from([each for each in self.grants if each.alive and each.children]))
         self.run(self.child.post("/oauth2/token/revoke", token=grant.children[-1][0])).ok()
         for each in self.grants:
@@ -321,7 +321,7 @@ class Links(RuleBasedStateMachine):
 
     @rule(who=st.integers(0, 1))
     def remove(self, who: int) -> None:
-        """A person sends the application away."""
+        """Deauthorize the application for a user."""
         person = self.people[who]
         listed: Answer = self.run(person.actor.get("/oauth2/tokens"))
         if self.is_banned(person):
@@ -356,7 +356,7 @@ class Links(RuleBasedStateMachine):
                 self.run(self.sign_in(person))
 
     async def sign_in(self, person: Person) -> None:
-        """Whoever was banned has no token of their own left."""
+        """Give a user a new login token after a ban ended."""
         from hubbub.server.core import auth
 
         actor = person.actor
@@ -364,7 +364,7 @@ class Links(RuleBasedStateMachine):
             lambda call: auth.issue(call.tx, kind="user", user_id=actor.id, now=call.now, ids=call.ids)
         )
 
-    # What always holds
+    # Invariants
 
     @invariant()
     def no_token_outlives_its_link(self) -> None:
@@ -381,7 +381,7 @@ class Links(RuleBasedStateMachine):
             self.run(look())
 
     @invariant()
-    def no_identity_is_lost_and_no_account_left_over(self) -> None:
+    def no_identity_is_lost_and_no_account_is_orphaned(self) -> None:
         def look(call: Call) -> None:
             sql = "SELECT provider_user_id, user_id FROM external_identities WHERE family_id = ?"
             assert dict(call.tx.all(sql, self.head.id)) == self.holders
@@ -401,7 +401,7 @@ class Links(RuleBasedStateMachine):
 
 @pytest.fixture
 def runner() -> Iterator[asyncio.Runner]:
-    """A loop for a machine that does not wait itself."""
+    """Return a function that runs coroutines on a loop owned by this test."""
     with asyncio.Runner() as made:
         yield made
 
@@ -426,7 +426,7 @@ def test_links_in_any_order(runner: asyncio.Runner) -> None:
                 max_examples=40,
                 stateful_step_count=25,
                 deadline=None,
-                # Where it fails, the first failure is told at once: shrinking takes minutes.
+                # Report the first failure at once: shrinking takes minutes.
                 phases=(Phase.explicit, Phase.generate),
                 suppress_health_check=list(HealthCheck),
                 print_blob=False,

@@ -1,4 +1,4 @@
-"""Hostile clients: they get the platform's own refusal or a closed connection, never a 500, and others notice nothing."""
+"""Hostile clients get a documented error or a closed connection, never a 500, and do not affect other users."""
 
 import asyncio
 import base64
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.xdist_group("attacks")
 
 READ_TIMEOUT_S = 2.0
 HELLO_TIMEOUT_S = 2.0
-MEMORY_MOST = 120 * 1024 * 1024
-"""How much larger than at its start the server may become under all of this."""
+MEMORY_GROWTH_MAX = 120 * 1024 * 1024
+"""The memory in bytes by which the server may grow during all attacks."""
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One server for all attacks; at the end it is as well as it was, and its log knows of no failure."""
+    """One server for all attacks. Afterwards it still works, and its log contains no error."""
     directory: Path = tmp_path_factory.mktemp("attacks")
     flags: list[str] = []
     with contextlib.ExitStack() as stack:
@@ -49,12 +49,12 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         server.terminate()
         assert asyncio.run(server.ended()) == 0
         assert '"level":"error"' not in server.told(), server.told()
-        assert grown < MEMORY_MOST, f"{grown / 2**20:.0f} MiB"
+        assert grown < MEMORY_GROWTH_MAX, f"{grown / 2**20:.0f} MiB"
 
 
 @pytest.fixture
-async def impatient(tmp_path: Path) -> AsyncIterator[Server]:
-    """One that lets go soon of whoever says nothing; the other gives even a busy machine the time to say it all."""
+async def short_timeout_server(tmp_path: Path) -> AsyncIterator[Server]:
+    """A server with short timeouts; the other one's are long enough for a busy machine."""
     flags = ["--http-read-timeout-ms", str(int(READ_TIMEOUT_S * 1000))]
     flags += ["--gateway-hello-timeout-ms", str(int(HELLO_TIMEOUT_S * 1000))]
     async with running(tmp_path, "dev", *flags) as server:
@@ -84,7 +84,7 @@ def general(server: Server) -> str:
 
 
 async def exchange(server: Server, request: bytes, *, more: bytes = b"") -> tuple[int, Any, bytes]:
-    """Send bytes as they are; answers the status, the JSON body and the head, with status 0 for an end without a word."""
+    """Send raw bytes; return status, JSON body and head, or status 0 if the connection closes without a response."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
         async with asyncio.timeout(PATIENCE_S):
@@ -114,7 +114,7 @@ def posting(path: str, person: Person, body: bytes, **headers: str) -> bytes:
 
 
 def refused(answer: tuple[int, Any, bytes], *statuses: int) -> Any:
-    """The platform's body of a refusal."""
+    """Check that a response is an API error and return its body."""
     status, body, _ = answer
     assert status in (statuses or range(400, 500)), answer
     assert isinstance(body, dict), answer
@@ -157,7 +157,7 @@ BODIES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
-async def test_a_malformed_body_is_refused(server: Server, alice: Person, body: bytes) -> None:
+async def test_a_malformed_body_is_rejected(server: Server, alice: Person, body: bytes) -> None:
     path = f"/api/v10/channels/{general(server)}/messages"
     refused(await exchange(server, posting(path, alice, body)), 400)
 
@@ -171,7 +171,7 @@ async def test_the_last_of_duplicate_keys_counts(server: Server, alice: Person) 
 TEXTS = ["a\u0000b", "\u202e\u200b\ufeff", "\x1b[31m", "'; DROP TABLE users; --", "%s %d {}", "\U0010ffff", "a" * 2000]
 
 
-async def test_strange_text_is_kept_or_refused(server: Server, alice: Person) -> None:
+async def test_unusual_text_is_stored_or_rejected(server: Server, alice: Person) -> None:
     channel_id = general(server)
     for text in TEXTS:
         for path, field in (
@@ -273,13 +273,13 @@ RAW: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("request_bytes", RAW.values(), ids=RAW.keys())
-async def test_what_is_hardly_a_request_is_refused_or_dropped(server: Server, request_bytes: bytes) -> None:
+async def test_a_malformed_request_is_rejected_or_dropped(server: Server, request_bytes: bytes) -> None:
     answer = await exchange(server, request_bytes)
     if answer[0] not in (0, 200):
         refused(answer)
 
 
-async def test_a_reason_cannot_bring_headers_of_its_own(server: Server, alice: Person) -> None:
+async def test_a_reason_cannot_inject_headers(server: Server, alice: Person) -> None:
     path = f"/api/v10/guilds/{guild_of(server)}/roles"
     reason = "%0d%0aSet-Cookie:%20a=b%0d%0a%0d%0a<script>%00%ff"
     status, _, told = await exchange(server, posting(path, alice, b"{}", X_Audit_Log_Reason=reason))
@@ -296,7 +296,7 @@ async def test_a_reason_cannot_bring_headers_of_its_own(server: Server, alice: P
     assert answer[0] in (200, 400), answer
 
 
-async def test_a_declared_size_is_refused_before_it_is_sent(server: Server, alice: Person) -> None:
+async def test_a_declared_size_above_the_limit_is_rejected_before_upload(server: Server, alice: Person) -> None:
     path = f"/api/v10/channels/{general(server)}/messages"
     for kind, length in (("application/json", 100 * 2**20), ("multipart/form-data; boundary=x", 10**15)):
         request = head("POST", path, alice, Content_Type=kind, Content_Length=str(length))
@@ -310,7 +310,7 @@ async def test_an_endless_body_is_cut_off(server: Server, alice: Person) -> None
     refused(await exchange(server, request, more=chunk * 4), 413)
 
 
-async def test_a_bomb_does_not_go_off(server: Server, alice: Person) -> None:
+async def test_a_compressed_body_is_not_expanded(server: Server, alice: Person) -> None:
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     bomb = packer.compress(b" " * (64 * 2**20)) + packer.flush()
     before = psutil.Process(server.pid).memory_info().rss
@@ -350,13 +350,13 @@ PARTS: dict[str, tuple[str, bytes]] = {
 
 
 @pytest.mark.parametrize(("kind", "body"), PARTS.values(), ids=PARTS.keys())
-async def test_a_malformed_upload_is_refused(server: Server, alice: Person, kind: str, body: bytes) -> None:
+async def test_a_malformed_upload_is_rejected(server: Server, alice: Person, kind: str, body: bytes) -> None:
     path = f"/api/v10/channels/{general(server)}/messages"
     request = head("POST", path, alice, Content_Type=kind, Content_Length=str(len(body)))
     refused(await exchange(server, request, more=body), 400, 413)
 
 
-async def test_a_file_name_is_no_path(server: Server, alice: Person) -> None:
+async def test_a_file_name_cannot_be_a_path(server: Server, alice: Person) -> None:
     names = [
         "../../../../etc/passwd",
         "..",
@@ -386,9 +386,9 @@ async def test_a_file_name_is_no_path(server: Server, alice: Person) -> None:
                     assert (response.status, await response.read()) == (200, b"data"), attachment
 
 
-async def test_slow_senders_are_let_go(impatient: Server, client: aiohttp.ClientSession) -> None:
-    """Half a head, half a body, a body byte by byte, and nothing at all: each ends soon after the time it has."""
-    server, alice = impatient, people(client, impatient)["alice"]
+async def test_slow_senders_time_out(short_timeout_server: Server, client: aiohttp.ClientSession) -> None:
+    """Send half a head, half a body, a body byte by byte, and nothing: each connection ends soon after its timeout."""
+    server, alice = short_timeout_server, people(client, short_timeout_server)["alice"]
     beginnings = [b"", b"GET /api/v10/gateway HTTP/1.1\r\nX-A: b"] * 5
     path, form = f"/api/v10/channels/{general(server)}/messages", "multipart/form-data; boundary=x"
     body = head("POST", path, alice, Content_Type="application/json", Content_Length="1000") + b'{"content":'
@@ -412,7 +412,7 @@ async def test_slow_senders_are_let_go(impatient: Server, client: aiohttp.Client
 
     async with asyncio.timeout(PATIENCE_S):
         answers = await asyncio.gather(*map(trickle, beginnings))
-    # Who sent a whole head hears why.
+    # A client that sent a whole head gets an error response.
     for answer, beginning in zip(answers, beginnings, strict=True):
         if answer or beginning.startswith(b"POST"):
             assert answer.startswith(b"HTTP/1.1 400 "), answer
@@ -429,7 +429,7 @@ async def gateway(client: aiohttp.ClientSession, server: Server, query: str = ""
 
 
 async def closed(socket: aiohttp.ClientWebSocketResponse) -> int | None:
-    """The code that the server ends the connection with."""
+    """Wait for the close and return its code."""
     async with asyncio.timeout(PATIENCE_S):
         async for _ in socket:
             pass
@@ -437,7 +437,7 @@ async def closed(socket: aiohttp.ClientWebSocketResponse) -> int | None:
 
 
 def frame(opcode: int, payload: bytes, *, final: bool = True, reserved: int = 0) -> bytes:
-    """A frame as clients send it; the mask of zeros leaves the payload as it is."""
+    """Encode a client frame; the mask of zeros leaves the payload as it is."""
     first = (0x80 if final else 0) | reserved << 4 | opcode
     if len(payload) < 126:
         length = bytes((0x80 | len(payload),))
@@ -449,7 +449,7 @@ def frame(opcode: int, payload: bytes, *, final: bool = True, reserved: int = 0)
 
 
 async def raw_gateway(server: Server, frames: bytes) -> int | None:
-    """Speak the WebSocket protocol by hand; answers the code of the close frame, or None for a cut."""
+    """Send raw WebSocket frames; return the code of the close frame, or None if the connection was cut."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     key = base64.b64encode(os.urandom(16)).decode()
     writer.write(
@@ -518,7 +518,7 @@ async def test_a_malformed_frame_ends_the_connection(server: Server, frames: byt
     assert await raw_gateway(server, frames) in codes
 
 
-async def test_commands_of_a_session_that_make_no_sense_end_it_or_do_nothing(
+async def test_invalid_session_commands_close_the_session_or_are_ignored(
     server: Server, client: aiohttp.ClientSession
 ) -> None:
     bot = people(client, server)["demo-bot"]
@@ -546,7 +546,7 @@ async def test_commands_of_a_session_that_make_no_sense_end_it_or_do_nothing(
             assert whole.closed_with in (4001, 4002, 4007), (op, d, whole.closed_with)
             await whole.resume()
         await whole.send(op, d)
-        # An answer to the heartbeat, or the end: then the command is done with.
+        # A heartbeat acknowledgement, or the close, proves that the command was handled.
         acknowledged = [f["op"] for f in whole.opcodes].count(11)
         with contextlib.suppress(ConnectionError):
             await whole.send(1, None)
@@ -570,10 +570,8 @@ async def test_a_flood_of_frames_ends_the_connection(tmp_path: Path, client: aio
         assert await closed(socket) == 4008
 
 
-async def test_connections_that_say_nothing_are_let_go_together(
-    impatient: Server, client: aiohttp.ClientSession
-) -> None:
-    sockets = await asyncio.gather(*(gateway(client, impatient) for _ in range(80)))
+async def test_idle_connections_time_out_together(short_timeout_server: Server, client: aiohttp.ClientSession) -> None:
+    sockets = await asyncio.gather(*(gateway(client, short_timeout_server) for _ in range(80)))
     codes = await asyncio.gather(*map(closed, sockets))
     assert set(codes) == {4009}
 
@@ -590,7 +588,9 @@ async def test_connections_that_say_nothing_are_let_go_together(
     ],
 )
 @pytest.mark.parametrize("method", ["GET", "POST", "HEAD"])
-async def test_the_gateway_without_a_handshake_is_refused(server: Server, method: str, headers: dict[str, str]) -> None:
+async def test_a_gateway_request_without_a_handshake_is_rejected(
+    server: Server, method: str, headers: dict[str, str]
+) -> None:
     answer = await exchange(server, head(method, "/gateway?v=10&encoding=json", **headers))
     if method != "HEAD":
         refused(answer)
@@ -598,28 +598,28 @@ async def test_the_gateway_without_a_handshake_is_refused(server: Server, method
         assert answer[0] in range(400, 500)
 
 
-async def test_strange_wishes_of_a_handshake_are_refused_in_the_open(
-    server: Server, client: aiohttp.ClientSession
-) -> None:
-    wishes: dict[str, int] = {
+async def test_invalid_handshake_parameters_close_with_a_code(server: Server, client: aiohttp.ClientSession) -> None:
+    parameters: dict[str, int] = {
         "v=99": 4012,
         "v=%00": 4012,
         "v=10&encoding=etf": 4002,
         "v=10&encoding=json&compress=x%0d%0a": 4002,
     }
-    for query, code in wishes.items():
+    for query, code in parameters.items():
         async with client.ws_connect(f"{server.gateway}?{query}") as socket:
             assert await closed(socket) == code
 
 
 @pytest.mark.parametrize("method", ["DELETE", "PUT", "PATCH"])
-async def test_what_operators_use_cannot_be_misused(server: Server, method: str) -> None:
+async def test_operator_endpoints_reject_other_methods(server: Server, method: str) -> None:
     for path in ("/healthz", "/readyz", "/metrics", "/cdn", "/control/clock"):
         refused(await exchange(server, head(method, path)))
 
 
-async def test_others_notice_nothing(server: Server, client: aiohttp.ClientSession, alice: Person) -> None:
-    """A session lives through a crowd of attackers and hears all that is said meanwhile."""
+async def test_attacks_do_not_affect_other_sessions(
+    server: Server, client: aiohttp.ClientSession, alice: Person
+) -> None:
+    """A session stays connected during many attacks and receives every message."""
     bob = await Listener(people(client, server)["bob"], server.gateway).open()
     channel_id = general(server)
     stop = asyncio.Event()

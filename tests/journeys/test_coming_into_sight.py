@@ -1,10 +1,10 @@
-"""gateway.md 9, and what the promise about READY asks beyond it: what comes into sight is told, with what is in it."""
+"""Events for objects that become visible: the object and its contents are sent (gateway.md 9)."""
 
 from hubbub.protocol.permissions import Permissions
 from tests.world import World
 
 
-async def test_who_gains_sight_of_a_voice_channel_is_told_who_is_in_it(world: World) -> None:
+async def test_gaining_sight_of_a_voice_channel_sends_its_voice_states(world: World) -> None:
     alice, carol = await world.user(), await world.user()
     guild = await world.guild(alice, carol)
     lounge = await guild.channel("lounge", type=2)
@@ -26,7 +26,7 @@ async def test_who_gains_sight_of_a_voice_channel_is_told_who_is_in_it(world: Wo
     assert (told["self_mute"], told["member"]["user"]["id"]) == (True, str(carol.id))
 
 
-async def test_who_comes_to_moderate_threads_is_told_the_private_ones(world: World) -> None:
+async def test_gaining_manage_threads_sends_private_threads(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
     bot = await world.bot(guild)

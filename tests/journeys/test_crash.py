@@ -1,4 +1,4 @@
-"""kill -9 the server while people write: what was answered with 2xx is there afterwards, and nothing is there by half."""
+"""kill -9 the server during writes: acknowledged writes survive, and no write is half done."""
 
 import asyncio
 import itertools
@@ -25,10 +25,10 @@ EMOJI = "%F0%9F%94%A5"
 
 @dataclass
 class Ledger:
-    """What was tried, and what the server said yes to."""
+    """Attempted and acknowledged writes."""
 
     messages: dict[str, str] = field(default_factory=dict)
-    """Acknowledged ids to contents."""
+    """Contents by id of acknowledged messages."""
     tried: set[str] = field(default_factory=set)
     deleted: set[str] = field(default_factory=set)
     role_acknowledged: int = 0
@@ -36,14 +36,14 @@ class Ledger:
     joins_acknowledged: int = 0
     joins_tried: int = 0
     inside: dict[str, bool | None] = field(default_factory=dict)
-    """Whether each of those who come and go is a member; None while nobody knows."""
+    """Whether each visitor is a member; None while unknown."""
     reacted: dict[str, bool | None] = field(default_factory=dict)
     count: int = 0
     """Acknowledged writes since the last kill."""
 
 
 @dataclass
-class Place:
+class CrashGuild:
     """The guild of the test."""
 
     owner: Person
@@ -57,7 +57,7 @@ class Place:
     numbers: Any = field(default_factory=lambda: itertools.count(1))
 
 
-async def settle_in(client: aiohttp.ClientSession, server: Server, ledger: Ledger) -> Place:
+async def settle_in(client: aiohttp.ClientSession, server: Server, ledger: Ledger) -> CrashGuild:
     owner, *others = await asyncio.gather(*(register(client, server, "person") for _ in range(5)))
     visitors, fans = others[:2], others[2:]
     guild_id, channel_id, code = await found_guild(owner, *fans)
@@ -68,11 +68,11 @@ async def settle_in(client: aiohttp.ClientSession, server: Server, ledger: Ledge
     ledger.joins_acknowledged = ledger.joins_tried = len(fans)
     ledger.inside = {person.id: False for person in visitors}
     ledger.reacted = {person.id: False for person in fans}
-    return Place(owner, visitors, fans, guild_id, channel_id, code, role["id"], target["id"])
+    return CrashGuild(owner, visitors, fans, guild_id, channel_id, code, role["id"], target["id"])
 
 
-async def write_until_killed(place: Place, ledger: Ledger, enough: asyncio.Event) -> None:
-    """Everybody does one thing after the other, until the server is gone."""
+async def write_until_killed(crash_guild: CrashGuild, ledger: Ledger, enough: asyncio.Event) -> None:
+    """Run all writers until the server is gone."""
 
     async def again_and_again(step: Callable[[], Awaitable[None]]) -> None:
         while True:
@@ -86,25 +86,25 @@ async def write_until_killed(place: Place, ledger: Ledger, enough: asyncio.Event
 
     def talking(person: Person) -> Callable[[], Awaitable[None]]:
         async def talk() -> None:
-            content = f"message {next(place.numbers)}"
+            content = f"message {next(crash_guild.numbers)}"
             ledger.tried.add(content)
-            made = await person.say(place.channel_id, content)
+            made = await person.say(crash_guild.channel_id, content)
             ledger.messages[made["id"]] = content
 
         return talk
 
     async def delete() -> None:
-        content = f"doomed {next(place.numbers)}"
+        content = f"doomed {next(crash_guild.numbers)}"
         ledger.tried.add(content)
-        made = await place.owner.say(place.channel_id, content)
-        (await place.owner.request("DELETE", f"/channels/{place.channel_id}/messages/{made['id']}")).ok()
+        made = await crash_guild.owner.say(crash_guild.channel_id, content)
+        (await crash_guild.owner.request("DELETE", f"/channels/{crash_guild.channel_id}/messages/{made['id']}")).ok()
         ledger.deleted.add(made["id"])
 
     async def rename_role() -> None:
         ledger.role_tried += 1
         name = f"role-{ledger.role_tried}"
-        path = f"/guilds/{place.guild_id}/roles/{place.role_id}"
-        (await place.owner.request("PATCH", path, json={"name": name})).ok()
+        path = f"/guilds/{crash_guild.guild_id}/roles/{crash_guild.role_id}"
+        (await crash_guild.owner.request("PATCH", path, json={"name": name})).ok()
         ledger.role_acknowledged = ledger.role_tried
 
     def visiting(person: Person) -> Callable[[], Awaitable[None]]:
@@ -112,10 +112,10 @@ async def write_until_killed(place: Place, ledger: Ledger, enough: asyncio.Event
             inside = ledger.inside[person.id]
             ledger.inside[person.id] = None
             if inside:
-                (await person.request("DELETE", f"/users/@me/guilds/{place.guild_id}")).ok()
+                (await person.request("DELETE", f"/users/@me/guilds/{crash_guild.guild_id}")).ok()
             else:
                 ledger.joins_tried += 1
-                (await person.post(f"/invites/{place.code}")).ok()
+                (await person.post(f"/invites/{crash_guild.code}")).ok()
                 ledger.joins_acknowledged += 1
             ledger.inside[person.id] = not inside
 
@@ -125,14 +125,14 @@ async def write_until_killed(place: Place, ledger: Ledger, enough: asyncio.Event
         async def react() -> None:
             reacted = ledger.reacted[person.id]
             ledger.reacted[person.id] = None
-            path = f"/channels/{place.channel_id}/messages/{place.target_id}/reactions/{EMOJI}/@me"
+            path = f"/channels/{crash_guild.channel_id}/messages/{crash_guild.target_id}/reactions/{EMOJI}/@me"
             (await person.request("DELETE" if reacted else "PUT", path)).ok()
             ledger.reacted[person.id] = not reacted
 
         return react
 
-    steps = [talking(place.owner), *map(talking, place.fans), delete, rename_role]
-    steps += [*map(visiting, place.visitors), *map(reacting, place.fans)]
+    steps = [talking(crash_guild.owner), *map(talking, crash_guild.fans), delete, rename_role]
+    steps += [*map(visiting, crash_guild.visitors), *map(reacting, crash_guild.fans)]
     await asyncio.gather(*map(again_and_again, steps))
 
 
@@ -146,46 +146,50 @@ async def list_messages(person: Person, channel_id: str) -> list[dict[str, Any]]
         found += sorted(page, key=lambda message: int(message["id"]))
 
 
-async def check(place: Place, ledger: Ledger) -> None:
-    """Look at the restarted server through its own API, and settle what was in flight when it died."""
-    owner = place.owner
-    guild = (await owner.get(f"/guilds/{place.guild_id}?with_counts=true")).ok()
-    members = {row["user"]["id"] for row in (await owner.get(f"/guilds/{place.guild_id}/members?limit=1000")).ok()}
-    messages = await list_messages(owner, place.channel_id)
+async def check(crash_guild: CrashGuild, ledger: Ledger) -> None:
+    """Check the restarted server through its API, and record the outcome of writes that were in flight."""
+    owner = crash_guild.owner
+    guild = (await owner.get(f"/guilds/{crash_guild.guild_id}?with_counts=true")).ok()
+    members = {
+        row["user"]["id"] for row in (await owner.get(f"/guilds/{crash_guild.guild_id}/members?limit=1000")).ok()
+    }
+    messages = await list_messages(owner, crash_guild.channel_id)
     said = {message["id"]: message["content"] for message in messages if message["type"] == 0}
 
-    # Every acknowledged message is there once, every acknowledged deletion happened, and nothing is there that nobody said.
+    # Every acknowledged message exists once, every acknowledged deletion happened, and no message was invented.
     assert {id: said.get(id) for id in ledger.messages} == ledger.messages
     assert not ledger.deleted & said.keys()
     assert set(said.values()) <= ledger.tried
     assert len(set(said.values())) == len(said)
 
-    # The channel's own note of its last message is that of a message that was.
-    channel = (await owner.get(f"/channels/{place.channel_id}")).ok()
+    # The channel's last message id is that of a real message.
+    channel = (await owner.get(f"/channels/{crash_guild.channel_id}")).ok()
     assert int(channel["last_message_id"]) >= int(messages[-1]["id"])
 
-    # The role and its audit log say the same.
-    role = next(role for role in guild["roles"] if role["id"] == place.role_id)
+    # The role and its audit log agree.
+    role = next(role for role in guild["roles"] if role["id"] == crash_guild.role_id)
     number = int(role["name"].removeprefix("role-"))
     assert number in (ledger.role_acknowledged, ledger.role_tried)
-    entries = (await owner.get(f"/guilds/{place.guild_id}/audit-logs?action_type=31&limit=1")).ok()["audit_log_entries"]
+    entries = (await owner.get(f"/guilds/{crash_guild.guild_id}/audit-logs?action_type=31&limit=1")).ok()[
+        "audit_log_entries"
+    ]
     if number:
         change = next(change for change in entries[0]["changes"] if change["key"] == "name")
         assert change["new_value"] == role["name"]
     ledger.role_acknowledged = ledger.role_tried = number
 
-    # Members, their count and the uses of the invite belong together.
+    # Members, the member count and the invite's uses agree.
     assert guild["approximate_member_count"] == len(members)
     for person_id, inside in ledger.inside.items():
         assert inside is None or (person_id in members) == inside
         ledger.inside[person_id] = person_id in members
-    invites = {invite["code"]: invite for invite in (await owner.get(f"/guilds/{place.guild_id}/invites")).ok()}
-    uses = invites[place.code]["uses"]
+    invites = {invite["code"]: invite for invite in (await owner.get(f"/guilds/{crash_guild.guild_id}/invites")).ok()}
+    uses = invites[crash_guild.code]["uses"]
     assert ledger.joins_acknowledged <= uses <= ledger.joins_tried
     ledger.joins_acknowledged = ledger.joins_tried = uses
 
-    # A reaction's count is the number of those who reacted.
-    path = f"/channels/{place.channel_id}/messages/{place.target_id}"
+    # A reaction's count is the number of users who reacted.
+    path = f"/channels/{crash_guild.channel_id}/messages/{crash_guild.target_id}"
     target = (await owner.get(path)).ok()
     fans = {user["id"] for user in (await owner.get(f"{path}/reactions/{EMOJI}")).ok()}
     assert sum(reaction["count"] for reaction in target.get("reactions", [])) == len(fans)
@@ -195,14 +199,14 @@ async def check(place: Place, ledger: Ledger) -> None:
 
 
 async def kill_again_and_again(server: Server, times: int, also: Callable[[], None] = lambda: None) -> None:
-    """Kill, restart, check; each time on what the time before left."""
+    """Kill, restart and check several times, each time on the data of the previous run."""
     ledger = Ledger()
     async with aiohttp.ClientSession() as client:
-        place = await settle_in(client, await server.start(), ledger)
+        crash_guild = await settle_in(client, await server.start(), ledger)
         for _ in range(times):
             ledger.count = 0
             enough = asyncio.Event()
-            writing = asyncio.create_task(write_until_killed(place, ledger, enough))
+            writing = asyncio.create_task(write_until_killed(crash_guild, ledger, enough))
             ready = asyncio.create_task(enough.wait())
             await asyncio.wait([writing, ready], return_when=asyncio.FIRST_COMPLETED, timeout=PATIENCE_S)
             assert ready.done(), (writing, server.told())
@@ -210,12 +214,12 @@ async def kill_again_and_again(server: Server, times: int, also: Callable[[], No
             await writing
             also()
             await server.start()
-            await check(place, ledger)
+            await check(crash_guild, ledger)
     assert len(ledger.messages) > ACKNOWLEDGED_BEFORE_KILL // 4
     server.stop()
 
 
-async def test_nothing_acknowledged_is_lost_on_sqlite(tmp_path: Path) -> None:
+async def test_no_acknowledged_write_is_lost_on_sqlite(tmp_path: Path) -> None:
     server = Server(tmp_path, "serve", "--data", str(tmp_path / "data"), "--rate-limits", "off")
     try:
         await kill_again_and_again(server, 3)
@@ -223,7 +227,7 @@ async def test_nothing_acknowledged_is_lost_on_sqlite(tmp_path: Path) -> None:
         server.stop()
 
 
-async def test_nothing_acknowledged_is_lost_on_postgres_which_crashes_too(
+async def test_no_acknowledged_write_is_lost_when_postgres_crashes_too(
     tmp_path: Path, durable_postgres_url: str
 ) -> None:
     flags = ["--data", str(tmp_path / "data"), "--database-url", durable_postgres_url, "--rate-limits", "off"]
@@ -234,7 +238,7 @@ async def test_nothing_acknowledged_is_lost_on_postgres_which_crashes_too(
         data = Path(row[0])
 
     def crash_postgres() -> None:
-        """The database ends without a checkpoint, and recovers from its log."""
+        """Stop the database without a checkpoint, so that it recovers from its log."""
         number = int((data / "postmaster.pid").read_text().split()[0])
         os.kill(number, signal.SIGQUIT)
         while (data / "postmaster.pid").exists():

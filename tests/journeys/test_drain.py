@@ -1,4 +1,4 @@
-"""SIGTERM: sessions are sent elsewhere, requests finish, and the process ends by itself in time."""
+"""SIGTERM: sessions are moved to other nodes, requests finish, and the process ends in time."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from tests.journeys.processes import PATIENCE_S, Listener, Person, Server, metri
 pytestmark = pytest.mark.xdist_group("drain")
 
 DRAIN_S = 8
-"""Long enough for what is tried meanwhile, on a busy machine too."""
+"""Drain time in seconds, long enough for the steps of these tests on a busy machine."""
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ async def client() -> AsyncIterator[aiohttp.ClientSession]:
 async def begin_message(
     person: Person, server: Server, content: str
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, bytes]:
-    """A request of which only the first half is sent; answers with the connection and the second half."""
+    """Send the first half of a request; return the connection and the second half."""
     channel_id = server.document["guilds"]["Town Square"]["channels"]["general"]
     body = json.dumps({"content": content}).encode()
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
@@ -36,7 +36,7 @@ async def begin_message(
     return reader, writer, body[5:]
 
 
-async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aiohttp.ClientSession) -> None:
+async def test_a_terminated_server_drains(tmp_path: Path, client: aiohttp.ClientSession) -> None:
     flags = ("--data", str(tmp_path / "data"), "--gateway-drain-ms", str(DRAIN_S * 1000))
     async with running(tmp_path, "dev", *flags) as server:
         known = people(client, server)
@@ -49,19 +49,19 @@ async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aioh
         server.terminate()
         for listener in (stubborn, polite):
             await listener.opcode(7)
-        # Balancers are told, and whoever comes now is sent on at once.
+        # Health checks fail, and new sessions are asked to reconnect at once.
         async with client.get(f"{server.url}/readyz") as response:
             assert (response.status, await response.text()) == (503, "not ready: draining\n")
         async with client.ws_connect(f"{server.gateway}?v=10&encoding=json") as late:
             assert (await late.receive_json())["op"] == 7
             assert (await late.receive()).type is aiohttp.WSMsgType.CLOSE
             assert late.close_code == 4000
-        # Who leaves by themselves may; who stays is shown the door with a code that every library resumes on.
+        # A session may leave by itself; one that stays is closed with a code on which every library resumes.
         assert polite.socket is not None
         await polite.socket.close(code=4900)
         assert await stubborn.end() == 4000
         assert asyncio.get_running_loop().time() >= ended_at
-        # Then nobody new is let in,
+        # New connections are refused,
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 try:
@@ -70,7 +70,7 @@ async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aioh
                     break
                 probe.close()
                 await asyncio.sleep(0.01)
-        # but what was begun is finished.
+        # but requests that have started finish.
         writer.write(rest)
         answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
         assert answer.startswith(b"HTTP/1.1 200 OK"), answer
@@ -81,14 +81,14 @@ async def test_a_server_that_is_told_to_stop_drains(tmp_path: Path, client: aioh
         assert '"level":"error"' not in told, told
         assert "Traceback" not in told, told
 
-        # And it was no empty promise.
+        # The message was really stored.
         await server.start()
         history = (await known["bob"].get(f"/channels/{made['channel_id']}/messages/{made['id']}")).ok()
         assert history["content"] == "in flight"
         await stubborn.close()
 
 
-async def test_a_request_that_never_ends_does_not_keep_a_server_alive(
+async def test_an_unfinished_request_does_not_delay_shutdown_forever(
     tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:
     flags = ("--gateway-drain-ms", "300", "--http-read-timeout-ms", "3600000")

@@ -1,4 +1,4 @@
-"""Known attacks on those who believe other people's tokens, each by its name."""
+"""Known attacks on the verification of external identity tokens, named after the attack."""
 
 import asyncio
 import base64
@@ -24,17 +24,17 @@ NOW = NOW_MS // 1000
 
 
 def forged(header: dict[str, Any], claims: dict[str, Any], signature: bytes = b"") -> str:
-    """A token put together by hand."""
+    """Return a token assembled by hand."""
     parts = [json.dumps(header).encode(), json.dumps(claims).encode(), signature]
     return ".".join(base64.urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
 
 
 def claims_of(issuer: Issuer, **more: Any) -> dict[str, Any]:
-    """What a good token of the issuer says."""
+    """Return the claims of a valid token of the issuer."""
     return {"iss": issuer.url, "sub": "victim", "aud": "game", "iat": NOW, "exp": NOW + 3600} | more
 
 
-# The issuer as a way in (SSRF)
+# Server-side request forgery (SSRF)
 
 
 async def test_ssrf_through_a_redirect_of_the_issuer(trusting_world: World, issuer: Issuer) -> None:
@@ -89,7 +89,7 @@ async def test_ssrf_through_the_name_of_the_issuer(world: World, url: str) -> No
         "http://10.0.0.7/events",
     ],
 )
-async def test_ssrf_through_the_address_of_a_webhook(world: World, field: str, url: str) -> None:
+async def test_ssrf_through_the_url_of_a_webhook(world: World, field: str, url: str) -> None:
     bot = await world.bot()
 
     assert (await bot.patch("/applications/@me", json={field: url})).errors(field)
@@ -97,7 +97,7 @@ async def test_ssrf_through_the_address_of_a_webhook(world: World, field: str, u
 
 
 async def test_ssrf_through_a_redirect_of_a_webhook(near_world: World, receiver: Receiver) -> None:
-    """What answers with a redirect is not followed, so that it cannot lead inside."""
+    """A redirect from a webhook receiver is not followed, so it cannot lead to an internal host."""
     bot = await near_world.bot()
     receiver.of((await bot.get("/applications/@me")).ok())
     reached: list[str] = []
@@ -124,10 +124,10 @@ async def test_ssrf_through_a_redirect_of_a_webhook(near_world: World, receiver:
 @pytest.mark.parametrize(
     "address", ["127.0.0.1", "10.0.0.7", "169.254.169.254", "::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "fd00::1"]
 )
-async def test_ssrf_through_a_name_that_leads_inside(
+async def test_ssrf_through_a_name_that_resolves_to_an_internal_address(
     world: World, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    """A name that looks public resolves to a machine that only we can reach."""
+    """A public name that resolves to an internal address is rejected."""
     client = await game(world)
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
 
@@ -142,7 +142,7 @@ async def test_ssrf_through_a_name_that_leads_inside(
 
 
 async def test_ssrf_by_dns_rebinding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A name is public when it is judged and private when it is called: it is looked up once, and that is what is called."""
+    """A name that is public when checked and private when called: it is resolved once, and that result is used."""
     lookups: list[str] = []
 
     async def resolve(host: str, *_: Any, **__: Any) -> Any:
@@ -178,7 +178,7 @@ async def test_ssrf_through_the_keys_of_an_issuer(trusting_world: World, issuer:
         answer.refused(400, 530009)
 
 
-async def test_an_answer_without_end(trusting_world: World, issuer: Issuer) -> None:
+async def test_an_endless_response(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     issuer.raw["/.well-known/openid-configuration"] = b" " * (guarded.ANSWER_MAX + 1)
 
@@ -200,7 +200,7 @@ async def test_algorithm_none(trusting_world: World, issuer: Issuer) -> None:
 
 
 async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
-    """The public key, which everybody knows, is used as the secret of an HMAC."""
+    """The public key is used as an HMAC secret."""
     client = await game(trusting_world)
     issuer.add_rsa("rsa")
     issuer.discovery = {"id_token_signing_alg_values_supported": ["RS256", "HS256"]}
@@ -247,8 +247,8 @@ async def test_kid_injection(trusting_world: World, issuer: Issuer, kid: str) ->
     assert issuer.asked == []
 
 
-async def test_a_key_brought_along(trusting_world: World, issuer: Issuer) -> None:
-    """jwk, jku and x5u of the header name the attacker's own key."""
+async def test_a_key_supplied_in_the_header(trusting_world: World, issuer: Issuer) -> None:
+    """jwk, jku and x5u in the header name the attacker's own key."""
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
     mine = ECKey.generate_key("P-256", parameters={"kid": "one"})
@@ -269,7 +269,7 @@ async def test_a_key_brought_along(trusting_world: World, issuer: Issuer) -> Non
         await attacker.close()
 
 
-async def test_a_critical_header_that_we_do_not_know(trusting_world: World, issuer: Issuer) -> None:
+async def test_an_unknown_critical_header(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
     key: Any = issuer.keys["one"]
@@ -281,11 +281,11 @@ async def test_a_critical_header_that_we_do_not_know(trusting_world: World, issu
     (await enter(client, f"{body}.{signature}")).refused(400, 530020)
 
 
-# Other people's accounts
+# Foreign accounts
 
 
 async def test_a_token_of_another_client_of_the_same_issuer(trusting_world: World, issuer: Issuer) -> None:
-    """An evil game trusts the same issuer and replays its players' tokens to ours."""
+    """A malicious game trusts the same issuer and replays its players' tokens to another game."""
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
 
@@ -293,8 +293,8 @@ async def test_a_token_of_another_client_of_the_same_issuer(trusting_world: Worl
     (await enter(client, issuer.token("victim", aud=["evil-game"], azp="game"))).refused(400, 530003)
 
 
-async def test_an_issuer_that_speaks_for_another(trusting_world: World, issuer: Issuer) -> None:
-    """Two issuers are trusted; one of them signs what only the other may say."""
+async def test_an_issuer_that_signs_for_another_issuer(trusting_world: World, issuer: Issuer) -> None:
+    """Two issuers are trusted; one of them signs claims that belong to the other."""
     client = await game(trusting_world)
     other = Issuer()
     await other.open()
@@ -311,8 +311,8 @@ async def test_an_issuer_that_speaks_for_another(trusting_world: World, issuer: 
         await other.close()
 
 
-async def test_taking_a_linked_account_over(trusting_world: World, issuer: Issuer) -> None:
-    """Whoever plays as somebody who is linked gets no token of theirs, whatever they bring."""
+async def test_taking_over_a_linked_account(trusting_world: World, issuer: Issuer) -> None:
+    """A player token of a linked user never yields a token of that user's account."""
     client, alice, mallory = await game(trusting_world), await trusting_world.user(), await trusting_world.user()
     (await trust(client, issuer)).ok()
     await link(client, alice, issuer.token("victim"), "OIDC")
@@ -335,7 +335,7 @@ async def test_a_stolen_player_token_of_another_game(world: World) -> None:
     (await victim.get("/users/@me")).ok()
 
 
-async def test_unlinking_somebody_elses_account(trusting_world: World, issuer: Issuer) -> None:
+async def test_unlinking_a_foreign_account(trusting_world: World, issuer: Issuer) -> None:
     client, evil, alice = await game(trusting_world), await game(trusting_world), await trusting_world.user()
     (await trust(client, issuer)).ok()
     (await trust(evil, issuer)).ok()
@@ -350,7 +350,7 @@ async def test_unlinking_somebody_elses_account(trusting_world: World, issuer: I
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
 
 
-async def test_a_key_too_short_to_be_one(trusting_world: World, issuer: Issuer) -> None:
+async def test_a_key_that_is_too_short(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     with pytest.warns(match="2048 bits"):
         small = RSAKey.generate_key(1024, parameters={"kid": "small"})

@@ -1,4 +1,4 @@
-"""One platform of several processes: two for the API, two for the gateway, over one PostgreSQL and one NATS."""
+"""One platform of several processes: two for the API and two for the gateway, over one PostgreSQL and one NATS."""
 
 import asyncio
 import contextlib
@@ -25,20 +25,20 @@ DENIED = {"type": 1, "allow": "0", "deny": str(int(Permissions.VIEW_CHANNEL))}
 
 @dataclass
 class Cluster:
-    """The processes, and a client to reach them with."""
+    """The processes, and an HTTP client for them."""
 
     client: aiohttp.ClientSession
     apis: list[Server]
     gateways: list[Server]
 
     async def listen(self, person: Person, gateway: int, **options: Any) -> Listener:
-        """A session of somebody at one of the gateways."""
+        """Open a session at one of the gateways."""
         return await Listener(person, self.gateways[gateway].gateway, **options).open()
 
 
 @contextlib.asynccontextmanager
 async def cluster(directory: Path, database_url: str, nats_url: str, first: str = "") -> AsyncIterator[Cluster]:
-    """Everything started at once, on an empty database: they agree by themselves on who migrates it."""
+    """Start all processes at once on an empty database; they agree on which one migrates it."""
     roles = ["api,worker", "api", "gateway", "gateway"]
     shared = ["--database-url", database_url, "--nats-url", nats_url, "--rate-limits", "off"]
     shared += ["--data", str(directory / "data"), "--gateway-drain-ms", "100"]
@@ -59,8 +59,8 @@ async def cluster(directory: Path, database_url: str, nats_url: str, first: str 
 
 
 @contextlib.asynccontextmanager
-async def at_home(directory: Path, database_url: str, nats_url: str) -> AsyncIterator[tuple[App, Server, list[str]]]:
-    """A node in this very process, whose watch over the others a test can put forward; its address; flags for another."""
+async def local_node(directory: Path, database_url: str, nats_url: str) -> AsyncIterator[tuple[App, Server, list[str]]]:
+    """Run a node in this process whose node watch a test can advance; yield it, its URL and flags for another node."""
     gateway = GatewayConfig(drain_ms=0)
     here = App(Config(database_url=database_url, nats_url=nats_url, rate_limits="off", port=0, gateway=gateway))
     await here.start()
@@ -72,21 +72,21 @@ async def at_home(directory: Path, database_url: str, nats_url: str) -> AsyncIte
         await here.stop()
 
 
-NEVER_LOOKS = "from hubbub.server import app; app.POLL_MS = 3_600_000"
-"""Workers hear of jobs, or know nothing of them for as long as a test takes."""
+NEVER_POLLS = "from hubbub.server import app; app.POLL_MS = 3_600_000"
+"""Workers must be notified of jobs: they do not poll during a test."""
 
 
-async def comes_true(ask: Callable[[], Any]) -> None:
-    """Ask again and again, a short while."""
+async def wait_until(ask: Callable[[], Any]) -> None:
+    """Repeat a check until it succeeds or times out."""
     async with asyncio.timeout(PATIENCE_S):
         while not await ask():
             await asyncio.sleep(0.02)
 
 
-async def test_what_happens_in_one_process_is_heard_in_all(
+async def test_an_event_in_one_process_reaches_all_processes(
     tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
-    async with cluster(tmp_path, postgres_database, nats_url, NEVER_LOOKS) as platform:
+    async with cluster(tmp_path, postgres_database, nats_url, NEVER_POLLS) as platform:
         one, two = platform.apis
         alice, bob, carol = [await register(platform.client, api, "person") for api in (one, two, one)]
         guild_id, channel_id, _ = await found_guild(alice, bob, carol)
@@ -119,7 +119,7 @@ async def permissions_filter_at_once(
         (await alice.at(two).request("PUT", path, json=DENIED)).ok()
         await alice.at(one).say(channel_id, f"secret {number}")
         (await bob.at(one).get(f"/channels/{channel_id}/messages")).refused(403, 50001)
-        # A gateway that is late goes by what holds when it reads: then Bob may see it all again.
+        # A gateway that is late uses the permissions at the time of reading, when Bob may see everything again.
         await witness.message(f"secret {number}")
         (await alice.at(two).request("DELETE", path)).ok()
         await alice.at(one).say(channel_id, f"open {number}")
@@ -144,8 +144,8 @@ async def presence_is_seen_everywhere(
         return bool(guild["approximate_presence_count"] == count)
 
     for api in platform.apis:
-        await comes_true(lambda api=api: online(api, 2))  # type: ignore[misc]
-    # Somebody who comes later, at the other gateway, finds it in the guild.
+        await wait_until(lambda api=api: online(api, 2))  # type: ignore[misc]
+    # A user who connects later at the other gateway finds the presence in the guild.
     carol_hears = await platform.listen(carol, 0)
     guild = await carol_hears.event("GUILD_CREATE")
     assert {row["user"]["id"]: row["status"] for row in guild["presences"]}[bob.id] == "dnd"
@@ -157,13 +157,13 @@ async def presence_is_seen_everywhere(
         "PRESENCE_UPDATE", lambda d: d["user"]["id"] == carol.id and d["status"] == "offline", since=before
     )
     for api in platform.apis:
-        await comes_true(lambda api=api: online(api, 2))  # type: ignore[misc]
+        await wait_until(lambda api=api: online(api, 2))  # type: ignore[misc]
 
 
 async def jobs_run_where_the_worker_is(
     alice: Person, guild_id: str, channel_id: str, alice_hears: Listener, postgres_database: str
 ) -> None:
-    """The second API process has no worker: jobs it leaves are done by the first, at once and not when that looks next."""
+    """The second API process has no worker: the first one runs its jobs at once, without waiting for its next poll."""
     made = (await alice.post(f"/guilds/{guild_id}/channels", {"name": "doomed"})).ok()
     await alice.say(made["id"], "gone soon")
     invite = (await alice.post(f"/channels/{channel_id}/invites", {"max_age": 1})).ok()
@@ -174,8 +174,8 @@ async def jobs_run_where_the_worker_is(
             cursor = await connection.execute("SELECT count(*) FROM messages WHERE channel_id = %s", (made["id"],))
             return (await cursor.fetchone()) == (0,)
 
-        await comes_true(forgotten)
-    # A job that falls due later speaks for itself, on the process that ran it.
+        await wait_until(forgotten)
+    # A job that is due later publishes its own events, on the process that ran it.
     await alice_hears.event("INVITE_DELETE", lambda d: d["code"] == invite["code"])
 
 
@@ -191,10 +191,10 @@ async def a_revoked_token_ends_everywhere(
     async def refused() -> bool:
         return (await bob.at(two).get("/users/@me")).status == 401
 
-    await comes_true(refused)
+    await wait_until(refused)
 
 
-async def test_a_bus_that_dies_is_survived_and_nobody_misses_anything_unknowingly(
+async def test_sessions_restart_after_a_bus_outage(
     tmp_path: Path, postgres_database: str, nats_server: Callable[[], NatsServer]
 ) -> None:
     nats = nats_server()
@@ -215,16 +215,16 @@ async def test_a_bus_that_dies_is_survived_and_nobody_misses_anything_unknowingl
             return all((answer.status == 200) == state for answer in answers)
 
         nats.stop()
-        await comes_true(lambda: bus_is(False))
-        # The store is what answers promise, so writes go on.
+        await wait_until(lambda: bus_is(False))
+        # Responses depend only on the store, so writes continue.
         await alice.at(one).say(channel_id, "unheard")
-        # Nobody can hear of revocations, so nobody relies on having heard none.
+        # Revocations cannot be received, so no cached token is trusted.
         (await carol.at(one).post("/auth/logout")).ok()
         (await carol.at(two).get("/users/@me")).refused(401, 0)
         nats.start()
-        await comes_true(lambda: bus_is(True))
+        await wait_until(lambda: bus_is(True))
         for listener in listeners:
-            # What it missed nobody can say, so it begins anew and reads what there is.
+            # Missed events are unknown, so the session starts again and reads the current state.
             assert (await listener.opcode(9))["d"] is False
             before = len(listener.frames)
             await listener.identify()
@@ -235,17 +235,17 @@ async def test_a_bus_that_dies_is_survived_and_nobody_misses_anything_unknowingl
             await alice.at(server).say(channel_id, f"after by {server.port}")
             for listener in listeners:
                 await listener.message(f"after by {server.port}")
-        # Presence is whole again too.
+        # Presences are complete again too.
         await listeners[1].send(3, {"status": "idle", "activities": [], "since": None, "afk": False})
         await listeners[0].event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == bob.id and d["status"] == "idle")
         for listener in listeners:
             await listener.close()
 
 
-async def test_what_a_killed_gateway_leaves_behind_is_cleared_away_by_another(
+async def test_another_node_cleans_up_after_a_killed_gateway(
     tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
-    async with at_home(tmp_path, postgres_database, nats_url) as (here, home, flags):
+    async with local_node(tmp_path, postgres_database, nats_url) as (here, home, flags):
         async with (
             running(tmp_path, "serve", "--roles", "gateway", *flags) as doomed,
             aiohttp.ClientSession() as client,
@@ -262,7 +262,7 @@ async def test_what_a_killed_gateway_leaves_behind_is_cleared_away_by_another(
             await alice_hears.event("VOICE_STATE_UPDATE", lambda d: d["channel_id"] == voice_id)
             await alice_hears.event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == bob.id and d["status"] == "online")
             doomed.kill()
-            # So much later, by the clock that the nodes watch each other with.
+            # Advance the clock by which nodes watch each other.
             assert here.gateway is not None
             here.gateway.sessions.feed.sweep(asyncio.get_running_loop().time() + SILENT_S)
             assert (await alice_hears.opcode(9))["d"] is False
@@ -270,7 +270,7 @@ async def test_what_a_killed_gateway_leaves_behind_is_cleared_away_by_another(
             async def cleared_away() -> bool:
                 return (await alice.get(f"/guilds/{guild_id}/voice-states/{bob.id}")).status == 404
 
-            await comes_true(cleared_away)
+            await wait_until(cleared_away)
             before = len(alice_hears.frames)
             await alice_hears.identify()
             guild = await alice_hears.event("GUILD_CREATE", since=before)
@@ -280,11 +280,11 @@ async def test_what_a_killed_gateway_leaves_behind_is_cleared_away_by_another(
             await bob_hears.close()
 
 
-async def test_sessions_begin_anew_when_another_node_dies_and_not_when_it_takes_leave(
+async def test_sessions_restart_when_another_node_dies_but_not_when_it_shuts_down(
     tmp_path: Path, postgres_database: str, nats_url: str
 ) -> None:
-    """What a killed process had committed, and did not get to say, nobody can tell the sessions of other nodes."""
-    async with at_home(tmp_path, postgres_database, nats_url) as (here, home, flags):
+    """Events that a killed process committed but did not publish are lost for the sessions of other nodes."""
+    async with local_node(tmp_path, postgres_database, nats_url) as (here, home, flags):
         async with aiohttp.ClientSession() as client:
             alice = await register(client, home, "alice")
             _, channel_id, _ = await found_guild(alice)
@@ -296,7 +296,7 @@ async def test_sessions_begin_anew_when_another_node_dies_and_not_when_it_takes_
                 await alice.at(leaving).say(channel_id, "by one that goes")
                 leaving.terminate()
                 assert await leaving.ended() == 0
-            # Each word comes behind those before it, so with this one the leave-taking has been heard too.
+            # Bus messages arrive in order, so with this one the shutdown announcement has arrived too.
             await here.bus.flush()
             feed.sweep(asyncio.get_running_loop().time() + SILENT_S)
             await alice.say(channel_id, "still here")

@@ -1,4 +1,4 @@
-"""Known attacks on OAuth2 (RFC 9700), each by its name."""
+"""Known attacks on OAuth2 (RFC 9700), named after the attack."""
 
 import logging
 from typing import Any
@@ -18,7 +18,7 @@ NATIVE = "http://127.0.0.1/callback"
 
 
 async def test_code_injection(world: World) -> None:
-    """A stolen code is put into another session, or brought by another client."""
+    """A stolen code is used in another session or by another client."""
     alice, client, thief = await world.user(), await application(world), await application(world)
     _, challenge = pkce()
     mine, _ = pkce()
@@ -31,7 +31,7 @@ async def test_code_injection(world: World) -> None:
     refused(await client.exchange(code), "invalid_grant")
 
 
-async def test_code_replay_ends_what_the_code_gave(world: World) -> None:
+async def test_code_replay_revokes_the_tokens_of_the_code(world: World) -> None:
     alice, client = await world.user(), await application(world)
     code = await client.code(alice)
     tokens = (await client.exchange(code)).ok()
@@ -42,7 +42,7 @@ async def test_code_replay_ends_what_the_code_gave(world: World) -> None:
     refused(await client.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
-async def test_a_code_replayed_by_another_client_ends_nothing(world: World) -> None:
+async def test_a_code_replayed_by_another_client_revokes_nothing(world: World) -> None:
     alice, client, thief = await world.user(), await application(world), await application(world)
     code = await client.code(alice)
     tokens = (await client.exchange(code)).ok()
@@ -53,7 +53,7 @@ async def test_a_code_replayed_by_another_client_ends_nothing(world: World) -> N
 
 
 async def test_pkce_downgrade(world: World) -> None:
-    """The challenge is taken out of the request, or weakened, and the client sends its verifier as always."""
+    """The challenge is removed from the request or weakened, and the client sends its verifier as usual."""
     alice, client, public = await world.user(), await application(world), await application(world, public=True)
     verifier, _ = pkce()
 
@@ -104,7 +104,7 @@ REGISTERED = ("https://game.example/callback", "https://game.example/a?b=c", NAT
     ],
 )
 async def test_redirect_tricks(world: World, trick: str) -> None:
-    """An address that looks like a registered one, or comes to the same for a careless eye."""
+    """A redirect URI that only looks like a registered one."""
     alice, client = await world.user(), await application(world, redirect_uris=REGISTERED)
 
     for answer in (
@@ -168,13 +168,13 @@ async def test_custom_schemes_need_pkce(world: World) -> None:
     "uri",
     ["javascript:/authorize/callback", "data:/authorize/callback", "mygame://authorize/callback", "mygame:x", "a b"],
 )
-def test_no_scheme_that_a_browser_runs_can_be_registered(uri: str) -> None:
+def test_schemes_that_a_browser_executes_cannot_be_registered(uri: str) -> None:
     assert not applications.is_sound_redirect(uri)
     assert not redirects.matches([uri], 1, uri)
 
 
-async def test_refresh_replay_ends_the_family(world: World) -> None:
-    """A refresh token is stolen; thief and client both use it, and nobody can say which is which."""
+async def test_refresh_replay_revokes_the_token_family(world: World) -> None:
+    """A refresh token is stolen; the thief and the client both use it, and the server cannot tell them apart."""
     alice, client = await world.user(), await application(world)
     first, other = await client.tokens(alice), await client.tokens(alice)
     second = (await client.refresh(first["refresh_token"])).ok()
@@ -185,12 +185,12 @@ async def test_refresh_replay_ends_the_family(world: World) -> None:
     assert said == wire.INVALID_REFRESH_TOKEN
     refused(await client.refresh(third["refresh_token"]), "invalid_grant")
     (await client.bearer(alice, third["access_token"]).get("/users/@me")).refused(401, 0)
-    # What another grant gave is not concerned.
+    # Tokens of another grant stay valid.
     (await client.refresh(other["refresh_token"])).ok()
 
 
 async def test_mix_up(world: World) -> None:
-    """A client of two servers must know which of them answered (RFC 9207)."""
+    """A client of two servers must know which of them responded (RFC 9207)."""
     alice, client = await world.user(), await application(world)
     issuer = (await world.request("GET", f"{world.url}/.well-known/openid-configuration")).ok()["issuer"]
 
@@ -201,8 +201,8 @@ async def test_mix_up(world: World) -> None:
     assert [fields_of(url)["iss"] for url in (granted, implicit, denied)] == [issuer] * 3
 
 
-async def test_token_in_the_address(world: World) -> None:
-    """RFC 9700 4.3.2: an address is written down everywhere."""
+async def test_token_in_the_url(world: World) -> None:
+    """RFC 9700 4.3.2: URLs are logged in many places."""
     alice, client = await world.user(), await application(world)
     token = (await client.tokens(alice))["access_token"]
 
@@ -227,7 +227,7 @@ async def test_token_in_the_log(world: World, caplog: pytest.LogCaptureFixture) 
     for record in caplog.records:
         if record.name.startswith("hubbub"):
             assert not any(secret in record.getMessage() for secret in secrets_)
-    # And where a library should write down a whole address or form, the handler's filter takes it out.
+    # Where a library logs a whole URL or form, the log handler's filter redacts it.
     cleaned = logs.Secrets().clean(f"GET {url} refresh_token={tokens['refresh_token']} client_secret={client.secret}")
     assert not any(secret in cleaned for secret in secrets_)
 
@@ -241,7 +241,7 @@ async def test_scope_upgrade_by_refresh_or_code(world: World) -> None:
 
 
 async def test_a_token_of_one_application_is_not_one_of_another(world: World) -> None:
-    """RFC 9700 4.8: a token that another application got is handed to ours."""
+    """RFC 9700 4.8: a token of another application is passed to this one."""
     alice, evil = await world.user(), await application(world)
     victim = await application(world)
     guild = await world.guild(alice)
@@ -255,7 +255,7 @@ async def test_a_token_of_one_application_is_not_one_of_another(world: World) ->
     assert answer.status in (401, 403)
 
 
-async def test_a_refresh_token_is_no_access_token_nor_the_reverse(world: World) -> None:
+async def test_refresh_and_access_tokens_are_not_interchangeable(world: World) -> None:
     alice, client = await world.user(), await application(world)
     tokens = await client.tokens(alice)
 
@@ -268,7 +268,7 @@ async def test_a_refresh_token_is_no_access_token_nor_the_reverse(world: World) 
 
 
 async def test_an_application_cannot_grant_itself_more_with_a_token(world: World) -> None:
-    """The consent is the person's own: no access token may answer for them."""
+    """Only the user can consent: no access token may do it for them."""
     alice, client = await world.user(), await application(world)
     game = client.bearer(alice, (await client.tokens(alice))["access_token"])
 
@@ -278,7 +278,7 @@ async def test_an_application_cannot_grant_itself_more_with_a_token(world: World
     (await game.get("/auth/sessions")).refused(401, 0)
 
 
-async def test_a_banned_owner_mints_no_token_with_the_secret_of_an_application(world: World) -> None:
+async def test_a_banned_owner_gets_no_token_with_client_credentials(world: World) -> None:
     client = await application(world)
     granted = await client.post("/oauth2/token", grant_type="client_credentials", scope="identify")
     token = granted.ok()["access_token"]
@@ -291,8 +291,8 @@ async def test_a_banned_owner_mints_no_token_with_the_secret_of_an_application(w
     (await client.post("/oauth2/token", grant_type="client_credentials", scope="identify")).ok()
 
 
-async def test_the_time_of_a_login_tells_nothing_of_who_exists(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """User enumeration by timing: an unknown name costs one password hash of the same weight as a known one."""
+async def test_login_time_does_not_reveal_whether_a_user_exists(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """User enumeration by timing: an unknown name costs one password hash of the same cost as a known one."""
     weighed: list[str] = []
     verify = passwords._HASHER.verify
 

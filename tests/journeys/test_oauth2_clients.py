@@ -1,4 +1,4 @@
-"""A real OAuth2 client library against the real platform: authlib, as its users write it, and what it thinks of our ID tokens."""
+"""A real OAuth2 client library, authlib, against the real server, including verification of ID tokens."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,19 +24,19 @@ T = TypeVar("T")
 DEVICE = "urn:ietf:params:oauth:grant-type:device_code"
 
 
-async def aside(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
-    """authlib waits where it stands, so it stands in a thread."""
+async def in_thread(function: Callable[..., T], *arguments: Any, **options: Any) -> T:
+    """Run a blocking authlib call in a thread."""
     return await asyncio.to_thread(function, *arguments, **options)
 
 
 async def metadata(world: World) -> Any:
-    """What a client finds out about us by our address alone."""
-    found = await aside(requests.get, f"{world.url}/.well-known/openid-configuration", timeout=PATIENCE)
+    """Fetch the authorization server metadata."""
+    found = await in_thread(requests.get, f"{world.url}/.well-known/openid-configuration", timeout=PATIENCE)
     return found.json()
 
 
 async def consent(world: World, person: Actor, address: str) -> str:
-    """A person follows the client's address and agrees; where they are sent back to."""
+    """Follow the authorization URL as a user and consent; return the redirect URL."""
     parts = urlsplit(address)
     assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{world.url}/oauth2/authorize"
     answer = await person.post(f"/oauth2/authorize?{parts.query}", json={"authorize": True})
@@ -45,7 +45,7 @@ async def consent(world: World, person: Actor, address: str) -> str:
 
 
 def session(client: Client, method: str, scope: str, **more: Any) -> OAuth2Session:
-    """authlib's client for our application."""
+    """Create authlib's client for an application."""
     return OAuth2Session(
         str(client.id),
         None if method == "none" else client.secret,
@@ -73,24 +73,24 @@ async def test_the_code_flow_with_pkce_refresh_and_revocation(world: World, meth
 
     address, state = oauth.create_authorization_url(server["authorization_endpoint"], code_verifier=verifier)
     back = await consent(world, alice, address)
-    token = await aside(
+    token = await in_thread(
         oauth.fetch_token, server["token_endpoint"], authorization_response=back, state=state, code_verifier=verifier
     )
 
     assert token["scope"] == "identify guilds"
-    me = await aside(oauth.get, f"{world.api}/users/@me")
+    me = await in_thread(oauth.get, f"{world.api}/users/@me")
     assert me.json()["id"] == str(alice.id)
 
-    renewed = await aside(oauth.refresh_token, server["token_endpoint"], refresh_token=token["refresh_token"])
+    renewed = await in_thread(oauth.refresh_token, server["token_endpoint"], refresh_token=token["refresh_token"])
     assert renewed["access_token"] != token["access_token"]
     assert kept == [renewed]
-    assert (await aside(oauth.get, f"{world.api}/users/@me/guilds")).status_code == 200
+    assert (await in_thread(oauth.get, f"{world.api}/users/@me/guilds")).status_code == 200
 
-    revoked = await aside(oauth.revoke_token, server["revocation_endpoint"], token=renewed["access_token"])
+    revoked = await in_thread(oauth.revoke_token, server["revocation_endpoint"], token=renewed["access_token"])
     assert revoked.status_code == 200
-    assert (await aside(oauth.get, f"{world.api}/users/@me")).status_code == 401
+    assert (await in_thread(oauth.get, f"{world.api}/users/@me")).status_code == 401
     with pytest.raises(OAuthError, match="invalid_grant"):
-        await aside(oauth.refresh_token, server["token_endpoint"], refresh_token=renewed["refresh_token"])
+        await in_thread(oauth.refresh_token, server["token_endpoint"], refresh_token=renewed["refresh_token"])
 
 
 async def test_the_client_notices_a_forged_state(world: World) -> None:
@@ -102,7 +102,7 @@ async def test_the_client_notices_a_forged_state(world: World) -> None:
     back = await consent(world, alice, address)
 
     with pytest.raises(AuthlibBaseError, match="mismatching_state"):
-        await aside(
+        await in_thread(
             oauth.fetch_token,
             server["token_endpoint"],
             authorization_response=back,
@@ -111,16 +111,16 @@ async def test_the_client_notices_a_forged_state(world: World) -> None:
         )
 
 
-async def test_the_client_understands_our_refusals(world: World) -> None:
+async def test_the_client_understands_error_responses(world: World) -> None:
     client = await application(world)
     server = await metadata(world)
     oauth = session(client, "client_secret_basic", "identify")
 
     with pytest.raises(OAuthError, match="invalid_grant"):
-        await aside(oauth.fetch_token, server["token_endpoint"], code="guess", grant_type="authorization_code")
+        await in_thread(oauth.fetch_token, server["token_endpoint"], code="guess", grant_type="authorization_code")
     stranger = OAuth2Session(str(client.id), "guess", scope="identify")
     with pytest.raises(OAuthError, match="invalid_client"):
-        await aside(stranger.fetch_token, server["token_endpoint"], grant_type="client_credentials")
+        await in_thread(stranger.fetch_token, server["token_endpoint"], grant_type="client_credentials")
 
 
 async def test_client_credentials(world: World) -> None:
@@ -128,10 +128,10 @@ async def test_client_credentials(world: World) -> None:
     server = await metadata(world)
     oauth = OAuth2Session(str(client.id), client.secret, scope="identify applications.commands.update")
 
-    token = await aside(oauth.fetch_token, server["token_endpoint"], grant_type="client_credentials")
+    token = await in_thread(oauth.fetch_token, server["token_endpoint"], grant_type="client_credentials")
 
     assert "refresh_token" not in token
-    assert (await aside(oauth.get, f"{world.api}/users/@me")).json()["id"] == str(client.owner.id)
+    assert (await in_thread(oauth.get, f"{world.api}/users/@me")).json()["id"] == str(client.owner.id)
 
 
 async def test_the_implicit_flow(world: World) -> None:
@@ -143,18 +143,20 @@ async def test_the_implicit_flow(world: World) -> None:
     back = await consent(world, alice, address)
     oauth.token_from_fragment(back, state)
 
-    assert (await aside(oauth.get, f"{world.api}/users/@me")).json()["id"] == str(alice.id)
+    assert (await in_thread(oauth.get, f"{world.api}/users/@me")).json()["id"] == str(alice.id)
 
 
 async def test_the_device_flow(world: World) -> None:
     alice, client = await world.user(), await application(world, public=True)
     server = await metadata(world)
     form = {"client_id": str(client.id), "scope": "openid identify"}
-    begun = (await aside(requests.post, server["device_authorization_endpoint"], data=form, timeout=PATIENCE)).json()
+    begun = (
+        await in_thread(requests.post, server["device_authorization_endpoint"], data=form, timeout=PATIENCE)
+    ).json()
     oauth = OAuth2Session(str(client.id), token_endpoint_auth_method="none")
 
     async def poll() -> Any:
-        return await aside(
+        return await in_thread(
             oauth.fetch_token, server["token_endpoint"], grant_type=DEVICE, device_code=begun["device_code"]
         )
 
@@ -168,7 +170,7 @@ async def test_the_device_flow(world: World) -> None:
     assert {"refresh_token", "id_token"} <= set(token)
 
 
-async def test_a_relying_party_checks_our_id_token(world: World) -> None:
+async def test_a_relying_party_verifies_the_id_token(world: World) -> None:
     alice, client = await world.user("alice"), await application(world)
     server = await metadata(world)
     oauth = session(client, "client_secret_basic", "openid identify email")
@@ -180,10 +182,10 @@ async def test_a_relying_party_checks_our_id_token(world: World) -> None:
     assert create_s256_code_challenge(verifier) in address
     back = await consent(world, alice, address)
     assert fields_of(back)["iss"] == server["issuer"]
-    token = await aside(
+    token = await in_thread(
         oauth.fetch_token, server["token_endpoint"], authorization_response=back, state=state, code_verifier=verifier
     )
-    keys = KeySet.import_key_set((await aside(requests.get, server["jwks_uri"], timeout=PATIENCE)).json())
+    keys = KeySet.import_key_set((await in_thread(requests.get, server["jwks_uri"], timeout=PATIENCE)).json())
     decoded = jwt.decode(token["id_token"], keys, algorithms=server["id_token_signing_alg_values_supported"])
     claims = CodeIDToken(
         decoded.claims,
@@ -198,6 +200,6 @@ async def test_a_relying_party_checks_our_id_token(world: World) -> None:
 
     claims.validate(now=world.clock.now_ms() // 1000)
 
-    info = await aside(oauth.get, server["userinfo_endpoint"])
+    info = await in_thread(oauth.get, server["userinfo_endpoint"])
     assert info.json()["sub"] == claims["sub"]
     assert info.json()["preferred_username"] == claims["preferred_username"] == "alice"

@@ -1,4 +1,4 @@
-"""DESIGN.md 6: READY plus the events since equals a fresh READY, whatever happens in between."""
+"""READY plus the events since equals a fresh READY, whatever happens in between (DESIGN.md 6)."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -18,14 +18,14 @@ from tests.world import Actor, Answer, Guild, Session, World
 STEPS = 25
 
 Choose = Callable[[int], int]
-"""A number below another."""
+"""Returns a number below its argument."""
 
-Deed = Callable[["Story", Choose], Awaitable[Any]]
+Action = Callable[["Story", Choose], Awaitable[Any]]
 
 
 @dataclass
 class Story:
-    """A guild, those who watch it, and what the owner can lay hands on."""
+    """A guild, its watchers, and the objects that the owner has created."""
 
     world: World
     guild: Guild
@@ -41,16 +41,16 @@ class Story:
 
     @property
     def owner(self) -> Actor:
-        """Who does most of it."""
+        """The owner, who performs most actions."""
         return self.guild.owner
 
     @property
     def people(self) -> list[Actor]:
-        """Everybody but the owner."""
+        """All users except the owner."""
         return [self.carol, *(actor for actor, _, _ in self.watchers)]
 
     async def check(self) -> None:
-        """Every watcher knows what they would be told if they came now."""
+        """Check that every watcher's state equals that of a fresh session."""
         for actor, identify, session in self.watchers:
             await session.settle()
             again = await actor.connect(**identify)
@@ -62,13 +62,13 @@ class Story:
 
 
 def made(answer: Answer, among: list[int]) -> None:
-    """Remember what was made, if it was: a refusal is part of the story."""
+    """Store the id of a created object; a refusal stores nothing."""
     if answer.status < 300:
         among.append(int(answer.json["id"]))
 
 
 def one(choose: Choose, among: list[Any]) -> Any:
-    """One of several, or None."""
+    """Return one of several, or None."""
     return among[choose(len(among))] if among else None
 
 
@@ -77,7 +77,7 @@ BITS = (0, VIEW, VIEW | THREADS, Permissions.ADMINISTRATOR, Permissions.MENTION_
 
 
 async def create_channel(story: Story, choose: Choose) -> None:
-    """Text, voice, a category or a forum; some are hidden from everyone, some take over from a category."""
+    """Create a text, voice, category or forum channel, sometimes hidden or inside a category."""
     body: dict[str, Any] = {"name": f"channel-{choose(9)}", "type": (0, 0, 2, 4, 13, 15)[choose(6)]}
     if choose(3) == 0:
         body["permission_overwrites"] = [{"id": str(story.guild.id), "type": 0, "allow": "0", "deny": str(VIEW)}]
@@ -87,7 +87,7 @@ async def create_channel(story: Story, choose: Choose) -> None:
 
 
 async def edit_channel(story: Story, choose: Choose) -> None:
-    """A name, a topic, a place, a category."""
+    """Change a channel's name, topic, position or category."""
     body = (
         {"name": f"renamed-{choose(9)}"},
         {"topic": f"about {choose(9)}"},
@@ -100,7 +100,7 @@ async def edit_channel(story: Story, choose: Choose) -> None:
 
 
 async def delete_channel(story: Story, choose: Choose) -> None:
-    """A channel goes, with its threads."""
+    """Delete a channel with its threads."""
     channel = one(choose, story.channels)
     if channel is not None and channel != story.guild.general:
         await story.owner.delete(f"/channels/{channel}")
@@ -108,7 +108,7 @@ async def delete_channel(story: Story, choose: Choose) -> None:
 
 
 async def put_overwrite(story: Story, choose: Choose) -> None:
-    """Let a role or a member see a channel, or not."""
+    """Set an overwrite that allows or denies a role or member to view a channel."""
     if choose(2):
         kind, target = 0, one(choose, [story.guild.id, *story.roles])
     else:
@@ -119,19 +119,19 @@ async def put_overwrite(story: Story, choose: Choose) -> None:
 
 
 async def delete_overwrite(story: Story, choose: Choose) -> None:
-    """Take an overwrite back."""
+    """Delete an overwrite."""
     target = one(choose, [story.guild.id, *story.roles, *(actor.id for actor in story.people)])
     await story.owner.delete(f"/channels/{one(choose, story.channels)}/permissions/{target}")
 
 
 async def create_role(story: Story, choose: Choose) -> None:
-    """A role with some bits."""
+    """Create a role with some permissions."""
     body = {"name": f"role-{choose(9)}", "permissions": str(BITS[choose(5)]), "hoist": bool(choose(2))}
     made(await story.owner.post(f"/guilds/{story.guild.id}/roles", json=body), story.roles)
 
 
 async def edit_role(story: Story, choose: Choose) -> None:
-    """Other bits, for @everyone too."""
+    """Change a role's permissions, @everyone included."""
     role = one(choose, [story.guild.id, *story.roles])
     body: dict[str, Any] = {"permissions": str(BITS[choose(3)])}
     if role != story.guild.id:
@@ -140,33 +140,33 @@ async def edit_role(story: Story, choose: Choose) -> None:
 
 
 async def move_role(story: Story, choose: Choose) -> None:
-    """Another place."""
+    """Move a role."""
     if (role := one(choose, story.roles)) is not None:
         body = [{"id": str(role), "position": 1 + choose(4)}]
         await story.owner.patch(f"/guilds/{story.guild.id}/roles", json=body)
 
 
 async def delete_role(story: Story, choose: Choose) -> None:
-    """A role goes."""
+    """Delete a role."""
     if (role := one(choose, story.roles)) is not None:
         await story.owner.delete(f"/guilds/{story.guild.id}/roles/{role}")
         story.roles.remove(role)
 
 
 async def give_role(story: Story, choose: Choose) -> None:
-    """Somebody gets a role."""
+    """Assign a role to a member."""
     if (role := one(choose, story.roles)) is not None:
         await story.owner.put(f"/guilds/{story.guild.id}/members/{one(choose, story.people).id}/roles/{role}")
 
 
 async def take_role(story: Story, choose: Choose) -> None:
-    """Somebody loses a role."""
+    """Remove a role from a member."""
     if (role := one(choose, story.roles)) is not None:
         await story.owner.delete(f"/guilds/{story.guild.id}/members/{one(choose, story.people).id}/roles/{role}")
 
 
 async def edit_member(story: Story, choose: Choose) -> None:
-    """A nickname, several roles at once, a mute."""
+    """Change a member's nickname, roles or mute."""
     body = (
         {"nick": f"nick-{choose(9)}"},
         {"nick": None},
@@ -177,7 +177,7 @@ async def edit_member(story: Story, choose: Choose) -> None:
 
 
 async def remove_member(story: Story, choose: Choose) -> None:
-    """Kicked or banned."""
+    """Kick or ban a member."""
     actor = one(choose, story.people)
     if actor not in story.away:
         path = f"/guilds/{story.guild.id}/members/{actor.id}"
@@ -189,7 +189,7 @@ async def remove_member(story: Story, choose: Choose) -> None:
 
 
 async def return_member(story: Story, choose: Choose) -> None:
-    """Back again, forgiven if need be."""
+    """Bring a member back, unbanned if necessary."""
     if (actor := one(choose, story.away)) is not None:
         await story.owner.delete(f"/guilds/{story.guild.id}/bans/{actor.id}")
         await story.world.write(lambda call: members.add(call, story.guild.id, actor.id), actor=story.owner.id)
@@ -200,27 +200,27 @@ async def return_member(story: Story, choose: Choose) -> None:
 
 
 async def edit_guild(story: Story, choose: Choose) -> None:
-    """The guild's own fields."""
+    """Change the guild's own fields."""
     body = ({"name": f"Guild {choose(9)}"}, {"verification_level": choose(3)}, {"system_channel_id": None})[choose(3)]
     (await story.owner.patch(f"/guilds/{story.guild.id}", json=body)).ok()
 
 
 async def express(story: Story, choose: Choose) -> None:
-    """An emoji, perhaps for a role, or a sound that perhaps shows one; or the end of one."""
+    """Create or delete an emoji, perhaps limited to a role, or a sound, perhaps with an emoji."""
     emojis, sounds = f"/guilds/{story.guild.id}/emojis", f"/guilds/{story.guild.id}/soundboard-sounds"
     known = (await story.owner.get(emojis)).ok()
     heard = (await story.owner.get(sounds)).ok()["items"]
-    deed = choose(4)
-    if deed == 0:
+    action = choose(4)
+    if action == 0:
         roles = [str(role) for role in story.roles[: choose(2)]]
         body: dict[str, Any] = {"name": f"emoji_{choose(9)}", "image": media.uri(media.png()), "roles": roles}
         await story.owner.post(emojis, json=body)
-    elif deed == 1:
+    elif action == 1:
         body = {"name": f"sound {choose(9)}", "sound": media.uri(media.ogg(), "audio/ogg")}
         if (shown := one(choose, known)) is not None:
             body["emoji_id"] = shown["id"]
         await story.owner.post(sounds, json=body)
-    elif deed == 2 and known:
+    elif action == 2 and known:
         await story.owner.delete(f"{emojis}/{one(choose, known)['id']}")
     elif heard:
         path = f"{sounds}/{one(choose, heard)['sound_id']}"
@@ -228,12 +228,12 @@ async def express(story: Story, choose: Choose) -> None:
 
 
 async def rename_oneself(story: Story, choose: Choose) -> None:
-    """A person's user changes, everywhere."""
+    """Change a user's own profile."""
     await story.people[choose(2) * 3].patch("/users/@me", json={"global_name": f"Name {choose(9)}"})
 
 
 async def create_thread(story: Story, choose: Choose) -> None:
-    """Public, private, or at a message."""
+    """Create a thread: public, private, or from a message."""
     if choose(3) == 0 and story.messages:
         channel, message = one(choose, story.messages)
         answer = await story.owner.post(
@@ -246,7 +246,7 @@ async def create_thread(story: Story, choose: Choose) -> None:
 
 
 async def edit_thread(story: Story, choose: Choose) -> None:
-    """Archived, opened, locked, renamed."""
+    """Archive, unarchive, lock or rename a thread."""
     if (thread := one(choose, story.threads)) is not None:
         body = ({"archived": True}, {"archived": False}, {"locked": bool(choose(2))}, {"name": f"renamed {choose(9)}"})[
             choose(4)
@@ -255,26 +255,26 @@ async def edit_thread(story: Story, choose: Choose) -> None:
 
 
 async def delete_thread(story: Story, choose: Choose) -> None:
-    """A thread goes."""
+    """Delete a thread."""
     if (thread := one(choose, story.threads)) is not None:
         await story.owner.delete(f"/channels/{thread}")
         story.threads.remove(thread)
 
 
 async def add_to_thread(story: Story, choose: Choose) -> None:
-    """Somebody is brought to a thread."""
+    """Add a member to a thread."""
     if (thread := one(choose, story.threads)) is not None:
         await story.owner.put(f"/channels/{thread}/thread-members/{one(choose, story.people).id}")
 
 
 async def remove_from_thread(story: Story, choose: Choose) -> None:
-    """Somebody is sent from a thread."""
+    """Remove a member from a thread."""
     if (thread := one(choose, story.threads)) is not None:
         await story.owner.delete(f"/channels/{thread}/thread-members/{one(choose, story.people).id}")
 
 
 async def say(story: Story, choose: Choose) -> None:
-    """A word in a channel or thread, by the owner or by Carol."""
+    """Send a message in a channel or thread, as the owner or Carol."""
     channel = one(choose, [*story.channels, *story.threads])
     speaker = (story.owner, story.carol)[choose(2)]
     answer = await speaker.post(f"/channels/{channel}/messages", json={"content": "word"})
@@ -283,21 +283,21 @@ async def say(story: Story, choose: Choose) -> None:
 
 
 async def pin(story: Story, choose: Choose) -> None:
-    """A message is pinned or unpinned."""
+    """Pin or unpin a message."""
     if story.messages:
         channel, message = one(choose, story.messages)
         await story.owner.request(("PUT", "DELETE")[choose(2)], f"/channels/{channel}/messages/pins/{message}")
 
 
 async def delete_message(story: Story, choose: Choose) -> None:
-    """A message goes."""
+    """Delete a message."""
     if story.messages:
         channel, message = one(choose, story.messages)
         await story.owner.delete(f"/channels/{channel}/messages/{message}")
 
 
 async def speak(story: Story, choose: Choose) -> None:
-    """Carol joins a voice channel, or leaves."""
+    """Join or leave a voice channel as Carol."""
     channel = None if choose(3) == 0 else str(one(choose, story.channels))
     said = {"guild_id": str(story.guild.id), "channel_id": channel, "self_mute": bool(choose(2)), "self_deaf": False}
     await story.voice.send(4, said)
@@ -305,20 +305,20 @@ async def speak(story: Story, choose: Choose) -> None:
 
 
 async def move_in_voice(story: Story, choose: Choose) -> None:
-    """Carol is moved, or disconnected."""
+    """Move or disconnect Carol in voice."""
     channel = None if choose(3) == 0 else str(one(choose, story.channels))
     await story.owner.patch(f"/guilds/{story.guild.id}/members/{story.carol.id}", json={"channel_id": channel})
 
 
 async def show_presence(story: Story, choose: Choose) -> None:
-    """Carol is here, busy, or not to be seen."""
+    """Set Carol's status."""
     status = ("online", "dnd", "invisible")[choose(3)]
     await story.voice.send(3, {"since": None, "activities": [], "status": status, "afk": False})
     await story.voice.obeyed()
 
 
 async def converse(story: Story, choose: Choose) -> None:
-    """Private channels between Carol and the person: opened, spoken in, closed."""
+    """Open, use or close private channels between Carol and the watching user."""
     person = story.watchers[-1][0]
     first, second = (story.carol, person) if choose(2) else (person, story.carol)
     made(await first.post("/users/@me/channels", json={"recipient_id": str(second.id)}), story.private)
@@ -330,7 +330,7 @@ async def converse(story: Story, choose: Choose) -> None:
 
 
 async def stage(story: Story, choose: Choose) -> None:
-    """A stage opens, changes or closes."""
+    """Start, update or end a stage instance."""
     channel = one(choose, story.channels)
     if choose(2):
         await story.owner.post("/stage-instances", json={"channel_id": str(channel), "topic": f"topic {choose(9)}"})
@@ -341,7 +341,7 @@ async def stage(story: Story, choose: Choose) -> None:
 
 
 async def plan(story: Story, choose: Choose) -> None:
-    """Something is planned, begun, changed, moved or taken back; every other time one occurrence of it differs."""
+    """Create, start, update, move or delete a scheduled event, sometimes with an exception."""
     url = f"/guilds/{story.guild.id}/scheduled-events"
     known = (await story.owner.get(url)).ok()
     channel, begins = str(one(choose, story.channels)), story.world.clock.now_ms() + 3_600_000
@@ -365,11 +365,11 @@ async def plan(story: Story, choose: Choose) -> None:
 
 
 async def check(story: Story, choose: Choose) -> None:
-    """Look whether everybody knows everything."""
+    """Check every watcher."""
     await story.check()
 
 
-DEEDS: tuple[Deed, ...] = (
+ACTIONS: tuple[Action, ...] = (
     create_channel,
     edit_channel,
     delete_channel,
@@ -408,11 +408,11 @@ DEEDS: tuple[Deed, ...] = (
     check,
 )
 
-step = st.tuples(st.sampled_from(DEEDS), st.integers(0, 2**24 - 1))
+step = st.tuples(st.sampled_from(ACTIONS), st.integers(0, 2**24 - 1))
 
 
 def chooser(number: int) -> Choose:
-    """Choices that follow from one number, so that a failing story can be made small."""
+    """Derive choices from one number, so that a failing story can be shrunk."""
 
     def choose(below: int) -> int:
         nonlocal number
@@ -423,16 +423,16 @@ def chooser(number: int) -> Choose:
 
 
 async def begin(world: World) -> Story:
-    """A guild with something in it, watched by a bot that sees all, one that sees little, one that opted in, and a person."""
+    """Create a guild watched by a privileged bot, a restricted bot, a bot with all intents, and a user."""
     owner, carol, person = await world.user(), await world.user(), await world.user()
     guild = await world.guild(owner, carol, person)
-    mighty = await world.bot(guild, name="mighty", permissions=Permissions.ADMINISTRATOR)
-    humble = await world.bot(guild, name="humble")
+    privileged = await world.bot(guild, name="mighty", permissions=Permissions.ADMINISTRATOR)
+    restricted = await world.bot(guild, name="humble")
     early = await world.bot(guild, name="early")
     person.name = "person"
     watchers = [
-        (mighty, {}, await mighty.connect()),
-        (humble, {}, await humble.connect()),
+        (privileged, {}, await privileged.connect()),
+        (restricted, {}, await restricted.connect()),
         (early, {"capabilities": 1 << 15}, await early.connect(capabilities=1 << 15)),
         (person, {}, await person.connect()),
     ]
@@ -441,26 +441,26 @@ async def begin(world: World) -> Story:
     return Story(world, guild, carol, await carol.connect(), watchers, channels, [await guild.role("first", VIEW)])
 
 
-# Threads of the store draw lots while a story is thought up: who connects when is none of its matter.
+# Store threads use random numbers while a story is generated; when sessions connect must not depend on them.
 @pytest.mark.filterwarnings("ignore:Do not use the `random` module inside strategies")
 @pytest.mark.parametrize("day", ["before obfuscation", "after"])
 @given(steps=st.lists(step, min_size=12, max_size=STEPS))
 @settings(
     max_examples=25,
     suppress_health_check=list(HealthCheck),
-    # Each story takes a while, so a failing one is shown as it is.
+    # A story takes a while, so a failing one is reported without shrinking.
     phases=[Phase.explicit, Phase.generate],
     database=None,
 )
 async def test_ready_and_the_events_since_equal_a_fresh_ready(
-    world: World, day: str, steps: list[tuple[Deed, int]]
+    world: World, day: str, steps: list[tuple[Action, int]]
 ) -> None:
     if day == "before obfuscation" and changes.CHANNEL_OBFUSCATION.active(world.clock.now_ms()):
         world.clock.set(world.clock.now_ms() - 5 * 24 * 3600 * 1000)
     story = await begin(world)
     try:
-        for deed, number in steps:
-            await deed(story, chooser(number))
+        for action, number in steps:
+            await action(story, chooser(number))
         await story.check()
     finally:
         for session in [story.voice, *(session for _, _, session in story.watchers)]:

@@ -1,4 +1,4 @@
-"""Sockets break while a guild is busy: every session hears everything once, in the order of the commits."""
+"""Connections break while a guild is busy: every session receives every event once, in commit order."""
 
 import asyncio
 import random
@@ -40,7 +40,7 @@ async def open_all(people: dict[str, Person], server: Server, *compressions: str
 
 
 async def talk(people: dict[str, Person], channel_id: str, count: int) -> list[str]:
-    """Three people talk at once; answers what was said in the order of the ids."""
+    """Send messages as three users at once; return the contents in the order of the ids."""
     said: dict[int, str] = {}
 
     async def say(name: str) -> None:
@@ -55,7 +55,7 @@ async def talk(people: dict[str, Person], channel_id: str, count: int) -> list[s
 
 
 async def break_now_and_then(listener: Listener, chance: random.Random, stop: asyncio.Event) -> None:
-    """Cut and resume, at moments that fall into everything: a frame, a replay, the resume itself."""
+    """Cut and resume at random moments: inside a frame, a replay or the resume itself."""
     cuts = 0
     while cuts < 3 or not stop.is_set():
         await asyncio.sleep(chance.uniform(0.0, 0.12))
@@ -66,7 +66,7 @@ async def break_now_and_then(listener: Listener, chance: random.Random, stop: as
         await listener.resume()
 
 
-async def test_no_event_is_missed_or_doubled_however_often_the_socket_breaks(
+async def test_no_event_is_missed_or_repeated_when_connections_break(
     tmp_path: Path, client: aiohttp.ClientSession
 ) -> None:
     async with running(tmp_path, "dev") as server:
@@ -95,7 +95,7 @@ async def test_no_event_is_missed_or_doubled_however_often_the_socket_breaks(
 
 
 def small_socket(address: Any) -> socket.socket:
-    """A socket whose owner's machine buffers little."""
+    """Open a socket with a small receive buffer."""
     made = socket.socket(address[0], address[1], address[2])
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 256 * 1024)
     made.setblocking(False)
@@ -103,7 +103,7 @@ def small_socket(address: Any) -> socket.socket:
 
 
 @pytest.mark.parametrize("compress", ["", "zlib-stream"])
-async def test_a_client_that_stops_reading_is_cut_and_can_resume_while_others_hear_on(
+async def test_a_client_that_stops_reading_is_cut_and_can_resume(
     tmp_path: Path, client: aiohttp.ClientSession, compress: str
 ) -> None:
     flags = ["--gateway-outgoing-buffer-bytes", str(SMALL_BUFFER)]
@@ -119,12 +119,12 @@ async def test_a_client_that_stops_reading_is_cut_and_can_resume_while_others_he
         said: list[str] = []
         while await metric(known["alice"], "gateway_connections") == connections:
             since = len(quick.frames)
-            # Four bytes a character and little to compress: the kernel's buffers are full after some hundred.
+            # Four bytes a character that hardly compress: the kernel's buffers are full after some hundred messages.
             contents = ["".join(map(chr, chance.choices(range(0x20000, 0x2A000), k=2000))) for _ in range(50)]
             made = await asyncio.gather(*(known["alice"].say(general(server), content) for content in contents))
             said += [message["content"] for message in sorted(made, key=lambda message: int(message["id"]))]
             assert len(said) < 4000, "the slow client was never cut"
-            # Who reads is not held up by who does not.
+            # A reading client is not delayed by one that does not read.
             await quick.message(said[-1], since=since)
         said.append("last")
         await known["alice"].say(general(server), "last")

@@ -1,4 +1,4 @@
-"""A call of two SDK clients on a platform of several processes: it goes on at another voice server when theirs stops."""
+"""A call of two SDK clients on a platform of several processes moves to another voice server when theirs stops."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from tests.world import World
 pytestmark = pytest.mark.xdist_group("many_processes")
 
 
-async def test_two_clients_of_the_sdk_move_with_their_call(
+async def test_two_sdk_clients_move_with_their_call(
     tmp_path: Path, postgres_database: str, nats_url: str, watch: Watch
 ) -> None:
     made = certificates.make(tmp_path / "voice", [])

@@ -1,6 +1,6 @@
-"""Everything a game gives its players, through the SDK over sockets: two games, four players, one story.
+"""The social layer through the SDK over sockets, as one story with two games and four players.
 
-It is told twice: in one process on SQLite, and through one address before two API and two gateway processes.
+It runs twice: in one process on SQLite, and through a load balancer with two API and two gateway processes.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ Seen = TypeVar("Seen")
 
 @pytest.fixture(params=["one process", "many processes"])
 async def platform(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[tuple[World, Front | None]]:
-    """A platform, and what stands before its processes if there are several."""
+    """A platform, and the load balancer in front of it if it has several processes."""
     if request.param == "one process":
         app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
         await app.start()
@@ -79,7 +79,7 @@ async def platform(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 
 
 class Player:
-    """The SDK in somebody's hand, in one game at a time."""
+    """A user with an SDK client, in one game at a time."""
 
     def __init__(self, publisher: "Publisher", family_token: str, browser: Browser | None = None) -> None:
         self.publisher, self.family_token, self.browser = publisher, family_token, browser
@@ -98,7 +98,7 @@ class Player:
         return hear
 
     async def sees(self, what: Callable[[], Seen | None]) -> Seen:
-        """Wait until the game sees something; looks whenever the SDK told something."""
+        """Wait until the game sees something; checked after every callback."""
         try:
             async with asyncio.timeout(PATIENCE):
                 while not (seen := what()):
@@ -110,7 +110,7 @@ class Player:
             raise AssertionError(f"it was not seen; the last that was told: {latest}") from None
 
     async def play(self, game: oauth.Client) -> "Player":
-        """Start a game of the publisher, and leave the one before."""
+        """Start a game of the publisher, after leaving the previous one."""
         await self.client.disconnect()
         self.token = (await self.client.exchange_child_token(self.family_token, game.id)).access_token
         await self.client.update_token(BEARER, self.token)
@@ -122,27 +122,27 @@ class Player:
         return self
 
     def in_chat(self) -> Actor:
-        """The same person in the chat client."""
+        """The same user in the chat client."""
         assert self.browser is not None
         return Actor(self.publisher.world, self.id, self.browser.cookies["hubbub_session"], "person")
 
-    def stands(self, other: "Player") -> tuple[RelationshipType, RelationshipType]:
-        """How somebody stands to this player: on the platform, and in the games."""
+    def relationship_types(self, other: "Player") -> tuple[RelationshipType, RelationshipType]:
+        """Return the relationship to another player: on the platform, and in the games."""
         handle = self.client.get_relationship_handle(other.id)
         return handle.platform_relationship_type, handle.game_relationship_type
 
     def message(self, message_id: int) -> MessageHandle | None:
-        """A message that has come."""
+        """Return a received message."""
         return self.client.get_message_handle(message_id)
 
     def lobby(self, lobby_id: int) -> LobbyHandle:
-        """A lobby that the player is in."""
+        """Return a lobby that the player is in."""
         lobby = self.client.get_lobby_handle(lobby_id)
         assert lobby is not None
         return lobby
 
     async def invited(self, by: "Player", kind: ActivityActionTypes = ActivityActionTypes.JOIN) -> ActivityInvite:
-        """The invite or question that somebody sent."""
+        """Wait for the invite or join request from another player."""
 
         def look() -> ActivityInvite | None:
             found = [told[0] for told in self.told["activity_invite_created"]]
@@ -153,7 +153,7 @@ class Player:
 
 @dataclass
 class Publisher:
-    """A publisher with two games, whose accounts are one."""
+    """A publisher with two games that share accounts."""
 
     world: World
     head: oauth.Client
@@ -161,11 +161,11 @@ class Publisher:
     pond: oauth.Client
 
     def client(self, **more: Any) -> Client:
-        """The SDK, as a game of theirs uses it."""
+        """Create an SDK client for a game."""
         return Client(ClientCreateOptions(web_base=self.world.url), clock=self.world.app.clock.now_ms, **more)
 
     async def enter(self, browser: Browser, *, bringing: str | None = None) -> Player:
-        """Somebody lets the games in on the authorize page, and perhaps brings the account they played with before."""
+        """Authorize the games on the consent page, optionally linking a provisional account."""
         loop = asyncio.get_running_loop()
         pages: list[str] = []
 
@@ -194,20 +194,20 @@ class Publisher:
         return Player(self, tokens.access_token, browser)
 
     async def provisional(self, external_user_id: str) -> Player:
-        """Somebody without an account, whom the publisher's backend names."""
+        """Create a provisional player, named by the publisher's backend."""
         assert self.head.bot is not None
         body = {"external_user_id": external_user_id, "preferred_global_name": external_user_id.title()}
         answer = await self.head.bot.post("/partner-sdk/token/bot", json=body)
         return Player(self, answer.ok()["access_token"])
 
     async def backend(self, method: str, path: str, **body: Any) -> Answer:
-        """What the backend of Puddle says."""
+        """Send a request as the backend of Puddle."""
         assert self.puddle.bot is not None
         return await self.puddle.bot.request(method, path, json=body)
 
 
 async def publisher(world: World) -> Publisher:
-    """The publisher and both games, as their developers and the operator make them."""
+    """Create the publisher and both games."""
     owner = await world.user("developer")
     social = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
     made = [
@@ -254,7 +254,7 @@ async def test_the_social_layer(platform: tuple[World, Front | None], monkeypatc
         assert set(private.values()) == {rob.id, mary.id}
         said = await rob.client.send_lobby_message(party, "I shall be robert")
         robert = await come(house.enter(browsers["robert"], bringing=rob.family_token), house.puddle)
-        await what_was_robs_is_roberts(rob, robert, mary, [party, lobby_id], said)
+        await the_merged_account_keeps_its_data(rob, robert, mary, [party, lobby_id], said)
         history = await robert.client.get_user_messages_with_limit(mary.id, 10)
         moved = {id: robert.id if author == rob.id else author for id, author in private.items()}
         assert {each.id: each.author_id for each in history} == moved
@@ -262,7 +262,7 @@ async def test_the_social_layer(platform: tuple[World, Front | None], monkeypatc
         await world.write(lambda call: accounts.ban(call, UserId(robert.id), reason="a test"))
         again = await a_ban_ends_everything(house, robert, mary, {party, lobby_id}, come)
         said = await again.client.send_lobby_message(party, "it is me, rob")
-        # What somebody banned says stays in the game (sdk.md 11.3).
+        # Messages of a banned user stay in the game (sdk.md 11.3).
         await again.client.send_user_message(mary.id, "robert is banned")
         with pytest.raises(SdkError) as caught:
             await house.enter(browsers["nick"], bringing=again.family_token)
@@ -273,8 +273,8 @@ async def test_the_social_layer(platform: tuple[World, Front | None], monkeypatc
         await browsers["robert"].log_in("robert")
         back = await come(house.enter(browsers["robert"], bringing=again.family_token), house.puddle)
         assert back.id == robert.id
-        await what_was_robs_is_roberts(again, back, mary, [party, lobby_id], said)
-        # Robert speaks with Mary already: what was said meanwhile becomes a group of the two (sdk.md 8.5).
+        await the_merged_account_keeps_its_data(again, back, mary, [party, lobby_id], said)
+        # Robert already has a conversation with Mary: new messages become a group of the two (sdk.md 8.5).
         chat = mary.in_chat()
         channels = (await chat.get("/users/@me/channels")).ok()
         [group] = [each for each in channels if each["type"] == ChannelType.GROUP_DM]
@@ -286,22 +286,22 @@ async def test_the_social_layer(platform: tuple[World, Front | None], monkeypatc
 
 
 async def friends_are_made(mary: Player, zoe: Player, rob: Player, pip: Player) -> None:
-    """People by their names on the whole platform, and everybody in the games, wherever in them they are."""
+    """Add friends by name on the platform, and players in the games, across both games."""
     await mary.client.send_platform_friend_request("zoe")
-    await zoe.sees(lambda: zoe.stands(mary)[0] is RelationshipType.PENDING_INCOMING)
+    await zoe.sees(lambda: zoe.relationship_types(mary)[0] is RelationshipType.PENDING_INCOMING)
     await zoe.client.accept_platform_friend_request(mary.id)
     for one, other in ((mary, rob), (zoe, pip), (rob, pip)):
         await one.client.send_game_friend_request_by_id(other.id)
-        await other.sees(lambda: other.stands(one)[1] is RelationshipType.PENDING_INCOMING)  # noqa: B023
+        await other.sees(lambda: other.relationship_types(one)[1] is RelationshipType.PENDING_INCOMING)  # noqa: B023
         await other.client.accept_game_friend_request(one.id)
         for each, friend in ((one, other), (other, one)):
-            await each.sees(lambda: each.stands(friend) == (RelationshipType.NONE, FRIEND))  # noqa: B023
+            await each.sees(lambda: each.relationship_types(friend) == (RelationshipType.NONE, FRIEND))  # noqa: B023
     for each, friend in ((mary, zoe), (zoe, mary)):
-        await each.sees(lambda: each.stands(friend)[0] is FRIEND)  # noqa: B023
+        await each.sees(lambda: each.relationship_types(friend)[0] is FRIEND)  # noqa: B023
 
 
 async def a_party_gathers(house: Publisher, mary: Player, zoe: Player, rob: Player, pip: Player) -> int:
-    """Mary plays Puddle: some are invited and some ask, out of the other game too; the secret leads them into one lobby."""
+    """Mary plays Puddle: players of both games are invited or ask to join, and the secret leads to one lobby."""
     secret = "behind the third puddle"
 
     def playing(size: int) -> Activity:
@@ -330,7 +330,7 @@ async def a_party_gathers(house: Publisher, mary: Player, zoe: Player, rob: Play
     assert await rob.client.accept_activity_invite(await rob.invited(mary)) == secret
     assert await rob.client.create_or_join_lobby(secret) == lobby_id
 
-    # Any of the party may bring somebody.
+    # Any party member may invite others.
     await zoe.client.update_rich_presence(playing(3))
     await zoe.client.send_activity_invite(pip.id, "and you")
     assert await pip.client.accept_activity_invite(await pip.invited(zoe)) == secret
@@ -346,7 +346,7 @@ async def a_party_gathers(house: Publisher, mary: Player, zoe: Player, rob: Play
 
 
 async def they_talk(house: Publisher, lobby_id: int, mary: Player, zoe: Player, rob: Player, pip: Player) -> None:
-    """In the lobby and between two; what the backend thinks of it is seen by everybody concerned."""
+    """Send lobby and direct messages; every recipient sees the backend's moderation metadata."""
     for speaker in (mary, zoe, rob, pip):
         said = await speaker.client.send_lobby_message_with_metadata(lobby_id, f"says {speaker.id}", {"mood": "wet"})
         for player in (mary, zoe, rob, pip):
@@ -371,7 +371,7 @@ async def they_talk(house: Publisher, lobby_id: int, mary: Player, zoe: Player, 
 async def a_channel_is_linked(
     house: Publisher, monkeypatch: pytest.MonkeyPatch, mary: Player, zoe: Player, rob: Player
 ) -> int:
-    """The backend makes a lobby, Mary links it to her guild, and a bot that knows nothing of games talks with the players."""
+    """The backend creates a lobby, Mary links it to her guild, and a bot unaware of games chats with the players."""
     world = house.world
     guild = await world.guild(mary.in_chat(), name="Rain")
     builder = await world.bot(guild, name="umbrella")
@@ -407,13 +407,15 @@ async def a_channel_is_linked(
     return lobby_id
 
 
-async def what_was_robs_is_roberts(before: Player, after: Player, mary: Player, lobbies: list[int], said: int) -> None:
-    """A provisional account became part of another: its session is over, and friends, lobbies and words have moved."""
+async def the_merged_account_keeps_its_data(
+    before: Player, after: Player, mary: Player, lobbies: list[int], said: int
+) -> None:
+    """A provisional account merged into another: its session ends, and friends, lobbies and messages move."""
     assert before.id != after.id
     await before.sees(lambda: before.client.get_status() is ClientStatus.DISCONNECTED)
-    await mary.sees(lambda: mary.stands(after) == (RelationshipType.NONE, FRIEND))
-    await after.sees(lambda: after.stands(mary) == (RelationshipType.NONE, FRIEND))
-    assert mary.stands(before) == (RelationshipType.NONE, RelationshipType.NONE)
+    await mary.sees(lambda: mary.relationship_types(after) == (RelationshipType.NONE, FRIEND))
+    await after.sees(lambda: after.relationship_types(mary) == (RelationshipType.NONE, FRIEND))
+    assert mary.relationship_types(before) == (RelationshipType.NONE, RelationshipType.NONE)
     assert set(after.client.get_lobby_ids()) == set(lobbies)
     for lobby_id in lobbies:
         inside = mary.lobby(lobby_id)
@@ -429,7 +431,7 @@ async def a_ban_ends_everything(
     lobbies: set[int],
     come: Callable[[Awaitable[Player], oauth.Client], Awaitable[Player]],
 ) -> Player:
-    """The tokens of an account that is banned die at once; whoever played with it plays on as somebody provisional."""
+    """The tokens of a banned account end at once; its player continues with a provisional account."""
     await robert.sees(lambda: robert.client.get_status() is ClientStatus.DISCONNECTED)
     with pytest.raises(SdkError) as caught:
         await robert.client.fetch_current_user(BEARER, robert.token)
@@ -439,7 +441,7 @@ async def a_ban_ends_everything(
     assert caught.value.result.error_code == 50025
     again = await come(house.provisional("rob"), house.puddle)
     assert again.id != robert.id
-    await again.sees(lambda: again.stands(mary) == (RelationshipType.NONE, FRIEND))
+    await again.sees(lambda: again.relationship_types(mary) == (RelationshipType.NONE, FRIEND))
     assert set(again.client.get_lobby_ids()) == lobbies
     for lobby_id in lobbies:
         inside = mary.lobby(lobby_id)

@@ -1,4 +1,4 @@
-"""Calls on a platform of several processes: two voice servers of their own, over one PostgreSQL and one NATS."""
+"""Calls on a platform of several processes: two voice servers over one PostgreSQL and one NATS."""
 
 import ssl
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.world import World
 pytestmark = pytest.mark.xdist_group("many_processes")
 
 
-async def test_a_call_is_on_one_of_several_servers_and_moves_when_that_one_stops(
+async def test_a_call_moves_to_another_voice_server_when_its_own_stops(
     tmp_path: Path, postgres_database: str, nats_url: str, watch: Watch
 ) -> None:
     made = certificates.make(tmp_path / "voice", [])
@@ -52,7 +52,7 @@ async def test_a_call_is_on_one_of_several_servers_and_moves_when_that_one_stops
 
 
 async def calls(world: World, trust: ssl.SSLContext, servers: dict[str, Server]) -> None:
-    """Two are in a call of a guild, two in one of a lobby, two by themselves; they are moved, and thrown out."""
+    """Run a guild call, a lobby call and a private call; move users and disconnect them."""
     guild = await world.guild(await world.user("alice"))
     lounge = await guild.channel("Lounge", type=2)
     alice, bob = [Caller(world, await (await world.bot(guild)).connect(), guild, trust) for _ in range(2)]
@@ -70,7 +70,7 @@ async def calls(world: World, trust: ssl.SSLContext, servers: dict[str, Server])
     await stranger.say(0, stranger.identify_payload())
     assert await stranger.closed() == 4011
 
-    # The state of the platform is heard there: who is muted is silent, from which process ever it came.
+    # The voice server receives the platform's state: a muted user is silent, whichever process muted them.
     path = f"/guilds/{guild.id}/members/{alice.actor.id}"
     (await guild.owner.patch(path, json={"mute": True})).ok()
     await alice.session.next("VOICE_STATE_UPDATE", lambda state: state["mute"])
@@ -108,7 +108,7 @@ async def calls(world: World, trust: ssl.SSLContext, servers: dict[str, Server])
     own = str(bob.actor.id)
     await bob.session.next("VOICE_STATE_UPDATE", lambda state: (state["user_id"], state["channel_id"]) == (own, None))
 
-    # With no voice server there is none to go to.
+    # Without a voice server there is no endpoint.
     servers[other].terminate()
     assert await servers[other].ended() == 0
     await bob.get_ticket(lounge)
@@ -118,7 +118,7 @@ async def calls(world: World, trust: ssl.SSLContext, servers: dict[str, Server])
 
 
 async def connect(caller: Caller) -> None:
-    """All that follows a ticket."""
+    """Complete the connection that follows a voice ticket."""
     await caller.open()
     await caller.identify()
     await caller.discover()
@@ -129,13 +129,13 @@ async def connect(caller: Caller) -> None:
 
 
 async def meet(one: LobbyCaller, two: LobbyCaller, endpoint: str) -> int:
-    """Speak in a lobby whose call is on this server: which one it is follows from the lobby's id."""
+    """Send audio in a lobby whose call is on this server; the lobby's id determines the server."""
     for number in range(50):
         lobby = await lobby_of(one.actor, two.actor, secret=f"lobby {number}")
         await one.get_ticket(lobby)
         if one.server["endpoint"] == endpoint:
             break
-        # The array says all that is wanted: by the next one this call is left.
+        # The array state is enough; the call ends with the next one.
         await one.ask()
         await one.session.next("LOBBY_VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
     await connect(one)
@@ -148,7 +148,7 @@ async def meet(one: LobbyCaller, two: LobbyCaller, endpoint: str) -> int:
 
 
 async def phone(one: PrivateCaller, two: PrivateCaller) -> None:
-    """Friends call each other until one of them has enough."""
+    """Start and end a private call between friends."""
     await befriend(one.actor, two.actor)
     channel = await direct(one.actor, two.actor)
     for caller in (one, two):

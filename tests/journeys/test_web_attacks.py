@@ -1,4 +1,4 @@
-"""Attacks on the pages people see, one test each, named after the attack."""
+"""Attacks on the web pages, named after the attack."""
 
 import logging
 import re
@@ -22,7 +22,7 @@ SMUGGLED = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'"
 
 
 async def consenting(world: World) -> tuple[Browser, Client, Actor]:
-    """Somebody in front of a consent page."""
+    """Create a user in front of a consent page."""
     client, mary = await application(world, name="Orchard"), await world.user("mary")
     browser = Browser(world)
     browser.enter_as(mary)
@@ -30,7 +30,7 @@ async def consenting(world: World) -> tuple[Browser, Client, Actor]:
 
 
 def token_of(shown: Shown) -> str:
-    """The form token of a page."""
+    """Return the form token of a page."""
     return dict(shown.forms[-1].values)["form_token"]
 
 
@@ -66,8 +66,8 @@ async def test_csrf_on_consent(world: World, headers: dict[str, str], with_token
 
 
 @pytest.mark.parametrize("path", ["/login", "/register", "/logout", "/activate/answer", "/settings/account/delete"])
-async def test_csrf_on_everything_else(world: World, path: str) -> None:
-    """Also where nobody is signed in: being signed in to the attacker's account is an attack too."""
+async def test_csrf_on_other_forms(world: World, path: str) -> None:
+    """Also without a login: being signed in to the attacker's account is an attack too."""
     browser = Browser(world)
     if path not in ("/login", "/register"):
         await browser.register("mary")
@@ -155,7 +155,7 @@ async def test_open_redirect_after_the_login(world: World, target: str) -> None:
     assert done.location.startswith("/")
     assert not done.location.startswith(("//", "/\\", "/\t"))
     assert "a=b" not in str(done.headers)
-    # The form's own field is no better way.
+    # The form's own field is checked like the query parameter.
     again = Browser(world)
     page = await again.open("/login")
     form = {"login": "mary", "password": PASSWORD, "next": target, "form_token": token_of(page)}
@@ -194,8 +194,8 @@ async def test_open_redirect_through_redirect_uri(world: World, redirect: str) -
         assert (sent.status, "Location" in sent.headers) == (400, False)
 
 
-async def test_open_redirect_by_an_application_that_errs_on_purpose(world: World) -> None:
-    """RFC 9700 4.11.2: a registered redirect is no reason to send somebody there who has not answered."""
+async def test_open_redirect_by_an_application_that_causes_an_error(world: World) -> None:
+    """RFC 9700 4.11.2: a registered redirect URI is not enough to redirect a user who has not consented."""
     browser, client, _ = await consenting(world)
 
     shown = await browser.request("GET", client.address("nonsense", prompt="none"))
@@ -247,7 +247,7 @@ async def test_user_enumeration_on_the_login_page(world: World) -> None:
 
 
 async def test_user_enumeration_on_the_page_for_devices_and_applications(world: World) -> None:
-    """Whether an application or a code exists is told to people who are signed in only."""
+    """Only signed-in users learn whether an application or a code exists."""
     stranger = Browser(world)
     client = await application(world)
 
@@ -346,7 +346,7 @@ async def test_cookie_theft_over_plain_http_or_by_script() -> None:
         assert not any(flag.startswith("domain") for flag in flags)
 
 
-async def test_cookies_of_plain_http_are_still_kept_from_scripts_and_other_sites(world: World) -> None:
+async def test_cookies_over_plain_http_are_hidden_from_scripts_and_other_sites(world: World) -> None:
     browser = Browser(world)
     await browser.register("mary")
 
@@ -366,7 +366,7 @@ async def test_pages_in_a_shared_cache(world: World) -> None:
 
 
 async def test_a_bot_token_or_an_access_token_in_the_cookie(world: World) -> None:
-    """The pages are for people's own tokens: whoever stole another kind gets no page with it."""
+    """The pages accept only users' login tokens; a stolen token of another kind opens no page."""
     _, client, mary = await consenting(world)
     assert client.bot is not None
     stolen = (await client.tokens(mary))["access_token"]
@@ -392,7 +392,7 @@ async def test_installing_a_private_bot_through_the_page(world: World) -> None:
 
 
 class _Elements(HTMLParser):
-    """What a browser would make of a page."""
+    """The elements that a browser would create from a page."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Webhook events under trouble, over real sockets: nothing lost, nothing endlessly repeated, order kept."""
+"""Webhook event delivery under failures, over real sockets: no loss, no endless repetition, order kept."""
 
 import asyncio
 from pathlib import Path
@@ -19,11 +19,11 @@ from tests.receiver import Receiver, be_patient, subscribe
 from tests.world import NOW_MS, PATIENCE, Actor, World, small_config
 
 ATTEMPTS_S = [0, 1, 3, 7, 15, 31, 63, 127, 255, 383, 511]
-"""Seconds after the first attempt: twice as long each time, at most 128, and none after 600."""
+"""Seconds after the first attempt: each delay doubles up to 128, and there is no attempt after 600."""
 
 
 async def happen(world: World, bot: Actor, subject: int, data: Any) -> None:
-    """Something that the application wants to hear of; attempts that are due are made."""
+    """Publish an event that the application subscribes to, and make the attempts that are due."""
     assert bot.application_id is not None
     application_id, kind = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
     await world.write(lambda call: webhook_events.send(call, application_id, kind, data, subject_id=subject))
@@ -31,26 +31,26 @@ async def happen(world: World, bot: Actor, subject: int, data: Any) -> None:
 
 
 async def due(world: World) -> None:
-    """What is due is done."""
+    """Run the jobs that are due."""
     assert world.app.worker is not None
     await world.app.worker.run_due()
 
 
 async def failed(bot: Actor) -> list[Any]:
-    """What was given up."""
+    """Return the deliveries that were given up."""
     shown = (await bot.get(f"/applications/{bot.application_id}/webhook-events/failed")).ok()
     return [each["payload"]["event"]["data"] for each in shown]
 
 
 @pytest.fixture
 async def bot(near_world: World, receiver: Receiver) -> Actor:
-    """An application that listens."""
+    """An application with a webhook URL."""
     made = await near_world.bot()
     await subscribe(receiver, made, "ENTITLEMENT_UPDATE")
     return made
 
 
-async def test_a_receiver_that_fails_is_tried_later_and_later_for_ten_minutes(
+async def test_a_failing_receiver_is_retried_with_backoff_for_ten_minutes(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     receiver.status = 500
@@ -68,7 +68,7 @@ async def test_a_receiver_that_fails_is_tried_later_and_later_for_ten_minutes(
     assert await failed(bot) == ["lost?"]
 
 
-async def test_events_wait_for_a_receiver_that_is_down_and_then_come_in_order(
+async def test_events_wait_for_an_unreachable_receiver_and_arrive_in_order(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     await receiver.close()
@@ -83,9 +83,7 @@ async def test_events_wait_for_a_receiver_that_is_down_and_then_come_in_order(
     assert await failed(bot) == []
 
 
-async def test_one_subject_that_fails_holds_up_its_own_events_only(
-    near_world: World, receiver: Receiver, bot: Actor
-) -> None:
+async def test_a_failing_subject_delays_only_its_own_events(near_world: World, receiver: Receiver, bot: Actor) -> None:
     receiver.answers = [500, 500]
     await happen(near_world, bot, 1, "first")
     await happen(near_world, bot, 1, "second")
@@ -98,7 +96,7 @@ async def test_one_subject_that_fails_holds_up_its_own_events_only(
     assert [event["data"] for event in receiver.events] == ["first", "other", "first", "first", "second"]
 
 
-async def test_after_an_event_was_given_up_the_next_of_its_subject_is_tried(
+async def test_the_next_event_of_a_subject_is_sent_after_a_failed_one_is_dropped(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     receiver.answers = [500] * len(ATTEMPTS_S)
@@ -111,23 +109,24 @@ async def test_after_an_event_was_given_up_the_next_of_its_subject_is_tried(
     assert await failed(bot) == ["poison"]
 
 
-async def test_a_receiver_that_is_slow_has_not_acknowledged(near_world: World, receiver: Receiver, bot: Actor) -> None:
+async def test_a_slow_response_is_not_an_acknowledgement(near_world: World, receiver: Receiver, bot: Actor) -> None:
     receiver.answers = [0, 204]
 
-    # Really three seconds: sockets do not follow the clock of the world.
+    # Three real seconds: sockets do not follow the world's clock.
     await happen(near_world, bot, 1, "slow")
     await near_world.clock.run_for(1_000)
 
     assert [event["data"] for event in receiver.events] == ["slow", "slow"]
 
 
-async def test_a_slow_receiver_hears_of_many_subjects_exactly_once(
+async def test_a_slow_receiver_gets_events_of_many_subjects_exactly_once(
     near_world: World, receiver: Receiver, bot: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     be_patient(near_world, monkeypatch)
     assert bot.application_id is not None
     application_id, kind = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
-    # It acknowledges none before it has as many in hand as one application may: none of them waits for a connection.
+    # The receiver responds only when it holds as many requests as one application may have: none waits for a
+    # connection.
     receiver.together = asyncio.Barrier(jobs.OWNER_MAX)
 
     def happens(call: Call) -> None:
@@ -141,7 +140,7 @@ async def test_a_slow_receiver_hears_of_many_subjects_exactly_once(
     assert await failed(bot) == []
 
 
-async def test_a_receiver_that_cannot_verify_us_is_tried_again(
+async def test_a_receiver_that_rejects_the_signature_is_retried(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     other = await near_world.bot()
@@ -155,7 +154,7 @@ async def test_a_receiver_that_cannot_verify_us_is_tried_again(
     assert [event["data"] for event in receiver.events] == ["mine"]
 
 
-async def test_what_the_process_had_in_hand_when_it_stopped_is_delivered_by_the_next(
+async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
     tmp_path: Path, receiver: Receiver, watch: Watch
 ) -> None:
     config = small_config(data=str(tmp_path), private_targets=True)
@@ -165,7 +164,7 @@ async def test_what_the_process_had_in_hand_when_it_stopped_is_delivered_by_the_
         world = World(app, client)
         bot = await world.bot()
         await subscribe(receiver, bot, "ENTITLEMENT_UPDATE")
-        # It hears the first one and says nothing, while two more wait behind it and one for another subject.
+        # The receiver gets the first event and does not respond; two more wait behind it, and one for another subject.
         receiver.answers = [0, 0]
         application_id, kind = ApplicationId(bot.application_id or 0), WebhookEventType.ENTITLEMENT_UPDATE
         for subject, data in ((1, "a"), (1, "b"), (1, "c"), (2, "d")):
@@ -176,7 +175,7 @@ async def test_what_the_process_had_in_hand_when_it_stopped_is_delivered_by_the_
             )
         await receiver.take(2)
         await world.close()
-        # As if killed: what is in hand is neither finished nor given back.
+        # Simulates a kill: claimed jobs are neither finished nor released.
         assert app.worker is not None
         tasks = list(app.worker._running.values())
         app.worker._stopped = True
@@ -186,7 +185,7 @@ async def test_what_the_process_had_in_hand_when_it_stopped_is_delivered_by_the_
         app.worker = None
         await app.stop()
 
-    # The lease of what was in hand has to run out first.
+    # The lease of the claimed jobs has to expire first.
     later = App(config, clock=ControlledClock(NOW_MS + 600_000, running=False))
     await later.start()
     async with aiohttp.ClientSession() as client:
@@ -202,7 +201,9 @@ async def test_what_the_process_had_in_hand_when_it_stopped_is_delivered_by_the_
     await later.stop()
 
 
-async def test_an_orderly_stop_gives_the_events_back_at_once(tmp_path: Path, receiver: Receiver, watch: Watch) -> None:
+async def test_an_orderly_shutdown_releases_its_events_at_once(
+    tmp_path: Path, receiver: Receiver, watch: Watch
+) -> None:
     config = small_config(data=str(tmp_path), private_targets=True)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()
@@ -225,7 +226,7 @@ async def test_an_orderly_stop_gives_the_events_back_at_once(tmp_path: Path, rec
     await later.stop()
 
 
-async def test_a_redirection_or_a_refusal_is_no_acknowledgement(
+async def test_redirects_and_error_statuses_are_not_acknowledgements(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     receiver.answers = [302, 404, 200]

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of webhook deliveries: nothing is lost, the order of each subject is kept, nothing is repeated for ever."""
+"""kill -9 during webhook deliveries: no event is lost, the order of each subject is kept, repetition ends."""
 
 from itertools import groupby
 from pathlib import Path
@@ -17,17 +17,17 @@ ROUNDS = 4
 
 
 class Shop:
-    """An application that gives test entitlements and takes them back."""
+    """An application that creates and deletes test entitlements."""
 
     def __init__(self, bot: Person, receiver: Receiver) -> None:
         self.bot, self.receiver = bot, receiver
         self.base = ""
         self.sku = ""
         self.told: dict[str, list[tuple[str, str]]] = {}
-        """What must be heard of each person, in order: types and entitlements."""
+        """The expected events of each user, in order: types and entitlements."""
 
     async def open(self) -> None:
-        """Sell something, and have the receiver told."""
+        """Create a SKU and set the webhook URL."""
         about = (await self.bot.get("/applications/@me")).ok()
         self.receiver.of(about)
         self.base = f"/applications/{about['id']}"
@@ -38,7 +38,7 @@ class Shop:
         self.sku = (await self.bot.post(f"{self.base}/skus", sold)).ok()["id"]
 
     async def give_and_take(self, person: Person) -> None:
-        """Two events about one person."""
+        """Cause two events about one user."""
         body = {"sku_id": self.sku, "owner_id": person.id, "owner_type": 2}
         given = (await self.bot.post(f"{self.base}/entitlements", body)).ok()["id"]
         self.told.setdefault(person.id, []).append(("ENTITLEMENT_CREATE", given))
@@ -46,7 +46,7 @@ class Shop:
         self.told[person.id].append(("ENTITLEMENT_DELETE", given))
 
     def heard(self) -> dict[str, list[tuple[str, str]]]:
-        """What was heard of each person, in order; what came again at once counts once."""
+        """Return the received events of each user, in order; an immediate repetition counts once."""
         found: dict[str, list[tuple[str, str]]] = {}
         for event in self.receiver.events:
             found.setdefault(event["data"]["user_id"], []).append((event["type"], event["data"]["id"]))
@@ -54,7 +54,7 @@ class Shop:
 
 
 async def advance(server: Server, client: aiohttp.ClientSession, ms: int) -> None:
-    """Let time pass."""
+    """Advance the server's clock."""
     headers = {"Authorization": f"Bearer {server.document['control_token']}"}
     url = f"{server.document['control']}/clock/advance"
     async with client.post(url, json={"ms": ms}, headers=headers) as response:
@@ -80,7 +80,7 @@ async def test_a_killed_process_loses_no_event(
                 await shop.give_and_take(alice)
             await receiver.take(4)
 
-            # From now on what is heard is not acknowledged, and more waits behind it.
+            # From now on the receiver does not acknowledge, and more events wait behind the first.
             receiver.status = 0
             for _ in range(ROUNDS):
                 await shop.give_and_take(alice)
@@ -91,7 +91,7 @@ async def test_a_killed_process_loses_no_event(
             before, receiver.status = len(receiver.events), 204
             await server.start()
             shop.bot = people(client, server)["demo-bot"]
-            # What the dead process had in hand is free again after two minutes; what waits behind it waits for it.
+            # The dead process's jobs are free again after two minutes; events behind them wait for them.
             await advance(server, client, 121_000)
             # All but the first four, each once.
             expected = before - 4 + sum(map(len, shop.told.values()))

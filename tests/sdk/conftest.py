@@ -1,4 +1,4 @@
-"""What the tests of the SDK have in common."""
+"""Fixtures for the SDK tests."""
 
 import pytest
 
@@ -9,9 +9,9 @@ from tests.world import PATIENCE
 
 
 @pytest.fixture(autouse=True)
-def nobody_else_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The module's pump serves every client of the process: what those of other tests left is no part of this one."""
+def forget_other_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Detach the clients that other tests left in the process-wide callback queue."""
     monkeypatch.setattr(hubbub.sdk.pump, "_pumps", set())
-    # Closing waits for its thread, and gives up after a second where the machine is too busy to end one.
+    # Closing joins the client's thread, and times out after a second on a machine that is too busy to end it.
     monkeypatch.setattr(hubbub.sdk.drivers, "JOIN_SECONDS", PATIENCE / 2)
     threads.begin()

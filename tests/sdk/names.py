@@ -1,4 +1,4 @@
-"""Every name of the SDK in the specification and in its fact sheet, by class. `X=` stands for a getter `X` and a setter `SetX`."""
+"""Every SDK name in the specification, by class. `X=` means a getter `X` and a setter `SetX`."""
 
 MODULE = "RunCallbacks SetFreeThreaded ResetCallbacks"
 
@@ -88,7 +88,7 @@ CLASSES = {
 
 
 def names_of(kind: str) -> list[str]:
-    """The names of a class, setters spelled out."""
+    """Return the names of a class, with setters written out."""
     found: list[str] = []
     for word in CLASSES[kind].split():
         found += [word[:-1], f"Set{word[:-1]}"] if word.endswith("=") else [word]

@@ -1,4 +1,4 @@
-"""Games and players, for tests of the SDK over the real server."""
+"""Games and players for tests that run the SDK against the real server."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ SCOPES = "openid sdk.social_layer"
 
 
 async def game(world: World, **more: Any) -> oauth.Client:
-    """A public application of the social layer."""
+    """Create a public application that uses the social layer."""
     settings: dict[str, Any] = {
         "public": True,
         "redirect_uris": (LOOPBACK,),
@@ -27,7 +27,7 @@ async def game(world: World, **more: Any) -> oauth.Client:
 
 
 class Heard:
-    """What a callback heard, in order."""
+    """Records the calls of a callback, in order."""
 
     def __init__(self) -> None:
         self.all: list[tuple[Any, ...]] = []
@@ -39,7 +39,7 @@ class Heard:
         self._came.set()
 
     async def next(self, matches: Callable[..., bool] = lambda *_: True) -> Any:
-        """The next one not yet taken that fits; a single argument comes bare."""
+        """Return the next unread call that matches. A single argument is returned bare, several as a tuple."""
         try:
             async with asyncio.timeout(PATIENCE):
                 while True:
@@ -55,7 +55,7 @@ class Heard:
 
 
 class Player:
-    """A person in a game, with the SDK in hand."""
+    """A user playing a game, with the SDK client of that game."""
 
     def __init__(self, person: Actor, client: Client, tokens: dict[str, Any]) -> None:
         self.person = person
@@ -64,14 +64,14 @@ class Player:
         self.tokens = tokens
 
     def hears(self, event: str) -> Heard:
-        """Listen to an event from now on."""
+        """Record the calls of an event's callback from now on."""
         heard = Heard()
         getattr(self.client, f"set_{event}_callback")(heard)
         return heard
 
 
 def new_client(world: World, **more: Any) -> Client:
-    """A client of the world."""
+    """Create an SDK client for the world's server."""
     voice = world.app.config.voice.authority or ""
     return Client(ClientCreateOptions(web_base=world.url, voice_authority=voice), **more)
 
@@ -85,7 +85,7 @@ async def player(
     connect: bool = True,
     **more: Any,
 ) -> Player:
-    """Somebody who plays: linked, and connected unless said otherwise."""
+    """Create a user with a linked account and an SDK client, which connects unless `connect` is false."""
     person = await world.user(name)
     tokens = await application.tokens(person, scopes)
     client = new_client(world, **more)

@@ -1,4 +1,4 @@
-"""Sound for tests: tones that are said, and ears that know them again. Audio callbacks run on the voice thread, tests elsewhere."""
+"""Tone generators and recorders for call tests. Audio callbacks run on the voice thread, tests on another."""
 
 import asyncio
 import math
@@ -13,11 +13,11 @@ from tests.world import PATIENCE
 
 FULL = 8000
 WINDOW = 5 * FRAME_SAMPLES
-"""A tenth of a second says what tone it is."""
+"""A tenth of a second is enough to identify a tone."""
 
 
 class Tone:
-    """Says a tone, as a captured-audio callback does or as a microphone."""
+    """Generates a tone, as a captured-audio callback or as a microphone."""
 
     def __init__(self, hertz: float, amplitude: int = FULL) -> None:
         self.hertz = hertz
@@ -28,31 +28,31 @@ class Tone:
     def __call__(self, samples: Any, samples_per_channel: int, sample_rate: int, channels: int) -> None:
         assert (len(samples), sample_rate, channels) == (samples_per_channel * channels, SAMPLE_RATE, CHANNELS)
         if self.on:
-            for place in range(samples_per_channel):
-                value = int(self.amplitude * math.sin(2 * math.pi * self.hertz * (self._at + place) / sample_rate))
-                samples[2 * place] = samples[2 * place + 1] = value
+            for index in range(samples_per_channel):
+                value = int(self.amplitude * math.sin(2 * math.pi * self.hertz * (self._at + index) / sample_rate))
+                samples[2 * index] = samples[2 * index + 1] = value
         self._at += samples_per_channel
 
 
 def share(samples: "array[int]", hertz: float) -> float:
-    """How much of a sound is this tone: 1 is all of it."""
+    """Return the share of a tone in the samples, from 0 to 1."""
     left = samples[::2]
     energy = sum(each * each for each in left)
     if len(samples) < WINDOW or energy < 100 * len(left):
         return 0.0
-    turn = 2 * math.pi * hertz / SAMPLE_RATE
-    real = sum(each * math.cos(turn * place) for place, each in enumerate(left))
-    imaginary = sum(each * math.sin(turn * place) for place, each in enumerate(left))
+    step = 2 * math.pi * hertz / SAMPLE_RATE
+    real = sum(each * math.cos(step * index) for index, each in enumerate(left))
+    imaginary = sum(each * math.sin(step * index) for index, each in enumerate(left))
     return 2 * (real * real + imaginary * imaginary) / (len(left) * energy)
 
 
 def amplitude(samples: "array[int]") -> float:
-    """How large a tone is."""
+    """Return the amplitude of a tone."""
     return math.sqrt(2 * sum(each * each for each in samples) / max(len(samples), 1))
 
 
 class Ear:
-    """Hears what comes, by person, and knows when it last came."""
+    """Records received audio by user."""
 
     def __init__(self) -> None:
         self.frames: dict[int, int] = {}
@@ -72,29 +72,29 @@ class Ear:
         self._loop.call_soon_threadsafe(self._came.set)
 
     def loudness(self, user_id: int) -> float:
-        """How large somebody's tone is."""
+        """Return the amplitude of the user's most recent audio."""
         return amplitude(self._heard.get(user_id, array("h")))
 
     def forget(self) -> None:
-        """From here on only what comes now."""
+        """Discard everything recorded so far."""
         self._heard.clear()
         self.frames.clear()
 
-    async def until(self, so: Callable[[], bool]) -> None:
-        """Wait for something that sound brings about."""
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for a condition, checked whenever audio arrives."""
         async with asyncio.timeout(PATIENCE):
-            while not so():
+            while not condition():
                 self._came.clear()
                 await self._came.wait()
 
     async def hears(self, user_id: int, hertz: float) -> "array[int]":
-        """Wait for somebody's tone; a tenth of a second of it."""
+        """Wait for a user's tone and return a tenth of a second of it."""
         await self.until(lambda: share(self._heard.get(user_id, array("h")), hertz) > 0.9)
         return self._heard[user_id]
 
 
 class Headset(AudioBackend):
-    """An audio engine: its microphone hears a tone, its loudspeaker is an ear."""
+    """An audio backend whose microphone produces a tone and whose speaker is recorded."""
 
     def __init__(self, tone: Tone | None = None) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class Headset(AudioBackend):
 
     @property
     def loudness(self) -> float:
-        """How large a tone is that is played."""
+        """The amplitude of the audio being played."""
         return self.ear.loudness(0)
 
     def inputs(self) -> list[tuple[str, str]]:
@@ -132,7 +132,7 @@ class Headset(AudioBackend):
 
 
 class InCall:
-    """A player in a call, with what they say and hear."""
+    """A player in a call, with a tone to send and a recorder for received audio."""
 
     def __init__(self, player: Player, lobby_id: int, hertz: float) -> None:
         self.player = player
@@ -144,12 +144,12 @@ class InCall:
         self.call: Call = call
 
     def hears(self, event: str) -> Heard:
-        """Listen to an event of the call."""
+        """Record the calls of a call event's callback."""
         heard = Heard()
         getattr(self.call, f"set_{event}_callback")(heard)
         return heard
 
     async def becomes(self, status: CallStatus) -> tuple[Any, ...]:
-        """Wait for a status; why it came to it."""
-        told: tuple[Any, ...] = await self.statuses.next(lambda now, *_: now is status)
-        return told[1:]
+        """Wait for a call status and return the reason for it."""
+        reported: tuple[Any, ...] = await self.statuses.next(lambda now, *_: now is status)
+        return reported[1:]

@@ -1,4 +1,4 @@
-"""The client against the platform it is made for, and against one that is in trouble."""
+"""The low-level API client against the real server and against a failing one."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ from tests.world import Actor, World
 
 
 def client_of(actor: Actor) -> Api:
-    """The client of somebody in the world."""
+    """Return an API client with the actor's token."""
     return Api(actor.world.url, actor.token, "bot" if actor.bot else "user", session=actor.world.client)
 
 
@@ -36,7 +36,7 @@ async def test_an_operation_returns_what_it_declares(world: World) -> None:
     assert me.id == alice.id
 
 
-async def test_a_message_goes_out_and_comes_back_typed(world: World) -> None:
+async def test_a_created_message_is_returned_as_a_typed_model(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
     bot = await world.bot(guild)
@@ -52,7 +52,7 @@ async def test_a_message_goes_out_and_comes_back_typed(world: World) -> None:
     assert listed[0].content == "hello"
 
 
-async def test_files_go_along(world: World) -> None:
+async def test_files_are_uploaded_with_a_message(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
 
@@ -66,12 +66,12 @@ async def test_files_go_along(world: World) -> None:
     assert [(each.filename, each.size) for each in sent.attachments] == [("a.txt", 3), ("b.txt", 3)]
 
 
-async def test_an_operation_without_files_takes_none(world: World) -> None:
+async def test_an_operation_without_files_rejects_files(world: World) -> None:
     with pytest.raises(TypeError, match="does not accept files"):
         await client_of(await world.user()).call(users.GET_MY_USER, files=[File("a.txt", b"")])
 
 
-async def test_path_parameters_may_hold_anything(world: World) -> None:
+async def test_path_parameters_are_percent_encoded(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
     message_id = int((await guild.say(alice))["id"])
@@ -86,12 +86,12 @@ async def test_path_parameters_may_hold_anything(world: World) -> None:
     assert [user.id for user in found] == [alice.id]
 
 
-async def test_a_missing_path_parameter_is_an_error_before_anything_is_sent(world: World) -> None:
+async def test_a_missing_path_parameter_raises_before_sending(world: World) -> None:
     with pytest.raises(TypeError, match="channel_id"):
         await client_of(await world.user()).call(LIST_MESSAGES)
 
 
-async def test_a_refusal_is_raised_as_its_kind(world: World) -> None:
+async def test_a_refusal_raises_the_matching_exception(world: World) -> None:
     client = client_of(await world.user())
 
     with pytest.raises(ApiError) as caught:
@@ -101,7 +101,7 @@ async def test_a_refusal_is_raised_as_its_kind(world: World) -> None:
     assert caught.value.status == 404
 
 
-async def test_form_errors_come_with_their_paths(world: World) -> None:
+async def test_form_errors_carry_their_paths(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
 
@@ -113,18 +113,18 @@ async def test_form_errors_come_with_their_paths(world: World) -> None:
     assert caught.value.errors["content"]["_errors"][0]["code"] == "BASE_TYPE_MAX_LENGTH"
 
 
-async def test_a_wrong_token_is_unauthorized_and_no_token_is_none(world: World) -> None:
+async def test_a_wrong_or_missing_token_is_unauthorized(world: World) -> None:
     wrong = Api(world.url, "not-a-token", session=world.client)
-    nobody = Api(world.api, session=world.client)
+    anonymous = Api(world.api, session=world.client)
 
     with pytest.raises(ApiError) as caught:
         await wrong.call(users.GET_MY_USER)
 
     assert caught.value.kind is errors.UNAUTHORIZED
-    assert (await nobody.call(GET_GATEWAY)).url.startswith("ws://")
+    assert (await anonymous.call(GET_GATEWAY)).url.startswith("ws://")
 
 
-async def test_the_reason_reaches_the_audit_log(world: World) -> None:
+async def test_the_reason_is_recorded_in_the_audit_log(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
     bot = await world.bot(guild, permissions=Permissions.MANAGE_CHANNELS | Permissions.VIEW_AUDIT_LOG)
@@ -138,7 +138,7 @@ async def test_the_reason_reaches_the_audit_log(world: World) -> None:
     assert log.audit_log_entries[0].reason == "weil's schön ist"
 
 
-async def test_queries_carry_booleans(world: World) -> None:
+async def test_booleans_are_encoded_in_queries(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
 
@@ -148,12 +148,12 @@ async def test_queries_carry_booleans(world: World) -> None:
     assert found.approximate_member_count == 1
 
 
-# A platform in trouble: a small server that answers what a test says, in order.
+# A failing platform: a small server that returns the responses scripted by a test, in order.
 
 
 @pytest.fixture
 async def trouble() -> AsyncIterator["Trouble"]:
-    """A server that answers as told."""
+    """A server that returns scripted responses."""
     server = Trouble()
     runner = web.AppRunner(server.application())
     await runner.setup()
@@ -167,7 +167,7 @@ async def trouble() -> AsyncIterator["Trouble"]:
 
 
 class Trouble:
-    """Answers what it was told to, then 204; and remembers how long the client would have waited."""
+    """Returns the scripted responses, then 204, and records how long the client would have waited."""
 
     url = ""
     session: aiohttp.ClientSession
@@ -178,7 +178,7 @@ class Trouble:
         self.waits: list[float] = []
 
     def application(self) -> web.Application:
-        """The server."""
+        """The aiohttp application of this server."""
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self._answer)
         return app
@@ -192,17 +192,17 @@ class Trouble:
             return web.Response()
         return answer
 
-    def says(self, status: int, body: Any = None, **headers: str) -> None:
-        """The next answer."""
+    def respond(self, status: int, body: Any = None, **headers: str) -> None:
+        """Script the next response."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         self.answers.append(web.json_response(body, status=status, headers=named))
 
-    def hangs_up(self) -> None:
-        """The next time, nobody answers."""
+    def drop_connection(self) -> None:
+        """Script a dropped connection instead of the next response."""
         self.answers.append(None)
 
     def client(self, **options: Any) -> Api:
-        """A client of this server that does not really wait."""
+        """Create a client of this server that records waits instead of sleeping."""
 
         async def wait(seconds: float) -> None:
             self.waits.append(seconds)
@@ -214,8 +214,8 @@ class Trouble:
 RATE_LIMITED = {"message": "You are being rate limited.", "retry_after": 0.75, "global": False}
 
 
-async def test_a_rate_limit_is_waited_for_as_long_as_told(trouble: Trouble) -> None:
-    trouble.says(429, RATE_LIMITED)
+async def test_a_rate_limited_request_waits_for_retry_after(trouble: Trouble) -> None:
+    trouble.respond(429, RATE_LIMITED)
 
     await trouble.client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
 
@@ -223,8 +223,8 @@ async def test_a_rate_limit_is_waited_for_as_long_as_told(trouble: Trouble) -> N
     assert len(trouble.paths) == 2
 
 
-async def test_a_rate_limit_that_lasts_too_long_is_raised(trouble: Trouble) -> None:
-    trouble.says(429, RATE_LIMITED | {"retry_after": 3600.0, "code": 20028})
+async def test_a_rate_limit_beyond_the_timeout_is_raised(trouble: Trouble) -> None:
+    trouble.respond(429, RATE_LIMITED | {"retry_after": 3600.0, "code": 20028})
 
     with pytest.raises(ApiError) as caught:
         await trouble.client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
@@ -234,11 +234,11 @@ async def test_a_rate_limit_that_lasts_too_long_is_raised(trouble: Trouble) -> N
     assert trouble.waits == []
 
 
-async def test_an_empty_bucket_is_not_asked_before_it_refills(
+async def test_an_empty_bucket_delays_requests_until_it_refills(
     trouble: Trouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     empty = {"X_RateLimit_Bucket": "b", "X_RateLimit_Limit": "1", "X_RateLimit_Remaining": "0"}
-    trouble.says(204, None, **empty, X_RateLimit_Reset_After="50.000")
+    trouble.respond(204, None, **empty, X_RateLimit_Reset_After="50.000")
     waits: list[float] = []
 
     loop = asyncio.get_running_loop()
@@ -260,8 +260,8 @@ async def test_an_empty_bucket_is_not_asked_before_it_refills(
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
-async def test_what_is_safe_to_repeat_is_repeated(trouble: Trouble, status: int) -> None:
-    trouble.says(status, {"message": "trouble", "code": 0})
+async def test_an_idempotent_request_is_retried(trouble: Trouble, status: int) -> None:
+    trouble.respond(status, {"message": "trouble", "code": 0})
 
     await trouble.client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
 
@@ -269,8 +269,8 @@ async def test_what_is_safe_to_repeat_is_repeated(trouble: Trouble, status: int)
     assert len(trouble.waits) == 1
 
 
-async def test_what_is_not_safe_to_repeat_is_not(trouble: Trouble) -> None:
-    trouble.says(502, {"message": "trouble", "code": 0})
+async def test_a_non_idempotent_request_is_not_retried(trouble: Trouble) -> None:
+    trouble.respond(502, {"message": "trouble", "code": 0})
 
     with pytest.raises(ApiError) as caught:
         await trouble.client().call(CREATE_MESSAGE, channel_id=1, body=CreateMessage(content="once"))
@@ -279,45 +279,45 @@ async def test_what_is_not_safe_to_repeat_is_not(trouble: Trouble) -> None:
     assert len(trouble.paths) == 1
 
 
-async def test_a_lost_connection_is_opened_again_where_that_is_safe(trouble: Trouble) -> None:
-    trouble.hangs_up()
+async def test_a_lost_connection_is_retried_for_idempotent_requests(trouble: Trouble) -> None:
+    trouble.drop_connection()
     await trouble.client().call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
     assert len(trouble.paths) == 2
 
-    trouble.hangs_up()
+    trouble.drop_connection()
     with pytest.raises(aiohttp.ClientError):
         await trouble.client().call(CREATE_MESSAGE, channel_id=1, body=CreateMessage(content="once"))
     assert len(trouble.paths) == 3
 
 
-async def test_the_timeout_is_for_everything_that_is_tried(trouble: Trouble, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_timeout_covers_all_attempts(trouble: Trouble, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(20):
-        trouble.hangs_up()
+        trouble.drop_connection()
     with pytest.raises(aiohttp.ClientError):
         await trouble.client(timeout_ms=30_000, tries=20).call(users.GET_MY_USER)
-    # Eight backoffs are longer than all of it, however short each of them turns out.
+    # Eight backoffs exceed the whole timeout, however short the jitter makes each.
     assert 1 <= len(trouble.waits) <= 7
     assert sum(trouble.waits) < 30
 
     trouble.answers.clear()
     trouble.waits.clear()
     for _ in range(4):
-        trouble.says(503, {"message": "trouble", "code": 0})
+        trouble.respond(503, {"message": "trouble", "code": 0})
     monkeypatch.setattr(http, "BACKOFF_MS", 60_000)
     with pytest.raises(ApiError) as caught:
         await trouble.client(timeout_ms=30_000).call(users.GET_MY_USER)
     assert (caught.value.status, trouble.waits) == (503, [])
 
 
-async def test_a_wait_that_the_platform_asks_for_is_not_counted(trouble: Trouble) -> None:
-    trouble.says(429, RATE_LIMITED | {"retry_after": 45.0})
+async def test_a_rate_limit_wait_does_not_count_towards_the_timeout(trouble: Trouble) -> None:
+    trouble.respond(429, RATE_LIMITED | {"retry_after": 45.0})
 
     await trouble.client(timeout_ms=30_000).call(messages.DELETE_MESSAGE, channel_id=1, message_id=2)
 
     assert trouble.waits == [45.0]
 
 
-async def test_a_platform_that_is_silent_is_asked_once() -> None:
+async def test_a_request_to_an_unresponsive_server_is_sent_once() -> None:
     connections = 0
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -338,8 +338,8 @@ async def test_a_platform_that_is_silent_is_asked_once() -> None:
     server.close()
 
 
-async def test_an_error_of_an_unknown_kind_keeps_its_number_and_text(trouble: Trouble) -> None:
-    trouble.says(418, {"message": "I am a teapot", "code": 987654})
+async def test_an_unknown_error_code_keeps_its_number_and_message(trouble: Trouble) -> None:
+    trouble.respond(418, {"message": "I am a teapot", "code": 987654})
 
     with pytest.raises(ApiError, match=r"I am a teapot \(987654\)") as caught:
         await trouble.client().call(users.GET_MY_USER)
@@ -347,7 +347,7 @@ async def test_an_error_of_an_unknown_kind_keeps_its_number_and_text(trouble: Tr
     assert (caught.value.kind.code, caught.value.status) == (987654, 418)
 
 
-async def test_an_answer_that_is_not_the_platforms_is_an_error_too(trouble: Trouble) -> None:
+async def test_a_response_that_is_not_json_is_an_error(trouble: Trouble) -> None:
     trouble.answers.append(web.Response(status=413, text="<html>too much</html>"))
 
     with pytest.raises(ApiError) as caught:
@@ -356,13 +356,11 @@ async def test_an_answer_that_is_not_the_platforms_is_an_error_too(trouble: Trou
     assert caught.value.status == 413
 
 
-async def test_no_log_and_no_text_of_the_client_holds_the_token(
-    trouble: Trouble, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_logs_and_reprs_do_not_contain_the_token(trouble: Trouble, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    trouble.says(429, RATE_LIMITED)
-    trouble.says(500, {"message": "trouble", "code": 0})
-    trouble.says(401, {"message": "401: Unauthorized", "code": 0})
+    trouble.respond(429, RATE_LIMITED)
+    trouble.respond(500, {"message": "trouble", "code": 0})
+    trouble.respond(401, {"message": "401: Unauthorized", "code": 0})
     client = trouble.client()
 
     with pytest.raises(ApiError) as caught:

@@ -1,4 +1,4 @@
-"""Calls that block: a client does not wait for them at its end, and they leave nothing of it behind."""
+"""Blocking calls in background threads: a closing client does not wait for them, and they do not keep it alive."""
 
 import asyncio
 import gc
@@ -33,13 +33,13 @@ NOWHERE = "http://social.invalid"
 
 
 class Stuck:
-    """A call that returns when it is let."""
+    """A call that blocks until the test releases it."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()
         self.go = threading.Event()
         self.over = False
-        """Whether it has returned: what ends before that has not waited for it."""
+        """Whether the call has returned. A client that closed before that did not wait for the call."""
 
     def __call__(self, *_: Any, **__: Any) -> list[Any]:
         self.begun.set()
@@ -50,7 +50,7 @@ class Stuck:
 
 @pytest.fixture
 def stuck() -> Iterator[Stuck]:
-    """Whatever a test does, the thread ends by itself once the call returns."""
+    """A blocking call, released after the test so that its thread ends."""
     call = Stuck()
     yield call
     call.go.set()
@@ -104,14 +104,14 @@ def test_an_asyncio_program_ends_while_a_call_blocks(
             while not stuck.begun.is_set():
                 await asyncio.sleep(0)
 
-    # The loop's executor is waited for here, so nothing of ours may be in it.
+    # The loop waits for its default executor here, so the SDK must not use it.
     asyncio.run(program())
 
     assert not stuck.over
     assert ended.types == [ErrorType.CLIENT_DESTROYED]
 
 
-async def test_whoever_gives_up_leaves_the_call_alone(stuck: Stuck) -> None:
+async def test_cancelling_the_wait_does_not_affect_the_call(stuck: Stuck) -> None:
     waiting = asyncio.create_task(aside(stuck))
     while not stuck.begun.is_set():
         await asyncio.sleep(0)
@@ -126,13 +126,13 @@ async def test_whoever_gives_up_leaves_the_call_alone(stuck: Stuck) -> None:
     assert not thread.is_alive()
 
 
-async def test_what_a_call_raises_is_raised() -> None:
+async def test_an_exception_in_the_call_is_raised_to_the_caller() -> None:
     with pytest.raises(ZeroDivisionError):
         await aside(lambda: 1 // 0)
     assert await aside(max, 1, 2) == 2
 
 
-async def test_a_browser_that_does_not_open_is_told() -> None:
+async def test_a_browser_that_fails_to_open_is_reported() -> None:
     def broken(_: str) -> None:
         raise OSError("there is no browser")
 
@@ -141,7 +141,7 @@ async def test_a_browser_that_does_not_open_is_told() -> None:
             await client.authorize(AuthorizationArgs(client_id=1, scopes="identify"))
 
 
-async def test_names_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_host_names_are_resolved_in_a_background_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     found = await Resolver().resolve("localhost", 80, socket.AF_INET)
     assert {(each["host"], each["port"], each["hostname"]) for each in found} == {("127.0.0.1", 80, "localhost")}
 
@@ -160,8 +160,8 @@ async def test_names_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(asked) == 3
 
 
-async def test_a_gateway_that_says_no_goodbye_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    # What a client waits that goes on, and far more than one that is destroyed, however busy the machine.
+async def test_closing_does_not_wait_for_the_gateways_close_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A client that stays open waits this long, which is far more than a destroyed one may take, even on a busy machine.
     monkeypatch.setattr(sdk_gateway, "CLOSE_S", PATIENCE)
     over = asyncio.Event()
 
@@ -175,7 +175,7 @@ async def test_a_gateway_that_says_no_goodbye_is_not_waited_for(monkeypatch: pyt
         connection = web.WebSocketResponse(timeout=0.1)
         await connection.prepare(request)
         await connection.send_json({"op": 10, "d": {"heartbeat_interval": 45_000}})
-        # Nothing is read from here on, a close frame neither.
+        # From here on the server reads nothing, not even a close frame.
         await over.wait()
         return connection
 

@@ -1,4 +1,4 @@
-"""Linking accounts: through a browser and back, by device, and what becomes of the tokens."""
+"""Account linking through a browser or a device code, and the life of the tokens."""
 
 import asyncio
 import re
@@ -30,7 +30,7 @@ BEARER = AuthorizationTokenType.BEARER
 
 
 class Browser:
-    """A person before their browser: it opens a page, answers, and goes where it is sent."""
+    """A user's browser: opens a page, submits the consent form and follows the redirect."""
 
     def __init__(self, person: Actor, *, grants: bool = True, forges: dict[str, str] | None = None) -> None:
         self._person = person
@@ -48,7 +48,7 @@ class Browser:
 
     @property
     def fields(self) -> dict[str, str]:
-        """What the page was asked."""
+        """The query parameters of the page."""
         return dict(parse_qsl(urlsplit(self.opened[-1]).query))
 
     async def _answer(self, url: str) -> None:
@@ -66,7 +66,7 @@ class Browser:
 
 
 async def authorize(client: Client, application_id: int, **more: Any) -> Any:
-    """Ask, with a fresh verifier."""
+    """Request authorization with a new verifier."""
     verifier = client.create_authorization_code_verifier()
     fields = {"client_id": application_id, "scopes": client.get_default_communication_scopes()}
     args = AuthorizationArgs(**(fields | {"code_challenge": verifier.challenge} | more))
@@ -105,7 +105,7 @@ async def _until(ready: Any) -> None:
         await asyncio.sleep(0.01)
 
 
-async def test_the_application_id_and_more_fields_are_taken_along(world: World) -> None:
+async def test_optional_authorization_fields_are_sent(world: World) -> None:
     application, mary = await game(world), await world.user()
     browser = Browser(mary)
     client = new_client(world, open_browser=browser)
@@ -123,7 +123,7 @@ async def test_the_application_id_and_more_fields_are_taken_along(world: World) 
     await client.close()
 
 
-async def test_a_player_who_says_no_aborts(world: World) -> None:
+async def test_a_user_who_denies_consent_aborts_the_authorization(world: World) -> None:
     application, mary = await game(world), await world.user()
     client = new_client(world, open_browser=Browser(mary, grants=False))
     heard = Heard()
@@ -136,7 +136,7 @@ async def test_a_player_who_says_no_aborts(world: World) -> None:
     await client.close()
 
 
-async def test_what_the_platform_refuses_has_its_word(world: World) -> None:
+async def test_an_authorization_error_carries_its_error_code(world: World) -> None:
     application, mary = await game(world), await world.user()
     client = new_client(world, open_browser=Browser(mary))
 
@@ -147,7 +147,7 @@ async def test_what_the_platform_refuses_has_its_word(world: World) -> None:
     await client.close()
 
 
-async def test_a_state_that_is_not_ours_fails(world: World) -> None:
+async def test_a_mismatched_state_is_rejected(world: World) -> None:
     application, mary = await game(world), await world.user()
     client = new_client(world, open_browser=Browser(mary, forges={"state=": "state=x"}))
 
@@ -176,12 +176,12 @@ async def test_an_authorization_can_be_aborted(world: World) -> None:
 
 
 @pytest.mark.parametrize(("word", "form"), [("puddle", "puddle"), (None, "hubbub-{id}")])
-async def test_a_scheme_of_ones_own_comes_back_through_the_system(
+async def test_a_custom_scheme_redirect_completes_the_authorization(
     world: World, word: str | None, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     application = await game(world, redirect_uris=("puddle:/authorize/callback",))
     if word is None:
-        # Phones use the standard form; the server knows it without registration.
+        # Phones use the standard form, which the server accepts without registration.
         monkeypatch.setattr("hubbub.sdk.authorization.MOBILE", ("linux", "darwin", "win32"))
     mary = await world.user()
     browser = Browser(mary)
@@ -217,7 +217,7 @@ async def test_scopes_and_an_application_are_required(world: World) -> None:
     await client.close()
 
 
-async def test_a_refresh_gives_two_new_tokens_and_ends_the_old(world: World) -> None:
+async def test_a_refresh_returns_new_tokens_and_invalidates_the_old(world: World) -> None:
     application = await game(world)
     mary = await player(world, application, connect=False)
 
@@ -237,7 +237,7 @@ async def test_a_refresh_gives_two_new_tokens_and_ends_the_old(world: World) -> 
     await mary.client.close()
 
 
-async def test_a_revoked_token_is_dead(world: World) -> None:
+async def test_a_revoked_token_is_rejected(world: World) -> None:
     application = await game(world)
     mary = await player(world, application, connect=False)
 
@@ -249,7 +249,7 @@ async def test_a_revoked_token_is_dead(world: World) -> None:
     await mary.client.close()
 
 
-async def test_a_token_is_taken_back_as_it_was_handed_out(world: World) -> None:
+async def test_a_token_is_revoked_with_its_token_type(world: World) -> None:
     application = await game(world)
     mary = await player(world, application, "mary", connect=False)
     heard, updated = Heard(), Heard()
@@ -266,7 +266,7 @@ async def test_a_token_is_taken_back_as_it_was_handed_out(world: World) -> None:
     await mary.client.close()
 
 
-async def test_a_token_of_an_unknown_kind_is_not_used() -> None:
+async def test_a_token_of_an_unknown_type_is_rejected() -> None:
     async def answer(_: web.Request) -> web.Response:
         return web.json_response({"access_token": "x" * 20, "token_type": "mac", "expires_in": 5, "scope": "openid"})
 
@@ -279,7 +279,7 @@ async def test_a_token_of_an_unknown_kind_is_not_used() -> None:
     assert caught.value.result.type is ErrorType.AUTHORIZATION_FAILED
 
 
-async def test_only_bearer_tokens_are_taken(world: World) -> None:
+async def test_update_token_accepts_only_bearer_tokens(world: World) -> None:
     client = new_client(world)
 
     with pytest.raises(SdkError) as caught:
@@ -290,11 +290,11 @@ async def test_only_bearer_tokens_are_taken(world: World) -> None:
     await client.close()
 
 
-# Devices
+# Device authorization
 
 
 def quick(world: World, client: Client) -> list[float]:
-    """Let the device's waits pass on the world's clock."""
+    """Replace the device flow's waits with advances of the world's clock."""
     waits: list[float] = []
 
     async def wait(seconds: float) -> None:
@@ -305,7 +305,7 @@ def quick(world: World, client: Client) -> list[float]:
     return waits
 
 
-async def test_a_device_gets_tokens_once_the_code_was_entered(world: World) -> None:
+async def test_a_device_gets_tokens_after_the_code_is_entered(world: World) -> None:
     application, mary = await game(world), await world.user()
     shown: list[str] = []
     client = new_client(world, open_browser=shown.append)
@@ -327,7 +327,7 @@ async def test_a_device_gets_tokens_once_the_code_was_entered(world: World) -> N
     await client.close()
 
 
-async def test_a_device_that_asks_too_fast_slows_down(world: World) -> None:
+async def test_a_device_that_polls_too_fast_slows_down(world: World) -> None:
     application = await game(world)
     client = new_client(world, open_browser=lambda _: None)
     waits: list[float] = []
@@ -348,7 +348,7 @@ async def test_a_device_that_asks_too_fast_slows_down(world: World) -> None:
     await client.close()
 
 
-async def test_a_device_whose_person_says_no_aborts(world: World) -> None:
+async def test_a_denied_device_code_aborts_the_authorization(world: World) -> None:
     application, mary = await game(world), await world.user()
     loop = asyncio.get_running_loop()
 
@@ -368,7 +368,7 @@ async def test_a_device_whose_person_says_no_aborts(world: World) -> None:
     await client.close()
 
 
-async def test_a_device_without_a_browser_says_what_to_enter_and_where(world: World) -> None:
+async def test_a_device_without_a_browser_shows_the_code_and_the_url(world: World) -> None:
     application, mary = await game(world), await world.user()
     said = Heard()
 
@@ -394,7 +394,9 @@ async def test_a_device_without_a_browser_says_what_to_enter_and_where(world: Wo
     await client.close()
 
 
-async def test_where_no_browser_can_start_nobody_waits_for_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_authorization_fails_at_once_when_no_browser_starts(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     application = await game(world)
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
     client, said = new_client(world), Heard()
@@ -413,13 +415,13 @@ async def test_where_no_browser_can_start_nobody_waits_for_one(world: World, mon
     await client.close()
 
 
-# Expiry
+# Expiration
 
 
-async def test_the_game_hears_once_that_a_token_ends_soon(world: World) -> None:
+async def test_the_expiration_callback_fires_once(world: World) -> None:
     mary = await player(world, await game(world), connect=False)
     ending = mary.hears("token_expiration")
-    # All but nine minutes of the week have passed: it is within the ten that are told in advance.
+    # All but nine minutes of the week have passed, which is inside the ten-minute warning period.
     world.clock.advance((604_800 - 540) * 1000)
 
     await mary.client.connect()

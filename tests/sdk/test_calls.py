@@ -1,4 +1,4 @@
-"""Calls of lobbies over the real server: a tone goes in here and comes out there, end-to-end encrypted, in good times and bad."""
+"""Lobby calls over the real server: end-to-end encrypted tones between clients, with and without failures."""
 
 import asyncio
 import gc
@@ -47,7 +47,7 @@ MARY_HZ, ZOE_HZ, ANN_HZ = 440.0, 660.0, 1000.0
 
 @pytest.fixture
 def voice_config(store_config: Config, tmp_path: Path) -> Config:
-    """With a voice server of its own certificate, as `hubbub dev` has it."""
+    """A configuration whose voice server has its own certificate, as `hubbub dev` sets it up."""
     made = certificates.make(tmp_path / "voice", [])
     voice = VoiceConfig(certificate=str(made.certificate), key=str(made.key), authority=str(made.authority))
     return msgspec.structs.replace(store_config, voice=voice)
@@ -55,7 +55,7 @@ def voice_config(store_config: Config, tmp_path: Path) -> Config:
 
 @pytest.fixture
 async def world(voice_config: Config, watch: Watch) -> AsyncIterator[World]:
-    """As everywhere, with a voice server."""
+    """A world with a voice server."""
     app = App(voice_config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -65,8 +65,8 @@ async def world(voice_config: Config, watch: Watch) -> AsyncIterator[World]:
     await app.stop()
 
 
-class House:
-    """A lobby, and whoever comes into it."""
+class CallLobby:
+    """A lobby and its players."""
 
     def __init__(self, world: World, application: Application) -> None:
         self.world = world
@@ -75,37 +75,37 @@ class House:
         self.lobby_id = 0
 
     async def player(self, name: str, **more: Any) -> Player:
-        """Somebody in the lobby."""
+        """Add a player to the lobby."""
         made = await player(self.world, self.application, name, threaded=False, **more)
         self.players.append(made)
         self.lobby_id = await made.client.create_or_join_lobby("secret")
         return made
 
     async def caller(self, name: str, hertz: float, **more: Any) -> InCall:
-        """Somebody in the lobby's call."""
+        """Add a player to the lobby and to its call."""
         made = InCall(await self.player(name, **more), self.lobby_id, hertz)
         await made.becomes(CONNECTED)
         return made
 
 
 @pytest.fixture
-async def house(world: World) -> AsyncIterator[House]:
-    """An empty one."""
-    house = House(world, await game(world))
+async def house(world: World) -> AsyncIterator[CallLobby]:
+    """Create an application for an empty lobby."""
+    house = CallLobby(world, await game(world))
     yield house
     for each in house.players:
         await each.client.close()
 
 
-async def hear_each_other(*people: InCall) -> None:
-    """Everybody hears everybody else's tone."""
+async def wait_for_mutual_audio(*people: InCall) -> None:
+    """Wait until every participant receives the tones of all others."""
     for one in people:
         for other in people:
             if one is not other:
                 await one.ear.hears(other.id, other.tone.hertz)
 
 
-async def test_two_hear_each_other_and_everybody_in_the_lobby_knows(house: House) -> None:
+async def test_two_callers_hear_each_other_and_the_lobby_shows_the_call(house: CallLobby) -> None:
     ann = await house.player("ann")
     noticed = ann.hears("voice_participant_changed")
     mary = await house.caller("mary", MARY_HZ)
@@ -118,7 +118,7 @@ async def test_two_hear_each_other_and_everybody_in_the_lobby_knows(house: House
     came, speaks = mary.hears("participant_changed"), mary.hears("speaking_status_changed")
     zoe = await house.caller("zoe", ZOE_HZ)
 
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
 
     assert await came.next() == (zoe.id, True)
     assert await noticed.next() == (house.lobby_id, mary.id, True)
@@ -132,7 +132,7 @@ async def test_two_hear_each_other_and_everybody_in_the_lobby_knows(house: House
     assert (info.channel_id, info.guild_id) == (house.lobby_id, house.lobby_id)
 
 
-async def test_what_the_page_says_is_how_to_talk(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_the_documented_call_example_works(house: CallLobby, capsys: pytest.CaptureFixture[str]) -> None:
     [program] = [each for each in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S) if "start_talking" in each]
     names: dict[str, Any] = {}
     exec(program, names)
@@ -150,25 +150,25 @@ async def test_what_the_page_says_is_how_to_talk(house: House, capsys: pytest.Ca
     assert f"{zoe.id} speaks" in said
 
 
-def session_of(house: House, who: InCall) -> Any:
-    """Somebody's voice session, as the server has it."""
+def session_of(house: CallLobby, who: InCall) -> Any:
+    """Return a player's voice session on the server."""
     assert house.world.app.voice is not None
     return house.world.app.voice.calls._sessions[house.lobby_id, who.id]
 
 
 def codes_of(*people: InCall) -> set[str]:
-    """What people compare to know that nobody sits between them."""
-    return {line_of(each)._encryption.code for each in people}
+    """Return the verification codes that participants compare."""
+    return {connection_of(each)._encryption.code for each in people}
 
 
-def line_of(who: InCall) -> Any:
-    """The line under a call."""
+def connection_of(who: InCall) -> Any:
+    """Return the voice connection of a call."""
     return who.player.client._parts[Voice].lines[who.call.get_channel_id()]
 
 
-async def test_a_call_is_end_to_end_encrypted(house: House) -> None:
+async def test_a_call_is_end_to_end_encrypted(house: CallLobby) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
 
     [code] = codes_of(mary, zoe)
 
@@ -178,10 +178,10 @@ async def test_a_call_is_end_to_end_encrypted(house: House) -> None:
     assert not room.party.allows_plain()
 
 
-async def test_a_third_comes_and_leaves_and_the_others_go_on(house: House) -> None:
+async def test_a_call_continues_when_a_third_caller_joins_and_leaves(house: CallLobby) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
     ann = await house.caller("ann", ANN_HZ)
-    await hear_each_other(mary, zoe, ann)
+    await wait_for_mutual_audio(mary, zoe, ann)
     gone = mary.hears("participant_changed")
 
     await ann.player.client.end_call(house.lobby_id)
@@ -193,13 +193,13 @@ async def test_a_third_comes_and_leaves_and_the_others_go_on(house: House) -> No
     assert set(mary.call.get_participants()) == {mary.id, zoe.id}
     for each in (mary, zoe):
         each.ear.forget()
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
     assert set(mary.ear.frames) == {zoe.id}
 
 
-async def test_whoever_mutes_is_not_heard_and_everybody_is_told(house: House) -> None:
+async def test_a_muted_caller_is_silent_and_the_others_are_notified(house: CallLobby) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
     changed, speaks = mary.hears("on_voice_state_changed"), mary.hears("speaking_status_changed")
 
     zoe.call.set_self_mute(True)
@@ -215,9 +215,9 @@ async def test_whoever_mutes_is_not_heard_and_everybody_is_told(house: House) ->
     await mary.ear.hears(zoe.id, ZOE_HZ)
 
 
-async def test_whoever_is_deaf_hears_nobody_and_is_not_heard(house: House) -> None:
+async def test_a_deafened_caller_neither_receives_nor_sends_audio(house: CallLobby) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
     changed, speaks = mary.hears("on_voice_state_changed"), mary.hears("speaking_status_changed")
 
     zoe.player.client.set_self_deaf_all(True)
@@ -230,16 +230,16 @@ async def test_whoever_is_deaf_hears_nobody_and_is_not_heard(house: House) -> No
     await speaks.next(lambda who, speaking: (who, speaking) == (zoe.id, False))
     zoe.ear.forget()
     mary.ear.forget()
-    # Time passes by what is heard of others: nobody is, so by what one says oneself.
+    # Time is measured by received audio. None is received here, so the test measures it by captured audio.
     said = mary.tone._at
-    await mary_says(mary, said)
+    await wait_for_captured_audio(mary, said)
     assert zoe.ear.frames == {}
     zoe.player.client.set_self_deaf_all(False)
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
 
 
-async def mary_says(who: InCall, since: int, seconds: float = 0.5) -> None:
-    """Let somebody's microphone go on for a while."""
+async def wait_for_captured_audio(who: InCall, since: int, seconds: float = 0.5) -> None:
+    """Wait until a player's microphone has run for this many seconds."""
     loop = asyncio.get_running_loop()
     came = asyncio.Event()
     inner = who.tone
@@ -255,7 +255,7 @@ async def mary_says(who: InCall, since: int, seconds: float = 0.5) -> None:
     who.call._state.captured_audio = inner
 
 
-async def test_local_mute_and_volume_are_ours_alone(house: House) -> None:
+async def test_local_mute_and_volume_affect_only_this_client(house: CallLobby) -> None:
     headset = Headset()
     mary = await house.player("mary", audio=headset)
     call = mary.client.start_call(house.lobby_id)
@@ -284,7 +284,7 @@ async def test_local_mute_and_volume_are_ours_alone(house: House) -> None:
     assert headset.stopped == 1
 
 
-async def test_what_a_headset_hears_is_said_when_a_key_is_pressed(house: House) -> None:
+async def test_push_to_talk_sends_microphone_audio_while_pressed(house: CallLobby) -> None:
     headset = Headset(Tone(MARY_HZ))
     mary = await house.player("mary", audio=headset)
     call = mary.client.start_call(house.lobby_id)
@@ -302,7 +302,7 @@ async def test_what_a_headset_hears_is_said_when_a_key_is_pressed(house: House) 
     await speaks.next(lambda who, speaking: (who, speaking) == (mary.id, False))
 
 
-async def test_a_game_changes_what_is_heard_and_said(house: House, tmp_path: Path) -> None:
+async def test_audio_callbacks_can_modify_received_and_sent_audio(house: CallLobby, tmp_path: Path) -> None:
     headset, silenced = Headset(Tone(MARY_HZ)), False
     mary = await house.player("mary", audio=headset)
     assert mary.client.set_log_dir(str(tmp_path), LoggingSeverity.WARNING)
@@ -313,10 +313,10 @@ async def test_a_game_changes_what_is_heard_and_said(house: House, tmp_path: Pat
             samples[place] = each // 2
         return silenced
 
-    def leave_as_it_is(*_: Any) -> None:
+    def pass_through(*_: Any) -> None:
         pass
 
-    call = mary.client.start_call_with_audio_callbacks(house.lobby_id, soften, leave_as_it_is)
+    call = mary.client.start_call_with_audio_callbacks(house.lobby_id, soften, pass_through)
     assert call is not None
     zoe = await house.caller("zoe", ZOE_HZ)
     await headset.ear.until(lambda: headset.loudness == pytest.approx(FULL / 2, rel=0.1))
@@ -335,9 +335,9 @@ async def test_a_game_changes_what_is_heard_and_said(house: House, tmp_path: Pat
             assert any(file.readframes(file.getnframes()))
 
 
-async def test_a_callback_that_fails_is_told_of_once_and_the_call_goes_on(house: House) -> None:
+async def test_a_failing_audio_callback_is_logged_once_and_the_call_continues(house: CallLobby) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
     told: list[str] = []
     zoe.player.client.add_voice_log_callback(lambda text, _: told.append(text), LoggingSeverity.WARNING)
 
@@ -350,15 +350,15 @@ async def test_a_callback_that_fails_is_told_of_once_and_the_call_goes_on(house:
     zoe.call._state.captured_audio, zoe.call._state.received_audio = zoe.tone, zoe.ear
     zoe.ear.forget()
 
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
 
     assert sorted(text.partition(" ")[0] for text in told) == ["captured", "received"]
     assert zoe.call.get_status() is CONNECTED
 
 
-async def test_reset_takes_the_audio_callbacks_away_as_well(house: House) -> None:
+async def test_reset_removes_the_audio_callbacks(house: CallLobby) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
     speaks = mary.hears("speaking_status_changed")
 
     zoe.player.client._core.reset()
@@ -368,7 +368,7 @@ async def test_reset_takes_the_audio_callbacks_away_as_well(house: House) -> Non
     assert zoe.call.get_status() is CONNECTED
 
 
-async def test_a_silent_microphone_is_noticed_and_one_that_is_heard_again(house: House) -> None:
+async def test_the_no_audio_input_callback_reports_silence_and_recovery(house: CallLobby) -> None:
     mary = await house.player("mary")
     noticed = mary.hears("no_audio_input")
     mary.client.set_no_audio_input_threshold(-60.0)
@@ -380,12 +380,12 @@ async def test_a_silent_microphone_is_noticed_and_one_that_is_heard_again(house:
     assert await noticed.next() is True
 
 
-# Trouble
+# Failures
 
 
-async def test_a_call_whose_connection_is_cut_comes_back_by_itself(house: House) -> None:
+async def test_a_call_reconnects_after_its_connection_is_cut(house: CallLobby) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
     session, left = session_of(house, zoe), mary.hears("participant_changed")
 
     session.connection.transport.abort()
@@ -394,14 +394,14 @@ async def test_a_call_whose_connection_is_cut_comes_back_by_itself(house: House)
     await zoe.becomes(CONNECTED)
     for each in (mary, zoe):
         each.ear.forget()
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
     assert session_of(house, zoe) is session
     assert left.all == []
 
 
-async def test_a_call_that_the_voice_server_forgot_begins_anew(house: House) -> None:
+async def test_a_call_identifies_again_when_the_voice_server_lost_its_session(house: CallLobby) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
     assert house.world.app.voice is not None
 
     house.world.app.voice.calls.end(session_of(house, zoe), VoiceCloseCode.SESSION_NO_LONGER_VALID, "")
@@ -410,12 +410,12 @@ async def test_a_call_that_the_voice_server_forgot_begins_anew(house: House) -> 
     await zoe.becomes(CONNECTED)
     for each in (mary, zoe):
         each.ear.forget()
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
 
 
-async def test_a_call_whose_grace_is_over_is_joined_anew(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_rejoins_after_its_resume_period_ends(house: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
     gone, reached = mary.hears("participant_changed"), VoiceSocket.open
     away = True
 
@@ -435,14 +435,12 @@ async def test_a_call_whose_grace_is_over_is_joined_anew(house: House, monkeypat
     assert await gone.next() == (zoe.id, True)
     for each in (mary, zoe):
         each.ear.forget()
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
 
 
-async def test_a_call_comes_back_after_the_whole_network_was_away(
-    house: House, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_call_recovers_from_a_full_network_outage(house: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
     gone, statuses = mary.hears("participant_changed"), zoe.player.hears("status_changed")
     gateway, voice_open = gateway_of(zoe.player.client), VoiceSocket.open
     back = asyncio.Event()
@@ -473,12 +471,12 @@ async def test_a_call_comes_back_after_the_whole_network_was_away(
     assert await gone.next() == (zoe.id, True)
     for each in (mary, zoe):
         each.ear.forget()
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
 
 
-async def test_a_new_session_of_the_gateway_takes_the_call_with_it(house: House) -> None:
+async def test_a_new_gateway_session_keeps_the_call(house: CallLobby) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
 
     await gateway_of(zoe.player.client).begin_anew()
 
@@ -486,11 +484,11 @@ async def test_a_new_session_of_the_gateway_takes_the_call_with_it(house: House)
     await zoe.becomes(CONNECTED)
     for each in (mary, zoe):
         each.ear.forget()
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
     assert set(zoe.call.get_participants()) == {mary.id, zoe.id}
 
 
-async def test_a_lobby_that_is_deleted_ends_its_call(house: House) -> None:
+async def test_deleting_a_lobby_ends_its_call(house: CallLobby) -> None:
     mary = await house.caller("mary", MARY_HZ)
     bot = house.application.bot
     assert bot is not None
@@ -502,7 +500,7 @@ async def test_a_lobby_that_is_deleted_ends_its_call(house: House) -> None:
     assert mary.call.get_participants() == []
 
 
-async def test_who_leaves_the_lobby_is_out_of_its_call(house: House) -> None:
+async def test_leaving_the_lobby_leaves_its_call(house: CallLobby) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
     gone = zoe.hears("participant_changed")
 
@@ -515,7 +513,7 @@ async def test_who_leaves_the_lobby_is_out_of_its_call(house: House) -> None:
     assert mary.call.get_status() is DISCONNECTED
 
 
-async def test_another_device_takes_a_call_over(house: House) -> None:
+async def test_another_device_takes_a_call_over(house: CallLobby) -> None:
     mary = await house.caller("mary", MARY_HZ)
     phone = new_client(house.world, threaded=False)
     await phone.update_token(AuthorizationTokenType.BEARER, mary.player.tokens["access_token"])
@@ -530,7 +528,7 @@ async def test_another_device_takes_a_call_over(house: House) -> None:
     await phone.close()
 
 
-async def test_a_voice_server_that_is_not_known_is_not_spoken_with(house: House) -> None:
+async def test_a_voice_server_with_an_untrusted_certificate_is_rejected(house: CallLobby) -> None:
     mary = await house.player("mary")
     mary.client._core.options.voice_authority = ""
 
@@ -542,7 +540,7 @@ async def test_a_voice_server_that_is_not_known_is_not_spoken_with(house: House)
     assert again.call
 
 
-async def test_without_a_way_for_packets_there_is_no_call(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_fails_without_a_udp_path(house: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.sdk.media.discovery.TRIES", 1)
     monkeypatch.setattr("hubbub.sdk.media.packets.discovered", lambda datagram, ssrc: None)
     mary = await house.player("mary")
@@ -558,7 +556,7 @@ async def test_without_a_way_for_packets_there_is_no_call(house: House, monkeypa
     assert lobby.get_call_info_handle() is None
 
 
-async def test_a_call_that_nobody_lets_us_into_ends(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_that_gets_no_ticket_ends(house: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.sdk.media.line.JOIN_S", 0.05)
     monkeypatch.setattr("hubbub.sdk.signalling.LOBBY_VOICE_STATES", 1)
     mary = await house.player("mary")
@@ -568,19 +566,19 @@ async def test_a_call_that_nobody_lets_us_into_ends(house: House, monkeypatch: p
     assert await call.becomes(DISCONNECTED) == (CallError.JOIN_TIMEOUT, 0)
 
 
-async def test_packets_are_sealed_by_the_other_mode_as_well(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_fallback_encryption_mode_works(house: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
     mary = await house.caller("mary", MARY_HZ)
     monkeypatch.setattr("hubbub.sdk.media.line.CIPHERS", {XCHACHA20: packets.XChaCha20})
 
     zoe = await house.caller("zoe", ZOE_HZ)
 
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
 
 
-# Beside a game loop
+# Calls in a game loop
 
 
-async def test_a_game_loop_sees_who_comes_and_who_speaks(house: House) -> None:
+async def test_a_game_loop_receives_participant_and_speaking_callbacks(house: CallLobby) -> None:
     zoe = await house.caller("zoe", ZOE_HZ)
     application, world = house.application, house.world
     tokens = await application.tokens(await world.user("mary"), "openid sdk.social_layer")
@@ -626,9 +624,9 @@ async def test_a_game_loop_sees_who_comes_and_who_speaks(house: House) -> None:
     assert ("came", True) in seen
 
 
-async def test_a_client_destroyed_in_a_call_leaves_no_thread_and_no_place(house: House) -> None:
+async def test_destroying_a_client_in_a_call_leaves_no_thread_or_voice_state(house: CallLobby) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
-    await hear_each_other(mary, zoe)
+    await wait_for_mutual_audio(mary, zoe)
     gone = mary.hears("participant_changed")
 
     await zoe.player.client.close()
@@ -639,7 +637,7 @@ async def test_a_client_destroyed_in_a_call_leaves_no_thread_and_no_place(house:
     assert [each for each in threading.enumerate() if each.name == "hubbub-voice"] == []
 
 
-async def test_a_client_that_is_dropped_in_a_call_leaves_no_thread(house: House) -> None:
+async def test_a_client_dropped_in_a_call_leaves_no_thread(house: CallLobby) -> None:
     mary = await house.caller("mary", MARY_HZ)
     gone = mary.hears("participant_changed")
     application, world = house.application, house.world

@@ -1,4 +1,4 @@
-"""Whose time it is: the platform's rules are counted by the platform's clock, wherever that of the player's machine stands."""
+"""The SDK applies the platform's rules by the platform's clock, even when the local clock is wrong."""
 
 import time
 from collections.abc import AsyncIterator, Callable
@@ -18,13 +18,13 @@ DAYS_MS = 10 * 24 * HOUR_MS
 
 @pytest.fixture(params=[DAYS_MS, -DAYS_MS], ids=["ahead", "behind"])
 def wrong(request: pytest.FixtureRequest, world: World) -> Callable[[], int]:
-    """A machine's clock that is ten days off."""
+    """Set the SDK's local clock ten days off."""
     return lambda: world.clock.now_ms() + int(request.param)
 
 
 @pytest.fixture
 async def pair(world: World, wrong: Callable[[], int]) -> AsyncIterator[tuple[Player, Player]]:
-    """Two friends with such machines."""
+    """Create two friends whose local clocks are wrong."""
     application = await game(world)
     mary, zoe = [await player(world, application, name, clock=wrong) for name in ("mary", "zoe")]
     await befriend(mary, zoe)
@@ -46,7 +46,7 @@ async def test_history_shows_72_hours_of_the_platforms_time(world: World, pair: 
 
     world.clock.advance(72 * HOUR_MS + 1)
     late = await mary.client.send_user_message(zoe.id, "late")
-    # The message itself tells how late it is.
+    # The message's id carries the platform's time.
     await heard.next(lambda which: which == late)
     assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [late]
 
@@ -69,11 +69,11 @@ async def test_an_invite_is_valid_for_six_hours_of_the_platforms_time(
     assert (await updated.next()).is_valid is False
 
 
-async def test_the_end_of_a_token_is_told_by_the_platforms_time(world: World, wrong: Callable[[], int]) -> None:
+async def test_token_expiration_follows_the_platforms_clock(world: World, wrong: Callable[[], int]) -> None:
     mary = await player(world, await game(world), connect=False)
     client, ending = Client(ClientCreateOptions(web_base=world.url), clock=wrong), Heard()
     client.set_token_expiration_callback(ending)
-    # A token that the client did not get itself: it knows only when that ends.
+    # The client did not request this token itself, so it knows only the expiration time.
     await client.update_token(AuthorizationTokenType.BEARER, mary.tokens["access_token"])
     await client.connect()
     await client.get_user_guilds()
@@ -90,7 +90,7 @@ async def test_the_end_of_a_token_is_told_by_the_platforms_time(world: World, wr
 
 
 class Machine:
-    """A clock that is wrong, and time that goes by."""
+    """A wrong local clock whose time the test advances."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -103,7 +103,7 @@ class Machine:
         self.jumps += 1
 
 
-def test_answers_tell_the_platforms_time_to_the_millisecond_or_at_least_the_second() -> None:
+def test_response_headers_set_the_clock_to_the_millisecond_or_second() -> None:
     machine = Machine()
     assert machine.clock() == 5
 
@@ -114,7 +114,7 @@ def test_answers_tell_the_platforms_time_to_the_millisecond_or_at_least_the_seco
     machine.seconds += 1.5
     assert machine.clock() == 1_767_225_612_750
 
-    # What a date says is not more exact than this, and what comes from a cache says nothing.
+    # A Date header is no more precise than this, and a cached response carries no time.
     machine.clock.note({"Date": "Thu, 01 Jan 2026 00:00:12 GMT"})
     machine.clock.note({"Date": "Wed, 31 Dec 2025 00:00:00 GMT", "Age": "86400"})
     assert (machine.clock(), machine.jumps) == (1_767_225_612_750, 2)
@@ -132,7 +132,7 @@ def test_answers_tell_the_platforms_time_to_the_millisecond_or_at_least_the_seco
         {"X-RateLimit-Reset": "inf", "X-RateLimit-Reset-After": "1"},
     ],
 )
-def test_headers_without_a_time_tell_none(headers: dict[str, str]) -> None:
+def test_headers_without_a_valid_time_are_ignored(headers: dict[str, str]) -> None:
     machine = Machine()
 
     machine.clock.note(headers)
@@ -140,7 +140,7 @@ def test_headers_without_a_time_tell_none(headers: dict[str, str]) -> None:
     assert (machine.clock(), machine.jumps) == (5, 0)
 
 
-def test_ids_only_ever_move_the_clock_on() -> None:
+def test_ids_only_move_the_clock_forward() -> None:
     machine = Machine()
     machine.clock.heard(1000 << 22)
     assert machine.clock() == EPOCH_MS + 1000
@@ -151,7 +151,7 @@ def test_ids_only_ever_move_the_clock_on() -> None:
     assert machine.clock() == EPOCH_MS + 5000
 
 
-async def test_the_dates_of_answers_are_the_platforms(world: World) -> None:
+async def test_response_dates_use_the_platforms_clock(world: World) -> None:
     mary = await world.user()
     world.clock.advance(DAYS_MS)
 

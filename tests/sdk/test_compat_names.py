@@ -14,11 +14,11 @@ from tests.sdk.players import Heard, game, player
 from tests.world import World
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spec" / "sdk.md").read_text(encoding="utf-8")
-OURS = {name for kind in CLASSES for name in names_of(kind)} | set(MODULE.split()) | set(CLASSES)
+EXTENSIONS = {name for kind in CLASSES for name in names_of(kind)} | set(MODULE.split()) | set(CLASSES)
 
 
 def section(number: str) -> str:
-    """The text of a section of the page, subsections included."""
+    """Return the text of a section of the page, subsections included."""
     start = PAGE.index(f'<a id="{number}"></a>')
     following = [found.start() for found in re.finditer(r'<a id="([\d.]+)"></a>', PAGE) if found.start() > start]
     inside = f'<a id="{number}.'
@@ -26,7 +26,7 @@ def section(number: str) -> str:
 
 
 def rows(number: str, *heads: str) -> list[list[str]]:
-    """The rows of the tables of a section whose header has these cells."""
+    """Return the table rows of a section whose header has these cells."""
     header = re.escape(f"| {' | '.join(heads)} |")
     found: list[list[str]] = []
     for table in re.findall(rf"^{header}\n\|[-|]+\|\n((?:\|.*\n?)+)", section(number), re.M):
@@ -36,20 +36,20 @@ def rows(number: str, *heads: str) -> list[list[str]]:
 
 
 def operations(*numbers: str) -> set[str]:
-    """The operations in the first column of the tables of some sections."""
+    """Return the operations in the first column of the tables of some sections."""
     cells = [cell for number in numbers for cell in re.findall(r"^\| ([^|]+) \|", section(number), re.M)]
     return {name for cell in cells for name in re.findall(r"`([A-Z]\w+)\(", cell)}
 
 
 def named(owner: str) -> Any:
-    """A class or enumeration of the compat module; `Client::Status` is nested."""
+    """Return a class or enumeration of the compat module; `Client::Status` is nested."""
     outer, _, nested = owner.partition("::")
     made = getattr(compat, outer)
     return getattr(made, nested) if nested else made
 
 
 @pytest.mark.parametrize("kind", sorted(CLASSES))
-def test_a_class_has_all_its_names(kind: str) -> None:
+def test_a_class_has_all_documented_names(kind: str) -> None:
     made = getattr(compat, kind)
 
     assert [name for name in names_of(kind) if not hasattr(made, name)] == []
@@ -61,7 +61,7 @@ def test_the_module_has_its_functions() -> None:
     assert [name for name in MODULE.split() if not callable(getattr(compat, name, None))] == []
 
 
-def test_the_enumerations_have_the_numbers_of_the_page() -> None:
+def test_enumerations_have_the_documented_values() -> None:
     listed = rows("2", "Enum", "Members")
     assert len({enum for enum, _ in listed}) == 27
 
@@ -71,7 +71,7 @@ def test_the_enumerations_have_the_numbers_of_the_page() -> None:
             assert getattr(named(enum), label) == int(number), f"{enum}.{label}"
 
 
-def test_the_value_records_of_the_page_have_setters() -> None:
+def test_documented_value_records_have_setters() -> None:
     listed = [
         name for kind, types in rows("1.1", "Kind", "Types") if kind == "Value record" for name in types.split(", ")
     ]
@@ -84,7 +84,7 @@ def test_the_value_records_of_the_page_have_setters() -> None:
         assert [field for field in fields if not hasattr(kind, f"Set{field}")] == [], name
 
 
-def test_a_verifier_may_be_set() -> None:
+def test_a_code_verifier_can_be_set() -> None:
     verifier = compat.Client().CreateAuthorizationCodeVerifier()
     challenge = compat.AuthorizationCodeChallenge()
     challenge.SetChallenge("ours")
@@ -96,20 +96,20 @@ def test_a_verifier_may_be_set() -> None:
     assert (verifier.Challenge().Challenge(), verifier.Verifier()) == ("ours", "secret")
 
 
-def test_a_profile_has_both_its_names_in_both_faces() -> None:
+def test_a_profile_has_both_names_in_both_interfaces() -> None:
     assert sdk.UserApplicationProfile is sdk.UserApplicationProfileHandle
     assert compat.UserApplicationProfile is compat.UserApplicationProfileHandle
     assert issubclass(compat.UserApplicationProfile, sdk.UserApplicationProfile)
 
 
-def test_every_operation_that_the_specification_names_exists() -> None:
+def test_every_documented_operation_exists() -> None:
     listed = [(kind, name) for kind, names in rows("21", "Class", "Named operations") for name in names.split(", ")]
     assert len(set(listed)) == 29
 
     assert [f"{kind}::{name}" for kind, name in listed if not hasattr(named(kind), name)] == []
 
 
-def test_the_authorization_arguments_have_getters_and_setters() -> None:
+def test_authorization_arguments_have_getters_and_setters() -> None:
     heads = ("AuthorizationArgs field", "Getter", "Setter", "Type", "Default")
     accessors = [cell.removesuffix("()") for row in rows("6.1", *heads) for cell in row[1:3]]
     assert len(accessors) == 14
@@ -117,7 +117,7 @@ def test_the_authorization_arguments_have_getters_and_setters() -> None:
     assert [name for name in accessors if not callable(getattr(compat.AuthorizationArgs, name, None))] == []
 
 
-def test_every_record_that_the_specification_names_exists() -> None:
+def test_every_documented_record_exists() -> None:
     listed = rows("21", "Record", "Named members")
     assert len(listed) == 11
 
@@ -126,7 +126,7 @@ def test_every_record_that_the_specification_names_exists() -> None:
     assert hasattr(sdk, "UserApplicationProfile")
 
 
-async def test_a_game_is_played_under_those_names(world: World) -> None:
+async def test_a_game_runs_with_the_compat_names(world: World) -> None:
     mary = await player(world, await game(world), "mary", connect=False)
     client = compat.Client(compat.ClientCreateOptions(web_base=world.url))
     statuses, heard, told = Heard(), Heard(), Heard()
@@ -154,10 +154,10 @@ async def test_a_game_is_played_under_those_names(world: World) -> None:
     await mary.client.close()
 
 
-def test_the_operations_of_the_page_are_those_of_the_classes() -> None:
+def test_the_documented_operations_match_the_class_lists() -> None:
     listed = operations("1.2", "1.4", "4", "6.2", "9", "10", "11", "12", "13", "14")
 
-    assert listed - OURS == set()
+    assert listed - EXTENSIONS == set()
     assert set(MODULE.split()) - listed == set()
     for kind in ("Client", "Call"):
         assert set(names_of(kind)) - listed == {"Status", "Error", "Thread"} & set(names_of(kind))

@@ -1,4 +1,4 @@
-"""The session: connecting, staying, and leaving."""
+"""Connecting, staying connected and disconnecting."""
 
 import asyncio
 
@@ -9,14 +9,14 @@ from tests.sdk.players import Heard, game, new_client, player
 from tests.world import World
 
 
-async def test_a_player_connects_and_knows_who_they_are(world: World) -> None:
+async def test_a_connected_player_knows_the_current_user(world: World) -> None:
     application = await game(world)
     mary = await player(world, application, "mary", connect=False)
     statuses = mary.hears("status_changed")
 
     assert mary.client.get_current_user_v2() is None
-    nobody = mary.client.get_current_user()
-    assert (nobody.id, nobody.username) == (0, "")
+    unauthenticated = mary.client.get_current_user()
+    assert (unauthenticated.id, unauthenticated.username) == (0, "")
     await mary.client.connect()
 
     assert mary.client.get_status() is ClientStatus.READY
@@ -34,12 +34,12 @@ async def test_a_player_connects_and_knows_who_they_are(world: World) -> None:
     await mary.client.close()
 
 
-async def test_threads_have_names_and_may_be_given_priorities(world: World) -> None:
+async def test_threads_have_names_and_accept_priorities(world: World) -> None:
     mary = await player(world, await game(world), connect=False)
 
     assert [mary.client.thread_to_string(each) for each in ClientThread] == ["Client", "Voice", "Network"]
     assert mary.client.thread_to_string(99) == "unknown"  # type: ignore[arg-type]
-    # Python gives threads none: it is remembered, and the client works as before.
+    # Python threads have no priorities: the setting is stored, and the client works as before.
     for each in ClientThread:
         mary.client.set_thread_priority(each, 3)
     await mary.client.connect()
@@ -47,7 +47,7 @@ async def test_threads_have_names_and_may_be_given_priorities(world: World) -> N
     await mary.client.close()
 
 
-async def test_leaving_ends_the_session(world: World) -> None:
+async def test_disconnecting_ends_the_session(world: World) -> None:
     mary = await player(world, await game(world))
     statuses = mary.hears("status_changed")
 
@@ -59,7 +59,7 @@ async def test_leaving_ends_the_session(world: World) -> None:
     await mary.client.close()
 
 
-async def test_without_a_token_there_is_no_connection(world: World) -> None:
+async def test_connecting_without_a_token_fails(world: World) -> None:
     client = new_client(world)
     statuses = Heard()
     client.set_status_changed_callback(statuses)
@@ -72,7 +72,7 @@ async def test_without_a_token_there_is_no_connection(world: World) -> None:
     await client.close()
 
 
-async def test_a_dead_token_ends_the_attempt_for_good(world: World) -> None:
+async def test_an_invalid_token_ends_the_attempt_without_retry(world: World) -> None:
     application = await game(world)
     mary = await player(world, application, connect=False)
     await mary.client.revoke_token(application.id, mary.tokens["access_token"])
@@ -90,7 +90,7 @@ async def test_a_dead_token_ends_the_attempt_for_good(world: World) -> None:
     await mary.client.close()
 
 
-async def test_a_revoked_token_ends_a_session_that_runs(world: World) -> None:
+async def test_revoking_the_token_ends_a_running_session(world: World) -> None:
     application = await game(world)
     mary = await player(world, application)
     statuses = mary.hears("status_changed")
@@ -104,17 +104,17 @@ async def test_a_revoked_token_ends_a_session_that_runs(world: World) -> None:
     await mary.client.close()
 
 
-async def test_a_lost_connection_is_resumed_and_nothing_is_missed(world: World) -> None:
+async def test_a_lost_connection_is_resumed_without_missed_events(world: World) -> None:
     mary = await player(world, await game(world))
     statuses, users = mary.hears("status_changed"), mary.hears("user_updated")
     gateway = mary.client._parts[_connection()].gateway
     session = gateway.session_id
 
-    async def at_once(_: float) -> None:
-        # While the connection is away, something happens.
+    async def reconnect_at_once(_: float) -> None:
+        # An event happens while the connection is down.
         (await mary.person.patch("/users/@me", json={"global_name": "Mary Shaw"})).ok()
 
-    gateway.sleep = at_once
+    gateway.sleep = reconnect_at_once
     gateway._socket._conn.transport.abort()
 
     await statuses.next(lambda status, *_: status is ClientStatus.RECONNECTING)
@@ -143,7 +143,7 @@ async def test_operations_need_a_session(world: World) -> None:
     await mary.client.close()
 
 
-async def test_what_the_platform_switched_off_is_disabled(world: World) -> None:
+async def test_a_disabled_feature_reports_disabled(world: World) -> None:
     mary = await player(world, await game(world))
     mary.client._core.disabled = frozenset({"CreateOrJoinLobby"})
     heard = Heard()
@@ -155,7 +155,7 @@ async def test_what_the_platform_switched_off_is_disabled(world: World) -> None:
     await mary.client.close()
 
 
-async def test_a_client_destroyed_in_mid_operation_says_so_once(world: World) -> None:
+async def test_destroying_a_client_fails_a_pending_operation_once(world: World) -> None:
     mary = await player(world, await game(world), connect=False)
     heard = Heard()
 

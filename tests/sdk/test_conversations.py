@@ -1,4 +1,4 @@
-"""Messages between players who are no friends: passed on while both play, and kept nowhere (sdk.md 11.3)."""
+"""Messages between players who are not friends: relayed while both play, and never stored (sdk.md 11.3)."""
 
 import asyncio
 
@@ -13,8 +13,8 @@ from tests.world import PATIENCE, World
 BEARER = AuthorizationTokenType.BEARER
 
 
-async def hero(world: World, application: oauth.Client, name: str) -> tuple[Client, int]:
-    """Somebody provisional who plays."""
+async def provisional_player(world: World, application: oauth.Client, name: str) -> tuple[Client, int]:
+    """Create a provisional player."""
     client = new_client(world)
     await client.update_token(BEARER, (await by_bot(application, name)).ok()["access_token"])
     await client.connect()
@@ -23,13 +23,13 @@ async def hero(world: World, application: oauth.Client, name: str) -> tuple[Clie
     return client, me.id
 
 
-async def write_for_ever(client: Client, user_id: int) -> None:
-    """Until it is refused: the platform may take a moment to notice that somebody left."""
+async def send_until_rejected(client: Client, user_id: int) -> None:
+    """Send messages until one is rejected; the platform may need a moment to notice that the recipient disconnected."""
     while await client.send_user_message(user_id, "are you there?"):
         pass
 
 
-async def test_strangers_in_one_game_write_and_nothing_of_it_stays(world: World) -> None:
+async def test_messages_between_strangers_are_not_stored(world: World) -> None:
     application = await game(world)
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
     heard, updated, deleted = (zoe.hears(f"message_{each}") for each in ("created", "updated", "deleted"))
@@ -43,7 +43,7 @@ async def test_strangers_in_one_game_write_and_nothing_of_it_stays(world: World)
         message = reader.client.get_message_handle(sent)
         assert message is not None
         assert (message.author_id, message.content, message.metadata) == (mary.id, "hello", {"mood": "wet"})
-        # The conversation is the other player, and no channel of its own.
+        # The conversation is identified by the other player; it has no channel of its own.
         assert (message.channel_id, message.recipient_id, message.channel) == (other.id, other.id, None)
         assert reader.client.get_channel_handle(other.id) is None
         assert not reader.client.can_open_message_in_platform(sent)
@@ -66,10 +66,10 @@ async def test_strangers_in_one_game_write_and_nothing_of_it_stays(world: World)
     await zoe.client.close()
 
 
-async def test_provisional_players_write_while_both_play(world: World) -> None:
+async def test_provisional_players_can_message_while_both_are_connected(world: World) -> None:
     application = await game(world)
-    one, _ = await hero(world, application, "hero-1")
-    two, two_id = await hero(world, application, "hero-2")
+    one, _ = await provisional_player(world, application, "hero-1")
+    two, two_id = await provisional_player(world, application, "hero-2")
     heard, updated = Heard(), Heard()
     two.set_message_created_callback(heard)
     two.set_message_updated_callback(updated)
@@ -87,15 +87,15 @@ async def test_provisional_players_write_while_both_play(world: World) -> None:
 
     await two.disconnect()
     with pytest.raises(SdkError) as caught:
-        await asyncio.wait_for(write_for_ever(one, two_id), PATIENCE)
+        await asyncio.wait_for(send_until_rejected(one, two_id), PATIENCE)
     result = caught.value.result
-    # 50278: they share no guild either.
+    # 50278: they have no mutual guild either.
     assert (result.type, result.error_code, result.status) == (ErrorType.HTTP_ERROR, 50278, HttpStatusCode.FORBIDDEN)
     await one.close()
     await two.close()
 
 
-async def test_what_is_said_in_a_group_is_no_message_to_one_of_it(world: World) -> None:
+async def test_a_group_message_is_not_a_message_to_one_recipient(world: World) -> None:
     application = await game(world)
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
     rob = await world.user("rob")

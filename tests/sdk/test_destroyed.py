@@ -1,4 +1,4 @@
-"""A client destroyed at any moment: whoever waits hears ClientDestroyed, once, and no thread, task or socket is left."""
+"""Destroying a client at any moment: each waiter gets ClientDestroyed once, and no thread, task or socket remains."""
 
 import asyncio
 import gc
@@ -33,13 +33,13 @@ pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
 BEARER = AuthorizationTokenType.BEARER
 LATE_MS = 90_000
-"""Longer than any of these tests looks, so that a request is under way for certain."""
+"""Longer than any of these tests runs, so that a request is certainly pending."""
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left(recwarn: pytest.WarningsRecorder) -> Iterator[None]:
-    """What these tests have in common."""
-    # The garbage of tests before this one warns of itself now, and is not counted.
+    """Check that the test leaves no warning, thread or listening port behind."""
+    # Collect the garbage of earlier tests now, so that its warnings are not counted.
     gc.collect()
     recwarn.clear()
     before = listening()
@@ -51,23 +51,25 @@ def nothing_is_left(recwarn: pytest.WarningsRecorder) -> Iterator[None]:
 
 
 def listening() -> set[int]:
-    """The ports that this process listens at."""
+    """Return the ports that this process listens on."""
     found = psutil.Process(os.getpid()).net_connections("tcp")
     return {each.laddr.port for each in found if each.status == psutil.CONN_LISTEN}
 
 
 def connected(port: int) -> int:
-    """How many connections this process has to a port."""
+    """Return the number of connections of this process to a port."""
     found = psutil.Process(os.getpid()).net_connections("tcp")
     return len([each for each in found if each.raddr and each.raddr.port == port and each.status != "TIME_WAIT"])
 
 
-def destroy_while(world: World, token: str, is_so: Callable[[Client], bool], begin: Callable[[Client], Any]) -> Ends:
-    """A game that pumps until something is so, and then closes its client in the middle of a frame."""
+def destroy_while(
+    world: World, token: str, condition: Callable[[Client], bool], begin: Callable[[Client], Any]
+) -> Ends:
+    """Run a game loop until a condition holds, then close its client in the middle of a frame."""
     client = Client(ClientCreateOptions(web_base=world.url))
     client.update_token(BEARER, token).result(PATIENCE)
     begin(client)
-    pump_until(client, lambda: is_so(client))
+    pump_until(client, lambda: condition(client))
     ended = Ends()
     for _ in range(3):
         client.fetch_current_user(BEARER, token, ended)
@@ -90,7 +92,7 @@ def destroy_while(world: World, token: str, is_so: Callable[[Client], bool], beg
         (ClientStatus.DISCONNECTED, [GatewayFault(effect="close", code=4004, moment="identify")]),
     ],
 )
-async def test_from_every_status_what_is_under_way_ends_once(
+async def test_pending_operations_fail_once_in_every_status(
     world: World, status: ClientStatus, faults: list[Fault]
 ) -> None:
     mary = await player(world, await game(world), connect=False)
@@ -115,7 +117,7 @@ async def test_from_every_status_what_is_under_way_ends_once(
     assert ended.types == [ErrorType.CLIENT_DESTROYED] * 3
 
 
-async def test_while_a_person_is_asked_in_a_browser(world: World) -> None:
+async def test_destroying_during_browser_authorization(world: World) -> None:
     application = await game(world)
     opened: list[str] = []
     ended = Ends()
@@ -132,7 +134,7 @@ async def test_while_a_person_is_asked_in_a_browser(world: World) -> None:
             try:
                 assert idle.recv(1) == b""
             except ConnectionResetError:
-                pass  # It was closed before it was taken.
+                pass  # The connection was closed before the listener accepted it.
         assert port not in listening()
         sdk.run_callbacks()
 
@@ -141,7 +143,7 @@ async def test_while_a_person_is_asked_in_a_browser(world: World) -> None:
     assert ended.types == [ErrorType.CLIENT_DESTROYED]
 
 
-async def test_while_a_device_waits_for_its_code(world: World) -> None:
+async def test_destroying_during_device_authorization(world: World) -> None:
     application = await game(world)
     opened: list[str] = []
     ended = Ends()
@@ -158,7 +160,7 @@ async def test_while_a_device_waits_for_its_code(world: World) -> None:
     assert ended.types == [ErrorType.CLIENT_DESTROYED]
 
 
-async def test_while_the_game_links_an_account(world: World) -> None:
+async def test_destroying_during_account_linking(world: World) -> None:
     application = await game(world)
     token = (await by_bot(application, "hero-1")).ok()["access_token"]
     mary = await player(world, application)
@@ -187,7 +189,7 @@ async def test_while_the_game_links_an_account(world: World) -> None:
     await mary.client.close()
 
 
-async def test_while_the_chat_client_thinks(
+async def test_destroying_while_the_chat_client_is_busy(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine, application = await new_machine(await world.user()), await game(world)
@@ -209,7 +211,7 @@ async def test_while_the_chat_client_thinks(
     assert ended.types == [ErrorType.CLIENT_DESTROYED]
 
 
-async def test_no_connection_to_the_platform_is_left(world: World) -> None:
+async def test_destroying_closes_all_connections_to_the_platform(world: World) -> None:
     mary = await player(world, await game(world), connect=False)
     await mary.client.close()
     port = int(world.url.rpartition(":")[2])

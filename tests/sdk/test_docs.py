@@ -1,4 +1,4 @@
-"""What docs/sdk.md and the SDK's own docstrings tell a game to write works as it stands there."""
+"""The example programs of docs/sdk.md and of the SDK's docstrings work as written."""
 
 import ast
 import asyncio
@@ -25,12 +25,12 @@ pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
 
 def programs() -> list[Any]:
-    """The page's programs: the names that the others use, then one for asyncio and one for a game loop."""
+    """Return the page's programs: shared names, then one for asyncio and one for a game loop."""
     found = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
     return [compile(text, str(PAGE), "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT) for text in found]
 
 
-async def test_the_program_for_asyncio(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_documented_asyncio_program_works(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     _, in_asyncio, *_ = programs()
     application, mary = await game(world), await world.user("mary")
     monkeypatch.setattr(webbrowser, "open", Browser(mary))
@@ -44,7 +44,7 @@ async def test_the_program_for_asyncio(world: World, monkeypatch: pytest.MonkeyP
     await zoe.client.close()
 
 
-async def test_the_program_for_a_game_loop(world: World) -> None:
+async def test_the_documented_game_loop_program_works(world: World) -> None:
     _, _, in_a_loop, _ = programs()
     mary = await player(world, await game(world), connect=False)
     frames = 0
@@ -73,8 +73,8 @@ async def test_the_program_for_a_game_loop(world: World) -> None:
 
 
 @pytest.mark.parametrize("module", [client, compat, api])
-def test_the_names_in_docstrings_exist(module: Any, store_config: Any) -> None:
-    """The examples in docstrings are short for what a game writes, so their calls are looked up, not run."""
+def test_names_used_in_docstring_examples_exist(module: Any, store_config: Any) -> None:
+    """The examples in docstrings are fragments, so their calls are looked up, not run."""
     text = inspect.getdoc(module) or ""
     face: Any = {client: Client, api: hubbub.sdk.Api}.get(module) or compat.Client
     used = set(re.findall(r"\b(?:client|api)\.(\w+)\(", dedent(text))) | set(re.findall(r"\bClient\.(\w+)\(", text))

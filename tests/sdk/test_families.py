@@ -1,4 +1,4 @@
-"""Games of one publisher: one friends list, and each knows the others for its siblings."""
+"""Games of one publisher share a friends list and know each other's applications."""
 
 import pytest
 
@@ -15,7 +15,7 @@ BEARER = AuthorizationTokenType.BEARER
 
 
 async def family(world: World, *names: str) -> tuple[oauth.Client, list[oauth.Client]]:
-    """A publisher with its games."""
+    """Create a publisher application with its games."""
     head = await game(world, name="Rain House")
     games = [await game(world, owner=head.owner, name=name) for name in names]
 
@@ -29,7 +29,7 @@ async def family(world: World, *names: str) -> tuple[oauth.Client, list[oauth.Cl
 
 
 async def player_of(world: World, head: oauth.Client, child: oauth.Client, name: str) -> Player:
-    """Somebody who plays one of the games."""
+    """Create a player of one of the games."""
     person = await world.user(name)
     tokens = await head.tokens(person, SCOPES)
     client = new_client(world)
@@ -40,7 +40,7 @@ async def player_of(world: World, head: oauth.Client, child: oauth.Client, name:
     return Player(person, client, tokens)
 
 
-async def test_a_sibling_sees_what_is_played_and_is_invited_to_it(world: World) -> None:
+async def test_a_player_of_a_sibling_game_sees_the_activity_and_is_invited(world: World) -> None:
     head, (puddle, pond) = await family(world, "Puddle", "Pond")
     mary, zoe = await player_of(world, head, puddle, "mary"), await player_of(world, head, pond, "zoe")
     await befriend(mary, zoe)
@@ -59,14 +59,14 @@ async def test_a_sibling_sees_what_is_played_and_is_invited_to_it(world: World) 
     assert (invite.application_id, invite.parent_application_id) == (puddle.id, head.id)
     assert await zoe.client.accept_activity_invite(invite) == "let-me-in"
     with pytest.raises(SdkError) as caught:
-        # What can be asked for is a place in the game that one plays.
+        # A join request can only ask for the game that the requester plays.
         await zoe.client.send_activity_join_request(mary.id)
     assert caught.value.result.type is ErrorType.VALIDATION_ERROR
     await mary.client.close()
     await zoe.client.close()
 
 
-async def test_a_siblings_message_says_where_it_was_sent_from(world: World) -> None:
+async def test_a_message_from_a_sibling_game_names_its_application(world: World) -> None:
     head, (puddle, pond) = await family(world, "Puddle", "Pond")
     mary, zoe = await player_of(world, head, puddle, "mary"), await player_of(world, head, pond, "zoe")
     await befriend(mary, zoe)
@@ -82,7 +82,7 @@ async def test_a_siblings_message_says_where_it_was_sent_from(world: World) -> N
     await zoe.client.close()
 
 
-async def test_the_publishers_own_token_opens_no_session(world: World) -> None:
+async def test_the_publishers_own_token_cannot_open_a_session(world: World) -> None:
     head, _ = await family(world, "Puddle")
     client = new_client(world)
     await client.update_token(BEARER, (await head.tokens(await world.user(), SCOPES))["access_token"])

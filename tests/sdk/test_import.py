@@ -1,4 +1,4 @@
-"""The SDK is light: a game that imports it carries no server."""
+"""Importing the SDK does not load the server or its libraries."""
 
 import ast
 import json
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-# Where the module is not named like the distribution.
+# Distributions whose module has another name.
 MODULES = {
     "argon2-cffi": "argon2",
     "backports.zstd": "backports",
@@ -22,14 +22,14 @@ MODULES = {
 
 
 def modules_loaded_by(statement: str) -> set[str]:
-    """The names of all modules in a fresh interpreter after one statement."""
+    """Return the names of all modules loaded in a fresh interpreter after one statement."""
     program = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     answer = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     return set(json.loads(answer.stdout))
 
 
 def server_only_modules() -> set[str]:
-    """What the extra `server` adds to the base install, as module names."""
+    """Return the modules that the extra `server` adds to the base install."""
     requirements = [Requirement(text) for text in requires("hubbub") or ()]
     extra = {
         requirement.name
@@ -41,14 +41,14 @@ def server_only_modules() -> set[str]:
     return {MODULES.get(name, name) for name in extra} | {"sqlite3"}
 
 
-def test_a_fresh_interpreter_that_imports_the_sdk_loads_nothing_of_the_server() -> None:
+def test_importing_the_sdk_loads_no_server_module() -> None:
     loaded = modules_loaded_by("import hubbub.sdk")
 
     assert "hubbub.sdk" in loaded
     assert {name for name in loaded if name.startswith("hubbub.server")} == set()
 
 
-def test_a_fresh_interpreter_that_imports_the_sdk_loads_no_library_of_the_server() -> None:
+def test_importing_the_sdk_loads_no_server_dependency() -> None:
     server_only = server_only_modules()
 
     assert {"psycopg", "uvloop", "nats"} <= server_only
@@ -56,7 +56,7 @@ def test_a_fresh_interpreter_that_imports_the_sdk_loads_no_library_of_the_server
 
 
 def imported(path: Path) -> set[str]:
-    """The top-level modules that a file imports when it runs."""
+    """Return the top-level modules that a file imports when it runs."""
     found: set[str] = set()
     waiting: list[ast.AST] = [ast.parse(path.read_text())]
     while waiting:
@@ -72,7 +72,7 @@ def imported(path: Path) -> set[str]:
     return found
 
 
-def test_the_base_install_is_aiohttp_and_msgspec_and_nothing_else_is_imported() -> None:
+def test_the_sdk_imports_only_aiohttp_and_msgspec() -> None:
     root = Path(__file__).parents[2]
     declared = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
     assert {Requirement(each).name for each in declared} == {"aiohttp", "msgspec"}
@@ -81,28 +81,29 @@ def test_the_base_install_is_aiohttp_and_msgspec_and_nothing_else_is_imported() 
     calls = [path for path in files if path.parent.name == "media"]
     foreign = set().union(*(imported(path) for path in files if path not in calls))
     foreign -= sys.stdlib_module_names | {"hubbub"}
-    # aiohttp's own addresses.
+    # aiohttp's URL type.
     assert foreign == {"aiohttp", "msgspec", "yarl"}
-    # The extra `voice`, and PyNaCl where it is installed: not before a call starts.
+    # The extra `voice`, and PyNaCl where it is installed, are not imported before a call starts.
     foreign = set().union(*map(imported, calls)) - sys.stdlib_module_names - {"hubbub"}
     assert foreign == {"aiohttp", "msgspec", "av", "cryptography", "davey", "nacl"}
 
 
-def test_what_calls_need_is_loaded_when_one_starts() -> None:
+def test_voice_dependencies_are_loaded_when_a_call_starts() -> None:
     loaded = modules_loaded_by("import hubbub.sdk, hubbub.sdk.compat; hubbub.sdk.Client().close()")
 
     assert {name for name in loaded if name.startswith("hubbub.sdk.media")} == set()
     assert loaded & {"av", "cryptography", "davey", "nacl"} == set()
 
 
-COST_MOST = 1.2
-TRIES_LEAST, TRIES_MOST = 5, 25
+COST_MAX = 1.2
+TRIES_MIN, TRIES_MAX = 5, 25
 
 
-def test_the_sdk_costs_little_more_than_the_libraries_it_stands_on(tmp_path: Path) -> None:
-    """Best of several in fresh interpreters, in CPU time and with compiled files, as an installed package has them.
+def test_importing_the_sdk_costs_little_more_than_its_dependencies(tmp_path: Path) -> None:
+    """Compare the best of several fresh interpreters, in CPU time and with compiled files.
 
-    A busy machine only ever makes either longer, so it is asked again until both were seen undisturbed."""
+    A busy machine only makes either longer, so the measurement repeats until both are undisturbed.
+    """
     environment = os.environ | {"PYTHONPYCACHEPREFIX": str(tmp_path)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -116,10 +117,10 @@ def test_the_sdk_costs_little_more_than_the_libraries_it_stands_on(tmp_path: Pat
     base, ours = "import aiohttp, msgspec", "import aiohttp, msgspec, hubbub.sdk"
     seconds(ours)
     libraries, whole = [], []
-    for number in range(1, TRIES_MOST + 1):
+    for number in range(1, TRIES_MAX + 1):
         libraries.append(seconds(base))
         whole.append(seconds(ours))
-        if number >= TRIES_LEAST and min(whole) <= min(libraries) * COST_MOST:
+        if number >= TRIES_MIN and min(whole) <= min(libraries) * COST_MAX:
             return
 
     pytest.fail(f"{min(whole):.3f} s against {min(libraries):.3f} s")

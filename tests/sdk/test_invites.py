@@ -1,4 +1,4 @@
-"""Invitations to play through the SDK."""
+"""Activity invites through the SDK."""
 
 import pytest
 
@@ -11,7 +11,7 @@ HOUR_MS = 3_600_000
 
 
 async def hosting(world: World) -> tuple[Player, Player]:
-    """Mary plays something that Zoe can see and join."""
+    """Create two friends; Mary has an activity that Zoe can see and join."""
     mary, zoe = await friends(world)
     changed = zoe.hears("user_updated")
     await mary.client.update_rich_presence(playing())
@@ -19,7 +19,7 @@ async def hosting(world: World) -> tuple[Player, Player]:
     return mary, zoe
 
 
-async def test_a_player_is_invited_accepts_and_gets_the_secret(world: World) -> None:
+async def test_an_invited_player_accepts_and_gets_the_join_secret(world: World) -> None:
     mary, zoe = await hosting(world)
     invited, messages = zoe.hears("activity_invite_created"), zoe.hears("message_created")
     own = mary.hears("activity_invite_created")
@@ -36,7 +36,7 @@ async def test_a_player_is_invited_accepts_and_gets_the_secret(world: World) -> 
     await zoe.client.close()
 
 
-async def test_a_players_other_devices_hear_of_an_invite_and_that_it_was_accepted(world: World) -> None:
+async def test_a_players_other_devices_see_the_invite_and_its_acceptance(world: World) -> None:
     mary, zoe = await hosting(world)
     phone = new_client(world)
     await phone.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
@@ -51,14 +51,15 @@ async def test_a_players_other_devices_hear_of_an_invite_and_that_it_was_accepte
     assert await zoe.client.accept_activity_invite(invite) == "let-me-in"
 
     assert await there.next() == invite
-    # Whoever accepted knows it: what the platform says to both has come to the other by now, and so to this one.
+    # The accepting client already knows the result. Events for both clients have reached the other one by now, and so
+    # this one.
     await zoe.client.get_user_guilds()
     assert (len(here.all), len(there.all), messages.all) == (1, 2, [])
     for client in (mary.client, zoe.client, phone):
         await client.close()
 
 
-async def test_an_invite_that_could_not_be_accepted_here_is_accepted_elsewhere(world: World) -> None:
+async def test_an_invite_that_fails_on_one_device_can_be_accepted_on_another(world: World) -> None:
     mary, zoe = await hosting(world)
     phone = new_client(world)
     await phone.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
@@ -101,7 +102,7 @@ async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
         asked = await fresh.get_user_messages_with_limit(mary.id, limit)
         assert [each.id for each in asked] == expected
         fresh._core.cache.histories.clear()
-        # From what they heard, without a request.
+        # From received events, without a request.
         for here, other in ((zoe, mary), (mary, zoe)):
             history = here.client._core.cache.histories[other.id]
             assert not history.complete
@@ -116,7 +117,7 @@ async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
         await client.close()
 
 
-async def test_a_party_that_is_full_cannot_be_asked_for_a_place(world: World) -> None:
+async def test_a_join_request_to_a_full_party_is_rejected(world: World) -> None:
     mary, zoe = await hosting(world)
     changed = zoe.hears("user_updated")
     await mary.client.update_rich_presence(playing(party=ActivityParty(id="party-1", current_size=4, max_size=4)))
@@ -159,7 +160,7 @@ async def test_an_invite_is_valid_while_its_sender_plays(world: World) -> None:
     await mary.client.update_rich_presence(playing())
     assert (await updated.next()).is_valid
     world.clock.advance(7 * HOUR_MS)
-    # Any answer of the platform tells zoe's client how late it is there.
+    # Any response gives Zoe's client the platform's time.
     await zoe.client.get_user_guilds()
     assert not (await updated.next()).is_valid
     changed = zoe.hears("user_updated")
@@ -170,7 +171,7 @@ async def test_an_invite_is_valid_while_its_sender_plays(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_only_what_can_be_joined_can_be_invited_to(world: World) -> None:
+async def test_inviting_needs_a_joinable_activity(world: World) -> None:
     mary = await player(world, await game(world))
     await mary.client.update_rich_presence(playing(secrets=None))
 
@@ -181,7 +182,7 @@ async def test_only_what_can_be_joined_can_be_invited_to(world: World) -> None:
     await mary.client.close()
 
 
-async def test_with_the_presence_scopes_an_invite_goes_without_words(world: World) -> None:
+async def test_an_invite_with_presence_scopes_has_no_content(world: World) -> None:
     application = await game(world)
     mary = await player(world, application, "mary", scopes="openid sdk.social_layer_presence")
     zoe = await player(world, application, "zoe", scopes="openid sdk.social_layer_presence")
@@ -201,7 +202,7 @@ async def test_with_the_presence_scopes_an_invite_goes_without_words(world: Worl
     await zoe.client.close()
 
 
-async def test_invites_wait_for_a_player_who_is_away(world: World) -> None:
+async def test_invites_wait_for_a_disconnected_player(world: World) -> None:
     mary, zoe = await hosting(world)
     invited = zoe.hears("activity_invite_created")
     await zoe.client.disconnect()
@@ -212,7 +213,7 @@ async def test_invites_wait_for_a_player_who_is_away(world: World) -> None:
     invite = await invited.next()
     assert (invite.sender_id, invite.type, invite.party_id) == (mary.id, ActivityActionTypes.JOIN, "party-1")
     assert invite.is_valid
-    # What this client knows is not told anew; another one hears of it as long as nobody accepted.
+    # This client already knows the invite and is not notified again; another client is, until the invite is accepted.
     await zoe.client.disconnect()
     await zoe.client.connect()
     phone, there = new_client(world), Heard()
@@ -228,7 +229,7 @@ async def test_invites_wait_for_a_player_who_is_away(world: World) -> None:
 
 
 @pytest.mark.parametrize("over", ["accepted", "old", "taken back", "blocked"])
-async def test_an_invite_that_is_over_waits_for_nobody(world: World, over: str) -> None:
+async def test_an_expired_invite_is_not_delivered_on_connect(world: World, over: str) -> None:
     mary, zoe = await hosting(world)
     invited = zoe.hears("activity_invite_created")
     await mary.client.send_activity_invite(zoe.id, "come and jump")
@@ -247,17 +248,17 @@ async def test_an_invite_that_is_over_waits_for_nobody(world: World, over: str) 
 
     await phone.connect()
 
-    # What the connection began with has come before the answer to this.
+    # Events of the connection's start arrived before the response to this.
     await phone.get_user_guilds()
     assert there.all == []
     for client in (mary.client, zoe.client, phone):
         await client.close()
 
 
-async def test_an_invite_is_too_old_after_six_hours_though_nothing_happens(world: World) -> None:
+async def test_an_invite_expires_after_six_hours_without_any_response(world: World) -> None:
     mary, zoe = await hosting(world)
     invited, updated = zoe.hears("activity_invite_created"), zoe.hears("activity_invite_updated")
-    # To zoe's client the invite, which comes now, is of almost six hours ago, and no answer says otherwise.
+    # Zoe's client receives the invite when it is almost six hours old, and no later response changes the clock.
     clock, passed_s = zoe.client._core.clock, 6 * 3600 - 0.2
     clock.note = lambda headers: None  # type: ignore[method-assign]
     clock._ahead_ms, clock.passed = world.clock.now_ms(), lambda: passed_s

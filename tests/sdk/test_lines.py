@@ -1,4 +1,4 @@
-"""A voice server that does what it should not, or nothing at all: the line ends in words, or comes back."""
+"""Voice connections to a misbehaving or unresponsive voice server: they reconnect or end with an error."""
 
 import asyncio
 import json
@@ -31,19 +31,19 @@ Script = Callable[["Conversation"], Awaitable[None]]
 
 
 class Conversation:
-    """One connection, as the server has it."""
+    """One connection, seen from the server."""
 
     def __init__(self, server: "Server", socket: web.WebSocketResponse) -> None:
         self.server = server
         self.socket = socket
         self.heard: list[Any] = []
 
-    async def say(self, op: int, d: Any, seq: int | None = None) -> None:
-        """A message."""
+    async def send(self, op: int, d: Any, seq: int | None = None) -> None:
+        """Send a message."""
         await self.socket.send_str(json.dumps({"op": op, "d": d} | ({} if seq is None else {"seq": seq})))
 
     async def next(self, op: int) -> Any:
-        """The client's next message of a kind; heartbeats are answered by the way."""
+        """Return the client's next message with this opcode; acknowledge heartbeats in between."""
         while True:
             message = await self.socket.receive(timeout=PATIENCE)
             if message.type is aiohttp.WSMsgType.BINARY:
@@ -54,21 +54,21 @@ class Conversation:
                 raise ConnectionError(f"the client hung up, after {self.heard}")
             self.heard.append(frame)
             if frame["op"] == 3 and self.server.answers:
-                await self.say(6, {"t": frame["d"]["t"]})
+                await self.send(6, {"t": frame["d"]["t"]})
             if frame["op"] == op:
                 return frame["d"]
 
-    async def let_in(self, **key: Any) -> None:
-        """All that a good server does, until there is a key."""
+    async def admit(self, **key: Any) -> None:
+        """Do everything a correct server does until the client has a key."""
         await self.next(0)
-        await self.say(2, READY | {"port": self.server.udp_port})
+        await self.send(2, READY | {"port": self.server.udp_port})
         await self.next(1)
-        await self.say(4, KEY | key)
+        await self.send(4, KEY | key)
         await self.next(26)
 
 
-class Answers(asyncio.DatagramProtocol):
-    """Answers who asks where they are."""
+class AddressDiscovery(asyncio.DatagramProtocol):
+    """Answers UDP address discovery requests."""
 
     def connection_made(self, transport: Any) -> None:
         self._transport = transport
@@ -79,7 +79,7 @@ class Answers(asyncio.DatagramProtocol):
 
 
 class Server:
-    """A voice server that follows a script for each connection, the last one for all that come after."""
+    """A voice server that runs one script for each connection; the last script serves all further connections."""
 
     def __init__(self) -> None:
         self.scripts: list[Script] = []
@@ -89,12 +89,12 @@ class Server:
         self.udp_port = self.port = 0
 
     async def handle(self, request: web.Request) -> web.WebSocketResponse:
-        """One connection."""
+        """Serve one connection."""
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         conversation = Conversation(self, socket)
         self.conversations.append(conversation)
-        await conversation.say(8, {"v": 8, "heartbeat_interval": self.interval})
+        await conversation.send(8, {"v": 8, "heartbeat_interval": self.interval})
         script = self.scripts.pop(0) if len(self.scripts) > 1 else self.scripts[0]
         try:
             await script(conversation)
@@ -103,8 +103,8 @@ class Server:
         return socket
 
 
-class Asked:
-    """The platform, which gives the same ticket again."""
+class TicketSource:
+    """A platform that always returns the same voice ticket."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
@@ -118,7 +118,7 @@ class Asked:
 
 @pytest.fixture
 async def server(tmp_path: Path) -> AsyncIterator[Server]:
-    """Ours for a while."""
+    """Run the scripted server during a test."""
     made = certificates.make(tmp_path / "voice", [])
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(made.certificate, made.key)
@@ -131,27 +131,29 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
     listener = socket.create_server(("127.0.0.1", 0))
     server.port = listener.getsockname()[1]
     await web.SockSite(runner, listener, ssl_context=context).start()
-    transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(Answers, local_addr=("127.0.0.1", 0))
+    transport, _ = await asyncio.get_running_loop().create_datagram_endpoint(
+        AddressDiscovery, local_addr=("127.0.0.1", 0)
+    )
     server.udp_port = transport.get_extra_info("sockname")[1]
     yield server
     transport.close()
     await runner.cleanup()
 
 
-class Calling:
-    """A line to that server, and what becomes of the call."""
+class ScriptedConnection:
+    """A voice connection to the scripted server, and a record of its call."""
 
     def __init__(self, server: Server) -> None:
         self.client = Client(threaded=False)
-        # The platform is there, and speaks through `asked`.
+        # The platform exists only as `asked`.
         self.client._core.status = ClientStatus.READY
         self.state = CallState(self.client._core, LOBBY, AllCalls())
         self.state.become(CallStatus.JOINING)
         self.state.ticket = Ticket(f"127.0.0.1:{server.port}", "token", "session")
         self.told: list[tuple[CallStatus, CallError, int]] = []
         self._moved = asyncio.Event()
-        self.state.callbacks["status"] = self._tell
-        self.asked, self.logged = Asked(), []
+        self.state.callbacks["status"] = self._record
+        self.asked, self.logged = TicketSource(), []
         self.engine = Engine(AudioBackend(), self.client._parts[Voice], self.logged.append)
         self.http = new_session()
         self.line = Line(
@@ -165,12 +167,12 @@ class Calling:
             self.logged.append,
         )
 
-    def _tell(self, *told: Any) -> None:
+    def _record(self, *told: Any) -> None:
         self.told.append(told)  # type: ignore[arg-type]
         self._moved.set()
 
     async def ends(self) -> tuple[CallError, int]:
-        """Run to the end; why."""
+        """Run the connection to its end and return the reason."""
         async with asyncio.timeout(PATIENCE):
             await self.line.run()
         self.client.run_callbacks()
@@ -179,30 +181,30 @@ class Calling:
         return error, detail
 
     async def becomes(self, status: CallStatus, times: int = 1) -> None:
-        """Wait for a status, the so-manieth time."""
+        """Wait until a status was reported this many times."""
         async with asyncio.timeout(PATIENCE):
             while sum(told[0] is status for told in self.told) < times:
                 self._moved.clear()
                 await self._moved.wait()
 
     async def close(self) -> None:
-        """Let everything go."""
+        """Close the connection and its client."""
         await asyncio.to_thread(self.engine.join)
         await self.http.close()
         await self.client.close()
 
 
 @pytest.fixture
-async def calling(server: Server) -> AsyncIterator[Calling]:
-    """A line that is not running yet."""
-    made = Calling(server)
+async def calling(server: Server) -> AsyncIterator[ScriptedConnection]:
+    """A voice connection that is not running yet."""
+    made = ScriptedConnection(server)
     yield made
     await made.close()
 
 
-async def test_a_call_without_end_to_end_encryption_is_not_made(server: Server, calling: Calling) -> None:
+async def test_a_call_without_end_to_end_encryption_is_refused(server: Server, calling: ScriptedConnection) -> None:
     async def plain(conversation: Conversation) -> None:
-        await conversation.let_in(dave_protocol_version=0)
+        await conversation.admit(dave_protocol_version=0)
 
     server.scripts = [plain]
 
@@ -211,10 +213,10 @@ async def test_a_call_without_end_to_end_encryption_is_not_made(server: Server, 
     assert not [frame for each in server.conversations for frame in each.heard if frame["op"] == 26]
 
 
-async def test_a_call_that_is_to_go_on_without_encryption_goes_on_without_us(server: Server, calling: Calling) -> None:
+async def test_the_client_leaves_a_call_that_downgrades_encryption(server: Server, calling: ScriptedConnection) -> None:
     async def downgrades(conversation: Conversation) -> None:
-        await conversation.let_in()
-        await conversation.say(21, {"protocol_version": 0, "transition_id": 3}, seq=1)
+        await conversation.admit()
+        await conversation.send(21, {"protocol_version": 0, "transition_id": 3}, seq=1)
         await conversation.next(-1)
 
     server.scripts = [downgrades]
@@ -235,12 +237,12 @@ async def test_a_call_that_is_to_go_on_without_encryption_goes_on_without_us(ser
         (4, "nothing"),
     ],
 )
-async def test_what_cannot_be_read_ends_a_call_that_begins(
-    server: Server, calling: Calling, op: int, words: Any
+async def test_an_undecodable_message_ends_a_connecting_call(
+    server: Server, calling: ScriptedConnection, op: int, words: Any
 ) -> None:
     async def nonsense(conversation: Conversation) -> None:
         await conversation.next(0)
-        await conversation.say(op, words)
+        await conversation.send(op, words)
         await conversation.next(-1)
 
     server.scripts = [nonsense]
@@ -250,15 +252,15 @@ async def test_what_cannot_be_read_ends_a_call_that_begins(
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2])
-async def test_a_server_that_stops_in_the_middle_is_not_waited_for(
-    server: Server, calling: Calling, monkeypatch: pytest.MonkeyPatch, steps: int
+async def test_a_server_that_stops_during_the_handshake_times_out(
+    server: Server, calling: ScriptedConnection, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
     monkeypatch.setattr("hubbub.sdk.media.line.ESTABLISH_S", 0.3)
 
     async def stops(conversation: Conversation) -> None:
         if steps:
             await conversation.next(0)
-            await conversation.say(2, READY | {"port": server.udp_port})
+            await conversation.send(2, READY | {"port": server.udp_port})
         if steps > 1:
             await conversation.next(1)
         await conversation.next(-1)
@@ -270,7 +272,9 @@ async def test_a_server_that_stops_in_the_middle_is_not_waited_for(
 
 
 @pytest.mark.parametrize("code", [4004, 4006, 4011, 4017, 4021])
-async def test_a_refusal_says_its_code(server: Server, calling: Calling, code: int) -> None:
+async def test_a_rejected_connection_reports_the_close_code(
+    server: Server, calling: ScriptedConnection, code: int
+) -> None:
     async def refuse(conversation: Conversation) -> None:
         await conversation.next(0)
         await conversation.socket.close(code=code)
@@ -280,16 +284,16 @@ async def test_a_refusal_says_its_code(server: Server, calling: Calling, code: i
     assert await calling.ends() == (CallError.SIGNALING_CONNECTION_FAILED, code)
 
 
-async def test_an_unknown_word_is_passed_over_and_a_broken_group_is_joined_anew(
-    server: Server, calling: Calling
+async def test_an_unknown_opcode_is_ignored_and_a_broken_group_is_rejoined(
+    server: Server, calling: ScriptedConnection
 ) -> None:
     async def breaks(conversation: Conversation) -> None:
-        await conversation.let_in()
-        await conversation.say(99, {"new": True}, seq=1)
+        await conversation.admit()
+        await conversation.send(99, {"new": True}, seq=1)
         await conversation.socket.send_bytes(b"\x00\x02" + bytes((30,)) + b"\x00\x09" + b"no welcome")
         assert (await conversation.next(31)) == {"transition_id": 9}
         assert len(await conversation.next(26)) > 300
-        await conversation.say(24, {"protocol_version": 1, "epoch": 1}, seq=3)
+        await conversation.send(24, {"protocol_version": 1, "epoch": 1}, seq=3)
         await conversation.next(26)
         await conversation.socket.close(code=4022)
 
@@ -298,15 +302,15 @@ async def test_an_unknown_word_is_passed_over_and_a_broken_group_is_joined_anew(
     assert await calling.ends() == (CallError.SIGNALING_UNEXPECTED_CLOSE, 4022)
 
 
-async def test_it_resumes_with_the_last_number_and_then_begins_anew_and_then_asks_for_another_ticket(
-    server: Server, calling: Calling
+async def test_the_connection_resumes_then_identifies_then_requests_a_new_ticket(
+    server: Server, calling: ScriptedConnection
 ) -> None:
     resumed: list[Any] = []
 
     async def live(conversation: Conversation) -> None:
-        await conversation.let_in()
-        await conversation.say(11, {"user_ids": [str(OTHER)]}, seq=41)
-        await conversation.say(13, {"user_id": str(OTHER)}, seq=42)
+        await conversation.admit()
+        await conversation.send(11, {"user_ids": [str(OTHER)]}, seq=41)
+        await conversation.send(13, {"user_id": str(OTHER)}, seq=42)
         await calling.becomes(CallStatus.CONNECTED)
         await conversation.socket.close(code=4015)
 
@@ -319,7 +323,7 @@ async def test_it_resumes_with_the_last_number_and_then_begins_anew_and_then_ask
         await conversation.socket.close(code=4004)
 
     async def last(conversation: Conversation) -> None:
-        await conversation.let_in()
+        await conversation.admit()
         await calling.becomes(CallStatus.CONNECTED, times=2)
         await conversation.socket.close(code=4022)
 
@@ -339,17 +343,17 @@ async def test_it_resumes_with_the_last_number_and_then_begins_anew_and_then_ask
     ]
 
 
-async def test_a_server_that_does_not_answer_heartbeats_is_left_and_come_back_to(
-    server: Server, calling: Calling
+async def test_a_server_that_does_not_acknowledge_heartbeats_is_reconnected(
+    server: Server, calling: ScriptedConnection
 ) -> None:
     async def silent(conversation: Conversation) -> None:
-        await conversation.let_in()
+        await conversation.admit()
         await calling.becomes(CallStatus.CONNECTED)
         await conversation.next(-1)
 
     async def awake(conversation: Conversation) -> None:
         await conversation.next(7)
-        await conversation.say(9, None)
+        await conversation.send(9, None)
         await calling.becomes(CallStatus.CONNECTED, times=2)
         await conversation.socket.close(code=4022)
 
@@ -359,13 +363,13 @@ async def test_a_server_that_does_not_answer_heartbeats_is_left_and_come_back_to
     assert CallStatus.RECONNECTING in [told[0] for told in calling.told]
 
 
-async def test_a_way_that_is_lost_for_too_long_is_the_end(
-    server: Server, calling: Calling, monkeypatch: pytest.MonkeyPatch
+async def test_a_connection_lost_for_too_long_ends_the_call(
+    server: Server, calling: ScriptedConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hubbub.sdk.media.line.RETURN_S", 0.2)
 
     async def live(conversation: Conversation) -> None:
-        await conversation.let_in()
+        await conversation.admit()
         await calling.becomes(CallStatus.CONNECTED)
         await conversation.socket.close(code=1001)
 
@@ -381,17 +385,17 @@ async def test_a_way_that_is_lost_for_too_long_is_the_end(
     assert "ping" in calling.asked.words
 
 
-async def test_packets_that_stop_begin_another_connection(
-    server: Server, calling: Calling, monkeypatch: pytest.MonkeyPatch
+async def test_missing_udp_packets_cause_a_reconnect(
+    server: Server, calling: ScriptedConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hubbub.sdk.media.line.DEAF_FRAMES", 5)
 
     async def mute(conversation: Conversation) -> None:
-        await conversation.let_in()
+        await conversation.admit()
         await conversation.next(-1)
 
     async def last(conversation: Conversation) -> None:
-        await conversation.let_in()
+        await conversation.admit()
         await calling.becomes(CallStatus.CONNECTED, times=2)
         await conversation.socket.close(code=4022)
 

@@ -1,4 +1,4 @@
-"""What a provisional account cannot do until it is linked, what the chat client opens, and what a machine is told of a game."""
+"""Provisional account limits, pages opened in the chat client, and game launch registration."""
 
 import asyncio
 import os
@@ -33,7 +33,7 @@ BEARER = AuthorizationTokenType.BEARER
 
 
 async def linked_lobby(world: World, application: oauth.Client, mary: Player, guest: int) -> int:
-    """A lobby of two that is linked to a channel."""
+    """Create a lobby of two players that is linked to a channel."""
     guild = await world.guild(mary.person)
     assert application.bot is not None
     members = [{"id": str(mary.id), "flags": 1}, {"id": str(guest)}]
@@ -42,7 +42,7 @@ async def linked_lobby(world: World, application: oauth.Client, mary: Player, gu
     return lobby_id
 
 
-async def test_a_guest_is_asked_to_link_and_then_comes_into_the_guild(
+async def test_a_provisional_player_links_an_account_and_joins_the_guild(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     application = await game(world)
@@ -82,7 +82,7 @@ async def test_a_guest_is_asked_to_link_and_then_comes_into_the_guild(
     await mary.client.close()
 
 
-async def test_what_a_linked_lobby_opens_is_a_page_by_which_one_comes_in(
+async def test_joining_a_linked_guild_opens_the_join_page(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     application = await game(world)
@@ -111,11 +111,11 @@ async def test_what_a_linked_lobby_opens_is_a_page_by_which_one_comes_in(
     await zoe.client.close()
 
 
-async def test_a_message_and_the_settings_are_opened_in_the_chat_client(
+async def test_messages_and_settings_open_in_the_chat_client(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mary, zoe = await friends(world)
-    hers, anothers = await new_machine(zoe.person), await new_machine(await world.user())
+    hers, other_players = await new_machine(zoe.person), await new_machine(await world.user())
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(hers.directory))
     heard = zoe.hears("message_created")
     sent = await mary.client.send_user_message(zoe.id, "hello")
@@ -137,9 +137,9 @@ async def test_a_message_and_the_settings_are_opened_in_the_chat_client(
     assert "hello" in page.text
     assert f'<li id="message-{sent}" class="marked"' in page.body
 
-    # Where somebody else is signed in, there is no such channel.
+    # A different user who is signed in cannot see the channel.
     await hers.stop()
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(anothers.directory))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(other_players.directory))
     with pytest.raises(SdkError) as caught:
         await zoe.client.open_message_in_platform(sent, lambda: None)
     assert (caught.value.result.type, caught.value.result.error_code) == (ErrorType.RPC_ERROR, 4005)
@@ -150,7 +150,7 @@ async def test_a_message_and_the_settings_are_opened_in_the_chat_client(
     await zoe.client.close()
 
 
-async def test_what_the_chat_client_shows_ends_when_the_game_connects(
+async def test_presence_shown_by_the_chat_client_ends_when_the_game_connects(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     application, zoe = await game(world), await world.user("zoe")
@@ -171,7 +171,7 @@ async def test_what_the_chat_client_shows_ends_when_the_game_connects(
 
 
 @pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
-async def test_a_device_goes_on_asking_when_the_network_was_away(world: World) -> None:
+async def test_device_polling_continues_after_a_network_outage(world: World) -> None:
     application, mary = await game(world), await world.user()
     shown: list[str] = []
     client = new_client(world, open_browser=shown.append)
@@ -196,7 +196,7 @@ async def test_a_device_goes_on_asking_when_the_network_was_away(world: World) -
     await client.close()
 
 
-async def test_the_screen_for_a_code_is_shown_and_its_end_is_heard() -> None:
+async def test_the_device_code_screen_is_shown_and_closed() -> None:
     shown: list[str] = []
     client = Client(open_browser=shown.append)
     closed = Heard()
@@ -218,7 +218,7 @@ async def test_the_screen_for_a_code_is_shown_and_its_end_is_heard() -> None:
 
 
 @pytest.mark.skipif("sys.platform != 'linux'")
-def test_a_machine_learns_how_a_game_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registering_a_launch_command_writes_a_desktop_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     client = Client()
@@ -232,7 +232,7 @@ def test_a_machine_learns_how_a_game_is_started(tmp_path: Path, monkeypatch: pyt
     assert client.register_launch_steam_application(100, 480)
     assert re.search(r"^Exec=\S*xdg-open steam://rungameid/480$", entry(100), re.MULTILINE)
 
-    # As the Desktop Entry Specification has it: quoted, then escaped as any text, and percent signs doubled.
+    # As the Desktop Entry Specification requires: quoted, then escaped like any string, with percent signs doubled.
     assert client.register_launch_command(101, r"""'./my games/puddle' --luck=50% --say 'a "$HOME" \ `b`' ''""")
     assert (
         f'Exec="{tmp_path}/my games/puddle" --luck=50%% --say '
@@ -258,14 +258,14 @@ def test_a_machine_learns_how_a_game_is_started(tmp_path: Path, monkeypatch: pyt
     client.close()
 
 
-def test_whoever_names_the_api_alone_has_the_pages_at_its_host() -> None:
+def test_the_web_base_defaults_to_the_host_of_the_api() -> None:
     for api in ("https://api.example.com/api/v10", "https://api.example.com:8443", "http://localhost/social/api"):
         client = Client(api)
         assert client._core.web_base == "/".join(api.split("/")[:3])
         client.close()
 
 
-async def test_an_address_that_brings_nothing_back_is_no_authorization() -> None:
+async def test_a_redirect_without_parameters_is_not_an_authorization() -> None:
     from hubbub.sdk import AuthorizationArgs
 
     opened = asyncio.Event()

@@ -1,4 +1,4 @@
-"""Handles see what others change, without asking anew."""
+"""Handles reflect changes made by others without new requests."""
 
 import asyncio
 import json
@@ -16,8 +16,8 @@ from tests.world import PATIENCE, Guild, World
 
 
 @asynccontextmanager
-async def hero(world: World, application: Application) -> AsyncIterator[tuple[Client, int]]:
-    """A provisional player, connected."""
+async def provisional_player(world: World, application: Application) -> AsyncIterator[tuple[Client, int]]:
+    """Create a connected provisional player."""
     token = (await by_bot(application, "hero-1")).ok()["access_token"]
     client = new_client(world)
     await client.update_token(AuthorizationTokenType.BEARER, token)
@@ -29,7 +29,7 @@ async def hero(world: World, application: Application) -> AsyncIterator[tuple[Cl
 
 
 class Linked:
-    """A lobby that is linked to a channel, as the one sees it who did not link it."""
+    """A lobby linked to a channel, seen by the member who did not link it."""
 
     def __init__(
         self, application: Application, mary: Player, zoe: Player, guild: Guild, lobby_id: int, updated: Heard
@@ -64,17 +64,17 @@ async def linked(world: World) -> AsyncIterator[Linked]:
     await zoe.client.close()
 
 
-async def test_another_member_unlinks_the_channel(world: World) -> None:
+async def test_unlinking_by_another_member_is_visible(world: World) -> None:
     async with linked(world) as house:
         await house.mary.client.unlink_channel_from_lobby(house.lobby_id)
 
         await house.updated.next(lambda _: house.seen is None)
-        # And so it is no place that the game knows of.
+        # The channel is now unknown to the game.
         assert house.zoe.client.get_channel_handle(house.guild.general) is None
         assert house.mary.client.get_channel_handle(house.guild.general) is None
 
 
-async def test_another_channel_is_linked_instead(world: World) -> None:
+async def test_linking_another_channel_is_visible(world: World) -> None:
     async with linked(world) as house:
         other = await house.guild.channel("elsewhere")
 
@@ -85,7 +85,7 @@ async def test_another_channel_is_linked_instead(world: World) -> None:
         assert known == [False, True]
 
 
-async def test_with_its_lobby_the_linked_channel_is_gone(world: World) -> None:
+async def test_deleting_the_lobby_removes_the_linked_channel(world: World) -> None:
     async with linked(world) as house:
         gone = house.zoe.hears("lobby_deleted")
         assert house.zoe.client.get_channel_handle(house.guild.general) is not None
@@ -98,14 +98,14 @@ async def test_with_its_lobby_the_linked_channel_is_gone(world: World) -> None:
             assert house.zoe.client.get_channel_handle(place) is None
 
 
-async def test_the_channel_is_unlinked_from_its_own_side(world: World) -> None:
+async def test_unlinking_from_the_guild_side_is_visible(world: World) -> None:
     async with linked(world) as house:
         (await house.mary.person.delete(f"/channels/{house.guild.general}/linked-lobby")).ok()
 
         await house.updated.next(lambda _: house.seen is None)
 
 
-async def test_the_linked_channel_is_renamed_and_deleted(world: World) -> None:
+async def test_renaming_and_deleting_the_linked_channel_is_visible(world: World) -> None:
     async with linked(world) as house:
         (await house.mary.person.patch(f"/channels/{house.guild.general}", json={"name": "pond"})).ok()
 
@@ -126,7 +126,7 @@ async def rename(renamed: Player, name: str) -> None:
     (await renamed.person.patch("/users/@me", json={"global_name": name})).ok()
 
 
-async def test_a_friend_of_the_game_has_another_name(world: World) -> None:
+async def test_a_game_friends_new_name_is_visible(world: World) -> None:
     mary, zoe = await friends(world)
     updated, regrouped = zoe.hears("user_updated"), zoe.hears("relationship_groups_updated")
 
@@ -138,7 +138,7 @@ async def test_a_friend_of_the_game_has_another_name(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_a_friend_of_the_platform_has_another_name(world: World) -> None:
+async def test_a_platform_friends_new_name_is_visible(world: World) -> None:
     application = await game(world)
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
     asked, accepted = zoe.hears("relationship_created"), mary.hears("relationship_created")
@@ -155,7 +155,7 @@ async def test_a_friend_of_the_platform_has_another_name(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_somebody_in_the_lobby_has_another_name_and_strangers_do_not_hear_it(world: World) -> None:
+async def test_a_lobby_members_new_name_is_visible_to_members_only(world: World) -> None:
     application = await game(world)
     mary, zoe, rob = [await player(world, application, name) for name in ("mary", "zoe", "rob")]
     added, joined = mary.hears("lobby_member_added"), rob.hears("lobby_member_added")
@@ -173,7 +173,7 @@ async def test_somebody_in_the_lobby_has_another_name_and_strangers_do_not_hear_
 
     await updated.next(lambda who: who == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
     await changed.next(lambda _, who: who == zoe.id)
-    # What rob hears next comes after what he would have heard of zoe.
+    # Events about Zoe would reach Rob before the next event that he receives.
     await mary.client.create_or_join_lobby("another pond")
     await joined.next(lambda lobby_id, _: lobby_id == elsewhere)
     assert strange.all == []
@@ -181,7 +181,7 @@ async def test_somebody_in_the_lobby_has_another_name_and_strangers_do_not_hear_
         await each.client.close()
 
 
-async def test_who_one_writes_with_has_another_name(world: World) -> None:
+async def test_a_conversation_partners_new_name_is_visible(world: World) -> None:
     application = await game(world)
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
     watch = await player(world, application, "rob", scopes="openid sdk.social_layer_presence")
@@ -192,19 +192,19 @@ async def test_who_one_writes_with_has_another_name(world: World) -> None:
         channel = (await zoe.person.post("/users/@me/channels", json=body)).ok()["id"]
         (await zoe.person.post(f"/channels/{channel}/messages", json={"content": "hello"})).ok()
     await began.next()
-    updated, unheard = mary.hears("user_updated"), watch.hears("user_updated")
+    updated, unseen = mary.hears("user_updated"), watch.hears("user_updated")
 
     await rename(zoe, "Zoe the Wise")
 
     await updated.next(lambda who: who == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
-    # A game that may not see conversations is not told who is in them. What it hears next comes after what it would have heard.
+    # A game without access to conversations does not know their recipients. Its next event would follow any about them.
     await rename(watch, "Rob the Watchful")
-    assert await unheard.next() == watch.id
+    assert await unseen.next() == watch.id
     for each in (mary, zoe, watch):
         await each.client.close()
 
 
-async def test_somebody_whom_one_blocks_has_another_name(world: World) -> None:
+async def test_a_blocked_users_new_name_is_visible(world: World) -> None:
     application = await game(world)
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
     blocked = mary.hears("relationship_created")
@@ -219,7 +219,7 @@ async def test_somebody_whom_one_blocks_has_another_name(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_people_come_to_a_group_and_leave_it(world: World) -> None:
+async def test_group_recipients_joining_and_leaving_are_visible(world: World) -> None:
     application = await game(world)
     mary, zoe, rob, ann = (
         await player(world, application, "mary"),
@@ -229,7 +229,7 @@ async def test_people_come_to_a_group_and_leave_it(world: World) -> None:
     body = {"recipients": [str(zoe.id), str(rob.id)]}
     heard = mary.hears("message_created")
     group = int((await mary.person.post("/users/@me/channels", json=body)).ok()["id"])
-    # What is written about it comes after what it is about.
+    # The message about a change arrives after the change.
     (await mary.person.put(f"/channels/{group}/recipients/{ann.id}", json={})).ok()
     await heard.next()
     channel = mary.client.get_channel_handle(group)
@@ -243,13 +243,13 @@ async def test_people_come_to_a_group_and_leave_it(world: World) -> None:
     await mary.client.close()
 
 
-async def test_a_provisional_friend_chooses_another_name(world: World) -> None:
+async def test_a_provisional_friends_new_name_is_visible(world: World) -> None:
     application = await game(world)
     mary = await player(world, application, "mary")
-    async with hero(world, application) as (client, hero_id):
+    async with provisional_player(world, application) as (client, provisional_id):
         asked, accepted = Heard(), mary.hears("relationship_created")
         client.set_relationship_created_callback(asked)
-        await mary.client.send_game_friend_request_by_id(hero_id)
+        await mary.client.send_game_friend_request_by_id(provisional_id)
         await asked.next()
         await client.accept_game_friend_request(mary.id)
         await accepted.next(lambda who, _: mary.client.get_relationship_handle(who).game_relationship_type == 1)
@@ -257,12 +257,12 @@ async def test_a_provisional_friend_chooses_another_name(world: World) -> None:
 
         await client.update_provisional_account_display_name("Heroine")
 
-        await updated.next(lambda who: who == hero_id and name_of(mary, hero_id) == "Heroine")
+        await updated.next(lambda who: who == provisional_id and name_of(mary, provisional_id) == "Heroine")
     await mary.client.close()
 
 
 async def seen_playing(world: World) -> tuple[Player, Player, Heard]:
-    """Two friends, of whom one sees the other play."""
+    """Create two friends of whom one sees the other's activity."""
     mary, zoe = await friends(world)
     updated = zoe.hears("user_updated")
     await mary.client.update_rich_presence(playing())
@@ -271,13 +271,13 @@ async def seen_playing(world: World) -> tuple[Player, Player, Heard]:
 
 
 def hidden(viewer: Player, other: Player) -> bool:
-    """Whether somebody is not seen to be there, nor to do anything."""
+    """Return whether the viewer sees neither status nor activity of the other player."""
     user = viewer.client.get_user(other.id)
     assert user is not None
     return (user.status, user.game_activity) == (StatusType.OFFLINE, None)
 
 
-async def test_who_is_no_friend_any_more_is_not_seen_playing(world: World) -> None:
+async def test_removing_a_friend_hides_their_activity(world: World) -> None:
     mary, zoe, updated = await seen_playing(world)
 
     await mary.client.remove_game_friend(zoe.id)
@@ -288,7 +288,7 @@ async def test_who_is_no_friend_any_more_is_not_seen_playing(world: World) -> No
 
 
 @pytest.mark.parametrize("blocker", ["the one who plays", "the one who sees"])
-async def test_a_block_ends_what_is_seen(world: World, blocker: str) -> None:
+async def test_a_block_hides_presence(world: World, blocker: str) -> None:
     mary, zoe, updated = await seen_playing(world)
 
     if blocker == "the one who plays":
@@ -301,7 +301,7 @@ async def test_a_block_ends_what_is_seen(world: World, blocker: str) -> None:
     await zoe.client.close()
 
 
-async def test_who_stays_a_friend_of_the_game_is_still_seen_in_it(world: World) -> None:
+async def test_a_remaining_game_friend_still_sees_the_activity(world: World) -> None:
     mary, zoe, updated = await seen_playing(world)
     made, ended = mary.hears("relationship_created"), zoe.hears("relationship_deleted")
     await zoe.client.send_platform_friend_request_by_id(mary.id)
@@ -325,32 +325,32 @@ def profile_of(viewer: Player, user_id: int) -> list[tuple[str, str]]:
     ]
 
 
-async def test_who_joins_a_lobby_is_known_as_the_game_knows_them(world: World) -> None:
+async def test_a_new_lobby_member_comes_with_their_application_profile(world: World) -> None:
     application = await game(world)
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
-    async with hero(world, application) as (client, hero_id):
+    async with provisional_player(world, application) as (client, provisional_id):
         added, created = mary.hears("lobby_member_added"), zoe.hears("lobby_created")
         lobby_id = await mary.client.create_or_join_lobby("pond")
 
         await client.create_or_join_lobby("pond")
 
-        await added.next(lambda _, who: who == hero_id)
-        assert [external for external, _ in profile_of(mary, hero_id)] == ["hero-1"]
+        await added.next(lambda _, who: who == provisional_id)
+        assert [external for external, _ in profile_of(mary, provisional_id)] == ["hero-1"]
 
-        # Who comes later learns it as well; by a backend's hand, since an HTTP answer comes without it.
+        # Later members receive it too. The backend adds them, since an HTTP response does not carry the profile.
         assert application.bot is not None
         (await application.bot.put(f"/lobbies/{lobby_id}/members/{zoe.id}", json={})).ok()
         await created.next()
-        assert [external for external, _ in profile_of(zoe, hero_id)] == ["hero-1"]
+        assert [external for external, _ in profile_of(zoe, provisional_id)] == ["hero-1"]
     await mary.client.close()
     await zoe.client.close()
 
 
 @pytest.mark.parametrize("platform", [True, False])
-async def test_a_new_friend_is_known_as_the_game_knows_them(world: World, platform: bool) -> None:
+async def test_a_new_friend_comes_with_their_application_profile(world: World, platform: bool) -> None:
     application = await game(world)
     mary = await player(world, application, "mary")
-    async with hero(world, application) as (client, hero_id):
+    async with provisional_player(world, application) as (client, provisional_id):
         made = mary.hears("relationship_created")
 
         if platform:
@@ -358,15 +358,15 @@ async def test_a_new_friend_is_known_as_the_game_knows_them(world: World, platfo
         else:
             await client.send_game_friend_request_by_id(mary.id)
 
-        await made.next(lambda who, _: who == hero_id)
-        assert [external for external, _ in profile_of(mary, hero_id)] == ["hero-1"]
+        await made.next(lambda who, _: who == provisional_id)
+        assert [external for external, _ in profile_of(mary, provisional_id)] == ["hero-1"]
     await mary.client.close()
 
 
-async def test_a_backend_changes_a_profile(world: World) -> None:
+async def test_a_profile_changed_by_the_backend_is_visible(world: World) -> None:
     application = await game(world)
     mary, zoe, rob = [await player(world, application, name) for name in ("mary", "zoe", "rob")]
-    async with hero(world, application) as (client, hero_id):
+    async with provisional_player(world, application) as (client, provisional_id):
         asked, added = mary.hears("relationship_created"), zoe.hears("lobby_member_added")
         await client.send_game_friend_request_by_id(mary.id)
         await asked.next()
@@ -376,19 +376,19 @@ async def test_a_backend_changes_a_profile(world: World) -> None:
         own, strange, joined = Heard(), rob.hears("user_updated"), rob.hears("lobby_member_added")
         client.set_user_updated_callback(own)
         hears = [each.hears("user_updated") for each in (mary, zoe)]
-        (handle,) = mary.client.get_user_application_profiles(hero_id)
+        (handle,) = mary.client.get_user_application_profiles(provisional_id)
 
         assert application.bot is not None
-        path = f"/applications/{application.id}/users/{hero_id}/identities/hero-1/profile"
+        path = f"/applications/{application.id}/users/{provisional_id}/identities/hero-1/profile"
         (await application.bot.patch(path, json={"username": "Paladin", "metadata": {"level": "9"}})).ok()
 
         for each, heard in zip((mary, zoe), hears, strict=True):
-            await heard.next(lambda who: who == hero_id)
-            assert profile_of(each, hero_id) == [("hero-1", "Paladin")]
-        await own.next(lambda who: who == hero_id)
-        assert client.get_user_application_profiles(hero_id)[0].username == "Paladin"
+            await heard.next(lambda who: who == provisional_id)
+            assert profile_of(each, provisional_id) == [("hero-1", "Paladin")]
+        await own.next(lambda who: who == provisional_id)
+        assert client.get_user_application_profiles(provisional_id)[0].username == "Paladin"
         assert (handle.username, json.loads(handle.metadata)) == ("Paladin", {"level": "9"})
-        # What rob hears next comes after what he would have heard of the hero.
+        # Events about the provisional player would reach Rob before the next event that he receives.
         await rob.client.create_or_join_lobby("another pond")
         await mary.client.create_or_join_lobby("another pond")
         await joined.next()
@@ -397,7 +397,7 @@ async def test_a_backend_changes_a_profile(world: World) -> None:
         await each.client.close()
 
 
-async def test_what_is_read_under_the_lock_is_of_one_moment(world: World) -> None:
+async def test_reads_under_the_lock_are_consistent(world: World) -> None:
     mary = await player(world, await game(world), "mary", threaded=True, connect=False)
     mary.client.connect()
     updated = mary.hears("user_updated")

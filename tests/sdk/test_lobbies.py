@@ -1,4 +1,4 @@
-"""Lobbies through the SDK: meeting, talking, leaving, and the channels they are linked to."""
+"""Lobbies through the SDK: joining, messages, leaving and linked channels."""
 
 import pytest
 
@@ -13,7 +13,7 @@ async def two(world: World) -> tuple[Player, Player]:
     return await player(world, application, "mary"), await player(world, application, "zoe")
 
 
-async def test_two_players_meet_by_a_secret(world: World) -> None:
+async def test_two_players_join_a_lobby_by_its_secret(world: World) -> None:
     mary, zoe = await two(world)
     created, added = mary.hears("lobby_created"), mary.hears("lobby_member_added")
 
@@ -39,7 +39,7 @@ async def test_two_players_meet_by_a_secret(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_players_talk_and_handles_see_what_becomes_of_a_message(world: World) -> None:
+async def test_message_handles_reflect_edits_and_deletion(world: World) -> None:
     application = await game(world)
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
     lobby_id = await mary.client.create_or_join_lobby("secret")
@@ -88,7 +88,7 @@ async def test_history_is_newest_first(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_who_leaves_is_gone_and_who_quits_is_only_away(world: World) -> None:
+async def test_leaving_removes_the_member_and_disconnecting_does_not(world: World) -> None:
     mary, zoe = await two(world)
     lobby_id = await mary.client.create_or_join_lobby("secret")
     await zoe.client.create_or_join_lobby("secret")
@@ -170,7 +170,7 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
     assert (channel.id, channel.name, channel.type) == (message.channel_id, "general", ChannelType.GUILD_TEXT)
     assert (message.channel_id, message.lobby.id) == (guild.general, lobby_id)
 
-    # Names that the game is told it puts in; of other channels and of roles it is told nothing.
+    # The game resolves the mentions that it has names for; it has none for other channels and for roles.
     mentions = f"<@{mary.id}> <#{guild.general}> <#{guild.id + 1}> <@&{guild.id}>"
     named = int((await guild.say(mary.person, mentions))["id"])
     await heard.next(lambda which: which == named)
@@ -187,7 +187,7 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
     await mary.client.close()
 
 
-async def test_a_player_comes_into_the_guild_of_the_linked_channel(world: World) -> None:
+async def test_a_player_joins_the_guild_of_the_linked_channel(world: World) -> None:
     application = await game(world)
     opened: list[str] = []
     mary = await player(world, application, "mary")
@@ -219,7 +219,9 @@ async def test_a_player_comes_into_the_guild_of_the_linked_channel(world: World)
     ("secret", "metadata"),
     [("", {}), ("s" * 251, {}), ("s", {str(n): "x" for n in range(26)}), ("s", {"k": "v" * 1000})],
 )
-async def test_what_the_platform_would_refuse_is_not_sent(world: World, secret: str, metadata: dict[str, str]) -> None:
+async def test_invalid_lobby_arguments_are_rejected_before_sending(
+    world: World, secret: str, metadata: dict[str, str]
+) -> None:
     mary = await player(world, await game(world))
 
     with pytest.raises(SdkError) as caught:
@@ -229,7 +231,7 @@ async def test_what_the_platform_would_refuse_is_not_sent(world: World, secret: 
     await mary.client.close()
 
 
-async def test_the_presence_scopes_open_no_lobby(world: World) -> None:
+async def test_lobbies_need_more_than_the_presence_scopes(world: World) -> None:
     assert "sdk.social_layer" in SCOPES
     mary = await player(world, await game(world), scopes="openid sdk.social_layer_presence")
 

@@ -1,4 +1,4 @@
-"""What the SDK says of itself, and what it never says."""
+"""The SDK's log lines, and the secrets that they must not contain."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ def test_a_released_game_logs_warnings_and_errors_only() -> None:
     client.close()
 
 
-def test_a_debug_client_says_all_and_warns_of_it_first() -> None:
+def test_a_debug_client_logs_everything_and_warns_first() -> None:
     client, heard = Client(debug=True), []
     client.add_log_callback(lambda text, severity: heard.append((text, severity)), EVERYTHING)
     client.add_log_callback(lambda text, severity: heard.append(("filtered", severity)), LoggingSeverity.ERROR)
@@ -56,7 +56,7 @@ def test_a_debug_client_says_all_and_warns_of_it_first() -> None:
     client.close()
 
 
-def test_voice_has_readers_of_its_own() -> None:
+def test_voice_log_callbacks_are_separate() -> None:
     client, heard = Client(), []
     client.add_log_callback(lambda text, _: heard.append(("log", text)), EVERYTHING)
     client.add_voice_log_callback(lambda text, _: heard.append(("voice", text)), EVERYTHING)
@@ -79,7 +79,7 @@ def test_voice_has_readers_of_its_own() -> None:
     ],
 )
 @pytest.mark.parametrize("severity", [each for each in LoggingSeverity if each is not LoggingSeverity.NONE])
-def test_no_line_of_any_level_holds_a_token(line: str, severity: LoggingSeverity, tmp_path: Path) -> None:
+def test_log_lines_of_any_level_redact_tokens(line: str, severity: LoggingSeverity, tmp_path: Path) -> None:
     token = "MTIzNDU2.abc-DEF_ghi.jkl"
     client, heard = Client(debug=True), []
     client.add_log_callback(lambda text, _: heard.append(text), EVERYTHING)
@@ -94,7 +94,7 @@ def test_no_line_of_any_level_holds_a_token(line: str, severity: LoggingSeverity
     assert token not in "".join(heard) + (tmp_path / "hubbub.log").read_text()
 
 
-async def test_nothing_that_a_session_says_holds_its_tokens(world: World, tmp_path: Path) -> None:
+async def test_session_logs_do_not_contain_tokens(world: World, tmp_path: Path) -> None:
     application = await game(world)
     mary = await player(world, application, connect=False, debug=True)
     lines: list[str] = []
@@ -113,10 +113,10 @@ async def test_nothing_that_a_session_says_holds_its_tokens(world: World, tmp_pa
         assert not isinstance(secret, str) or len(secret) < 20 or " " in secret or secret not in text
 
 
-async def test_no_error_and_no_log_of_python_holds_a_token(caplog: pytest.LogCaptureFixture) -> None:
-    """At every level, asyncio's and aiohttp's own loggers included, and in whatever is raised."""
+async def test_python_errors_and_logs_do_not_contain_tokens(caplog: pytest.LogCaptureFixture) -> None:
+    """Check every level, the loggers of asyncio and aiohttp, and every raised exception."""
 
-    async def babble(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def send_garbage(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"this is no HTTP\r\n\r\n")
         writer.close()
@@ -125,7 +125,7 @@ async def test_no_error_and_no_log_of_python_holds_a_token(caplog: pytest.LogCap
     loop = asyncio.get_running_loop()
     loop.set_debug(True)
     loop.slow_callback_duration = 0.0
-    server = await asyncio.start_server(babble, "127.0.0.1", 0)
+    server = await asyncio.start_server(send_garbage, "127.0.0.1", 0)
     base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     token, lines = "MTIzNDU2.abc-DEF_ghi.jkl", Heard()
     client = Client(ClientCreateOptions(web_base=base), debug=True)
@@ -151,7 +151,7 @@ async def test_no_error_and_no_log_of_python_holds_a_token(caplog: pytest.LogCap
     loop.set_debug(False)
 
 
-def test_tokens_have_no_text() -> None:
+def test_token_reprs_are_redacted() -> None:
     bearer = AuthorizationTokenType.BEARER
     for each in (TokenExchange("access", "refresh", bearer, 5, "openid"), ChildToken("access", bearer, 5, "x")):
         assert "access" not in f"{each} {each!r}"
@@ -167,7 +167,7 @@ def test_the_log_directory_may_be_missing(tmp_path: Path) -> None:
     client.close()
 
 
-def test_voice_logs_of_the_last_run_are_kept(tmp_path: Path) -> None:
+def test_voice_logs_of_the_previous_run_are_kept(tmp_path: Path) -> None:
     for _ in range(2):
         client = Client(ClientCreateOptions())
         client.set_voice_log_dir(str(tmp_path), LoggingSeverity.WARNING)

@@ -1,4 +1,4 @@
-"""The parts of the voice connection by themselves: packets, order, when one is heard, sound and waveforms."""
+"""The parts of the voice connection: packets, jitter buffer, voice activity, audio and recordings."""
 
 import random
 import struct
@@ -31,7 +31,7 @@ KEY = bytes(range(32))
 
 
 @pytest.mark.parametrize("mode", [AES_GCM, XCHACHA20])
-def test_the_server_opens_what_we_seal_and_we_what_it_seals(mode: str) -> None:
+def test_client_and_server_decrypt_each_others_packets(mode: str) -> None:
     ours, theirs = Sealer(mode, KEY, 77), CIPHERS[mode](KEY)
 
     packet = ours.seal(b"frame", 960)
@@ -45,12 +45,12 @@ def test_the_server_opens_what_we_seal_and_we_what_it_seals(mode: str) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_what_our_key_did_not_seal_is_not_opened(data: bytes) -> None:
+def test_a_packet_with_a_wrong_key_is_rejected(data: bytes) -> None:
     with pytest.raises(UnopenedError):
         Sealer(AES_GCM, KEY, 77).open(data)
 
 
-def test_only_the_answer_to_our_question_says_where_we_are() -> None:
+def test_only_a_matching_discovery_response_sets_the_address() -> None:
     asked = packets.discovery(7)
     assert len(asked) == 74
     answer = struct.pack(">HHI64sH", 2, 70, 7, b"192.0.2.7", 5000)
@@ -61,15 +61,15 @@ def test_only_the_answer_to_our_question_says_where_we_are() -> None:
     assert packets.discovered(answer[:-1], 7) is None
 
 
-# Order
+# Jitter buffer
 
 
 def played(jitter: Jitter, times: int) -> list[bytes | str | None]:
-    """What comes out in so many frames; what is known to be missing is said."""
+    """Take frames from the jitter buffer; a missing frame is reported as such."""
     return [("lost" if lost else frame) for frame, lost in (jitter.take() for _ in range(times))]
 
 
-def test_frames_are_played_in_the_order_in_which_they_were_said() -> None:
+def test_frames_are_played_in_sequence_order() -> None:
     jitter = Jitter()
     for sequence in (65535, 65534, 0, 2, 1):
         jitter.put(sequence, b"%d" % sequence)
@@ -77,7 +77,7 @@ def test_frames_are_played_in_the_order_in_which_they_were_said() -> None:
     assert played(jitter, 5) == [b"65534", b"65535", b"0", b"1", b"2"]
 
 
-def test_one_that_is_missing_is_passed_over_and_one_that_is_late_is_dropped() -> None:
+def test_a_missing_frame_is_skipped_and_a_late_one_dropped() -> None:
     jitter = Jitter()
     for sequence in (1, 2, 4, 5):
         jitter.put(sequence, b"%d" % sequence)
@@ -87,19 +87,19 @@ def test_one_that_is_missing_is_passed_over_and_one_that_is_late_is_dropped() ->
     assert played(jitter, 2) == [b"5", "lost"]
 
 
-def test_playing_waits_for_a_few_and_not_for_ever() -> None:
+def test_playback_waits_for_a_few_frames_with_a_limit() -> None:
     jitter = Jitter()
     jitter.put(1, b"1")
 
     assert played(jitter, DELAY) == [None] * (DELAY - 1) + [b"1"]
-    # Who ended is waited for anew.
+    # After a pause the buffer fills again before playback.
     played(jitter, DRY)
     jitter.put(2, b"2")
     assert played(jitter, DELAY) == [None] * (DELAY - 1) + [b"2"]
 
 
 @given(st.lists(st.integers(0, 0xFFFF) | st.just(-1), max_size=400), st.randoms())
-def test_whatever_comes_little_is_kept(sequences: list[int], chance: random.Random) -> None:
+def test_the_buffer_stays_small_for_any_input(sequences: list[int], chance: random.Random) -> None:
     jitter = Jitter()
     for sequence in sequences:
         if sequence < 0 or chance.random() < 0.3:
@@ -109,7 +109,7 @@ def test_whatever_comes_little_is_kept(sequences: list[int], chance: random.Rand
         assert len(jitter) <= DEEP
 
 
-def test_a_row_that_begins_elsewhere_is_followed() -> None:
+def test_a_jump_in_sequence_numbers_is_followed() -> None:
     jitter = Jitter()
     for sequence in (1, 2, 3):
         jitter.put(sequence, b"old")
@@ -120,11 +120,11 @@ def test_a_row_that_begins_elsewhere_is_followed() -> None:
     assert b"new" in played(jitter, DELAY)
 
 
-# When one is heard
+# Voice activity detection
 
 
-class Set:
-    """What a call has set."""
+class VoiceSettings:
+    """The voice settings of a call."""
 
     audio_mode = AudioModeType.MODE_VAD
     ptt_active = False
@@ -132,15 +132,15 @@ class Set:
     vad: tuple[bool, float] = (False, -60.0)
 
 
-def test_a_voice_is_what_is_louder_than_the_threshold_and_its_end() -> None:
-    gate = Gate(Set())
+def test_the_gate_opens_above_the_threshold_and_holds_briefly() -> None:
+    gate = Gate(VoiceSettings())
 
     assert [gate.passes(level) for level in (-80.0, -59.0, -80.0)] == [False, True, True]
     assert [gate.passes(-80.0) for _ in range(HANG)] == [True] * (HANG - 2) + [False, False]
 
 
-def test_by_itself_it_tells_a_voice_from_the_noise_of_the_room() -> None:
-    settings = Set()
+def test_the_automatic_threshold_separates_voice_from_background_noise() -> None:
+    settings = VoiceSettings()
     settings.vad = (True, -60.0)
     gate = Gate(settings)
 
@@ -149,8 +149,8 @@ def test_by_itself_it_tells_a_voice_from_the_noise_of_the_room() -> None:
     assert not gate.passes(-100.0) or gate.passes(-40.0)
 
 
-def test_a_key_is_heard_until_its_delay_is_over() -> None:
-    settings = Set()
+def test_push_to_talk_stays_open_for_the_release_delay() -> None:
+    settings = VoiceSettings()
     settings.audio_mode, settings.ptt_release_delay_ms = AudioModeType.MODE_PTT, 30
     gate = Gate(settings)
 
@@ -161,10 +161,10 @@ def test_a_key_is_heard_until_its_delay_is_over() -> None:
     assert [gate.passes(0.0) for _ in range(3)] == [True, True, False]
 
 
-# Sound
+# Audio
 
 
-def test_a_tone_is_the_same_after_opus() -> None:
+def test_a_tone_survives_opus_encoding() -> None:
     encoder, decoder, tone, heard = Encoder(), Decoder(), Tone(440.0), b""
     for _ in range(20):
         frame = samples.silence()
@@ -178,14 +178,14 @@ def test_a_tone_is_the_same_after_opus() -> None:
 
 
 @given(st.binary(max_size=100))
-def test_whatever_somebody_sends_it_is_sound_or_an_error(data: bytes) -> None:
+def test_any_opus_input_decodes_or_raises(data: bytes) -> None:
     try:
         assert len(Decoder().decode(data)) % 4 == 0
     except OpusError:
         pass
 
 
-def test_sound_is_scaled_and_mixed_within_its_bounds() -> None:
+def test_scaling_and_mixing_clip_to_the_sample_range() -> None:
     loud = array("h", [30000, -30000] * (FRAME_SAMPLES // 2))
 
     assert set(samples.scaled(loud, 2.0)) == {32767, -32768}
@@ -196,7 +196,7 @@ def test_sound_is_scaled_and_mixed_within_its_bounds() -> None:
     assert len(samples.frame_of(b"\1")) == len(samples.frame_of(bytes(9 * FRAME_BYTES))) == FRAME_SAMPLES
 
 
-def test_waveforms_are_written_for_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recordings_are_written_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.sdk.media.recording.FRAMES_MOST", 2)
     recording = Recording(tmp_path)
     for _ in range(3):
@@ -214,7 +214,7 @@ def test_waveforms_are_written_for_a_while(tmp_path: Path, monkeypatch: pytest.M
 # End-to-end encryption
 
 
-def test_nothing_is_sealed_or_opened_without_a_group() -> None:
+def test_frames_need_a_group_to_be_encrypted_or_decrypted() -> None:
     alone = Encryption(5, 7)
 
     assert (alone.ready, alone.code) == (False, "")
@@ -225,7 +225,7 @@ def test_nothing_is_sealed_or_opened_without_a_group() -> None:
 
 
 @given(st.binary(max_size=120))
-def test_what_is_no_word_of_the_group_is_an_error_and_no_more(data: bytes) -> None:
+def test_an_invalid_group_message_raises_only_the_expected_error(data: bytes) -> None:
     ours = Encryption(5, 7)
     takes: list[Any] = [ours.take_sender, ours.take_commit, ours.take_welcome, lambda it: ours.take_proposals(it, {5})]
     for take in takes:

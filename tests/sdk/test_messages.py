@@ -10,7 +10,7 @@ from tests.world import World
 HOUR_MS = 3_600_000
 
 
-async def test_friends_write_edit_and_delete(world: World) -> None:
+async def test_friends_send_edit_and_delete_messages(world: World) -> None:
     mary, zoe = await friends(world)
     heard, updated, deleted = (zoe.hears(f"message_{each}") for each in ("created", "updated", "deleted"))
 
@@ -19,7 +19,7 @@ async def test_friends_write_edit_and_delete(world: World) -> None:
     await heard.next(lambda who: who == sent)
     message = zoe.client.get_message_handle(sent)
     assert message is not None
-    # The recipient is the other side of the conversation, whoever wrote.
+    # The recipient is the other user of the conversation, whoever the author is.
     assert (message.author_id, message.recipient_id, message.content) == (mary.id, mary.id, "hello")
     assert message.recipient == message.author
     assert (message.metadata, message.sent_from_game) == ({"mood": "wet"}, True)
@@ -41,7 +41,7 @@ async def test_friends_write_edit_and_delete(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_the_first_message_that_the_chat_client_shows_too_comes_with_a_notice(world: World) -> None:
+async def test_the_first_message_shown_in_the_chat_client_carries_a_disclosure(world: World) -> None:
     mary, zoe = await friends(world)
     heard = zoe.hears("message_created")
 
@@ -61,7 +61,7 @@ async def test_the_first_message_that_the_chat_client_shows_too_comes_with_a_not
     await zoe.client.close()
 
 
-async def test_history_comes_from_the_cache_when_enough_is_known(world: World) -> None:
+async def test_history_is_served_from_the_cache_when_complete(world: World) -> None:
     mary, zoe = await friends(world)
     old = [await mary.client.send_user_message(zoe.id, f"old {n}") for n in range(3)]
     heard = zoe.hears("message_created")
@@ -96,7 +96,7 @@ async def test_history_comes_from_the_cache_when_enough_is_known(world: World) -
     await zoe.client.close()
 
 
-async def test_summaries_name_everybody_one_wrote_with(world: World) -> None:
+async def test_summaries_list_every_conversation_partner(world: World) -> None:
     mary, zoe = await friends(world)
     sent = await mary.client.send_user_message(zoe.id, "hello")
 
@@ -107,7 +107,7 @@ async def test_summaries_name_everybody_one_wrote_with(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_a_backends_verdict_reaches_whoever_reads(world: World) -> None:
+async def test_moderation_metadata_reaches_both_players(world: World) -> None:
     application = await game(world)
     mary, zoe = await friends(world, application)
     heard, updated = zoe.hears("message_created"), zoe.hears("message_updated")
@@ -127,7 +127,9 @@ async def test_a_backends_verdict_reaches_whoever_reads(world: World) -> None:
 
 
 @pytest.mark.parametrize(("content", "metadata"), [("", {}), ("x" * 2001, {}), ("x", {str(n): "" for n in range(26)})])
-async def test_what_the_platform_would_refuse_is_not_sent(world: World, content: str, metadata: dict[str, str]) -> None:
+async def test_invalid_messages_are_rejected_before_sending(
+    world: World, content: str, metadata: dict[str, str]
+) -> None:
     mary = await player(world, await game(world))
 
     with pytest.raises(SdkError) as caught:

@@ -1,4 +1,4 @@
-"""What friends see of each other's games, through the SDK."""
+"""Presence and activities of friends, through the SDK."""
 
 import asyncio
 
@@ -24,7 +24,7 @@ from tests.world import World
 
 
 def playing(**more: object) -> Activity:
-    """What a player shows who can be joined."""
+    """Return an activity that can be joined."""
     fields: dict[str, object] = {
         "name": "Puddle",
         "state": "In a puddle",
@@ -60,7 +60,7 @@ def shown(viewer: Player, other: Player) -> Activity | None:
     return user.game_activity
 
 
-async def test_a_friend_sees_what_one_plays(world: World) -> None:
+async def test_a_friend_sees_the_activity(world: World) -> None:
     mary, zoe = await friends(world)
     changed, regrouped = zoe.hears("user_updated"), zoe.hears("relationship_groups_updated")
 
@@ -94,7 +94,7 @@ async def test_a_friend_sees_what_one_plays(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_a_friend_sees_whether_one_is_there(world: World) -> None:
+async def test_a_friend_sees_the_online_status(world: World) -> None:
     mary, zoe = await friends(world)
     changed = zoe.hears("user_updated")
     user = zoe.client.get_user(mary.id)
@@ -113,7 +113,7 @@ async def test_a_friend_sees_whether_one_is_there(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_players_see_themselves_as_they_show_themselves(world: World) -> None:
+async def test_players_see_their_own_status_and_activity(world: World) -> None:
     mary = await player(world, await game(world), "mary")
     me, changed = mary.client.get_current_user_v2(), mary.hears("user_updated")
     assert me is not None
@@ -126,7 +126,7 @@ async def test_players_see_themselves_as_they_show_themselves(world: World) -> N
     seen = shown(mary, mary)
     assert seen is not None
     assert (seen.state, seen.party) == ("In a puddle", playing().party)
-    # The same again is no news, and a game without a name of its own has the application's.
+    # Repeating an activity causes no event, and an activity without a name gets the application's.
     await mary.client.update_rich_presence(playing(name=""))
     again = shown(mary, mary)
     assert again is not None
@@ -142,7 +142,7 @@ async def test_players_see_themselves_as_they_show_themselves(world: World) -> N
     await mary.client.close()
 
 
-async def test_a_new_session_knows_who_plays(world: World) -> None:
+async def test_a_new_session_receives_current_activities(world: World) -> None:
     mary, zoe = await friends(world)
     changed = zoe.hears("user_updated")
     await mary.client.update_rich_presence(playing())
@@ -158,7 +158,7 @@ async def test_a_new_session_knows_who_plays(world: World) -> None:
     await zoe.client.close()
 
 
-async def test_what_is_out_of_bounds_is_not_sent(world: World) -> None:
+async def test_an_invalid_activity_is_rejected_before_sending(world: World) -> None:
     mary = await player(world, await game(world))
 
     with pytest.raises(SdkError) as caught:
@@ -169,7 +169,7 @@ async def test_what_is_out_of_bounds_is_not_sent(world: World) -> None:
     await mary.client.close()
 
 
-async def test_a_game_that_changes_its_mind_often_says_the_last_within_the_limit(world: World) -> None:
+async def test_rapid_presence_updates_send_only_the_latest(world: World) -> None:
     mary = await player(world, await game(world))
     presence = mary.client._parts[Presence]
     waits: list[float] = []

@@ -1,4 +1,4 @@
-"""Players whom somebody else vouches for: signed in with what their provider gave them, linked, and parted again."""
+"""Players signed in through external identity providers: sign-in, account linking and unlinking."""
 
 import pytest
 
@@ -23,12 +23,12 @@ OIDC = AuthenticationExternalAuthType.OIDC
 
 
 async def credential(stage: Stage, provider: str, user_id: str, **more: object) -> str:
-    """What the stand-in of a provider gives somebody."""
+    """Return a credential from the provider's test server."""
     return (await stage.credential(provider, user_id, **more))[1]
 
 
 async def sign_in(stage: Stage, client: Client, user_id: str = "hero-1") -> int:
-    """Play as somebody whom the OIDC stand-in knows; answers who that is here."""
+    """Sign in as a user of the OIDC test server and return the id of their account."""
     tokens = await client.get_provisional_token(stage.game.id, OIDC, await credential(stage, "oidc", user_id))
     await client.update_token(BEARER, tokens.access_token)
     await client.connect()
@@ -65,11 +65,11 @@ async def sign_in(stage: Stage, client: Client, user_id: str = "hero-1") -> int:
         ),
     ],
 )
-async def test_a_player_signs_in_with_what_a_provider_gave_them(
+async def test_a_player_signs_in_with_a_provider_credential(
     stage: Stage,
     provider: str,
     kind: AuthenticationExternalAuthType,
-    vouches: ExternalIdentityProviderType,
+    issues: ExternalIdentityProviderType,
     more: dict[str, str],
 ) -> None:
     client = new_client(stage)
@@ -86,13 +86,13 @@ async def test_a_player_signs_in_with_what_a_provider_gave_them(
     assert me.is_provisional
     assert (await client.fetch_current_user(BEARER, told.access_token)).id == me.id
     [profile] = client.get_user_application_profiles(me.id)
-    assert (profile.provider_type, profile.provider_issued_user_id) == (vouches, "76561190000000001")
+    assert (profile.provider_type, profile.provider_issued_user_id) == (issues, "76561190000000001")
     assert client.get_user_application_profiles_no_lock(me.id) == me.user_application_profiles == [profile]
     assert client.get_user_application_profiles(5) == []
     await client.close()
 
 
-async def test_a_player_who_comes_again_is_the_same_and_one_who_is_refused_hears_why(stage: Stage) -> None:
+async def test_a_returning_player_keeps_the_account_and_a_bad_credential_is_rejected(stage: Stage) -> None:
     client = new_client(stage)
     first = await sign_in(stage, client)
     await client.disconnect()
@@ -113,7 +113,7 @@ async def test_a_player_who_comes_again_is_the_same_and_one_who_is_refused_hears
     await client.close()
 
 
-async def test_a_player_links_an_account_and_parts_from_it_again(stage: Stage) -> None:
+async def test_a_player_links_and_unlinks_an_account(stage: Stage) -> None:
     alice = stage.person("alice")
     browser = Browser(alice)
     client = new_client(stage, open_browser=browser)
@@ -128,7 +128,7 @@ async def test_a_player_links_an_account_and_parts_from_it_again(stage: Stage) -
     tokens = await client.get_token_from_provisional_merge(
         stage.game.id, code, verifier.verifier, redirect_uri, OIDC, await credential(stage, "oidc", "hero-1")
     )
-    # The account that was played with is no more.
+    # The provisional account no longer exists.
     assert await statuses.next() == (ClientStatus.DISCONNECTED, ClientError.UNEXPECTED_CLOSE, 4004)
     await client.update_token(BEARER, tokens.access_token)
     await client.connect()

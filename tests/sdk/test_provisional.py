@@ -1,4 +1,4 @@
-"""Provisional accounts through the SDK: played at once, linked later, parted again."""
+"""Provisional accounts through the SDK: creation, linking and unlinking."""
 
 import asyncio
 from urllib.parse import parse_qsl, urlsplit
@@ -26,7 +26,7 @@ BOT_ISSUED = AuthenticationExternalAuthType.PLATFORM_BOT_ISSUED_ACCESS_TOKEN
 
 
 async def by_bot(application: Application, external_user_id: str) -> Answer:
-    """A player whom the game's own server names."""
+    """Get a provisional token from the game's bot for an external user."""
     assert application.bot is not None
     return await application.bot.post("/partner-sdk/token/bot", json={"external_user_id": external_user_id})
 
@@ -51,7 +51,7 @@ async def test_a_provisional_player_connects_and_chooses_a_name(world: World) ->
     await client.close()
 
 
-async def test_a_provisional_account_becomes_part_of_a_persons_own(world: World) -> None:
+async def test_a_provisional_account_merges_into_a_full_account(world: World) -> None:
     application, mary = await game(world), await world.user("mary")
     provisional = (await by_bot(application, "hero-1")).ok()["access_token"]
     client = new_client(world, open_browser=Browser(mary))
@@ -74,7 +74,7 @@ async def test_a_provisional_account_becomes_part_of_a_persons_own(world: World)
     await client.close()
 
 
-async def test_a_bad_credential_has_the_platforms_code(world: World) -> None:
+async def test_a_bad_credential_reports_the_error_code(world: World) -> None:
     application = await game(world)
     client = new_client(world)
 
@@ -117,7 +117,7 @@ async def test_a_device_links_a_provisional_account(world: World) -> None:
     await client.close()
 
 
-async def test_a_publishers_token_becomes_that_of_a_game(world: World) -> None:
+async def test_a_publisher_token_is_exchanged_for_a_game_token(world: World) -> None:
     publisher = await game(world, name="Publisher")
     child = await game(world, owner=publisher.owner, name="Game")
 

@@ -1,4 +1,4 @@
-"""The game loop's side: callbacks come when the game pumps, on its thread, and nowhere else."""
+"""The game loop interface: callbacks run only inside the pump, on the game's thread."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ BEARER = AuthorizationTokenType.BEARER
 
 
 def pump_until(client: Client, ready: Callable[[], bool]) -> None:
-    """Frames, until something is so."""
+    """Run frames until a condition holds."""
     end = time.monotonic() + PATIENCE
     while not ready():
         assert time.monotonic() < end, "it did not come"
@@ -43,7 +43,7 @@ def pump_until(client: Client, ready: Callable[[], bool]) -> None:
 
 
 class Ends:
-    """How operations ended."""
+    """Records the results of operations."""
 
     def __init__(self) -> None:
         self.types: list[ErrorType] = []
@@ -52,7 +52,7 @@ class Ends:
         self.types.append(result.type)
 
 
-async def test_completions_come_inside_the_pump_and_on_its_thread(world: World) -> None:
+async def test_completions_run_inside_the_pump_on_its_thread(world: World) -> None:
     mary = await player(world, await game(world), "mary", connect=False)
 
     def play() -> None:
@@ -60,10 +60,10 @@ async def test_completions_come_inside_the_pump_and_on_its_thread(world: World) 
             heard: list[tuple[Any, ...]] = []
             inside = False
 
-            def told(*args: Any) -> None:
+            def next_line(*args: Any) -> None:
                 heard.append((inside, threading.current_thread(), *args))
 
-            waiting = client.fetch_current_user(BEARER, mary.tokens["access_token"], told)
+            waiting = client.fetch_current_user(BEARER, mary.tokens["access_token"], next_line)
             waiting.result(PATIENCE)
             assert heard == []
 
@@ -80,7 +80,7 @@ async def test_completions_come_inside_the_pump_and_on_its_thread(world: World) 
     await mary.client.close()
 
 
-async def test_a_game_loop_connects_and_hears_of_itself(world: World) -> None:
+async def test_a_game_loop_connects_and_receives_its_status(world: World) -> None:
     mary = await player(world, await game(world), "mary", connect=False)
 
     def play() -> None:
@@ -108,9 +108,9 @@ async def test_the_modules_pump_serves_all_clients_of_a_thread(world: World) -> 
         clients = [Client(ClientCreateOptions(web_base=world.url)) for _ in range(2)]
         heard: list[Any] = []
         for client in clients:
-            client.fetch_current_user(BEARER, mary.tokens["access_token"], lambda *told: heard.append(told)).result(
-                PATIENCE
-            )
+            client.fetch_current_user(
+                BEARER, mary.tokens["access_token"], lambda *next_line: heard.append(next_line)
+            ).result(PATIENCE)
         assert sdk.run_callbacks() == 2
         assert len(heard) == 2
         for client in clients:
@@ -138,7 +138,7 @@ def test_a_client_belongs_to_the_thread_that_made_it() -> None:
     client.close()
 
 
-def test_a_free_threaded_client_may_be_used_from_several(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_free_threaded_client_can_be_used_from_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubbub.sdk.pump, "_free_threaded", False)
     sdk.set_free_threaded()
     client, heard = Client(), []
@@ -153,7 +153,7 @@ def test_a_free_threaded_client_may_be_used_from_several(monkeypatch: pytest.Mon
     client.close()
 
 
-def test_what_a_callback_raises_comes_out_and_the_rest_waits() -> None:
+def test_an_exception_in_a_callback_is_raised_and_later_callbacks_stay_queued() -> None:
     client = Client()
     heard: list[int] = []
 
@@ -187,7 +187,7 @@ def test_setting_a_callback_replaces_and_adding_accumulates() -> None:
     client.close()
 
 
-def test_reset_drops_what_waits_and_whoever_listens() -> None:
+def test_reset_drops_queued_callbacks_and_listeners() -> None:
     client = Client()
     heard: list[Any] = []
     client.set_user_updated_callback(heard.append)
@@ -201,13 +201,13 @@ def test_reset_drops_what_waits_and_whoever_listens() -> None:
     client.close()
 
 
-def test_reset_drops_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reset_drops_pending_completions(monkeypatch: pytest.MonkeyPatch) -> None:
     client, begun, go = Client(), threading.Event(), threading.Event()
     heard: list[Any] = []
 
     class Callback:
-        def __call__(self, *told: Any) -> None:
-            heard.append(told)
+        def __call__(self, *next_line: Any) -> None:
+            heard.append(next_line)
 
     async def devices(*_: Any) -> list[sdk.AudioDevice]:
         begun.set()
@@ -229,16 +229,16 @@ def test_reset_drops_what_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
     assert held() is None
     go.set()
 
-    # Whoever waits for the value is no callback.
+    # Awaiting the value directly is not a callback, so it still completes.
     assert waiting.result(PATIENCE) == []
     assert client.run_callbacks() == 0
-    client.get_input_devices(lambda *told: heard.append(told)).result(PATIENCE)
+    client.get_input_devices(lambda *next_line: heard.append(next_line)).result(PATIENCE)
     client.run_callbacks()
     assert heard == [([],)]
     client.close()
 
 
-async def test_a_question_that_was_reset_is_answered_with_no() -> None:
+async def test_a_consent_question_that_was_reset_is_denied() -> None:
     asked: list[str] = []
     async with Client() as client:
         question = client._core.hold(lambda: asked.append("merge"))
@@ -251,11 +251,11 @@ async def test_a_question_that_was_reset_is_answered_with_no() -> None:
     assert (asked, caught.value.result.type) == ([], ErrorType.ABORTED)
 
 
-def test_reset_drops_what_a_forgotten_client_left() -> None:
+def test_reset_drops_callbacks_of_a_collected_client() -> None:
     heard: list[Any] = []
     client = Client()
     client.close()
-    client.get_user_guilds(lambda *told: heard.append(told))
+    client.get_user_guilds(lambda *next_line: heard.append(next_line))
     del client
     gc.collect()
 
@@ -265,24 +265,24 @@ def test_reset_drops_what_a_forgotten_client_left() -> None:
     assert heard == []
 
 
-def test_a_client_that_is_gone_refuses_new_work_politely() -> None:
+def test_a_destroyed_client_rejects_new_operations() -> None:
     client = Client()
     heard: list[Any] = []
     client.close()
 
-    client.get_user_guilds(lambda *told: heard.append(told))
+    client.get_user_guilds(lambda *next_line: heard.append(next_line))
     assert sdk.run_callbacks() == 1
 
     [(result, guilds)] = heard
     assert (result.type, guilds) == (ErrorType.CLIENT_DESTROYED, [])
     assert client._core.pump not in hubbub.sdk.pump.all_pumps()
-    client.get_user_guilds(lambda *told: heard.append(told))
+    client.get_user_guilds(lambda *next_line: heard.append(next_line))
     assert client.run_callbacks() == 1
     assert sdk.run_callbacks() == 0
     assert len(heard) == 2
 
 
-def test_nothing_answers_and_it_is_a_network_error_to_try_again() -> None:
+def test_an_unreachable_server_is_a_retryable_network_error() -> None:
     client = Client(ClientCreateOptions(web_base="http://127.0.0.1:9"))
 
     with pytest.raises(sdk.SdkError) as caught:
@@ -292,7 +292,7 @@ def test_nothing_answers_and_it_is_a_network_error_to_try_again() -> None:
     client.close()
 
 
-async def test_a_platform_that_is_silent_is_a_network_error_after_the_timeout() -> None:
+async def test_an_unresponsive_server_is_a_network_error_after_the_timeout() -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -340,7 +340,7 @@ async def test_destroying_a_client_at_any_moment_leaves_no_thread_and_no_socket(
     before = sockets()
     await asyncio.to_thread(play)
 
-    # Only the SDK's: the platform in the same process has threads too, and starts some when it needs them.
+    # Only the SDK's threads count: the server in the same process starts threads of its own when it needs them.
     assert threads.network() == set()
     end = time.monotonic() + PATIENCE
     while sockets() > before or threads.aside():
@@ -348,7 +348,7 @@ async def test_destroying_a_client_at_any_moment_leaves_no_thread_and_no_socket(
         await asyncio.sleep(0.05)
 
 
-async def test_a_client_that_is_forgotten_leaves_no_thread(world: World) -> None:
+async def test_a_collected_client_leaves_no_thread(world: World) -> None:
     mary = await player(world, await game(world), connect=False)
 
     def play() -> None:
@@ -365,9 +365,7 @@ async def test_a_client_that_is_forgotten_leaves_no_thread(world: World) -> None
 
 @pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 @pytest.mark.parametrize("moment", [ClientStatus.CONNECTING, ClientStatus.CONNECTED, ClientStatus.READY])
-async def test_a_client_may_be_destroyed_by_its_own_callback_whatever_its_status(
-    world: World, moment: ClientStatus
-) -> None:
+async def test_a_client_can_be_destroyed_by_its_own_callback_in_any_status(world: World, moment: ClientStatus) -> None:
     mary = await player(world, await game(world), connect=False)
 
     def play() -> tuple[list[ClientStatus], list[ErrorType]]:
@@ -396,21 +394,23 @@ async def test_a_client_may_be_destroyed_by_its_own_callback_whatever_its_status
 
 @pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 async def test_the_games_thread_never_touches_a_socket(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything a game does, with the platform answering and with one that is silent: no call of a socket on its thread, and
-    no frame that waits for an answer."""
+    """Run every operation against a working and an unresponsive server.
+
+    No socket is used on the game's thread, and no frame waits for a response.
+    """
     mary = await player(world, await game(world), connect=False)
     token = mary.tokens["access_token"]
     touched: list[tuple[threading.Thread, str]] = []
     for name in ("connect", "connect_ex", "send", "sendall", "sendmsg", "recv", "recv_into"):
-        monkeypatch.setattr(socket.socket, name, _noted(touched, name))
-    monkeypatch.setattr(socket, "getaddrinfo", _noted(touched, "getaddrinfo", socket.getaddrinfo))
+        monkeypatch.setattr(socket.socket, name, _recording(touched, name))
+    monkeypatch.setattr(socket, "getaddrinfo", _recording(touched, "getaddrinfo", socket.getaddrinfo))
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
 
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    nowhere = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    unreachable = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
     def play(web_base: str, frames: int) -> tuple[threading.Thread, list[float]]:
         walls = []
@@ -428,25 +428,25 @@ async def test_the_games_thread_never_touches_a_socket(world: World, monkeypatch
             time.sleep(1 / 60)
         client.close()
         sdk.run_callbacks()
-        # Not its number, which a thread that ended may have had before it.
+        # Compare the thread object: its id could have belonged to an earlier thread.
         return threading.current_thread(), walls
 
     here, answered = await asyncio.to_thread(play, world.url, 60)
     assert {name for thread, name in touched if thread != here} >= {"send", "recv"}
-    there, unanswered = await asyncio.to_thread(play, nowhere, 30)
+    there, unanswered = await asyncio.to_thread(play, unreachable, 30)
 
     assert [name for thread, name in touched if thread in (here, there)] == []
-    # Below the 30 seconds that a request may take, and far above what a busy machine makes of a frame.
+    # Less than the 30-second request timeout, and far more than a frame takes on a busy machine.
     assert max(*answered, *unanswered) < 15
     server.close()
     await mary.client.close()
 
 
-def _noted(touched: list[tuple[threading.Thread, str]], name: str, function: Any = None) -> Any:
+def _recording(touched: list[tuple[threading.Thread, str]], name: str, function: Any = None) -> Any:
     original = function or getattr(socket.socket, name)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        # A loop is woken from another thread by a pair of sockets that never block, within the process.
+        # Waking a loop from another thread uses a socket pair inside the process that never blocks.
         if not isinstance(args[0], socket.socket) or args[0].family != socket.AF_UNIX:
             touched.append((threading.current_thread(), name))
         return original(*args, **kwargs)
@@ -456,26 +456,27 @@ def _noted(touched: list[tuple[threading.Thread, str]], name: str, function: Any
 
 @pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 async def test_a_frame_never_waits_for_the_network(world: World) -> None:
-    """1,000 frames at 60 per second, with about one event in each: the pump's 99th percentile stays within 2 ms.
+    """Run 1,000 frames at 60 per second, with about one event each: the 99th percentile of the pump stays within 2 ms.
 
-    In CPU time always, on the clock where the machine is idle; where it is not, beyond what the same frames lose anyway at
-    counting, where there is nothing to wait for."""
+    CPU time is always checked, wall-clock time only on an idle machine. On a busy machine, the delay that the counting
+    process measures at the same time is allowed on top.
+    """
     mary, zoe = await friends(world)
     rob = await world.user("rob")
     lobby_id = await mary.client.create_or_join_lobby("pond")
     await zoe.client.create_or_join_lobby("pond")
     await zoe.client.disconnect()
-    async with alone("play") as playing, alone("count") as counting:
+    async with start_process("play") as playing, start_process("count") as counting:
         task = {"web_base": world.url, "token": zoe.tokens["access_token"]}
         assert playing.stdin is not None
         playing.stdin.write(json.dumps(task).encode() + b"\n")
-        assert await told(playing) == "ready"
+        assert await next_line(playing) == "ready"
         talking = asyncio.create_task(traffic(mary, zoe, rob, lobby_id))
-        measured = await told(playing)
+        measured = await next_line(playing)
         talking.cancel()
         assert counting.stdin is not None
         counting.stdin.close()
-        elsewhere = await told(counting)
+        elsewhere = await next_line(counting)
     with contextlib.suppress(asyncio.CancelledError):
         await talking
 
@@ -484,7 +485,7 @@ async def test_a_frame_never_waits_for_the_network(world: World) -> None:
     assert heard.keys() == {"message_created", "relationship_created", "relationship_deleted", "user_updated"}
     cpus = percentile(measured["cpus"])
     assert cpus <= 0.002, f"p99 of the pump's CPU time {cpus * 1000:.2f} ms"
-    # Of a thousand three may be disturbed by something, then it is still an idle machine.
+    # An idle machine may have three disturbed frames in a thousand.
     idle = percentile(elsewhere, 0.997) <= statistics.median(elsewhere) + 0.0005
     allowed = 0.002 if idle else 0.002 + 4 * bare
     assert walls <= allowed, (
@@ -495,13 +496,13 @@ async def test_a_frame_never_waits_for_the_network(world: World) -> None:
 
 
 async def traffic(mary: Player, zoe: Player, rob: Actor, lobby_id: int) -> None:
-    """What a player hears of, some 60 times in a second: words in a lobby, what a friend does, and requests that come and go."""
+    """Cause about 60 events per second: lobby messages, presence updates and friend requests."""
     loop = asyncio.get_running_loop()
     number, turn_at = 0, loop.time()
     while True:
         number += 1
         if number % 80 == 1:
-            # Of those that wait within the limit the newest is sent.
+            # Of the updates that wait for the rate limit, only the newest is sent.
             mary.client.update_rich_presence(sdk.Activity(name="Puddle", state=f"jump {number}"))
         await mary.client.send_lobby_message(lobby_id, f"splash {number}")
         (await rob.put(f"/users/@me/relationships/{zoe.id}", json={})).ok()
@@ -511,8 +512,8 @@ async def traffic(mary: Player, zoe: Player, rob: Actor, lobby_id: int) -> None:
 
 
 @contextlib.asynccontextmanager
-async def alone(what: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A process of `tests.sdk.frames`."""
+async def start_process(what: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Start a process of `tests.sdk.frames`."""
     root = Path(__file__).parents[2]
     pipe = asyncio.subprocess.PIPE
     arguments = ("-m", "tests.sdk.frames", what)
@@ -528,8 +529,8 @@ async def alone(what: str) -> AsyncIterator[asyncio.subprocess.Process]:
         await process.wait()
 
 
-async def told(process: asyncio.subprocess.Process) -> Any:
-    """The next line of a process."""
+async def next_line(process: asyncio.subprocess.Process) -> Any:
+    """Return the next line of a process."""
     assert process.stdout is not None
     async with asyncio.timeout(LONGEST_S + PATIENCE):
         line = await process.stdout.readline()
@@ -538,5 +539,5 @@ async def told(process: asyncio.subprocess.Process) -> Any:
 
 
 def percentile(values: list[float], share: float = 0.99) -> float:
-    """The value below which this share lies."""
+    """Return the value below which this share of the values lies."""
     return sorted(values)[int(len(values) * share)]

@@ -1,4 +1,4 @@
-"""Friends in the game and everywhere, through the SDK."""
+"""Game and platform friends through the SDK."""
 
 import pytest
 
@@ -10,8 +10,8 @@ NONE, FRIEND, BLOCKED = RelationshipType.NONE, RelationshipType.FRIEND, Relation
 INCOMING, OUTGOING = RelationshipType.PENDING_INCOMING, RelationshipType.PENDING_OUTGOING
 
 
-def stands(one: Player, other: Player) -> tuple[RelationshipType, RelationshipType]:
-    """How the other stands to the one: on the platform, and in the game."""
+def relationship_types(one: Player, other: Player) -> tuple[RelationshipType, RelationshipType]:
+    """Return one player's relationship to another: on the platform, and in the game."""
     handle = one.client.get_relationship_handle(other.id)
     return handle.platform_relationship_type, handle.game_relationship_type
 
@@ -30,19 +30,19 @@ async def test_a_request_is_sent_accepted_and_ended(world: World, kind: str) -> 
 
     await getattr(mary.client, f"send_{kind}_friend_request_by_id")(zoe.id)
     assert await created.next() == (mary.id, platform)
-    assert stands(zoe, mary) == ((INCOMING, NONE) if platform else (NONE, INCOMING))
+    assert relationship_types(zoe, mary) == ((INCOMING, NONE) if platform else (NONE, INCOMING))
     assert await accepted.next() == (zoe.id, platform)
-    assert stands(mary, zoe) == ((OUTGOING, NONE) if platform else (NONE, OUTGOING))
+    assert relationship_types(mary, zoe) == ((OUTGOING, NONE) if platform else (NONE, OUTGOING))
 
     await getattr(zoe.client, f"accept_{kind}_friend_request")(mary.id)
     assert await accepted.next() == (zoe.id, platform)
     friends = (FRIEND, NONE) if platform else (NONE, FRIEND)
-    assert stands(mary, zoe) == friends
+    assert relationship_types(mary, zoe) == friends
 
     await created.next()
     await zoe.client.remove_platform_and_game_friend(mary.id)
     assert await deleted.next() == (zoe.id, platform)
-    assert stands(mary, zoe) == (NONE, NONE)
+    assert relationship_types(mary, zoe) == (NONE, NONE)
     await mary.client.close()
     await zoe.client.close()
 
@@ -69,38 +69,38 @@ async def test_a_request_by_name_can_be_rejected_and_cancelled(world: World) -> 
     await mary.client.cancel_platform_friend_request(zoe.id)
     assert await ended.next() == (mary.id, True)
 
-    # And the other way round.
+    # The opposite direction.
     await mary.client.send_game_friend_request_by_id(zoe.id)
     await sent.next(lambda who, platform: not platform)
     await created.next(lambda who, platform: not platform)
     await mary.client.cancel_game_friend_request(zoe.id)
     await ended.next(lambda who, platform: (who, platform) == (mary.id, False))
-    assert stands(zoe, mary) == (NONE, NONE)
+    assert relationship_types(zoe, mary) == (NONE, NONE)
     await mary.client.send_platform_friend_request_by_id(zoe.id)
     await sent.next(lambda who, platform: platform)
     await created.next(lambda who, platform: platform)
     rejected = mary.hears("relationship_deleted")
     await zoe.client.reject_platform_friend_request(mary.id)
     assert await rejected.next() == (zoe.id, True)
-    assert stands(mary, zoe) == (NONE, NONE)
+    assert relationship_types(mary, zoe) == (NONE, NONE)
     await mary.client.close()
     await zoe.client.close()
 
 
-async def test_who_is_blocked_is_heard_no_more(world: World) -> None:
+async def test_a_blocked_user_cannot_send_messages(world: World) -> None:
     mary, zoe = await two(world)
     created, deleted = mary.hears("relationship_created"), mary.hears("relationship_deleted")
 
     await mary.client.block_user(zoe.id)
     assert await created.next() == (zoe.id, True)
-    assert stands(mary, zoe) == (BLOCKED, NONE)
+    assert relationship_types(mary, zoe) == (BLOCKED, NONE)
     with pytest.raises(SdkError) as caught:
         await zoe.client.send_platform_friend_request_by_id(mary.id)
     assert caught.value.result.type is ErrorType.HTTP_ERROR
 
     await mary.client.unblock_user(zoe.id)
     assert await deleted.next() == (zoe.id, True)
-    assert stands(mary, zoe) == (NONE, NONE)
+    assert relationship_types(mary, zoe) == (NONE, NONE)
     await mary.client.close()
     await zoe.client.close()
 
@@ -119,7 +119,7 @@ async def test_who_is_blocked_is_heard_no_more(world: World) -> None:
         "unblock_user",
     ],
 )
-async def test_what_cannot_be_is_not_even_asked(world: World, operation: str) -> None:
+async def test_impossible_requests_are_rejected_before_sending(world: World, operation: str) -> None:
     mary = await player(world, await game(world))
 
     with pytest.raises(SdkError) as caught:
@@ -130,7 +130,7 @@ async def test_what_cannot_be_is_not_even_asked(world: World, operation: str) ->
     await mary.client.close()
 
 
-async def test_a_refusal_carries_the_platforms_code(world: World) -> None:
+async def test_a_refusal_carries_the_error_code(world: World) -> None:
     mary = await player(world, await game(world))
 
     with pytest.raises(SdkError) as caught:
@@ -141,30 +141,30 @@ async def test_a_refusal_carries_the_platforms_code(world: World) -> None:
     await mary.client.close()
 
 
-async def test_friends_are_found_grouped_and_known_from_the_start(world: World) -> None:
+async def test_friends_are_searchable_and_grouped_after_connecting(world: World) -> None:
     mary, zoe = await two(world)
     created, accepted = zoe.hears("relationship_created"), mary.hears("relationship_created")
     await mary.client.send_game_friend_request("zoe")
     await created.next()
     await zoe.client.accept_game_friend_request(mary.id)
-    await accepted.next(lambda *_: stands(mary, zoe)[1] is FRIEND)
+    await accepted.next(lambda *_: relationship_types(mary, zoe)[1] is FRIEND)
 
     assert [user.username for user in mary.client.search_friends_by_username("ZO")] == ["zoe"]
     assert [user.username for user in mary.client.search_friends_by_username("zoa")] == ["zoe"]
     assert mary.client.search_friends_by_username("somebody") == []
-    # Each letter of a short word counts: one in three may be another.
+    # In a short query every letter counts: one in three may differ.
     for stranger in ("x", "xy", "xyz", "toa"):
         assert mary.client.search_friends_by_username(stranger) == []
     assert [each.id for each in mary.client.get_relationships()] == [zoe.id]
     grouped = [each.id for group in RelationshipGroupType for each in mary.client.get_relationships_by_group(group)]
     assert grouped == [zoe.id]
-    # A number is as good as its name.
+    # A user id works like a name.
     numbered = [each.id for group in range(3) for each in mary.client.get_relationships_by_group(group)]  # type: ignore[arg-type]
     assert numbered == [zoe.id]
 
     await mary.client.disconnect()
     await mary.client.connect()
-    assert stands(mary, zoe) == (NONE, FRIEND)
+    assert relationship_types(mary, zoe) == (NONE, FRIEND)
     user = mary.client.get_user(zoe.id)
     assert user is not None
     assert user.username == "zoe"

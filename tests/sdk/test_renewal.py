@@ -1,4 +1,4 @@
-"""After a session that could not be resumed the game hears what happened while nobody listened."""
+"""After a session that could not be resumed, the game gets callbacks for everything that changed meanwhile."""
 
 import asyncio
 import itertools
@@ -33,7 +33,7 @@ _numbers = itertools.count()
 async def after(
     world: World, mary: Player, happens: Callable[[], Awaitable[object]]
 ) -> dict[str, list[tuple[object, ...]]]:
-    """What mary's game hears of what happens while her session is lost."""
+    """Return the callbacks of Mary's game for changes made while her session is lost."""
     heard, statuses = {event: mary.hears(event) for event in EVENTS}, mary.hears("status_changed")
 
     async def meanwhile(_: float) -> None:
@@ -56,7 +56,7 @@ async def three(world: World) -> tuple[Player, Player, Player]:
 
 
 async def settled(mary: Player, zoe: Player) -> None:
-    """Mary's game has heard of everything that zoe did so far."""
+    """Wait until Mary's game has received everything that Zoe did so far."""
     seen, state = mary.hears("user_updated"), f"Puddle {next(_numbers)}"
     await zoe.client.update_rich_presence(playing(state=state))
     await seen.next(lambda _: (activity := shown(mary, zoe)) is not None and activity.state == state)
@@ -78,7 +78,7 @@ async def leave(*players: Player) -> None:
         await each.client.close()
 
 
-async def test_friends_came_and_went(world: World) -> None:
+async def test_friends_added_and_removed_meanwhile_are_reported(world: World) -> None:
     mary, zoe, rob = await three(world)
     befriended, handle = mary.hears("relationship_created"), mary.client.get_relationship_handle(zoe.id)
     await befriend_on_platform(mary.person, zoe.person)
@@ -99,7 +99,7 @@ async def test_friends_came_and_went(world: World) -> None:
     await leave(mary, zoe, rob)
 
 
-async def test_a_friend_shows_something_else_and_another_name(world: World) -> None:
+async def test_a_friends_new_activity_and_name_are_reported(world: World) -> None:
     mary, zoe, rob = await three(world)
     await befriend(rob, zoe)
     told = rob.hears("user_updated")
@@ -107,7 +107,7 @@ async def test_a_friend_shows_something_else_and_another_name(world: World) -> N
     async def happens() -> None:
         await zoe.client.set_online_status(StatusType.IDLE)
         await zoe.client.update_rich_presence(playing())
-        # What one friend sees, the platform would tell the other.
+        # Any friend would receive the same update.
         await told.next(lambda _: status_of(rob, zoe) is StatusType.IDLE and what(rob, zoe) == playing().state)
         (await zoe.person.patch("/users/@me", json={"global_name": "Zoe the Wise"})).ok()
 
@@ -121,7 +121,7 @@ async def test_a_friend_shows_something_else_and_another_name(world: World) -> N
     await leave(mary, zoe, rob)
 
 
-async def test_a_friend_went_away_and_their_invite_is_not_valid_any_more(world: World) -> None:
+async def test_a_friend_going_offline_invalidates_their_invite(world: World) -> None:
     mary, zoe, rob = await three(world)
     invited = mary.hears("activity_invite_created")
     await zoe.client.send_activity_invite(mary.id, "come and jump")
@@ -142,7 +142,7 @@ async def test_a_friend_went_away_and_their_invite_is_not_valid_any_more(world: 
     await leave(mary, zoe, rob)
 
 
-async def test_lobbies_and_those_in_them_changed(world: World) -> None:
+async def test_lobby_and_member_changes_are_reported(world: World) -> None:
     mary, zoe, rob = await three(world)
     first, second = [await mary.client.create_or_join_lobby(secret) for secret in ("pond", "puddle")]
     joined = mary.hears("lobby_member_added")
@@ -167,7 +167,7 @@ async def test_lobbies_and_those_in_them_changed(world: World) -> None:
 
 
 @pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
-async def test_where_nothing_happened_nothing_is_told(world: World) -> None:
+async def test_no_changes_cause_no_callbacks(world: World) -> None:
     mary, zoe, rob = await three(world)
     await mary.client.create_or_join_lobby("pond")
     await settled(mary, zoe)

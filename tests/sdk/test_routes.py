@@ -1,4 +1,4 @@
-"""Every route that the SDK asks for is an operation of the platform."""
+"""Every route that the SDK requests is an operation of the protocol."""
 
 import ast
 import importlib
@@ -11,11 +11,11 @@ from hubbub.sdk.messages import DISCLOSURES
 from tests.contract.tables import SOURCE
 
 
-def asked() -> set[str]:
-    """The routes in the SDK's source: the arguments of `ask`, and those that stand in constants."""
+def requested() -> set[str]:
+    """Return the routes in the SDK's source: the arguments of `ask`, and constants."""
     found = {
-        f"{method} {road}{rest}"
-        for road in ("/users/@me/relationships", "/users/@me/game-relationships")
+        f"{method} {route}{rest}"
+        for route in ("/users/@me/relationships", "/users/@me/game-relationships")
         for method, rest in (("POST", ""), ("PUT", "/{}"), ("DELETE", "/{}"))
     } | {f"{method} {plain(DISCLOSURES)}" for method in ("GET", "POST")}
     for path in (SOURCE / "sdk").glob("*.py"):
@@ -31,12 +31,12 @@ def asked() -> set[str]:
 
 
 def plain(path: object) -> str:
-    """A path without the names of its parameters."""
+    """Return a path without the names of its parameters."""
     return re.sub(r"\{\w+\}", "{}", str(path))
 
 
 def declared() -> set[str]:
-    """The operations of the protocol."""
+    """Return the operations of the protocol."""
     found = set()
     for module in pkgutil.iter_modules(resources.__path__):
         for value in vars(importlib.import_module(f"{resources.__name__}.{module.name}")).values():
@@ -46,7 +46,7 @@ def declared() -> set[str]:
 
 
 def test_every_route_is_an_operation() -> None:
-    routes = asked()
+    routes = requested()
 
     assert len(routes) > 25
     assert routes - declared() == set()

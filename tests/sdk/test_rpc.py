@@ -1,4 +1,4 @@
-"""The chat client on the same machine: the SDK and the real agent, over the local RPC."""
+"""The chat client on the same machine: the SDK and the real agent over local RPC."""
 
 import asyncio
 import os
@@ -36,7 +36,7 @@ BEARER = AuthorizationTokenType.BEARER
 
 @pytest.fixture
 async def machine(world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """Mary's, which this process runs on."""
+    """Mary's machine, which this process runs on."""
     machine = await new_machine(await world.user("mary"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
     return machine
@@ -47,7 +47,7 @@ def rpc_of(client: Client) -> Any:
 
 
 def client_of(world: World, application: oauth.Client, **more: Any) -> Client:
-    """A game that has no session yet."""
+    """Create a client without a session."""
     client = new_client(world, **more)
     client.set_application_id(application.id)
     return client
@@ -64,7 +64,7 @@ def subscribed(machine: Machine, event: str) -> bool:
     return any(each.event == event for link in machine.agent.desk.links for each in link.subscriptions)
 
 
-async def test_the_chat_client_is_asked_before_a_browser(world: World, machine: Machine) -> None:
+async def test_authorization_prefers_the_chat_client_over_a_browser(world: World, machine: Machine) -> None:
     puddle = await game(world)
     client = new_client(world, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
     verifier = client.create_authorization_code_verifier()
@@ -80,7 +80,7 @@ async def test_the_chat_client_is_asked_before_a_browser(world: World, machine: 
     await client.close()
 
 
-async def test_the_chat_client_is_told_whose_window_it_is(
+async def test_the_authorization_request_carries_the_process_id(
     world: World, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
@@ -103,7 +103,7 @@ async def test_the_chat_client_is_told_whose_window_it_is(
     await client.close()
 
 
-async def test_its_refusals_are_told_apart(world: World, machine: Machine) -> None:
+async def test_chat_client_errors_are_distinguished(world: World, machine: Machine) -> None:
     puddle, other = await game(world), await game(world)
     client = client_of(world, puddle)
     verifier = client.create_authorization_code_verifier()
@@ -117,7 +117,7 @@ async def test_its_refusals_are_told_apart(world: World, machine: Machine) -> No
     machine.person.agrees = False
     assert await refused("identify", puddle.id) == (ErrorType.ABORTED, "access_denied", 0)
     assert await refused("fly", puddle.id) == (ErrorType.AUTHORIZATION_FAILED, "invalid_scope", 0)
-    # Another is asked for over a connection of its own; this one is puddle's, and stays so.
+    # Another application uses its own connection; this one stays with Puddle.
     assert await refused("identify", other.id) == (ErrorType.ABORTED, "access_denied", 0)
     with pytest.raises(SdkError) as caught:
         await rpc_of(client).command("AUTHORIZE", {"client_id": str(other.id), "scopes": ["identify"]})
@@ -137,9 +137,7 @@ async def test_a_chat_client_that_refuses_the_handshake_is_an_rpc_error(machine:
     await client.close()
 
 
-async def test_a_player_begins_to_link_in_the_chat_client_even_after_it_restarted(
-    world: World, machine: Machine
-) -> None:
+async def test_linking_can_start_in_the_chat_client_even_after_a_restart(world: World, machine: Machine) -> None:
     puddle = await game(world)
     client = client_of(world, puddle)
     rpc_of(client).look_again_s = 0.01
@@ -161,7 +159,7 @@ async def test_a_player_begins_to_link_in_the_chat_client_even_after_it_restarte
     await client.close()
 
 
-async def test_a_game_that_is_linked_is_not_asked_to_link_again(world: World, machine: Machine) -> None:
+async def test_a_linked_game_gets_no_link_request(world: World, machine: Machine) -> None:
     puddle = await game(world)
     client = client_of(world, puddle, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
     heard, said = Heard(), list[str]()
@@ -169,7 +167,7 @@ async def test_a_game_that_is_linked_is_not_asked_to_link_again(world: World, ma
 
     client.register_authorize_request_callback(heard)
     await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
-    # To say who somebody is does not link an account.
+    # Setting the current user does not link an account.
     await puddle.tokens(machine.owner, "identify")
     await terminal.obey(desk, "games", "")
     await terminal.obey(desk, "link", str(puddle.id))
@@ -221,7 +219,7 @@ async def test_without_session_and_chat_client_presence_fails(tmp_path: Path, mo
     await client.close()
 
 
-async def test_without_session_and_chat_client_there_is_nothing_to_clear(
+async def test_clearing_presence_without_session_and_chat_client_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
@@ -235,7 +233,7 @@ async def test_without_session_and_chat_client_there_is_nothing_to_clear(
     await client.close()
 
 
-async def test_an_invite_accepted_in_the_chat_client_reaches_the_game(
+async def test_an_invite_accepted_in_the_chat_client_joins_the_game(
     world: World, machine: Machine, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     puddle, zoe = await game(world), await world.user("zoe")
@@ -275,7 +273,7 @@ async def test_the_chat_clients_user_is_known(world: World, machine: Machine) ->
     await client.close()
 
 
-async def test_a_game_that_showed_itself_asks_for_its_publisher(world: World, machine: Machine) -> None:
+async def test_a_game_with_presence_authorizes_for_its_publisher(world: World, machine: Machine) -> None:
     puddle, publisher = await game(world), await game(world, name="Pond")
     client = client_of(world, puddle, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
     await client.update_rich_presence(Activity(name="Puddle", state="In the menu"))
@@ -291,14 +289,14 @@ async def test_a_game_that_showed_itself_asks_for_its_publisher(world: World, ma
     assert tokens.access_token
     await client.get_platform_client_connected_user(publisher.id)
     assert sorted(int(link.application_id) for link in machine.agent.desk.links) == sorted([puddle.id, publisher.id])
-    # What the first one showed is the first one's to clear, whoever the client is by now.
+    # Presence set by the first application is cleared for the first, whatever the client uses now.
     client.set_application_id(publisher.id)
     await client._parts[Presence]._clear_locally()
     assert machine.agent.desk.activities._shown == {}
     await client.close()
 
 
-async def test_a_chat_client_that_goes_away_fails_what_waits(world: World, machine: Machine) -> None:
+async def test_a_disconnecting_chat_client_fails_pending_requests(world: World, machine: Machine) -> None:
     client = client_of(world, await game(world))
     verifier = client.create_authorization_code_verifier()
     machine.person.thinking = asyncio.Event()
@@ -321,8 +319,8 @@ async def test_a_chat_client_that_goes_away_fails_what_waits(world: World, machi
     await client.close()
 
 
-async def test_a_ping_is_answered_with_its_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Our agent has no need to ping; another chat client may.
+async def test_a_ping_is_answered_with_its_payload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Hubbub's agent never sends a ping; another chat client may.
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     answered: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 

@@ -1,4 +1,4 @@
-"""A platform in trouble, by the faults that the real server can be asked for: what a game hears, and how the SDK recovers."""
+"""A failing platform, simulated with the server's fault injection: game callbacks and SDK recovery."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -43,7 +43,7 @@ def gateway_of(client: Client) -> Gateway:
 
 
 def waits_of(client: Client) -> list[float]:
-    """How long the connection would have waited before each attempt."""
+    """Record the reconnect delays of a connection instead of sleeping."""
     waits: list[float] = []
 
     async def wait(seconds: float) -> None:
@@ -55,8 +55,8 @@ def waits_of(client: Client) -> list[float]:
 
 
 @pytest.fixture
-async def nervous(store_config: Any, watch: Any) -> AsyncIterator[World]:
-    """A world whose sessions must be heard of each second, and in which lobbies are switched off."""
+async def impatient_world(store_config: Any, watch: Any) -> AsyncIterator[World]:
+    """A world with a one-second heartbeat interval and with lobbies disabled."""
     settings = GatewayConfig(
         max_concurrency=100, drain_ms=0, heartbeat_interval_ms=1000, disabled_functions=("CreateOrJoinLobby",)
     )
@@ -69,7 +69,7 @@ async def nervous(store_config: Any, watch: Any) -> AsyncIterator[World]:
     await app.stop()
 
 
-# Before there is a session
+# Before the session starts
 
 
 @pytest.mark.parametrize(
@@ -77,11 +77,11 @@ async def nervous(store_config: Any, watch: Any) -> AsyncIterator[World]:
     [
         (HttpFault(effect="status", status=503, route="/gateway"), 503, 0.5),
         (HttpFault(effect="status", status=429, retry_after=7.5, route="/oauth2/@me"), 429, 7.5),
-        # Twice: a request on a connection that was used before is repeated by aiohttp itself.
+        # Twice, because aiohttp itself repeats a request on a reused connection.
         (HttpFault(effect="drop", route="/gateway", times=2), 0, 0.5),
     ],
 )
-async def test_while_the_platform_does_not_say_where_to_connect_the_client_waits_and_asks_again(
+async def test_the_client_retries_until_it_gets_a_gateway_url(
     world: World, fault: HttpFault, detail: int, least_s: float
 ) -> None:
     mary = await player(world, await game(world), connect=False)
@@ -103,7 +103,7 @@ async def test_while_the_platform_does_not_say_where_to_connect_the_client_waits
     await mary.client.close()
 
 
-async def test_attempts_are_further_and_further_apart_and_never_in_step(world: World) -> None:
+async def test_reconnect_delays_grow_with_jitter(world: World) -> None:
     mary = await player(world, await game(world), connect=False)
     waits, statuses = waits_of(mary.client), mary.hears("status_changed")
     world.app.faults.add(GatewayFault(effect="close", code=4000, moment="identify", times=8))
@@ -115,7 +115,7 @@ async def test_attempts_are_further_and_further_apart_and_never_in_step(world: W
     assert len({wait / longest for wait, longest in zip(waits, most, strict=True)}) == 8
     assert (ClientStatus.RECONNECTING, CLOSED, 4000) in statuses.all
 
-    # Once Ready the next loss begins small again.
+    # The delay starts small again after the client was Ready.
     assert world.app.gateway is not None
     world.app.gateway.inflict(GatewayFault(effect="drop", user_id=mary.id))
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
@@ -124,7 +124,7 @@ async def test_attempts_are_further_and_further_apart_and_never_in_step(world: W
     await mary.client.close()
 
 
-async def test_a_gateway_that_says_nothing_is_left_after_the_timeout(world: World) -> None:
+async def test_an_unresponsive_gateway_is_abandoned_after_the_timeout(world: World) -> None:
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
         writer.close()
@@ -135,7 +135,7 @@ async def test_a_gateway_that_says_nothing_is_left_after_the_timeout(world: Worl
     mary.client.set_http_request_timeout(200)
     gateway = gateway_of(mary.client)
     assert gateway._session is not None
-    # The host that was named for us has gone silent; the generic one has not (since 1.6).
+    # The assigned host stopped responding; the generic one still responds (since 1.6).
     gateway._session = gateway._session._replace(url=f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}")
     assert world.app.gateway is not None
     world.app.gateway.inflict(GatewayFault(effect="drop", user_id=mary.id))
@@ -148,11 +148,11 @@ async def test_a_gateway_that_says_nothing_is_left_after_the_timeout(world: Worl
     server.close()
 
 
-# While there is one
+# During a session
 
 
 @pytest.mark.parametrize("code", [4004, 4010, 4011, 4012, 4013, 4014])
-async def test_some_closes_are_for_good(world: World, code: int) -> None:
+async def test_fatal_close_codes_end_the_connection(world: World, code: int) -> None:
     mary = await player(world, await game(world))
     statuses, waits = mary.hears("status_changed"), waits_of(mary.client)
     assert world.app.gateway is not None
@@ -161,13 +161,13 @@ async def test_some_closes_are_for_good(world: World, code: int) -> None:
 
     assert await statuses.next() == (ClientStatus.DISCONNECTED, CLOSED, code)
     assert (mary.client.get_status(), waits) == (ClientStatus.DISCONNECTED, [])
-    # The game may begin again by itself.
+    # The game may connect again.
     await mary.client.connect()
     assert mary.client.get_status() is ClientStatus.READY
     await mary.client.close()
 
 
-async def test_a_session_that_the_platform_lost_begins_anew_with_everything_in_it(world: World) -> None:
+async def test_an_invalid_session_is_replaced_with_full_state(world: World) -> None:
     mary = await player(world, await game(world))
     lobby_id = await mary.client.create_or_join_lobby("secret")
     await mary.client.set_online_status(StatusType.DND)
@@ -189,15 +189,15 @@ async def test_a_session_that_the_platform_lost_begins_anew_with_everything_in_i
     await mary.client.close()
 
 
-async def test_a_connection_whose_heartbeats_stay_without_answer_is_left_and_resumed(nervous: World) -> None:
-    mary = await player(nervous, await game(nervous), debug=True)
+async def test_unacknowledged_heartbeats_cause_a_resume(impatient_world: World) -> None:
+    mary = await player(impatient_world, await game(impatient_world), debug=True)
     statuses, lines = mary.hears("status_changed"), Heard()
     mary.client.add_log_callback(lines, LoggingSeverity.WARNING)
     waits_of(mary.client)
     session = gateway_of(mary.client).session_id
-    assert nervous.app.gateway is not None
+    assert impatient_world.app.gateway is not None
 
-    nervous.app.gateway.inflict(GatewayFault(effect="delay", delay_ms=600_000, user_id=mary.id))
+    impatient_world.app.gateway.inflict(GatewayFault(effect="delay", delay_ms=600_000, user_id=mary.id))
 
     await statuses.next(lambda status, *_: status is ClientStatus.RECONNECTING)
     await lines.next(lambda text, _: "heartbeat" in text)
@@ -206,8 +206,8 @@ async def test_a_connection_whose_heartbeats_stay_without_answer_is_left_and_res
     await mary.client.close()
 
 
-async def test_what_the_platform_switched_off_is_disabled_and_nothing_is_sent(nervous: World) -> None:
-    mary = await player(nervous, await game(nervous))
+async def test_a_disabled_feature_fails_without_a_request(impatient_world: World) -> None:
+    mary = await player(impatient_world, await game(impatient_world))
     heard = Heard()
 
     mary.client.create_or_join_lobby("secret", heard)
@@ -223,7 +223,7 @@ async def test_what_the_platform_switched_off_is_disabled_and_nothing_is_sent(ne
     await mary.client.close()
 
 
-async def test_what_is_shown_while_the_connection_is_away_is_told_when_it_is_back(world: World) -> None:
+async def test_presence_set_while_disconnected_is_sent_after_resume(world: World) -> None:
     mary, zoe = await friends(world)
     changed = zoe.hears("user_updated")
     gateway = gateway_of(mary.client)
@@ -241,7 +241,7 @@ async def test_what_is_shown_while_the_connection_is_away_is_told_when_it_is_bac
     await zoe.client.close()
 
 
-async def test_what_is_shown_right_after_connecting_is_told_with_the_session(
+async def test_presence_set_right_after_connecting_is_sent_with_the_session(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
@@ -261,7 +261,7 @@ async def test_what_is_shown_right_after_connecting_is_told_with_the_session(
 
 
 @pytest.mark.parametrize("at_first", [True, False])
-async def test_what_is_shown_while_the_platform_is_away_is_told_when_it_is_back(
+async def test_presence_set_during_an_outage_is_sent_after_recovery(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_first: bool
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
@@ -292,7 +292,7 @@ async def test_what_is_shown_while_the_platform_is_away_is_told_when_it_is_back(
 # Requests
 
 
-async def test_a_rate_limit_is_waited_for_and_the_game_hears_nothing_of_it(world: World) -> None:
+async def test_a_short_rate_limit_is_waited_out_without_an_error(world: World) -> None:
     mary = await player(world, await game(world))
     waits: list[float] = []
 
@@ -308,7 +308,7 @@ async def test_a_rate_limit_is_waited_for_and_the_game_hears_nothing_of_it(world
     await mary.client.close()
 
 
-async def test_a_rate_limit_that_lasts_is_told_with_its_end(world: World) -> None:
+async def test_a_long_rate_limit_reports_retry_after(world: World) -> None:
     mary = await player(world, await game(world))
     world.app.faults.add(HttpFault(effect="status", status=429, retry_after=3600, route="/lobbies", times=2))
     heard = Heard()
@@ -330,7 +330,7 @@ async def test_a_rate_limit_that_lasts_is_told_with_its_end(world: World) -> Non
     await mary.client.close()
 
 
-async def test_an_answer_that_does_not_come_in_time_is_no_success(world: World) -> None:
+async def test_a_late_response_is_a_failure(world: World) -> None:
     mary = await player(world, await game(world))
     assert mary.client._core.api.timeout_ms == 30_000
     lobby_id = await mary.client.create_or_join_lobby("secret")
@@ -349,7 +349,7 @@ async def test_an_answer_that_does_not_come_in_time_is_no_success(world: World) 
     await mary.client.close()
 
 
-# Tokens of a session that runs
+# Tokens of a running session
 
 
 async def test_a_renewed_token_does_not_interrupt_the_session(world: World) -> None:
@@ -365,7 +365,7 @@ async def test_a_renewed_token_does_not_interrupt_the_session(world: World) -> N
     await mary.client.close()
 
 
-async def test_another_players_token_begins_another_session(world: World) -> None:
+async def test_another_players_token_starts_a_new_session(world: World) -> None:
     application = await game(world)
     mary, zoe = await friends(world, application)
     heard = mary.hears("message_created")
@@ -385,7 +385,7 @@ async def test_another_players_token_begins_another_session(world: World) -> Non
         await each.client.close()
 
 
-async def test_of_a_token_that_was_revoked_no_end_is_told(world: World) -> None:
+async def test_a_revoked_token_gets_no_expiration_callback(world: World) -> None:
     application = await game(world)
     mary = await player(world, application)
     statuses, tokens = mary.hears("status_changed"), _tokens(mary)

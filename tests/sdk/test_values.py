@@ -1,4 +1,4 @@
-"""Values: copies, moves, limits, and their form on the wire."""
+"""Value objects: copies, moves, limits and wire format."""
 
 import copy
 import subprocess
@@ -14,7 +14,7 @@ from hubbub.sdk.payloads import ActivityPayload, read
 
 
 def whole() -> sdk.Activity:
-    """An activity with everything."""
+    """Return an activity with every field set."""
     made = sdk.Activity(
         name="Puddle",
         type=sdk.ActivityTypes.WATCHING,
@@ -33,7 +33,7 @@ def whole() -> sdk.Activity:
     return made
 
 
-def test_an_activity_is_sent_whole() -> None:
+def test_an_activity_is_encoded_with_all_fields() -> None:
     assert activities.to_wire(whole(), 7) == {
         "application_id": "7",
         "name": "Puddle",
@@ -53,7 +53,7 @@ def test_an_activity_is_sent_whole() -> None:
     }
 
 
-def test_what_is_empty_is_left_out() -> None:
+def test_empty_fields_are_omitted() -> None:
     assert activities.to_wire(sdk.Activity(name="Puddle", assets=sdk.ActivityAssets()), 7) == {
         "application_id": "7",
         "name": "Puddle",
@@ -61,7 +61,7 @@ def test_what_is_empty_is_left_out() -> None:
     }
 
 
-def test_an_activity_is_read_as_others_see_it() -> None:
+def test_an_activity_is_decoded_from_a_presence() -> None:
     told = read(
         b'{"name":"Puddle","type":0,"application_id":"7","state":"hi","party":{"id":"p","size":[1,4]},"flags":2,'
         b'"supported_platforms":["desktop","toaster"],"buttons":["Site"],"assets":{"large_image":"x"},"new":1}',
@@ -96,7 +96,7 @@ def test_an_activity_is_read_as_others_see_it() -> None:
         ({"buttons": [sdk.ActivityButton(label="l", url="")]}, "url"),
     ],
 )
-def test_what_is_out_of_bounds_is_found(changes: dict[str, Any], problem: str) -> None:
+def test_out_of_range_values_are_reported(changes: dict[str, Any], problem: str) -> None:
     activity = whole()
     assert list(activities.problems(activity)) == []
     for name, value in changes.items():
@@ -116,7 +116,7 @@ def test_what_is_out_of_bounds_is_found(changes: dict[str, Any], problem: str) -
         ({"party": sdk.ActivityParty(id="open", current_size=4, max_size=0)}, True),
     ],
 )
-def test_an_activity_can_be_joined_when_there_is_room_and_a_secret(change: dict[str, Any], joinable: bool) -> None:
+def test_an_activity_is_joinable_with_room_and_a_secret(change: dict[str, Any], joinable: bool) -> None:
     activity = whole()
     for name, value in change.items():
         setattr(activity, name, value)
@@ -127,7 +127,7 @@ def test_an_activity_can_be_joined_when_there_is_room_and_a_secret(change: dict[
 # Objects
 
 
-def test_a_copy_is_another_with_the_same_content() -> None:
+def test_a_copy_is_independent_with_equal_content() -> None:
     one = whole()
 
     other = one.copy()
@@ -139,7 +139,7 @@ def test_a_copy_is_another_with_the_same_content() -> None:
     assert len(one.get_buttons()) == 1
 
 
-def test_what_was_moved_from_is_invalid() -> None:
+def test_a_moved_from_object_is_invalid() -> None:
     one = sdk.AuthorizationArgs(scopes="identify")
 
     other = one.move()
@@ -154,7 +154,7 @@ def test_what_was_moved_from_is_invalid() -> None:
     assert one.scopes == "identify"
 
 
-def test_null_objects_hold_nothing() -> None:
+def test_null_objects_are_empty() -> None:
     for kind in (sdk.AuthorizationArgs, sdk.Activity, sdk.ClientResult, sdk.UserHandle, sdk.Client, sdk.Call):
         assert not kind.nullobj
         assert kind.nullobj is kind.nullobj
@@ -163,7 +163,7 @@ def test_null_objects_hold_nothing() -> None:
         _ = sdk.UserHandle.nullobj.username
 
 
-def test_null_objects_stay_empty_for_everybody() -> None:
+def test_null_objects_are_immutable() -> None:
     for activity, named in ((sdk.Activity, sdk.Activity(name="x")), (compat.Activity, compat.Activity(name="x"))):
         for change in (
             lambda null: null.assign(named),  # noqa: B023
@@ -173,7 +173,7 @@ def test_null_objects_stay_empty_for_everybody() -> None:
             with pytest.raises(sdk.InvalidObjectError):
                 change(activity.nullobj)
         assert (bool(activity.nullobj), activity.nullobj.__dict__) == (False, {})
-        # A copy of it is somebody's own.
+        # A copy of it can be changed.
         mine = activity.nullobj.copy()
         with pytest.raises(sdk.InvalidObjectError):
             mine.name = "x"
@@ -183,7 +183,7 @@ def test_null_objects_stay_empty_for_everybody() -> None:
         sdk.ClientResult.nullobj.error = "x"
 
 
-def test_a_record_of_the_specifications_names_is_changed_by_its_setters_alone() -> None:
+def test_a_compat_record_is_changed_only_by_its_setters() -> None:
     activity, party = compat.Activity(), compat.ActivityParty()
     party.SetId("ours")
     activity.SetParty(party)
@@ -193,7 +193,7 @@ def test_a_record_of_the_specifications_names_is_changed_by_its_setters_alone() 
     assert activity.Party().Id() == "ours"
 
 
-def test_clients_are_moved_and_not_copied() -> None:
+def test_clients_can_be_moved_but_not_copied() -> None:
     client = sdk.Client()
 
     moved = client.move()
@@ -210,21 +210,21 @@ def test_clients_are_moved_and_not_copied() -> None:
     moved.close()
 
 
-def test_records_refuse_what_they_do_not_have() -> None:
+def test_records_reject_unknown_fields() -> None:
     with pytest.raises(TypeError, match="wings"):
         sdk.LinkedLobby(wings=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="fields"):
         sdk.LinkedLobby(1, 2, 3)  # type: ignore[call-arg]
 
 
-def test_texts_hold_no_secrets() -> None:
+def test_reprs_contain_no_secrets() -> None:
     verifier = sdk.Client().create_authorization_code_verifier()
 
     assert verifier.verifier not in repr(verifier)
     assert "let-me-in" not in repr(whole())
 
 
-def test_the_specifications_names_do_the_same() -> None:
+def test_the_compat_names_behave_the_same() -> None:
     client = compat.Client()
     args = compat.AuthorizationArgs()
     args.SetScopes(compat.Client.GetDefaultPresenceScopes())
@@ -246,7 +246,7 @@ def test_the_specifications_names_do_the_same() -> None:
     client.Close()
 
 
-def test_a_client_of_those_names_hands_out_such_objects() -> None:
+def test_a_compat_client_returns_compat_objects() -> None:
     client = compat.Client()
     results: list[Any] = []
 
@@ -272,7 +272,7 @@ def test_the_five_newest_minors_are_supported(version: str, supported: bool) -> 
     assert sdk.is_supported(version) is supported
 
 
-def test_the_version_is_that_of_the_release_we_speak_like() -> None:
+def test_the_version_matches_the_supported_release() -> None:
     client = sdk.Client
     numbers = (client.get_version_major(), client.get_version_minor(), client.get_version_patch())
 
@@ -280,7 +280,7 @@ def test_the_version_is_that_of_the_release_we_speak_like() -> None:
     assert client.get_version_hash()
 
 
-def test_the_revision_is_read_of_gits_files_and_no_program_is_started(
+def test_the_revision_is_read_from_git_files_without_a_subprocess(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def git(*words: str) -> str:

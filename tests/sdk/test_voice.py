@@ -1,4 +1,4 @@
-"""Calls before they connect, audio settings and devices; what connects is in `test_calls.py`."""
+"""Calls before they connect, audio settings and devices; `test_calls.py` covers connected calls."""
 
 import importlib.util
 
@@ -9,7 +9,7 @@ from tests.sdk.players import Heard
 from tests.world import PATIENCE
 
 
-def test_without_the_extra_a_call_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_starting_a_call_without_the_voice_extra_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "davey" else found(name))
     client = Client()
@@ -23,7 +23,7 @@ def test_without_the_extra_a_call_says_what_to_install(monkeypatch: pytest.Monke
     client.close()
 
 
-def test_a_call_of_a_lobby_that_we_are_not_in_is_forbidden() -> None:
+def test_starting_a_call_in_a_foreign_lobby_is_forbidden() -> None:
     client = Client()
     call = client.start_call(5)
     assert call is not None
@@ -72,7 +72,7 @@ def test_settings_of_a_call_are_remembered_and_shared_by_its_copies() -> None:
     client.close()
 
 
-async def test_there_is_one_device_and_it_says_what_it_is() -> None:
+async def test_there_is_one_default_device() -> None:
     client = Client()
 
     [device] = await client.get_input_devices()
@@ -86,14 +86,14 @@ async def test_there_is_one_device_and_it_says_what_it_is() -> None:
     await client.close()
 
 
-async def test_devices_come_and_go_with_the_audio_backend() -> None:
-    class Desk(AudioBackend):
+async def test_devices_follow_the_audio_backend() -> None:
+    class PluggableBackend(AudioBackend):
         plugged = [("desk", "Desk")]
 
         def inputs(self) -> list[tuple[str, str]]:
             return self.plugged
 
-    desk, heard = Desk(), Heard()
+    desk, heard = PluggableBackend(), Heard()
     client = Client(audio=desk)
     client.set_device_change_callback(heard)
 
@@ -115,7 +115,7 @@ async def test_devices_come_and_go_with_the_audio_backend() -> None:
     await client.close()
 
 
-def test_callbacks_of_devices_hear_no_result() -> None:
+def test_device_callbacks_get_no_result() -> None:
     client, heard = Client(), []
 
     client.get_input_devices(lambda devices: heard.append(len(devices))).result(PATIENCE)
@@ -127,7 +127,7 @@ def test_callbacks_of_devices_hear_no_result() -> None:
     client.close()
 
 
-def test_options_are_kept_within_their_bounds() -> None:
+def test_options_are_clamped_to_their_range() -> None:
     client = Client()
 
     client.set_input_volume(120.0)

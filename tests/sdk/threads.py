@@ -1,4 +1,4 @@
-"""The SDK's threads that a test started itself: what those before it left in the process is none of its business."""
+"""The SDK threads started by the current test, without threads that earlier tests left in the process."""
 
 import threading
 
@@ -8,18 +8,18 @@ _before: set[threading.Thread] = set()
 
 
 def begin() -> None:
-    """From here on, threads are the next test's."""
+    """Ignore all threads that exist now."""
     _before.clear()
     _before.update(threading.enumerate())
 
 
 def network() -> set[threading.Thread]:
-    """Those that clients of a game loop have for the network."""
+    """Return the network threads of game loop clients."""
     return _own("hubbub-network")
 
 
 def aside() -> set[threading.Thread]:
-    """Those with calls that block."""
+    """Return the background threads of blocking calls."""
     return _own(THREAD)
 
 

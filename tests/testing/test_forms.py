@@ -1,4 +1,4 @@
-"""What people fill in, from what they were shown."""
+"""Filling in options, components and modals from their definitions."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ MODAL: dict[str, Any] = {
 
 
 def name(value: Any, about: str | None) -> Any:
-    """Says what a value was taken for."""
+    """Describe the entity that a value was resolved as."""
     return value if about is None else f"{about} {value}"
 
 
@@ -65,7 +65,7 @@ def test_options_by_name(kind: int, about: str) -> None:
     assert made == {"type": kind, "name": "to", "value": about, "focused": True}
 
 
-def test_a_modal_as_it_was_shown() -> None:
+def test_a_modal_keeps_the_structure_it_was_shown_with() -> None:
     assert forms.filled(MODAL, {}, name) == [
         {"type": 1, "components": [{"type": 4, "custom_id": "name", "value": "nobody"}]},
         {"type": 18, "component": {"type": 21, "custom_id": "colour", "value": "b"}},
@@ -81,7 +81,7 @@ def test_a_modal_by_custom_ids_and_labels() -> None:
     assert [each.get("value", each.get("values")) for each in made] == ["Ann", "r", True, ["channel general"], ["s"]]
 
 
-def test_components_are_found_wherever_they_are() -> None:
+def test_components_are_found_at_any_depth() -> None:
     deep = {"type": 9, "components": [], "accessory": {"type": 2, "custom_id": "deep", "label": "Deep"}}
     message = {"components": [{"type": 17, "components": [deep, {"type": 2, "label": "Link", "url": "http://x"}]}]}
     assert forms.component(message, "Deep", (2,))["custom_id"] == "deep"

@@ -1,4 +1,4 @@
-"""The pytest plugin, seen from outside: test runs of their own, as a project that uses it has them."""
+"""The pytest plugin, run in separate test runs like those of a project that uses it."""
 
 import importlib.metadata
 import os
@@ -20,20 +20,20 @@ ROOT = Path(__file__).parents[2]
 
 INSTALLED = any(point.name == "hubbub" for point in importlib.metadata.entry_points(group="pytest11"))
 PLUGIN = () if INSTALLED else ("-p", "hubbub.testing.plugin")
-"""pytest finds the plugin by itself where this checkout is what is installed."""
+"""pytest finds the plugin by itself when this checkout is installed."""
 
 PLAIN = ("-p", "no:schemathesis", "-p", "no:cacheprovider")
 ALONE = tuple(
     f"-pno:{name}" for name in ("anyio", "asyncio", "hypothesispytest", "timeout", "xdist", "xdist.looponfail")
 )
-"""Without the plugins of others, which import what they like."""
+"""Without third-party plugins, which import modules of their own."""
 
 PATIENCE = "hubbub_within = 30\n"
 ASYNCIO = "asyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\n"
 
 
 class Run:
-    """A project with tests in it."""
+    """A project with tests."""
 
     def __init__(self, pytester: pytest.Pytester) -> None:
         self._pytester = pytester
@@ -44,7 +44,7 @@ class Run:
         for name in names:
             target = f"test_{name}" if name.endswith(".py") else name
             shutil.copy(INNER / name, self._pytester.path / target)
-        # Nothing but what the test asks for: the plugins of this suite are not the plugin's business.
+        # Only the plugins that the test asks for: those of this suite must not affect the result.
         return self._pytester.runpytest_subprocess(
             *PLUGIN, "-p", "no:schemathesis", "-p", "no:cacheprovider", *arguments
         )
@@ -52,12 +52,12 @@ class Run:
 
 @pytest.fixture
 def run(pytester: pytest.Pytester) -> Run:
-    """Runs tests that use the plugin."""
+    """Run tests that use the plugin."""
     return Run(pytester)
 
 
-def test_people_in_a_plain_test(run: Run) -> None:
-    # Nothing of ours is left open, or fails where nobody looks.
+def test_users_in_a_synchronous_test(run: Run) -> None:
+    # No resource is left open and no error is swallowed.
     run("people.py", ini=PATIENCE + ASYNCIO, arguments=("-W", "error")).assert_outcomes(passed=7)
 
 
@@ -65,34 +65,34 @@ def test_every_test_has_a_world_of_its_own(run: Run) -> None:
     run("worlds.py", "village.toml").assert_outcomes(passed=10)
 
 
-def test_workers_of_xdist_have_platforms_of_their_own(run: Run) -> None:
+def test_xdist_workers_have_separate_platforms(run: Run) -> None:
     result = run("worlds.py", "people.py", "village.toml", arguments=("-n", "2", "--dist", "loadfile"))
 
     result.assert_outcomes(passed=17)
 
 
-def test_a_world_may_last_for_a_module(run: Run) -> None:
+def test_a_world_can_last_for_a_module(run: Run) -> None:
     run("shared.py", ini=PATIENCE + "hubbub_scope = module\n").assert_outcomes(passed=2)
 
 
-def test_a_run_without_rehearsals_pays_nothing(run: Run) -> None:
+def test_a_run_without_rehearsals_loads_nothing(run: Run) -> None:
     run("unused.py", arguments=("--strict-markers", *ALONE)).assert_outcomes(passed=2)
 
 
-def test_options_that_make_no_sense_are_told(run: Run) -> None:
+def test_invalid_options_are_reported(run: Run) -> None:
     result = run("shared.py", ini="hubbub_scope = forever\n")
     assert "hubbub_scope must be one of function, class, module, package, session, not 'forever'" in str(
         result.stderr
     ) + str(result.stdout)
 
 
-def test_a_failed_test_says_what_its_platform_saw(run: Run) -> None:
+def test_a_failed_test_reports_its_platforms_log(run: Run) -> None:
     result = run("failing.py", ini=PATIENCE + ASYNCIO)
 
     result.assert_outcomes(passed=1, failed=2, errors=10)
     text = str(result.stdout)
     for line in (
-        # The first test: the error itself, then the platform's side of it.
+        # The first test: the error itself, then the platform's log.
         "E       hubbub.testing.errors.Refused: demo-bot: POST /channels/*/messages was rejected",
         "E         403 Missing Access (code 50001)",
         "* hubbub call *",
@@ -103,7 +103,7 @@ def test_a_failed_test_says_what_its_platform_saw(run: Run) -> None:
         "  *:*:* MESSAGE_CREATE in #staff: to alice; not to demo-bot (missing permission: VIEW_CHANNEL in the channel); *",
         "Gateway sessions: demo-bot, bob, alice",
         "Fault still active after 0 occurrences: status method=POST, route=/channels/{channel_id}/messages, *",
-        # The second: nothing of the first.
+        # The second test: nothing from the first.
         "E       ValueError: by itself",
         "No events were sent to gateway sessions.",
         "There are no gateway sessions.",
@@ -123,7 +123,7 @@ def test_a_failed_test_says_what_its_platform_saw(run: Run) -> None:
         "takes only keyword arguments: world, now, rate_limits, seed",
     ):
         assert problem in text
-    # What is shown is the test, not how we found out.
+    # The traceback shows the test, not the plugin's internals.
     assert "src/hubbub" not in text
     assert "During handling" not in text
 
@@ -137,7 +137,7 @@ def test_other_libraries_and_a_bot_in_a_thread(run: Run) -> None:
     run("libraries.py").assert_outcomes(passed=3)
 
 
-def test_the_wheel_offers_the_plugin_to_pytest() -> None:
+def test_the_wheel_registers_the_pytest_plugin() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
     assert project["entry-points"]["pytest11"] == {"hubbub": "hubbub.testing.plugin"}
@@ -145,12 +145,12 @@ def test_the_wheel_offers_the_plugin_to_pytest() -> None:
 
 
 @pytest.mark.clients
-def test_a_discord_py_bot_and_the_people_who_use_it(run: Run) -> None:
+def test_a_discord_py_bot_and_its_users(run: Run) -> None:
     run("apps.py", ini=PATIENCE + ASYNCIO).assert_outcomes(passed=7)
 
 
 @pytest.mark.clients
-def test_the_page_runs_as_it_stands(pytester: pytest.Pytester) -> None:
+def test_the_documentation_page_runs_as_written(pytester: pytest.Pytester) -> None:
     page = (ROOT / "docs" / "testing.md").read_text()
     blocks = re.findall(r"```(?:python|ini)\n# (\S+)\n(.*?)```", page, re.DOTALL)
     assert {name for name, _ in blocks} >= {
@@ -177,7 +177,7 @@ def test_the_example_runs(pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess(*PLUGIN, *PLAIN).assert_outcomes(passed=2)
 
 
-def test_the_tables_of_the_page_name_what_there_is() -> None:
+def test_the_documented_tables_match_the_plugin() -> None:
     page = (ROOT / "docs" / "testing.md").read_text()
     _, _, people = page.partition("**People** act")
     rows = re.findall(r"^\| (`[a-z].*?) \|", people.partition("`hubbub.bots[name]`")[0], re.MULTILINE)
@@ -188,8 +188,8 @@ def test_the_tables_of_the_page_name_what_there_is() -> None:
     assert faults == {name for name in dir(Faults) if not name.startswith("_")}
 
 
-def test_a_platform_that_cannot_start_says_what_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    # As where only the SDK is installed.
+def test_a_platform_that_cannot_start_names_the_missing_package(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    # As on a machine where only the SDK is installed.
     monkeypatch.setenv("PYTHONPATH", str(INNER / "without_server"), prepend=os.pathsep)
 
     result = run("shared.py")
@@ -206,7 +206,7 @@ def test_the_platform_ends_with_a_test_run_that_is_killed(tmp_path: Path) -> Non
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        # What a killed process leaves behind goes with the test.
+        # Files of the killed process are removed with the test's directory.
         env={**os.environ, "TMPDIR": str(tmp_path)},
     ) as killed:
         assert killed.stdout is not None

@@ -1,4 +1,4 @@
-"""People in front of the chat client: each has a browser of their own, and a control API lets things go wrong."""
+"""Users of the chat client, each with their own browser, and a control API for fault injection."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,34 +13,34 @@ from tests.world import Actor, Guild, World
 
 @dataclass
 class Window:
-    """The client of one person."""
+    """One user's chat client."""
 
     page: Any
     town: "Town"
     person: Actor
     problems: list[str] = field(default_factory=list)
-    """What the console said was wrong: errors, and what the policy stopped."""
+    """Errors and policy violations reported on the console."""
     expected: tuple[str, ...] = ()
-    """What a test makes go wrong on purpose."""
+    """Console errors that a test causes on purpose."""
 
     async def go(self, path: str) -> None:
-        """Open an address, and wait until the client knows who is there."""
+        """Open a URL and wait until the client has its user."""
         await self.page.goto(self.town.url + path)
         await self.page.locator(".me-name").wait_for(state="attached")
 
     async def say(self, words: str) -> None:
-        """Write and send."""
+        """Write a message and send it."""
         field_ = self.field
         await field_.fill(words)
         await field_.press("Enter")
 
     @property
     def field(self) -> Any:
-        """Where one writes."""
+        """The message field."""
         return self.page.locator("textarea.compose")
 
     def row(self, words: str) -> Any:
-        """The message with these words, once the platform has it."""
+        """The message with this text, once the server has stored it."""
         return self.page.locator(".message[data-message-id]").filter(has_text=words)
 
     async def sees(self, words: str) -> Any:
@@ -50,7 +50,7 @@ class Window:
         return row.first
 
     async def until(self, script: str, argument: Any = None) -> None:
-        """Wait until something holds in the page."""
+        """Wait until a script holds in the page."""
         await wait_until(self.page, script, argument)
 
 
@@ -64,16 +64,16 @@ class Town:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The base URL."""
         return self.world.url
 
     async def fault(self, **fault: Any) -> Any:
-        """Let something go wrong."""
+        """Inject a fault."""
         headers = {"Authorization": f"Bearer {self.control.token}"}
         return (await self.world.request("POST", f"{self.url}/control/faults", json=fault, headers=headers)).ok()
 
     async def mend(self) -> None:
-        """Let everything go right again."""
+        """Clear all faults."""
         headers = {"Authorization": f"Bearer {self.control.token}"}
         await self.world.request("DELETE", f"{self.url}/control/faults", headers=headers)
 
@@ -81,7 +81,7 @@ class Town:
     async def window(
         self, person: Actor, path: str = "/app", *, width: int = DESK, scheme: str = "light"
     ) -> AsyncIterator[Window]:
-        """A browser with somebody signed in; what its console has to say is read when it closes."""
+        """Open a browser with a signed-in user; its console is checked when it closes."""
         async with self.chromium(width) as page:
             made = Window(page, self, person)
             await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
@@ -95,6 +95,6 @@ class Town:
 
 
 def general(guild: Guild, message: Any = None) -> str:
-    """Where a guild's first channel is, or a message in it."""
+    """Return the path of a guild's first channel, or of a message in it."""
     path = f"/app/channels/{guild.id}/{guild.general}"
     return path if message is None else f"{path}/{message['id']}"

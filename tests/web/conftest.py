@@ -1,4 +1,4 @@
-"""A real browser: Debian's chromium, driven by playwright, against the real App."""
+"""A real browser, Debian's chromium driven by playwright, against the real App."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ Opener = Callable[..., AbstractAsyncContextManager[Any]]
 
 @pytest.fixture
 async def town() -> AsyncIterator[World]:
-    """A running platform on the embedded store; what pages do on the other one is tested without a browser."""
+    """A running platform on the embedded store; other tests cover pages on PostgreSQL without a browser."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -64,7 +64,7 @@ async def chromium() -> AsyncIterator[Opener]:
 
 @pytest.fixture
 async def still(chromium: Opener) -> "AsyncIterator[Square]":
-    """A guild where time stands still, with a bot that the test itself speaks for."""
+    """A guild on a stopped clock, with a bot that the test itself acts for."""
     from tests.web.square import opened
 
     async with opened(chromium, ControlledClock(NOW_MS, running=False)) as made:

@@ -1,4 +1,4 @@
-"""A place for tests of apps in the chat client: a guild with two people, a real discord.py bot, and browsers to look at it with."""
+"""Setup for tests of apps in the chat client: a guild with two users, a real discord.py bot, and browsers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -21,7 +21,7 @@ CITIES = ("Berlin", "Bern", "Paris")
 
 @dataclass
 class Square:
-    """Alice's guild with bob in it, and a bot."""
+    """Alice's guild with Bob in it, and a bot."""
 
     world: World
     alice: Actor
@@ -34,7 +34,7 @@ class Square:
     async def visit(
         self, person: Actor, channel: str = "general", *, width: int = DESK, locale: str = "en-US"
     ) -> AsyncIterator["Window"]:
-        """Somebody looks at a channel in a browser, and is connected."""
+        """Open a channel in a browser as a user, and wait until it is connected."""
         async with self.chromium(width=width, locale=locale) as page:
             cookie = {"name": "hubbub_session", "value": person.token, "url": self.world.url}
             await page.context.add_cookies([cookie])
@@ -49,7 +49,7 @@ class Square:
 
 @asynccontextmanager
 async def opened(chromium: Opener, clock: ControlledClock) -> AsyncIterator[Square]:
-    """A platform with two people and a bot."""
+    """Run a platform with two users and a bot."""
     app = Platform(small_config(private_targets=True), clock=clock)
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -64,15 +64,15 @@ async def opened(chromium: Opener, clock: ControlledClock) -> AsyncIterator[Squa
 
 @dataclass
 class Window:
-    """A page of the chat client, and what a person does there."""
+    """A page of the chat client and a user's actions in it."""
 
     page: Any
     channel: str = "general"
     problems: list[str] = field(default_factory=list)
-    """What the page complained of; nothing, by the end of a test."""
+    """Problems reported by the page; must be empty at the end of a test."""
 
     def heard(self, message: Any) -> None:
-        """A line of the page's console. What a frame of somebody else says is theirs."""
+        """Record a line of the page's console. Lines of a foreign frame are ignored."""
         refused = "the server responded with a status of 4" in message.text
         if message.type in ("error", "warning") and not refused and "/static/app/" in str(message.location):
             self.problems.append(message.text)
@@ -81,21 +81,21 @@ class Window:
 
     @property
     def composer(self) -> Any:
-        """Where one writes."""
+        """The message field."""
         return self.page.get_by_label(f"Message #{self.channel}", exact=True)
 
     def message(self, words: str) -> Any:
-        """The newest message with these words."""
+        """The newest message with this text."""
         return self.page.locator("li.message", has_text=words).last
 
     async def sees(self, words: str) -> Any:
-        """Wait for a message with these words."""
+        """Wait for a message with this text."""
         found = self.message(words)
         await found.wait_for()
         return found
 
     async def begin(self, command: str) -> Any:
-        """Choose a command by typing it; the form that asks for its options."""
+        """Choose a command by typing it; return its options form."""
         await self.composer.focus()
         await self.page.keyboard.type(f"/{command}")
         await self.page.get_by_role("option", name=f"/{command}").first.wait_for()
@@ -105,7 +105,7 @@ class Window:
         return form
 
     async def run(self, command: str) -> None:
-        """Run a command that takes nothing."""
+        """Run a command without options."""
         form = await self.begin(command)
         await self.page.keyboard.press("Enter")
         await form.wait_for(state="detached")
@@ -120,7 +120,7 @@ class App(Bot):
 
 
 class Form(discord.ui.Modal, title="Tell us"):
-    """A modal with most of what there is to fill in."""
+    """A modal with most components."""
 
     intro: "discord.ui.TextDisplay[Any]" = discord.ui.TextDisplay("Welcome to **us**")
     name: "discord.ui.Label[Any]" = discord.ui.Label(
@@ -144,7 +144,7 @@ class Form(discord.ui.Modal, title="Tell us"):
     sure: "discord.ui.Label[Any]" = discord.ui.Label(text="Sure?", component=discord.ui.Checkbox(custom_id="sure"))
 
     async def on_submit(self, interaction: discord.Interaction) -> None:
-        """Say what was filled in."""
+        """Send the submitted values."""
         values: dict[str, Any] = {}
         for label in (self.name, self.colour, self.friend, self.sure):
             part: Any = label.component
@@ -155,7 +155,7 @@ class Form(discord.ui.Modal, title="Tell us"):
 
 
 class Evidence(discord.ui.Modal, title="Evidence"):
-    """The rest: files, several of several, and words of a list."""
+    """A modal with the other components: file uploads, checkbox groups and string selects."""
 
     proof: "discord.ui.Label[Any]" = discord.ui.Label(
         text="Proof", component=discord.ui.FileUpload(custom_id="proof", max_values=2)
@@ -176,7 +176,7 @@ class Evidence(discord.ui.Modal, title="Evidence"):
     )
 
     async def on_submit(self, interaction: discord.Interaction) -> None:
-        """Say what was filled in."""
+        """Send the submitted values."""
         proof: Any = self.proof.component
         sizes: Any = self.sizes.component
         fruit: Any = self.fruit.component
@@ -186,11 +186,11 @@ class Evidence(discord.ui.Modal, title="Evidence"):
 
 
 class Panel(discord.ui.View):
-    """Things to press and to choose."""
+    """A view with buttons and selects."""
 
     @discord.ui.button(label="Count", custom_id="count", style=discord.ButtonStyle.primary)
     async def count(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
-        """Change the message."""
+        """Edit the message."""
         button.label, button.disabled = "Counted", True
         await interaction.response.edit_message(content="pressed once", view=self)
 
@@ -201,7 +201,7 @@ class Panel(discord.ui.View):
 
     @discord.ui.button(label="Silent", custom_id="silent", style=discord.ButtonStyle.danger)
     async def silent(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
-        """Say nothing."""
+        """Do not respond."""
 
     @discord.ui.select(
         cls=discord.ui.Select,
@@ -213,18 +213,18 @@ class Panel(discord.ui.View):
         ],
     )
     async def words(self, interaction: discord.Interaction, select: "discord.ui.Select[Panel]") -> None:
-        """Answer to the person alone."""
+        """Send an ephemeral response."""
         await interaction.response.send_message(f"chose {' and '.join(sorted(select.values))}", ephemeral=True)
 
     @discord.ui.select(cls=discord.ui.UserSelect, custom_id="people", placeholder="Somebody")
     async def people(self, interaction: discord.Interaction, select: "discord.ui.UserSelect[Panel]") -> None:
-        """Say who was chosen, later."""
+        """Send the chosen users after a deferral."""
         await interaction.response.defer()
         await interaction.followup.send(f"it is {select.values[0].name}")
 
 
 def declare(tree: app_commands.CommandTree[App], guild: discord.Object, go: asyncio.Event) -> None:
-    """The app's commands. `think` waits for `go` before it says what it promised."""
+    """Add the app's commands. `think` waits for `go` before its deferred response."""
 
     @tree.command(guild=guild, description="Says hello to somebody")
     @app_commands.describe(whom="who is greeted", times="how often", city="where they are")
@@ -276,7 +276,7 @@ def declare(tree: app_commands.CommandTree[App], guild: discord.Object, go: asyn
 
 @asynccontextmanager
 async def crier(square: Square) -> AsyncIterator[tuple[App, asyncio.Event]]:
-    """The bot of the square, with its commands; and what its slow answer waits for."""
+    """Run the bot of the guild with its commands; yield it and the event that its slow response waits for."""
     go = asyncio.Event()
     async with running(App(), square.bot.token) as app:
         assert isinstance(app, App)

@@ -1,4 +1,4 @@
-"""An activity for tests of the chat client: its own server, the pages it shows, and how somebody comes to play it."""
+"""An activity for tests of the chat client: its server, its pages, and helpers that start it."""
 
 import json
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ HOST = "activities.localhost"
 SDK = Path(__file__).parent.parent / "clients/js/node_modules/@discord/embedded-app-sdk/output"
 SCOPES = ("identify", "guilds", "guilds.members.read", "rpc.activities.write")
 
-# Everything that the page learns stands in its title, so that a test can wait for it.
+# The page writes everything it receives into its title, so that a test can wait for it.
 PLAY = """<!doctype html><title>Chess</title><h1>Chess</h1><script type="module">
 import { DiscordSDK } from "/sdk/index.mjs";
 const told = window.told = {};
@@ -51,7 +51,7 @@ try {
 }
 </script>"""
 
-# A page that speaks the protocol by hand, also as it must not be spoken.
+# A page that implements the protocol by hand, including invalid messages.
 PROBE = """<!doctype html><title>Probe</title><script type="module">
 const heard = window.heard = [];
 const query = new URLSearchParams(location.search);
@@ -78,7 +78,7 @@ document.title = "0";
 
 
 class Stage:
-    """An application with an activity and its own server, in the square's guild."""
+    """An application with an activity and a web server, in the test guild."""
 
     def __init__(self, square: Square, client: Client, control: Control) -> None:
         self.square, self.client = square, client
@@ -87,7 +87,7 @@ class Stage:
         self._runner: web.AppRunner | None = None
 
     async def open(self) -> str:
-        """Listen; what a URL map calls it."""
+        """Start the server; return its URL mapping target."""
         app = web.Application()
         app.router.add_get("/", self._show)
         app.router.add_post("/api/token", self._exchange)
@@ -99,7 +99,7 @@ class Stage:
         return f"127.0.0.1:{self._runner.addresses[0][1]}"
 
     async def close(self) -> None:
-        """Be gone."""
+        """Stop the server."""
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -113,14 +113,14 @@ class Stage:
 
 
 async def launch(window: Window) -> Any:
-    """Start the activity from the list of what can be played; the page inside of its frame."""
+    """Start the activity from the activity list; return the page inside its frame."""
     await window.page.get_by_role("button", name="Activities").click()
     await window.page.get_by_role("button", name="Start").click()
     return await inside(window)
 
 
 async def inside(window: Window) -> Any:
-    """The activity's own page: in the relay's frame, in ours."""
+    """Return the activity's own page: in the relay's frame, in the client's page."""
     outer = await (await window.page.wait_for_selector("iframe.activity-frame")).content_frame()
     inner = await (await outer.wait_for_selector("iframe", state="attached")).content_frame()
     assert inner is not None
@@ -131,7 +131,7 @@ async def inside(window: Window) -> Any:
 async def playing(
     stage: Stage, person: Actor, scopes: str, channel: str = "general"
 ) -> AsyncIterator[tuple[Window, Any]]:
-    """Somebody plays, and the activity has a token of these scopes; what asks the host is given."""
+    """Play the activity as a user with a token of these scopes; yield a function that sends RPC commands."""
     stage.page = PROBE
     token = (await stage.client.tokens(person, scopes))["access_token"]
     async with stage.square.visit(person, channel) as window:

@@ -1,4 +1,4 @@
-"""An activity in a real browser: behind the proxy, in the relay's frame, with what the public SDK does at its start."""
+"""An activity in a real browser: behind the proxy, in the relay's frame, with the start sequence of the public SDK."""
 
 import asyncio
 import html
@@ -21,7 +21,8 @@ from tests.web.conftest import Opener
 from tests.web.polling import wait_until
 from tests.world import NOW_MS, World, small_config
 
-# What the public SDK does: it speaks to its parent, and hears its own origin only (activities.md 5).
+# The behavior of the public SDK: it posts to its parent, and accepts messages from its own origin only (activities.md
+# 5).
 ACTIVITY = """<!doctype html><title>Game</title><script type="module">
 const query = new URLSearchParams(location.search);
 const to = window.parent.opener ?? window.parent;
@@ -51,7 +52,7 @@ window.addEventListener("message", ({data, origin, source}) => {
 
 @pytest.fixture
 async def played() -> AsyncIterator[Stage]:
-    """An activity that is served, with its own server."""
+    """A served activity with its own web server."""
     upstream = Upstream()
     await upstream.open()
     config = small_config(private_targets=True, activities=ActivitiesConfig(proxy_host=HOST))
@@ -70,7 +71,7 @@ async def played() -> AsyncIterator[Stage]:
     await upstream.close()
 
 
-async def test_an_activity_plays_in_the_frame_of_another_site(played: Stage, chromium: Opener) -> None:
+async def test_an_activity_runs_in_the_frame_of_another_site(played: Stage, chromium: Opener) -> None:
     world, upstream = played.world, played.upstream
     upstream.answer = web.Response(text=ACTIVITY, content_type="text/html", headers={"X-Frame-Options": "DENY"})
     await played.map(
@@ -98,14 +99,14 @@ async def test_an_activity_plays_in_the_frame_of_another_site(played: Stage, chr
     told = {each["data"][1]["args"]["name"]: each["data"][1]["args"]["value"] for each in heard[1:]}
     assert (told["ready"], told["socket"], told["outside"]) == (1, "move", "blocked")
     assert (told["token"]["method"], told["token"]["path"], told["token"]["body"]) == ("POST", "/server/token", "code")
-    # Further requests carried the ticket's cookie, and said who plays.
+    # Further requests carried the ticket's cookie and identified the user.
     signed = dict(told["token"]["headers"])
     assert "X-Discord-Proxy-Payload" in signed
     assert "hubbub_proxy_ticket" not in json.dumps(signed)
     assert all("X-Discord-Proxy-Payload" in request.headers for request in upstream.seen if "socket" in request.path)
 
 
-async def test_nobody_else_shows_an_activity(played: Stage, chromium: Opener) -> None:
+async def test_other_sites_cannot_frame_an_activity(played: Stage, chromium: Opener) -> None:
     world, elsewhere = played.world, played.upstream
     frame = f"http://{played.host}:{world.url.rpartition(':')[2]}/.platform/frame.html"
     elsewhere.answer = web.Response(text=HOSTING % frame, content_type="text/html")

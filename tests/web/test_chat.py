@@ -1,4 +1,4 @@
-"""The chat client in a real browser: people who talk, and what they do with what was said."""
+"""The chat client in a real browser: messages, and actions on messages."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 @pytest.fixture
 async def town(chromium: Opener) -> AsyncIterator[Town]:
-    """A platform where things can go wrong, and browsers."""
+    """A platform with fault injection, and browsers."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     control = Control(app)
     await app.start()
@@ -33,7 +33,7 @@ async def town(chromium: Opener) -> AsyncIterator[Town]:
     await app.stop()
 
 
-async def test_two_people_talk_and_each_sees_at_once_what_the_other_does(town: Town) -> None:
+async def test_two_users_see_each_others_messages_and_changes_at_once(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     async with town.window(nora, general(guild)) as hers, town.window(tom, general(guild)) as his:
@@ -43,7 +43,7 @@ async def test_two_people_talk_and_each_sees_at_once_what_the_other_does(town: T
         row = await hers.sees("Good morning")
         assert await row.locator("strong", has_text="Nora").count() == 1
         await hers.until("() => !document.querySelector('.typing').textContent")
-        # What was shown at once has become the real message.
+        # The pending message has become the real one.
         await his.sees("Good morning")
         assert await his.page.locator(".message.pending").count() == 0
 
@@ -76,7 +76,7 @@ async def test_two_people_talk_and_each_sees_at_once_what_the_other_does(town: T
         await (await hers.sees("And to you")).locator(".reply-line", has_text="deleted message").wait_for()
 
 
-async def test_files_are_chosen_dropped_and_pasted_and_arrive(town: Town) -> None:
+async def test_files_are_chosen_dropped_pasted_and_sent(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     async with town.window(nora, general(guild)) as hers, town.window(tom, general(guild)) as his:
@@ -118,7 +118,7 @@ HOSTILE = [
 ]
 
 
-async def test_what_others_write_is_text_whatever_it_says(town: Town) -> None:
+async def test_hostile_message_content_is_shown_as_text(town: Town) -> None:
     name = "<b>x</b><script>window.stolen = 1</script>"
     nora, eve = await town.world.user("nora"), await town.world.user("eve")
     (await eve.patch("/users/@me", json={"global_name": name[:32]})).ok()
@@ -146,14 +146,14 @@ async def test_what_others_write_is_text_whatever_it_says(town: Town) -> None:
         assert await hers.page.locator(f"#message-{last['id']} .embed").inner_text() != ""
 
 
-async def test_a_lost_connection_is_said_resumed_and_nothing_is_missed(town: Town) -> None:
+async def test_a_lost_connection_is_reported_and_resumed_without_missed_messages(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     await guild.say(tom, "before")
     async with town.window(nora, general(guild)) as hers:
         hers.expected = ("WebSocket",)
         await hers.sees("before")
-        # Cut, and not let in again for some tries; what is said meanwhile comes with the resume.
+        # The connection is cut and refused for some attempts; messages sent meanwhile arrive with the resume.
         await town.fault(door="gateway", effect="close", code=4000, moment="identify", times=2)
         await town.fault(door="gateway", effect="drop", user_id=str(nora.id))
         await hers.page.get_by_text("Connection lost.").wait_for()
@@ -161,7 +161,7 @@ async def test_a_lost_connection_is_said_resumed_and_nothing_is_missed(town: Tow
         await hers.sees("meanwhile")
         await hers.page.get_by_text("Connection lost.").wait_for(state="hidden")
 
-        # A session that is over begins anew, and reads what it missed.
+        # An invalid session is replaced by a new one, which reads the missed messages.
         await town.fault(door="gateway", effect="invalid_session", user_id=str(nora.id))
         await guild.say(tom, "afterwards")
         await hers.sees("afterwards")
@@ -171,13 +171,13 @@ async def test_a_lost_connection_is_said_resumed_and_nothing_is_missed(town: Tow
         assert words == ["before", "meanwhile", "afterwards", "still here"]
 
 
-async def test_a_page_that_slept_notices_that_its_connection_is_dead(town: Town) -> None:
+async def test_a_page_that_slept_detects_its_dead_connection(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     deaf: list[bool] = []
 
     def between(socket: Any) -> None:
-        """Lets everything through, until the first connection is dead without a word."""
+        """Forward everything until the first connection stops responding."""
         server, number = socket.connect_to_server(), len(deaf)
         deaf.append(False)
         server.on_message(lambda said: None if deaf[number] else socket.send(said))
@@ -189,14 +189,14 @@ async def test_a_page_that_slept_notices_that_its_connection_is_dead(town: Town)
         await hers.page.get_by_role("textbox", name="Message #general").wait_for()
         deaf[0] = True
         await guild.say(tom, "while you slept")
-        # The lid is opened an hour later.
+        # The computer wakes up an hour later.
         await hers.page.evaluate("() => { const now = Date.now; Date.now = () => now() + 3_600_000; }")
         await hers.page.evaluate("window.dispatchEvent(new Event('focus'))")
         await hers.sees("while you slept")
         assert len(deaf) >= 2
 
 
-async def test_what_cannot_be_sent_says_why_and_is_sent_once_when_it_is_tried_again(town: Town) -> None:
+async def test_a_failed_message_shows_the_error_and_is_sent_once_on_retry(town: Town) -> None:
     nora = await town.world.user("nora")
     guild = await town.world.guild(nora)
     route = "/channels/{channel_id}/messages"
@@ -209,7 +209,7 @@ async def test_what_cannot_be_sent_says_why_and_is_sent_once_when_it_is_tried_ag
         await failed.get_by_role("button", name="Try again").click()
         await hers.sees("first try")
 
-        # Done, but the answer was lost: the event tells, and a second try is the same message.
+        # The message was created but the response was lost: the event confirms it, and a retry is the same message.
         await town.fault(door="http", effect="drop", moment="after", method="POST", route=route)
         await hers.say("in doubt")
         await hers.sees("in doubt")
@@ -228,7 +228,7 @@ async def test_what_cannot_be_sent_says_why_and_is_sent_once_when_it_is_tried_ag
         assert await hers.field.input_value() == "x" * 2003
 
 
-async def test_a_channel_that_goes_while_it_is_open_says_so(town: Town) -> None:
+async def test_a_channel_deleted_while_open_shows_a_notice(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     first, second = await guild.channel("first"), await guild.channel("second")
@@ -254,7 +254,7 @@ async def test_a_channel_that_goes_while_it_is_open_says_so(town: Town) -> None:
         )
 
 
-async def test_a_token_that_ends_leads_to_the_login(town: Town) -> None:
+async def test_an_expired_token_leads_to_the_login_page(town: Town) -> None:
     nora = await town.world.user("nora")
     guild = await town.world.guild(nora)
     async with town.window(nora, general(guild)) as hers:
@@ -263,12 +263,12 @@ async def test_a_token_that_ends_leads_to_the_login(town: Town) -> None:
         (await nora.post("/auth/logout", json={})).ok()
         await hers.page.wait_for_url("**/login?next=*")
         assert parse_qs(urlsplit(hers.page.url).query) == {"next": [general(guild)]}
-        # Nobody's: the next address leads there too, and no token is given.
+        # Signed out: the next URL leads there too, and no token is returned.
         await hers.page.goto(f"{town.url}/app")
         await hers.page.wait_for_url("**/login?next=/app")
 
 
-async def test_the_token_is_given_to_scripts_of_our_own_pages_only_and_kept_nowhere(town: Town) -> None:
+async def test_the_token_is_given_only_to_same_origin_scripts_and_not_stored(town: Town) -> None:
     nora = await town.world.user("nora")
     async with town.window(nora) as hers:
         kept = "JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, document.documentElement.outerHTML])"
@@ -282,7 +282,7 @@ async def test_the_token_is_given_to_scripts_of_our_own_pages_only_and_kept_nowh
     assert (answer.status, nora.token.encode() in answer.body) == (403, False)
 
 
-async def test_on_a_phone_one_thing_is_seen_at_a_time_and_nothing_is_out_of_reach(town: Town) -> None:
+async def test_on_a_phone_one_panel_is_visible_at_a_time_and_all_are_reachable(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom, name="The Guild of All Harbours and Lighthouses of the North")
     side = await guild.channel("a-rather-long-name-for-a-channel-on-a-phone")
@@ -321,7 +321,7 @@ async def test_everything_can_be_done_with_the_keyboard(town: Town) -> None:
         await keys.press("Enter")
         await hers.sees("typed")
 
-        # Back into the messages: one stop for all of them, then the arrows.
+        # Back into the messages: one tab stop for all of them, then the arrow keys.
         await page.locator(".message", has_text="typed").focus()
         await keys.press("ArrowUp")
         await keys.press("ArrowUp")
@@ -350,7 +350,7 @@ async def test_everything_can_be_done_with_the_keyboard(town: Town) -> None:
         await hers.until("() => document.activeElement.matches('textarea.compose')")
         await page.goto(f"{town.url}{general(guild)}")
         await hers.sees("typed")
-        # New messages are said aloud, and nothing else is.
+        # A live region announces new messages and nothing else.
         await guild.say(tom, "hear this")
         await page.get_by_role("log", name="New messages").get_by_text("tom: hear this").wait_for()
         assert "number" not in await page.get_by_role("log", name="New messages").inner_text()

@@ -1,4 +1,4 @@
-"""Activities in the chat client: the frame, what its host answers, and the unmodified public SDK inside (activities.md 4 to 7)."""
+"""Activities in the chat client: the frame, the RPC host, and the unmodified public SDK inside (activities.md 4 to 7)."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -25,7 +25,7 @@ from tests.world import NOW_MS, Actor, World, small_config
 
 @pytest.fixture
 async def stage(chromium: Opener) -> AsyncIterator[Stage]:
-    """A platform that serves activities, and one to play."""
+    """A platform that serves activities, and one activity."""
     config = small_config(private_targets=True, activities=ActivitiesConfig(proxy_host=HOST))
     app = Platform(config, clock=ControlledClock(NOW_MS, running=False))
     control = Control(app)
@@ -53,20 +53,20 @@ async def stage(chromium: Opener) -> AsyncIterator[Stage]:
 
 
 def stays(data: dict[str, Any], person: Actor) -> bool:
-    """Whether somebody takes part alone."""
+    """Return whether a user is the only participant."""
     return [each["user_id"] for each in data["participants"]] == [str(person.id)]
 
 
 @pytest.mark.skipif(not SDK.is_dir(), reason="the public SDK is not installed (make test installs it where Node is)")
-async def test_the_public_sdk_plays(stage: Stage) -> None:
+async def test_the_public_sdk_runs_an_activity(stage: Stage) -> None:
     square = stage.square
     world, guild = square.world, square.guild
-    # Presences and activities are told apart from each other, in any order.
+    # Presence and activity events arrive in any order.
     eyes, ears = await square.alice.connect(), await square.alice.connect()
     async with square.visit(square.bob) as window:
         page = window.page
         frame = await launch(window)
-        # The person is asked, in a window of ours.
+        # The user is asked for consent in a dialog of the client.
         consent = page.get_by_role("dialog", name="Chess wants to access your account")
         await consent.get_by_text("See your username, avatar and banner").wait_for()
         await consent.get_by_role("button", name="Authorize").click()
@@ -82,7 +82,7 @@ async def test_the_public_sdk_plays(stage: Stage) -> None:
         assert int(told["permissions"]) & 1 << 39
         assert (told["friends"], told["quest"], told["wrong"], told["ticket"]) == (4006, 4002, 4000, True)
 
-        # Others see what bob plays, the app's server sees him, and he hears who joins.
+        # Other users see what Bob plays, the app's server sees him, and he sees participants join.
         seen = await eyes.next("PRESENCE_UPDATE", lambda data: data["activities"])
         assert (seen["user"]["id"], seen["activities"][0]["state"]) == (str(square.bob.id), "Move 3")
         path = f"/applications/{stage.client.id}/activity-instances/{instance}"
@@ -94,7 +94,7 @@ async def test_the_public_sdk_plays(stage: Stage) -> None:
         await page.get_by_role("button", name="Minimize").click()
         await wait_until(frame, "'layout:1' in told")
 
-        # He leaves, and the activity goes on without him; what he showed is gone.
+        # Bob leaves, the activity continues without him, and his presence is cleared.
         await page.get_by_role("button", name="Leave activity").click()
         await page.locator("iframe").wait_for(state="detached")
         await eyes.next("PRESENCE_UPDATE", lambda data: not data["activities"])
@@ -103,14 +103,14 @@ async def test_the_public_sdk_plays(stage: Stage) -> None:
         assert world.url not in str(told)
 
 
-async def test_the_host_holds_to_the_protocol(stage: Stage) -> None:
+async def test_the_host_follows_the_protocol(stage: Stage) -> None:
     stage.page = PROBE
     square = stage.square
     async with square.visit(square.bob) as window:
         frame = await launch(window)
         await wait_until(frame, "typeof ask === 'function'")
 
-        # Nothing is heard before the handshake, nor by another frame's name.
+        # Messages before the handshake, or with another frame id, are ignored.
         await frame.evaluate(
             "say(1, {cmd: 'GET_USER', args: {id: '1'}, nonce: 'early'}); greet({frame_id: 'other'}); greet()"
         )
@@ -141,29 +141,29 @@ async def test_the_host_holds_to_the_protocol(stage: Stage) -> None:
         assert await ask("OPEN_EXTERNAL_LINK", {"url": "javascript:alert(1)"}) == 4000
         assert await ask("GET_USER", {"id": "x" * 70_000}) == 4000
 
-        # A refusal of the person is one of OAuth's.
+        # A denied consent is an OAuth2 error.
         asked = ask("AUTHORIZE", {"client_id": str(stage.client.id), "scope": ["identify"]})
         pressed = window.page.get_by_role("button", name="Cancel").click()
         assert (await asyncio.gather(asked, pressed))[0] == 5000
 
-        # Whoever asks without end is not heard.
+        # Requests above the rate limit are ignored.
         codes = await frame.evaluate("Promise.all(Array.from({length: 80}, () => ask('GET_PLATFORM_BEHAVIORS')))")
         assert codes.count(5011) >= 20
         assert codes[0] == {}
 
-        # A goodbye with a reason is shown, and ends it.
+        # A close with a reason shows the reason and ends the activity.
         await frame.evaluate("say(2, {code: 1006, message: 'The board fell over'})")
         await window.page.get_by_text("Chess: The board fell over").wait_for()
         await window.page.locator("iframe").wait_for(state="detached")
 
 
-async def test_a_wrong_client_is_shown_out(stage: Stage) -> None:
+async def test_a_wrong_client_id_is_rejected(stage: Stage) -> None:
     stage.page = PROBE
     async with stage.square.visit(stage.square.bob, width=PHONE) as window:
         frame = await launch(window)
         await wait_until(frame, "typeof ask === 'function'")
         assert await window.page.evaluate("document.documentElement.scrollWidth") <= PHONE
-        # From outside of the frame nobody is heard.
+        # Messages from outside of the frame are ignored.
         await window.page.evaluate("postMessage([2, {code: 1006, message: 'from elsewhere'}], '*')")
         await frame.evaluate("greet({client_id: '1'})")
         await window.page.get_by_text("Chess: Invalid Client ID").wait_for()
@@ -171,7 +171,7 @@ async def test_a_wrong_client_is_shown_out(stage: Stage) -> None:
         await window.page.locator("iframe").wait_for(state="detached")
 
 
-async def test_a_link_opens_the_activity_with_what_it_carries(stage: Stage) -> None:
+async def test_a_link_opens_the_activity_with_its_parameters(stage: Stage) -> None:
     stage.page = PROBE
     square = stage.square
     link = f"{square.world.url}/activities/{stage.client.id}?custom_id=round-7"
@@ -192,7 +192,7 @@ async def test_a_link_opens_the_activity_with_what_it_carries(stage: Stage) -> N
         await window.page.locator("iframe").wait_for(state="detached")
 
 
-async def test_an_app_answers_with_its_activity(stage: Stage) -> None:
+async def test_an_app_responds_by_launching_its_activity(stage: Stage) -> None:
     stage.page = PROBE
     square = stage.square
     heard = await square.bot.connect(Intents.GUILDS | Intents.GUILD_EMBEDDED_ACTIVITIES)
@@ -209,7 +209,7 @@ async def test_an_app_answers_with_its_activity(stage: Stage) -> None:
         query = await frame.evaluate("Object.fromEntries(new URLSearchParams(location.search))")
         assert query["instance_id"] == answer["interaction"]["activity_instance_id"]
 
-        # Only who asked is shown it; others see that it runs, and join the same.
+        # Only the invoking user gets it opened; others see that it runs, and join the same instance.
         await other.page.get_by_role("button", name="Activities").click()
         await other.page.get_by_text("1 playing now").wait_for()
         assert await other.page.locator("iframe").count() == 0
@@ -219,7 +219,7 @@ async def test_an_app_answers_with_its_activity(stage: Stage) -> None:
         assert await joined.evaluate("new URLSearchParams(location.search).get('instance_id')") == query["instance_id"]
         await window.page.locator(".activity-people", has_text="alice").wait_for()
 
-        # A session that is lost for good is replaced by another, and the game goes on.
+        # A lost gateway session is replaced, and the activity continues.
         fault = {"door": "gateway", "effect": "close", "code": 4009, "user_id": str(square.bob.id)}
         headers = {"Authorization": f"Bearer {stage.control.token}"}
         (await square.world.request("POST", f"{square.world.url}/control/faults", json=fault, headers=headers)).ok()
@@ -256,14 +256,14 @@ async def test_an_activity_in_a_voice_channel(stage: Stage) -> None:
         assert await inviting is None
         invite = (await square.bob.get(f"/invites/{address.rpartition('/')[2]}")).ok()
         assert invite["target_application"]["id"] == str(stage.client.id)
-        # It stays while the person looks elsewhere, small in a corner.
+        # It stays in a small corner window while the user looks at another channel.
         await page.get_by_role("button", name="Minimize").click()
         await page.get_by_role("link", name="general", exact=True).first.click()
         await page.get_by_label("Message #general", exact=True).wait_for()
         assert await ask("GET_PLATFORM_BEHAVIORS") == {}
 
 
-async def test_what_an_activity_shows_of_a_person(stage: Stage) -> None:
+async def test_an_activity_can_set_the_users_presence(stage: Stage) -> None:
     square = stage.square
     eyes = await square.alice.connect()
     async with playing(stage, square.bob, "identify rpc.activities.write") as (_, ask):
@@ -285,7 +285,7 @@ async def test_what_an_activity_shows_of_a_person(stage: Stage) -> None:
         await eyes.next("PRESENCE_UPDATE", lambda data: not data["activities"])
 
 
-async def test_an_activity_sells_and_takes_pictures(stage: Stage) -> None:
+async def test_an_activity_sells_skus_and_shares_images(stage: Stage) -> None:
     square = stage.square
     body = {"type": 2, "name": "Crown", "price": 499, "published": True}
     sku = (await square.bot.post(f"/applications/{stage.client.id}/skus", json=body)).ok()
@@ -315,7 +315,7 @@ async def test_an_activity_sells_and_takes_pictures(stage: Stage) -> None:
         address = (await asking)["image_url"]
         assert (await square.world.request("GET", address)).body == PICTURE
 
-        # And shows it to the others, if bob wants that.
+        # The image is shared with others if Bob agrees.
         sharing = asyncio.create_task(ask("OPEN_SHARE_MOMENT_DIALOG", {"mediaUrl": address}))
         await page.get_by_role("button", name="Share in this channel").click()
         assert await sharing is None
@@ -323,7 +323,7 @@ async def test_an_activity_sells_and_takes_pictures(stage: Stage) -> None:
         assert said["content"] == address
 
 
-async def test_what_is_said_in_a_persons_name_is_theirs(stage: Stage) -> None:
+async def test_messages_shared_by_an_activity_are_confirmed_by_the_user(stage: Stage) -> None:
     square = stage.square
     async with playing(stage, square.bob, "identify") as (window, ask):
         page = window.page
@@ -331,11 +331,11 @@ async def test_what_is_said_in_a_persons_name_is_theirs(stage: Stage) -> None:
         assert await ask("SHARE_LINK", {"message": "come", "referrer_id": str(square.alice.id)}) == nothing
         assert await ask("OPEN_SHARE_MOMENT_DIALOG", {"mediaUrl": "https://elsewhere.example/cat.png"}) == 4000
 
-        # The words can be changed before they are sent, and are seen by all.
+        # The text can be changed before it is sent, and every member sees the message.
         sharing = asyncio.create_task(ask("SHARE_LINK", {"message": "come", "custom_id": "round-7"}))
         dialog = page.get_by_role("dialog", name="Share Chess")
         await dialog.get_by_label("Message").fill("come, all of you")
-        # Only one window at a time.
+        # Only one dialog at a time.
         assert await ask("OPEN_EXTERNAL_LINK", {"url": "https://elsewhere.example/"}) == 5011
         await dialog.get_by_role("button", name="Send", exact=True).click()
         assert await sharing == {"success": True, "didCopyLink": False, "didSendMessage": True}
@@ -352,7 +352,7 @@ async def test_what_is_said_in_a_persons_name_is_theirs(stage: Stage) -> None:
         invite = (await square.bob.get(f"/invites/{address.rpartition('/')[2]}")).ok()
         assert invite["channel"]["id"] == str(square.guild.general)
 
-        # Another site is opened by a press of the person's.
+        # An external link opens only after the user's click.
         elsewhere = square.world.url.replace("127.0.0.1", "localhost")
         leaving = asyncio.create_task(ask("OPEN_EXTERNAL_LINK", {"url": f"{elsewhere}/login"}))
         async with page.context.expect_page() as opened:
@@ -360,7 +360,7 @@ async def test_what_is_said_in_a_persons_name_is_theirs(stage: Stage) -> None:
         assert (await leaving)["opened"] is True
         assert (await opened.value).url.startswith(elsewhere)
 
-        # Sent away by the person, it is over.
+        # The user ends the activity.
         [granted] = (await square.bob.get("/oauth2/tokens")).ok()
         (await square.bob.delete(f"/oauth2/tokens/{granted['id']}")).ok()
         await page.get_by_text("You revoked the access of Chess.").wait_for()

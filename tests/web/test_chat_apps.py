@@ -1,4 +1,4 @@
-"""Apps in the chat client, in a real browser with a real discord.py bot: commands, buttons, selects, modals and answers."""
+"""Apps in the chat client, in a real browser with a discord.py bot: commands, components, modals and responses."""
 
 import json
 from collections.abc import AsyncIterator
@@ -22,8 +22,11 @@ from tests.world import NOW_MS
 
 @pytest.fixture
 async def square(chromium: Opener, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Square]:
-    """For a bot of discord.py, which has its addresses built in. Time stands still, so that a slow machine is never too late; it is
-    not before the real one, by which the library judges what has expired."""
+    """A guild for a discord.py bot, which has its URLs built in.
+
+    The clock is stopped, so that a slow machine is never too late. It is not behind the real time, by which the
+    library judges expiration.
+    """
     async with opened(chromium, ControlledClock(max(NOW_MS, RealClock().now_ms()), running=False)) as made:
         monkeypatch.setattr(discord.http.Route, "BASE", made.world.api)
         monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(made.world.gateway))
@@ -36,7 +39,7 @@ async def test_a_command_is_run_by_keyboard_alone(square: Square) -> None:
         page, keyboard = window.page, window.page.keyboard
         form = await window.begin("greet")
 
-        # The first field has the focus: somebody is looked for by name.
+        # The first field has the focus: a user is searched by name.
         await keyboard.press("Enter")
         await keyboard.type("ali")
         await page.get_by_role("option", name="alice").wait_for()
@@ -48,7 +51,7 @@ async def test_a_command_is_run_by_keyboard_alone(square: Square) -> None:
         await page.get_by_role("option", name="Happy").wait_for()
         await keyboard.press("Enter")
 
-        # What may be left out is offered; the app says which cities begin so.
+        # Optional options are offered; the app completes the city.
         await keyboard.press("Tab")
         await keyboard.press("Enter")
         await keyboard.type("Be")
@@ -59,7 +62,7 @@ async def test_a_command_is_run_by_keyboard_alone(square: Square) -> None:
         await keyboard.press("Enter")
         assert await page.get_by_role("combobox", name="city").input_value() == "Bern"
 
-        # Nine is too often: said at its field, which has the focus, and what was filled in stays.
+        # Nine is above the maximum: the error is at the field, which has the focus, and the input stays.
         await keyboard.press("Enter")
         await form.get_by_text("less than or equal to 5").wait_for()
         assert await page.evaluate("document.activeElement.getAttribute('aria-invalid')") is not None
@@ -71,7 +74,7 @@ async def test_a_command_is_run_by_keyboard_alone(square: Square) -> None:
         assert "used /greet" in await said.inner_text()
         assert await page.evaluate("document.activeElement.matches('textarea')")
 
-        # Escape gives back what was typed, as plain words.
+        # Escape restores the typed text as plain text.
         await window.begin("panel")
         await keyboard.press("Escape")
         assert await window.composer.input_value() == "/panel"
@@ -92,7 +95,7 @@ async def test_files_and_menus(square: Square) -> None:
         await form.get_by_role("button", name="Run").click()
         said = await window.sees("alice x2, Sad, nowhere, in ink")
 
-        # Menus on messages and on people.
+        # Context menu commands on messages and on users.
         await said.hover()
         await said.get_by_role("button", name="More").click()
         await page.get_by_role("menuitem", name="Shout").click()
@@ -111,14 +114,14 @@ async def test_buttons_and_selects(square: Square) -> None:
         panel = await window.sees("here is the panel")
         panel = page.locator(f"#{await panel.get_attribute('id')}")
 
-        # The message changes where it stands.
+        # The message changes in place.
         await panel.get_by_role("button", name="Count").click()
         await panel.get_by_text("pressed once").wait_for()
         counted = panel.get_by_role("button", name="Counted")
         await counted.wait_for()
         assert await counted.is_disabled()
 
-        # Two of three words; the answer is for bob alone.
+        # Two of three values; the response is ephemeral.
         await panel.get_by_role("button", name="Some words").click()
         await page.get_by_role("option", name="gamma").click()
         await page.get_by_role("option", name="alpha").click()
@@ -127,7 +130,7 @@ async def test_buttons_and_selects(square: Square) -> None:
         answer = await window.sees("chose alpha and gamma")
         await answer.get_by_text("Only you can see this").wait_for()
 
-        # Somebody, by the keyboard.
+        # A user select, by keyboard.
         await panel.get_by_role("button", name="Somebody").focus()
         await keyboard.press("Enter")
         await keyboard.type("alice")
@@ -143,7 +146,7 @@ WATCH = """() => {
     waited.push(...buttons.map(each => each.getAttribute("aria-busy")));
   }).observe(document.body, { attributes: true, attributeFilter: ["class"], subtree: true });
 }"""
-"""Remembers which buttons waited, however shortly."""
+"""Records which buttons were pending, however briefly."""
 
 
 async def test_an_app_that_does_not_answer(square: Square) -> None:
@@ -157,7 +160,7 @@ async def test_an_app_that_does_not_answer(square: Square) -> None:
         await panel.get_by_text("The app did not respond in time.").wait_for()
         assert await window.page.evaluate("waited[0]") == "true"
         assert await panel.locator(".waiting").count() == 0
-        # Something else works, and takes the sentence away.
+        # Another interaction works, and clears the error.
         await panel.get_by_role("button", name="Count").click()
         panel = await window.sees("pressed once")
         assert await panel.get_by_text("did not respond").count() == 0
@@ -173,7 +176,7 @@ async def test_a_modal_is_filled_in(square: Square) -> None:
         await dialog.get_by_text("Welcome to us").wait_for()
         assert await dialog.get_by_role("heading").inner_text() == "Tell us"
 
-        # Too short, and nothing chosen: each error at its field.
+        # Too short, and nothing chosen: each error is at its field.
         await dialog.get_by_label("Name").fill("Bo")
         await dialog.get_by_role("button", name="Submit").click()
         name = dialog.get_by_label("Name")
@@ -204,13 +207,13 @@ async def test_a_modal_with_files_on_a_phone(square: Square) -> None:
         ]
         await dialog.get_by_label("Proof").set_input_files(files)
         await dialog.get_by_text("two.txt").wait_for()
-        # No more than two are taken, and one is thought better of.
+        # Only two files are accepted, and one is removed again.
         assert await dialog.get_by_text("three.txt").count() == 0
         await dialog.get_by_role("button", name="Remove one.txt from Proof").click()
         await dialog.get_by_label("S", exact=True).check()
         await dialog.get_by_label("L", exact=True).check()
         assert await dialog.get_by_label("M", exact=True).is_disabled()
-        # Escape closes the list, and not the form behind it.
+        # Escape closes the list, but not the form behind it.
         await dialog.get_by_role("button", name="Fruit").click()
         await page.keyboard.press("Escape")
         await dialog.get_by_role("button", name="Fruit").click()
@@ -223,7 +226,7 @@ async def test_a_modal_with_files_on_a_phone(square: Square) -> None:
         await window.sees("two.txt: two, s+l, Pear")
 
 
-async def test_an_answer_that_comes_later(square: Square) -> None:
+async def test_a_deferred_response(square: Square) -> None:
     async with crier(square) as (_, go), square.visit(square.bob) as window, square.visit(square.alice) as other:
         await window.run("slow think")
         thinking = window.page.locator("li.message.ephemeral")
@@ -231,7 +234,7 @@ async def test_an_answer_that_comes_later(square: Square) -> None:
         go.set()
         answer = await window.sees("thought it over")
         await answer.get_by_text("Only you can see this").wait_for()
-        # Nobody else sees any of it.
+        # Other users see none of it.
         await square.guild.say(square.alice, "anything new?")
         await other.sees("anything new?")
         assert await other.page.locator("li.message").count() == 1
@@ -289,7 +292,7 @@ async def test_names_in_the_browsers_language(still: Square) -> None:
         await window.page.keyboard.type("Bern")
         await window.page.keyboard.press("Enter")
         asked = await heard.next("INTERACTION_CREATE")
-        # Apps hear the names that they gave.
+        # Apps receive the original names.
         assert (asked["data"]["name"], asked["data"]["options"]) == (
             "weather",
             [{"type": 3, "name": "place", "value": "Bern"}],
@@ -301,19 +304,19 @@ async def test_names_in_the_browsers_language(still: Square) -> None:
 
 
 async def answer(square: Square, asked: Any, kind: int, **data: Any) -> None:
-    """Answer an interaction as a bot without a library."""
+    """Respond to an interaction over HTTP, as a bot without a library."""
     path = f"/interactions/{asked['id']}/{asked['token']}/callback"
     (await square.world.request("POST", path, json={"type": kind, "data": data})).ok()
 
 
-async def test_an_older_answer_does_not_replace_a_newer_one(still: Square) -> None:
+async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(still: Square) -> None:
     option = {"type": 3, "name": "word", "description": "which", "autocomplete": True, "required": True}
     path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
     (await still.bot.post(path, json={"name": "find", "description": "Finds", "options": [option]})).ok()
     heard = await still.bot.connect()
     async with still.visit(still.bob) as window:
         form = await window.begin("find")
-        # Nothing is typed yet: the app may offer something all the same.
+        # Nothing is typed yet, but the app may offer choices.
         empty = await heard.next("INTERACTION_CREATE")
         assert empty["data"]["options"][0]["value"] == ""
         await window.page.keyboard.type("a")
@@ -328,7 +331,7 @@ async def test_an_older_answer_does_not_replace_a_newer_one(still: Square) -> No
         await window.sees("meanwhile")
         assert await window.page.get_by_role("option").all_inner_texts() == ["abacus"]
 
-        # What nobody offered can be sent too.
+        # A value that was not offered can be sent too.
         await window.page.keyboard.type("out")
         await window.page.keyboard.press("Enter")
         run = await heard.next("INTERACTION_CREATE", lambda data: data["type"] == 2)
@@ -338,7 +341,7 @@ async def test_an_older_answer_does_not_replace_a_newer_one(still: Square) -> No
         await form.wait_for(state="detached")
 
 
-async def test_a_command_that_has_changed_meanwhile(still: Square) -> None:
+async def test_a_command_that_changed_since_it_was_loaded(still: Square) -> None:
     path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
     made = (await still.bot.post(path, json={"name": "vote", "description": "Votes"})).ok()
     async with still.visit(still.bob) as window:
@@ -351,13 +354,13 @@ async def test_a_command_that_has_changed_meanwhile(still: Square) -> None:
         await window.composer.fill("")
         form = await window.begin("vote")
         await form.get_by_role("button", name="yes").wait_for()
-        # What is needed is asked for before anything is sent.
+        # A required option is requested before the command is sent.
         await form.get_by_role("button", name="Run").click()
         await form.get_by_text("This option is required.").wait_for()
 
 
 def layout(channel_id: int) -> list[dict[str, Any]]:
-    """A message made of components alone."""
+    """Return a message that consists of components."""
     link = {"type": 2, "style": 5, "label": "Map", "url": "https://maps.example/"}
     words = {"type": 9, "components": [{"type": 10, "content": "**Market** on <b>Saturday</b>"}], "accessory": link}
     where = {"type": 8, "custom_id": "where", "default_values": [{"id": str(channel_id), "type": "channel"}]}
@@ -372,7 +375,7 @@ def layout(channel_id: int) -> list[dict[str, Any]]:
     return [{"type": 17, "accent_color": 0xE2A541, "components": inside}, {"type": 12, "items": [picture]}]
 
 
-async def test_a_message_that_is_laid_out(still: Square) -> None:
+async def test_a_message_made_of_layout_components(still: Square) -> None:
     files = [{"id": 0, "filename": "plan.txt"}, {"id": 1, "filename": "map.png"}]
     payload = {"flags": 1 << 15, "components": layout(still.guild.general), "attachments": files}
     form = aiohttp.FormData()

@@ -1,4 +1,4 @@
-"""Every kind of option, select and field in the chat client, with a bot that the test itself speaks for."""
+"""Every kind of option, select and field in the chat client, with a bot that the test itself acts for."""
 
 from typing import Any
 
@@ -21,18 +21,18 @@ KINDS: list[dict[str, Any]] = [
 
 
 async def hear(heard: Session) -> Any:
-    """What is asked next."""
+    """Return the next interaction."""
     return await heard.next("INTERACTION_CREATE")
 
 
 async def answer(square: Square, asked: Any, kind: int, data: dict[str, Any] | None = None) -> None:
-    """Answer it."""
+    """Respond to an interaction."""
     body: dict[str, Any] = {"type": kind} if data is None else {"type": kind, "data": data}
     (await square.world.request("POST", f"/interactions/{asked['id']}/{asked['token']}/callback", json=body)).ok()
 
 
 async def choose(window: Window, within: Any, label: str, *names: str) -> None:
-    """Choose something in a picker. One choice closes it; after several, Escape does."""
+    """Choose a value in a picker. A single choice closes it; after several, Escape does."""
     await within.get_by_role("button", name=label).click()
     for name in names:
         await window.page.get_by_role("option", name=name, exact=True).click()
@@ -41,7 +41,7 @@ async def choose(window: Window, within: Any, label: str, *names: str) -> None:
 
 
 async def declare(square: Square, name: str, **more: Any) -> Session:
-    """A command of the square's bot, and what hears of it."""
+    """Create a command of the bot; return a session that receives its interactions."""
     path = f"/applications/{square.bot.application_id}/guilds/{square.guild.id}/commands"
     (await square.bot.post(path, json={"name": name, "description": "tries something", **more})).ok()
     return await square.bot.connect()
@@ -57,14 +57,14 @@ async def test_every_kind_of_option(still: Square) -> None:
         await form.get_by_label("part").fill("2,5")
         await choose(window, form, "yes", "False")
         await choose(window, form, "person", "alice")
-        # Only what the command takes is offered.
+        # Only values that the command accepts are offered.
         await form.get_by_role("button", name="place").click()
         assert await window.page.get_by_role("option").all_inner_texts() == ["General"]
         await window.page.get_by_role("option").click()
         await choose(window, form, "rank", "bakers")
         await choose(window, form, "either", "bakers")
 
-        # A word is no number: said at its field, and nothing is heard.
+        # Text is not a number: the error is at the field, and no interaction is sent.
         await form.get_by_role("button", name="Run").click()
         wrong = form.locator(".command-field", has=window.page.locator("[aria-invalid]"))
         assert "whole" in await wrong.inner_text()
@@ -105,7 +105,7 @@ async def test_every_kind_of_select_and_a_button_that_sells(still: Square) -> No
         )
         assert "bakers" in await row.get_by_role("button", name="Anybody").inner_text()
 
-        # Several are asked for when the list is closed, one at once.
+        # Several values are submitted when the list closes, a single one at once.
         await choose(window, row, "Ranks", "bakers", "@everyone")
         asked = await hear(heard)
         assert (asked["data"]["custom_id"], set(asked["data"]["values"])) == (
@@ -125,7 +125,7 @@ async def test_every_kind_of_select_and_a_button_that_sells(still: Square) -> No
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-async def test_a_modal_of_the_older_form(still: Square, width: int) -> None:
+async def test_a_modal_with_action_rows(still: Square, width: int) -> None:
     heard = await declare(still, "report")
     fields = [
         {"type": 4, "style": 1, "custom_id": "subject", "label": "Subject", "max_length": 10},
@@ -137,7 +137,7 @@ async def test_a_modal_of_the_older_form(still: Square, width: int) -> None:
         await window.page.keyboard.press("Enter")
         await answer(still, await hear(heard), 9, modal)
         dialog = window.page.get_by_role("dialog", name="Report")
-        # No more can be typed than is taken.
+        # The input stops at the maximum length.
         await dialog.get_by_label("Subject").press_sequentially("a subject that is long")
         assert await dialog.get_by_label("Subject").input_value() == "a subject "
         assert await dialog.get_by_label("Words").input_value() == "once"
@@ -150,7 +150,7 @@ async def test_a_modal_of_the_older_form(still: Square, width: int) -> None:
         given = [row["components"][0]["value"] for row in asked["data"]["components"]]
         assert given == ["a subject ", "once more"]
 
-        # The form stays until the app has answered.
+        # The form stays until the app has responded.
         assert await dialog.count() == 1
         await answer(still, asked, 4, {"content": "noted", "flags": 64})
         await dialog.wait_for(state="detached")

@@ -1,4 +1,4 @@
-"""The modules of the chat client: they load without a complaint and keep to their rules; markdown by a table; how it looks."""
+"""The modules of the chat client: they load without errors and follow their rules; the markdown table; accessibility."""
 
 import json
 import re
@@ -21,8 +21,8 @@ __all__ = ["town"]
 
 FOLDER = templating.HERE / "static" / "app"
 SCRIPTS = sorted(FOLDER.rglob("*.js"))
-LINES_MOST = 400
-# What would let a text become markup, script or style, or keep the token: nobody needs it.
+LINES_MAX = 400
+# Constructs that could turn text into markup, script or style, or store the token; no module needs them.
 FORBIDDEN = re.compile(
     r"\.(innerHTML|outerHTML|srcdoc|cssText)\b|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser"
     r"|createContextualFragment|localStorage|sessionStorage|indexedDB|document\.cookie|setAttribute\(\"(style|on)"
@@ -30,11 +30,11 @@ FORBIDDEN = re.compile(
 
 
 def edition() -> str:
-    """Where the modules are served."""
+    """Return the URL under which the modules are served."""
     return templating.Modules()("main.js").rpartition("/")[0]
 
 
-# One process for all of them: each module is parsed as what it is, and nothing is run.
+# One process for all of them: each module is parsed as a module, and none is run.
 PARSE = """import { readFileSync } from "node:fs";
 import vm from "node:vm";
 for (const path of JSON.parse(readFileSync(0, "utf8"))) {
@@ -52,19 +52,19 @@ def test_every_module_can_be_read_by_a_strict_parser() -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_a_module_is_short_says_what_it_is_and_builds_nodes_only(script: Path) -> None:
+def test_a_module_is_short_documented_and_avoids_unsafe_constructs(script: Path) -> None:
     text = script.read_text()
-    assert len(text.splitlines()) <= LINES_MOST
+    assert len(text.splitlines()) <= LINES_MAX
     assert text.startswith(("/**", "// "))
     assert FORBIDDEN.findall(text) == []
-    # Whatever is imported is there, by a relative name: the folder is served as it is.
+    # Every import exists, by a relative name: the folder is served as it is.
     for name in re.findall(r"^(?:import|export) .*?from \"(.+?)\"|^import \"(.+?)\"", text, re.MULTILINE):
         target = name[0] or name[1]
         assert target.startswith("./"), target
         assert (script.parent / target).is_file(), f"{script.name} imports {target}"
 
 
-async def test_modules_are_served_for_good_under_the_name_of_their_edition(town: Town) -> None:
+async def test_modules_are_served_as_immutable_under_their_edition(town: Town) -> None:
     nora = await town.world.user("nora")
     cookie = {"Cookie": f"hubbub_session={nora.token}"}
     page = await town.world.request("GET", f"{town.url}/app", headers=cookie)
@@ -83,11 +83,11 @@ async def test_modules_are_served_for_good_under_the_name_of_their_edition(town:
     folder, _, name = address.rpartition("/")
     for missing in (f"{folder}/nothing.js", f"{folder}/../style.css", f"/static/app/{'0' * 12}/{name}"):
         assert (await town.world.request("GET", town.url + missing)).status == 404
-    # Pages without the client let no script in.
+    # Pages without the client allow no scripts.
     assert "script-src" not in (await town.world.request("GET", f"{town.url}/login")).headers["Content-Security-Policy"]
 
 
-async def test_every_module_loads_without_a_complaint(town: Town) -> None:
+async def test_every_module_loads_without_an_error(town: Town) -> None:
     nora = await town.world.user("nora")
     names = [
         script.relative_to(FOLDER).as_posix() for script in SCRIPTS if script.name not in ("main.js", "bootstrap.js")
@@ -129,7 +129,7 @@ MARKDOWN: list[tuple[str, Any]] = [
     ("مرحبا **جدا**", "مرحبا <strong>جدا</strong>"),
 ]
 
-# Runs in the page: the tree as a line that can be read.
+# Runs in the page: the tree as a readable line.
 WRITTEN = """async ([folder, texts]) => {
   const { parse } = await import(`${folder}/markdown_parse.js`);
   const write = nodes => nodes.map(node => {
@@ -156,14 +156,14 @@ WRITTEN = """async ([folder, texts]) => {
   return texts.map(text => write(parse(text)));
 }"""
 
-# Runs in the page: the longest that any of these took, in milliseconds.
+# Runs in the page: the longest duration of these texts, in milliseconds.
 TIMED = """async ([folder, texts]) => {
   const { parse } = await import(`${folder}/markdown_parse.js`);
   return Math.max(...texts.map(text => { const from = performance.now(); parse(text); return performance.now() - from; }));
 }"""
 
 
-async def test_markdown_becomes_what_the_table_says_and_nothing_takes_long(town: Town) -> None:
+async def test_markdown_renders_as_in_the_table_without_slow_cases(town: Town) -> None:
     nora = await town.world.user("nora")
     async with town.window(nora) as hers:
         written = await hers.page.evaluate(WRITTEN, [edition(), [text for text, _ in MARKDOWN]])
@@ -179,7 +179,7 @@ PERMISSIONS = """async ([folder, cases]) => {
 }"""
 
 
-async def test_the_buttons_know_the_same_permissions_as_the_platform(town: Town) -> None:
+async def test_the_client_computes_the_same_permissions_as_the_server(town: Town) -> None:
     nora = await town.world.user("nora")
     view, send, everyone, threads = 1 << 10, 1 << 11, 1 << 17, 1 << 38
 
@@ -211,7 +211,7 @@ async def test_the_buttons_know_the_same_permissions_as_the_platform(town: Town)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
-async def test_the_client_can_be_read_and_used_by_everybody(town: Town, width: int, scheme: str) -> None:
+async def test_the_client_is_accessible(town: Town, width: int, scheme: str) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom, name="The Guild of All Harbours and Lighthouses")
     await befriend(nora, tom)

@@ -1,4 +1,4 @@
-"""The chat client in a real browser: places and people, history, and what was read."""
+"""The chat client in a real browser: channels and users, history, and read state."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ __all__ = ["town"]
 
 
 def channels(window: Window) -> Any:
-    """The list of a guild's channels."""
+    """Return the list of a guild's channels."""
     return window.page.get_by_role("navigation", name="Channels of Guild")
 
 
-async def test_history_is_read_by_scrolling_both_ways_and_a_link_leads_into_its_midst(town: Town) -> None:
+async def test_history_scrolls_both_ways_and_a_link_opens_a_message(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     said = [await guild.say(tom if number % 7 else nora, f"number {number:03}") for number in range(170)]
@@ -35,7 +35,7 @@ async def test_history_is_read_by_scrolling_both_ways_and_a_link_leads_into_its_
         shown = await page.locator(".message .content").all_inner_texts()
         assert shown == [f"number {number:03}" for number in range(170)]
 
-        # A link into the history: the message is marked, in view, and has the focus.
+        # A link into the history: the message is highlighted, visible and focused.
         await page.goto(f"{town.url}{general(guild, said[60])}")
         marked = page.locator(".message.marked")
         await marked.get_by_text("number 060").wait_for()
@@ -47,7 +47,7 @@ async def test_history_is_read_by_scrolling_both_ways_and_a_link_leads_into_its_
         down = "document.querySelector('.scroller').scrollTop = 1e6"
         await page.evaluate(down)
         await hers.sees("number 120")
-        # What is said elsewhere meanwhile does not get in between.
+        # Messages sent elsewhere meanwhile do not appear in between.
         await guild.say(tom, "number 170")
         await page.get_by_role("button", name="Newest messages").click()
         await hers.sees("number 170")
@@ -55,7 +55,7 @@ async def test_history_is_read_by_scrolling_both_ways_and_a_link_leads_into_its_
         assert await hers.row("number 060").count() == 0
 
 
-async def test_what_is_unread_is_marked_until_it_was_seen_and_other_windows_know(town: Town) -> None:
+async def test_unread_marks_stay_until_read_in_any_window(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     other = await guild.channel("other")
@@ -77,16 +77,16 @@ async def test_what_is_unread_is_marked_until_it_was_seen_and_other_windows_know
         await hers.page.get_by_role("link", name="other", exact=True).wait_for()
         await second.page.get_by_role("link", name="Guild", exact=True).wait_for()
         await hers.until("() => !document.title.startsWith('(')")
-        # What one says oneself is read as well, and whoever closes the window at once has read what they saw.
+        # A user's own message counts as read, also when the window closes at once.
         await hers.say("mine")
         await hers.sees("mine")
         await hers.page.goto("about:blank")
-    # It was kept: the next window knows.
+    # The read state was stored: the next window has it.
     async with town.window(nora, general(guild)) as again:
         await again.page.get_by_role("link", name="other", exact=True).wait_for()
 
 
-async def test_friends_are_asked_accepted_written_to_blocked_and_let_go(town: Town) -> None:
+async def test_friends_are_requested_accepted_messaged_blocked_and_removed(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     async with town.window(nora) as hers, town.window(tom) as his:
         hers.expected = his.expected = ("Failed to load resource",)
@@ -116,7 +116,7 @@ async def test_friends_are_asked_accepted_written_to_blocked_and_let_go(town: To
         await his.page.get_by_text("No friends yet.").wait_for()
 
 
-async def test_an_invite_is_made_and_followed_and_a_guild_is_made(town: Town) -> None:
+async def test_an_invite_is_created_and_accepted_and_a_guild_is_created(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, name="Harbour")
     async with town.window(nora, general(guild)) as hers, town.window(tom) as his:
@@ -150,7 +150,7 @@ async def test_an_invite_is_made_and_followed_and_a_guild_is_made(town: Town) ->
         await dialog.get_by_role("button", name="Create guild").click()
         await his.page.get_by_role("heading", name="Tom's own").wait_for()
         await his.page.get_by_role("textbox", name="Message #general").wait_for()
-    # An address that is shared opens the page for everybody, and leads into the client.
+    # A shared invite URL opens the page for every visitor, and leads into the client.
     code = (await invite(nora, guild.general))["code"]
     carol = await town.world.user("carol")
     async with town.chromium() as page:
@@ -160,7 +160,7 @@ async def test_an_invite_is_made_and_followed_and_a_guild_is_made(town: Town) ->
         await page.get_by_role("textbox", name="Message #general").wait_for()
 
 
-async def test_threads_and_posts_are_begun_read_and_answered(town: Town) -> None:
+async def test_threads_and_posts_are_created_read_and_answered(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     forum = await guild.channel("ideas", type=15, available_tags=[{"name": "boats"}])
@@ -200,7 +200,7 @@ async def test_threads_and_posts_are_begun_read_and_answered(town: Town) -> None
         await hers.page.get_by_role("link", name="A new boat").wait_for()
 
 
-async def test_messages_are_pinned_found_and_gone_to(town: Town) -> None:
+async def test_messages_are_pinned_searched_and_opened(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     wanted = await guild.say(tom, "The lantern stands on the **pier**")
@@ -229,7 +229,7 @@ async def test_messages_are_pinned_found_and_gone_to(town: Town) -> None:
         await page.locator(".message.marked", has_text="The lantern").wait_for()
 
 
-async def test_polls_are_voted_in_and_groups_are_begun(town: Town) -> None:
+async def test_polls_are_voted_in_and_groups_are_created(town: Town) -> None:
     nora, tom, carol = [await town.world.user(name) for name in ("nora", "tom", "carol")]
     guild = await town.world.guild(nora, tom)
     for friend in (tom, carol):
@@ -262,7 +262,7 @@ async def test_polls_are_voted_in_and_groups_are_begun(town: Town) -> None:
             await theirs.sees("We three")
 
 
-async def test_a_voice_channel_shows_who_is_there_and_one_joins_mutes_and_leaves(town: Town) -> None:
+async def test_a_voice_channel_shows_its_members_and_is_joined_muted_and_left(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     lounge = await guild.channel("lounge", type=2)
@@ -283,7 +283,7 @@ async def test_a_voice_channel_shows_who_is_there_and_one_joins_mutes_and_leaves
         await panel.wait_for(state="detached")
 
 
-async def test_members_are_shown_with_their_presence_and_names_follow(town: Town) -> None:
+async def test_members_are_shown_with_presence_and_current_name(town: Town) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     await guild.say(tom, "hello")

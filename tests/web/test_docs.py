@@ -1,4 +1,4 @@
-"""The reference in a real browser: it can be read on a phone and on a desk, in light and in dark, and nothing breaks its policy."""
+"""The API reference in a real browser: readable on phone and desktop, in light and dark, without policy violations."""
 
 from typing import Any
 
@@ -12,9 +12,7 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, "light"), (DESK, "dark")])
-async def test_somebody_finds_their_way_through_the_reference(
-    town: World, chromium: Opener, width: int, scheme: str
-) -> None:
+async def test_a_reader_navigates_the_reference(town: World, chromium: Opener, width: int, scheme: str) -> None:
     problems: list[str] = []
     async with chromium(width) as page:
         page.on("console", lambda message: problems.append(f"console: {message.text}"))
@@ -25,7 +23,7 @@ async def test_somebody_finds_their_way_through_the_reference(
             await page.wait_for_url(f"**{path}")
             await look(page, problems, path)
 
-        # From the first page to an operation, to what it answers with, to one of its fields' types.
+        # From the first page to an operation, to its response, to the type of a field.
         await page.goto(town.url)
         await page.get_by_role("link", name="API reference").click()
         await at("/docs")
@@ -38,7 +36,7 @@ async def test_somebody_finds_their_way_through_the_reference(
         await page.get_by_role("link", name="Embed", exact=True).first.click()
         await at("/docs/objects/Embed")
 
-        # And by words: the form is a plain one.
+        # And by search, which is a plain form.
         await page.get_by_label("Search the reference").fill("missing permissions")
         await page.get_by_role("button", name="Search").click()
         await at("/docs?q=missing+permissions")
@@ -60,6 +58,6 @@ async def test_somebody_finds_their_way_through_the_reference(
 
 
 async def visible(locator: Any) -> bool:
-    """Whether something is there to be seen, once the page has settled."""
+    """Return whether an element is visible once the page has settled."""
     await locator.first.wait_for(state="visible")
     return True

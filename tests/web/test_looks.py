@@ -1,4 +1,4 @@
-"""What every page owes its readers: names for its fields, headings in order, room on a phone, colours that can be read."""
+"""Accessibility of every page: field labels, heading order, phone layout and color contrast."""
 
 from typing import Any
 
@@ -78,16 +78,14 @@ AUDIT = """() => {
 
 
 async def look(page: Any, problems: list[str], name: str) -> None:
-    """Note what is wrong with the page in view."""
-    # A press of a button waits until the next page begins, not until it is there.
+    """Record the problems of the current page."""
+    # A click waits until the next page begins to load, not until it has loaded.
     await page.wait_for_load_state()
     problems += [f"{name}: {problem}" for problem in await page.evaluate(AUDIT)]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
-async def test_every_page_can_be_read_and_used_by_everybody(
-    town: World, chromium: Opener, width: int, scheme: str
-) -> None:
+async def test_every_page_is_accessible(town: World, chromium: Opener, width: int, scheme: str) -> None:
     client = await application(town, name="The Long Winter of Orchard Keep", redirect_uris=("http://127.0.0.1/cb",))
     client.redirect_uri = "http://127.0.0.1/cb"
     problems: list[str] = []
@@ -102,7 +100,7 @@ async def test_every_page_can_be_read_and_used_by_everybody(
     (await send(square.owner, f"/channels/{square.general}/messages", ("cat.png", PNG), ("notes.txt", b"hello"))).ok()
     async with chromium(width) as page:
         await page.emulate_media(color_scheme=scheme)
-        # The conversations as they are without script: the chat client has a test of its own.
+        # The conversation pages without scripts: the chat client has its own test.
         await page.route("**/bootstrap.js", lambda route: route.abort())
 
         async def visit(path: str) -> None:
@@ -180,7 +178,7 @@ async def test_every_page_can_be_read_and_used_by_everybody(
     assert problems == []
 
 
-async def test_the_first_press_of_tab_offers_to_skip_to_the_content(town: World, chromium: Opener) -> None:
+async def test_the_first_tab_stop_is_the_skip_link(town: World, chromium: Opener) -> None:
     async with chromium() as page:
         await page.goto(f"{town.url}/oauth2/authorized")
         await page.keyboard.press("Tab")
@@ -190,7 +188,7 @@ async def test_the_first_press_of_tab_offers_to_skip_to_the_content(town: World,
         assert await page.evaluate("document.activeElement.id") == "content"
 
 
-async def test_the_policy_lets_styles_in_and_nothing_breaks_it(town: World, chromium: Opener) -> None:
+async def test_pages_have_styles_and_no_policy_violations(town: World, chromium: Opener) -> None:
     said: list[str] = []
     async with chromium() as page:
         page.on("console", lambda message: said.append(message.text))

@@ -1,4 +1,4 @@
-"""The developer portal in a real browser: from nothing to a bot that is logged in, and back to nothing."""
+"""The developer portal in a real browser: from a new application to a connected bot, and its deletion."""
 
 import base64
 from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ SECTIONS = (
 
 @pytest.fixture
 async def near_town() -> AsyncIterator[World]:
-    """A platform that may call this machine, as `hubbub dev` does."""
+    """A platform that may send requests to this machine, as `hubbub dev` does."""
     app = App(small_config(private_targets=True), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -46,20 +46,20 @@ async def near_town() -> AsyncIterator[World]:
 
 
 async def enter(page: Any, world: World, name: str = "alice") -> Actor:
-    """Be signed in as somebody."""
+    """Sign in as a new user."""
     person = await world.user(name)
     await page.context.add_cookies([{"name": "hubbub_session", "value": person.token, "url": world.url}])
     return person
 
 
 async def press(page: Any, name: str) -> None:
-    """Press a button of the page, and be where it leads."""
+    """Click a button and wait for the next page."""
     async with page.expect_navigation():
         await page.get_by_role("button", name=name, exact=True).click()
 
 
 async def make(page: Any, world: World, name: str) -> str:
-    """Make an application; its id."""
+    """Create an application and return its id."""
     await page.goto(f"{world.url}/developers")
     await page.get_by_label("Name").fill(name)
     await press(page, "Create application")
@@ -69,7 +69,7 @@ async def make(page: Any, world: World, name: str) -> str:
 
 
 @pytest.mark.parametrize(("width", "script"), [(PHONE, False), (DESK, False), (DESK, True)])
-async def test_a_developer_walks_from_nothing_to_a_bot_and_back(
+async def test_a_developer_creates_configures_and_deletes_an_application(
     near_town: World, chromium: Opener, receiver: Receiver, width: int, script: bool
 ) -> None:
     world = near_town
@@ -101,7 +101,7 @@ async def test_a_developer_walks_from_nothing_to_a_bot_and_back(
         assert await page.get_by_label("MESSAGE_CONTENT").is_checked()
         assert (await alice.get(f"/applications/{identifier}")).ok()["flags"] == 1 << 19
 
-        # Redirects: a bad one is said beside the field, which is what a screen reader hears of it.
+        # Redirect URIs: the error of an invalid one is beside its field, where a screen reader finds it.
         await page.goto(f"{home}/oauth2")
         field = page.get_by_label("Redirect URI")
         await field.fill("javascript:alert(1)")
@@ -113,7 +113,7 @@ async def test_a_developer_walks_from_nothing_to_a_bot_and_back(
         await press(page, "Add redirect")
         await page.get_by_role("button", name=f"Remove {REDIRECT}").wait_for()
 
-        # A webhook address that trusts everybody is refused, and taken once it checks signatures.
+        # A webhook URL that accepts any signature is rejected, and accepted once it verifies signatures.
         receiver.of((await alice.get(f"/applications/{identifier}")).ok())
         receiver.trusting = True
         await page.goto(f"{home}/webhooks")
@@ -126,14 +126,14 @@ async def test_a_developer_walks_from_nothing_to_a_bot_and_back(
         await page.get_by_text("Endpoint verified and saved.").wait_for()
         assert await page.get_by_label("URL (optional)").input_value() == receiver.url
 
-        # Whom the game believes.
+        # Trusted identity providers.
         await page.goto(f"{home}/identity")
         await page.get_by_label("Provider", exact=True).select_option("STEAM")
         await page.get_by_label("Client IDs").fill("480")
         await press(page, "Verify and save")
         await page.get_by_role("button", name="Remove Steam").wait_for()
 
-        # And it is gone.
+        # The application is deleted.
         await page.goto(home)
         await page.get_by_label("to confirm").fill("Lighthouse")
         await press(page, "Delete application")
@@ -142,7 +142,7 @@ async def test_a_developer_walks_from_nothing_to_a_bot_and_back(
     assert [text for text in said if "Content Security Policy" in text] == []
 
 
-async def test_an_address_is_made_with_the_keyboard_and_leads_to_the_question(
+async def test_an_authorize_url_is_built_by_keyboard_and_opens_the_consent_page(
     near_town: World, chromium: Opener
 ) -> None:
     async with chromium(DESK, False) as page:
@@ -161,7 +161,7 @@ async def test_an_address_is_made_with_the_keyboard_and_leads_to_the_question(
         assert "Lighthouse" in await page.get_by_role("heading", level=1).inner_text()
 
 
-async def test_pictures_are_uploaded(near_town: World, chromium: Opener) -> None:
+async def test_images_are_uploaded(near_town: World, chromium: Opener) -> None:
     picture = {"name": "x.png", "mimeType": "image/png", "buffer": base64.b64decode(png().partition(",")[2])}
     async with chromium(PHONE, False) as page:
         alice = await enter(page, near_town)
@@ -185,9 +185,7 @@ async def test_pictures_are_uploaded(near_town: World, chromium: Opener) -> None
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
-async def test_every_page_of_the_portal_can_be_read_and_used_by_everybody(
-    near_town: World, chromium: Opener, width: int, scheme: str
-) -> None:
+async def test_every_portal_page_is_accessible(near_town: World, chromium: Opener, width: int, scheme: str) -> None:
     problems: list[str] = []
     async with chromium(width) as page:
         await page.emulate_media(color_scheme=scheme)

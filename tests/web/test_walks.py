@@ -1,4 +1,4 @@
-"""Whole walks through the pages, as a person with a browser makes them; with script switched off as well."""
+"""Complete user flows through the pages, with and without scripts."""
 
 import json
 from pathlib import Path
@@ -19,14 +19,14 @@ either = pytest.mark.parametrize("script", [True, False], ids=["script", "no scr
 
 
 async def orchard(town: World, **more: Any) -> Client:
-    """A game that asks people in."""
+    """Create a game that requests authorization."""
     client = await application(town, name="Orchard", redirect_uris=(BACK,), **more)
     client.redirect_uri = BACK
     return client
 
 
 async def register(page: Any, town: World, name: str = "mary") -> None:
-    """Make an account with the keyboard alone."""
+    """Register an account with the keyboard alone."""
     await page.goto(f"{town.url}/register")
     await page.get_by_label("Username").focus()
     await page.keyboard.type(name)
@@ -40,7 +40,7 @@ async def register(page: Any, town: World, name: str = "mary") -> None:
 
 
 async def came_back(page: Any, press: str, receiver: list[str]) -> dict[str, str]:
-    """Press a button that leads to the game, and read what it brings there."""
+    """Press a button that leads to the game; return the query that it receives."""
 
     async def catch(route: Any) -> None:
         receiver.append(route.request.url)
@@ -53,7 +53,7 @@ async def came_back(page: Any, press: str, receiver: list[str]) -> dict[str, str
 
 
 @either
-async def test_a_person_registers_lets_a_game_in_and_sends_it_away(town: World, chromium: Opener, script: bool) -> None:
+async def test_a_user_registers_authorizes_a_game_and_revokes_it(town: World, chromium: Opener, script: bool) -> None:
     client = await orchard(town)
     async with chromium(PHONE, script) as page:
         await register(page, town)
@@ -72,7 +72,7 @@ async def test_a_person_registers_lets_a_game_in_and_sends_it_away(town: World, 
 
 
 @either
-async def test_a_person_logs_in_on_the_way_and_says_no(town: World, chromium: Opener, script: bool) -> None:
+async def test_a_user_logs_in_during_authorization_and_denies(town: World, chromium: Opener, script: bool) -> None:
     client = await orchard(town)
     async with chromium(DESK, script) as page:
         await register(page, town)
@@ -93,7 +93,7 @@ async def test_a_person_logs_in_on_the_way_and_says_no(town: World, chromium: Op
 
 
 @either
-async def test_a_known_game_comes_straight_through_the_login(town: World, chromium: Opener, script: bool) -> None:
+async def test_an_authorized_game_needs_only_the_login(town: World, chromium: Opener, script: bool) -> None:
     """form-action also governs where a form ends after redirects: the login must be able to end in the game."""
     client = await orchard(town)
     async with chromium(DESK, script) as page:
@@ -113,7 +113,7 @@ async def test_a_known_game_comes_straight_through_the_login(town: World, chromi
 
 
 @either
-async def test_a_device_is_let_in_by_its_code(town: World, chromium: Opener, script: bool) -> None:
+async def test_a_device_is_authorized_by_its_code(town: World, chromium: Opener, script: bool) -> None:
     client = await orchard(town, public=True)
     device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
     async with chromium(PHONE, script) as page:
@@ -130,7 +130,9 @@ async def test_a_device_is_let_in_by_its_code(town: World, chromium: Opener, scr
 
 
 @either
-async def test_a_person_takes_a_copy_and_is_gone(town: World, chromium: Opener, script: bool, tmp_path: Path) -> None:
+async def test_a_user_exports_their_data_and_deletes_the_account(
+    town: World, chromium: Opener, script: bool, tmp_path: Path
+) -> None:
     async with chromium(DESK, script) as page:
         await register(page, town)
         async with page.expect_download() as started:

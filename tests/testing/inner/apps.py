@@ -1,4 +1,4 @@
-"""A discord.py bot in the test's own event loop, used by people."""
+"""A discord.py bot in the test's event loop, used by simulated users."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ class Panel(discord.ui.View):
 
     @discord.ui.button(label="Promote me", custom_id="promote")
     async def promote(self, interaction: discord.Interaction, button: "discord.ui.Button[Panel]") -> None:
-        # The guild is read anew for the role, and the answer waits for that.
+        # The guild is fetched for the role, so the response has to wait for the request.
         assert isinstance(interaction.user, discord.Member)
         await interaction.user.add_roles(discord.Object(PLAYERS[0]))
         await interaction.response.send_message("you are a player", ephemeral=True)
@@ -66,7 +66,7 @@ class Rename(discord.ui.Modal, title="Rename"):
 
 
 PLAYERS: list[int] = []
-"""The role that the bot gives."""
+"""The role that the bot assigns."""
 
 TOWN = {
     "users": {"alice": {}, "bob": {}, "carol": {}},
@@ -141,7 +141,7 @@ async def crier(hubbub_discord_py: Platform) -> AsyncIterator[Crier]:
     PLAYERS[:] = [int(hubbub.guilds["Town Square"].roles["players"])]
     application = hubbub.applications["demo-bot"]
     assert application.bot is not None
-    # An app has three seconds to answer, by this clock; a busy machine may need more.
+    # An app has three seconds to respond by this clock; a busy machine may need longer.
     await hubbub.clock.freeze()
     async with bot:
         task = asyncio.create_task(bot.start(application.bot.token))
@@ -187,13 +187,13 @@ async def test_components(hubbub: Platform, crier: Crier) -> None:
         await alice.submit(modal, {"Shoe size": "44"})
     with pytest.raises(AssertionError, match=r"no such component 'Cuont'; it has: count, promote, later, form, rename"):
         await alice.click(panel, "Cuont")
-    # Told that all is well, and shown something when it comes.
+    # The click is acknowledged first; the message follows.
     await alice.click(panel, "Later")
     assert (await alice.expect("MESSAGE_UPDATE", id=panel["id"]))["content"] == "later"
 
 
 @pytest.mark.hubbub(world=TOWN)
-async def test_answers_that_wait_for_the_guild(hubbub: Platform, crier: Crier) -> None:
+async def test_responses_that_wait_for_a_guild_request(hubbub: Platform, crier: Crier) -> None:
     general, role = hubbub.guilds["Town Square"].channels["general"], hubbub.guilds["Town Square"].roles["players"]
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     panel = await bob.run(general, "panel show")
@@ -216,7 +216,7 @@ async def test_an_interaction_ends_after_fifteen_minutes(hubbub: Platform, crier
     assert refused.value.status in (401, 404)
 
 
-async def test_a_command_that_nobody_answers(hubbub: Platform, crier: Crier) -> None:
+async def test_a_command_without_a_response(hubbub: Platform, crier: Crier) -> None:
     alice = hubbub.users["alice"]
     sulking = alice.run("general", "sulk")
     await crier.sulked.wait()

@@ -1,11 +1,11 @@
-"""Tests that fail, each in its own way."""
+"""Tests that fail, each in a different way."""
 
 import pytest
 
 from hubbub.testing import Platform
 
 
-def test_a_bot_that_may_not_speak(hubbub: Platform) -> None:
+def test_a_bot_without_permission_to_send(hubbub: Platform) -> None:
     bot, bob = hubbub.bots["demo-bot"], hubbub.users["bob"]
     bot.connect()
     bob.connect()
@@ -15,12 +15,12 @@ def test_a_bot_that_may_not_speak(hubbub: Platform) -> None:
     bot.request("POST", f"/channels/{staff}/messages", {"content": "hello"})
 
 
-def test_another_one_has_nothing_to_say(hubbub: Platform) -> None:
+def test_an_unrelated_failure(hubbub: Platform) -> None:
     raise ValueError("by itself")
 
 
 @pytest.mark.asyncio
-async def test_an_act_that_nobody_awaits(hubbub: Platform) -> None:
+async def test_an_action_that_is_not_awaited(hubbub: Platform) -> None:
     hubbub.users["bob"].say("staff", "hello")
 
 
@@ -33,7 +33,7 @@ def test_a_world_without_its_owner(hubbub: Platform) -> None: ...
 
 
 @pytest.mark.hubbub(world=7)
-def test_a_world_of_no_kind(hubbub: Platform) -> None: ...
+def test_a_world_of_an_unknown_type(hubbub: Platform) -> None: ...
 
 
 @pytest.mark.hubbub(now="tomorrow")
@@ -41,7 +41,7 @@ def test_a_bad_date(hubbub: Platform) -> None: ...
 
 
 @pytest.mark.hubbub(now="1999-01-01")
-def test_a_date_that_no_id_holds(hubbub: Platform) -> None: ...
+def test_a_date_outside_the_id_range(hubbub: Platform) -> None: ...
 
 
 @pytest.mark.hubbub(rate_limits="sometimes")

@@ -1,4 +1,4 @@
-"""hikari under anyio, and discord.py in a thread beside a plain test."""
+"""hikari under anyio, and discord.py in a thread beside a synchronous test."""
 
 import asyncio
 import threading
@@ -38,14 +38,14 @@ async def test_hikari(hubbub_hikari: Platform) -> None:
     await bot.close()
 
 
-def test_addresses_are_put_back(hubbub: Platform) -> None:
+def test_library_urls_are_restored(hubbub: Platform) -> None:
     assert hikari.urls.REST_API_URL == "https://discord.com/api/v10"
     assert Route.BASE == "https://discord.com/api/v10"
 
 
 @pytest.fixture
 def crier(hubbub_discord_py: Platform) -> Iterator[None]:
-    """A bot in a thread of its own, for tests without an event loop."""
+    """A bot in its own thread, for tests without an event loop."""
     application = hubbub_discord_py.applications["demo-bot"]
     assert application.bot is not None
     token = application.bot.token
@@ -69,7 +69,7 @@ def crier(hubbub_discord_py: Platform) -> Iterator[None]:
     thread.join(60)
 
 
-def test_a_bot_beside_a_plain_test(hubbub: Platform, crier: None) -> None:
+def test_a_bot_beside_a_synchronous_test(hubbub: Platform, crier: None) -> None:
     alice = hubbub.users["alice"]
     asked = alice.say("general", "!ping")
     answer = alice.expect("MESSAGE_CREATE", content="pong")

@@ -1,4 +1,4 @@
-"""An application that has nothing but a web server."""
+"""An application that only has a web server."""
 
 import json
 from collections.abc import AsyncIterator
@@ -13,7 +13,7 @@ from hubbub.testing import Platform
 
 @pytest.fixture
 async def greeter(hubbub: Platform) -> AsyncIterator[None]:
-    """Answers interactions in the body of the request, in the loop of the test."""
+    """Answer interactions in the HTTP response, in the test's event loop."""
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(hubbub.applications["demo-bot"].public_key))
 
     async def handle(request: web.Request) -> web.Response:

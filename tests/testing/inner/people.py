@@ -1,4 +1,4 @@
-"""People in a plain test: what they do, what they hear, and what is refused."""
+"""Simulated users in a synchronous test: actions, events and refusals."""
 
 import base64
 import hashlib
@@ -9,14 +9,14 @@ import pytest
 from hubbub.testing import NotHeard, Platform, Refused
 
 
-def test_people_speak_and_hear(hubbub: Platform) -> None:
+def test_users_send_and_receive_messages(hubbub: Platform) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     bob.connect()
 
     said = alice.say("general", "hello")
 
     assert bob.expect("MESSAGE_CREATE", content="hello", author={"username": "alice"})["id"] == said["id"]
-    # One's own words are no news, and an event is given once.
+    # A user's own message is not an event for them, and an event is returned once.
     alice.expect_none("MESSAGE_CREATE")
     bob.expect_none("MESSAGE_CREATE")
     alice.react(said, "👍")
@@ -26,7 +26,7 @@ def test_people_speak_and_hear(hubbub: Platform) -> None:
     assert "MESSAGE_CREATE" in [event.name for event in bob.heard]
 
 
-def test_people_meet(hubbub: Platform) -> None:
+def test_users_become_friends_and_join_guilds(hubbub: Platform) -> None:
     alice = hubbub.users["alice"]
     hubbub.add_user("dora", global_name="Dora")
     dora = hubbub.users["dora"]
@@ -44,7 +44,7 @@ def test_people_meet(hubbub: Platform) -> None:
     assert "guild_id" not in alice.expect("MESSAGE_CREATE", content="psst")
 
 
-def test_people_call(hubbub: Platform) -> None:
+def test_users_join_a_call(hubbub: Platform) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     bob.connect()
 
@@ -57,7 +57,7 @@ def test_people_call(hubbub: Platform) -> None:
         alice.leave_voice()
 
 
-def test_people_let_applications_in(hubbub: Platform) -> None:
+def test_users_authorize_applications(hubbub: Platform) -> None:
     alice, game = hubbub.users["alice"], hubbub.applications["demo-game"]
     challenge = base64.urlsafe_b64encode(hashlib.sha256(b"a" * 43).digest()).rstrip(b"=").decode()
     sent = alice.authorize("demo-game", "identify", state="7", code_challenge=challenge, code_challenge_method="S256")
@@ -71,7 +71,7 @@ def test_people_let_applications_in(hubbub: Platform) -> None:
     assert game.id != hubbub.applications["demo-bot"].id
 
 
-def test_refusals_say_what_the_platform_said(hubbub: Platform) -> None:
+def test_refusals_carry_the_platforms_error(hubbub: Platform) -> None:
     bob = hubbub.users["bob"]
     with pytest.raises(Refused, match="Missing Access") as refused:
         bob.say("staff", "let me in")
@@ -86,7 +86,7 @@ def test_refusals_say_what_the_platform_said(hubbub: Platform) -> None:
         bob.run("general", "ping")
 
 
-def test_what_did_not_come_is_told_with_what_did(hubbub: Platform) -> None:
+def test_a_missing_event_lists_the_received_ones(hubbub: Platform) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     bob.connect()
     alice.say("general", "for all")
@@ -106,7 +106,7 @@ def test_what_did_not_come_is_told_with_what_did(hubbub: Platform) -> None:
         hubbub.users["carol"].expect("MESSAGE_CREATE", within=0.1)
 
 
-def test_a_bot_may_be_played_too(hubbub: Platform) -> None:
+def test_a_bot_can_act_like_a_user(hubbub: Platform) -> None:
     bot = hubbub.bots["demo-bot"]
     bot.connect()
     hubbub.users["alice"].say("general", "hello, bot")

@@ -1,11 +1,11 @@
-"""Nobody rehearses here."""
+"""A file without rehearsals."""
 
 import sys
 
 import pytest
 
 
-def test_nothing_is_imported_for_nothing() -> None:
+def test_the_plugin_imports_nothing_when_unused() -> None:
     ours = sorted(name for name in sys.modules if name.partition(".")[0] == "hubbub")
     assert ours == ["hubbub", "hubbub.testing", "hubbub.testing.plugin"]
     assert not {"aiohttp", "msgspec"} & set(sys.modules)

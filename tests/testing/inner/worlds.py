@@ -1,4 +1,4 @@
-"""Worlds: each test has one of its own, and may say which."""
+"""Worlds: each test has its own and can configure it."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -9,10 +9,10 @@ from hubbub.testing import NotHeard, Platform, Refused
 from hubbub.testing.process import Process
 
 LEFT: dict[str, Any] = {}
-"""What one test leaves behind for the next, which must not find any of it."""
+"""State that one test leaves for the next, which must not see any of it."""
 
 
-def test_a_leaves_a_mess(hubbub: Platform) -> None:
+def test_a_first_test_changes_its_world(hubbub: Platform) -> None:
     alice = hubbub.users["alice"]
     alice.say("general", "from a")
     alice.join_voice("Lounge")
@@ -25,10 +25,10 @@ def test_a_leaves_a_mess(hubbub: Platform) -> None:
     LEFT.update(web=hubbub.web, token=alice.token, general=hubbub.guilds["Town Square"].channels["general"])
 
 
-def test_b_finds_nothing_of_it(hubbub: Platform) -> None:
+def test_b_second_test_gets_a_fresh_world(hubbub: Platform) -> None:
     alice = hubbub.users["alice"]
     assert hubbub.web != LEFT["web"]
-    # The same world, with the same ids and tokens, as if nobody had been there.
+    # The same world, with the same ids and tokens, as if the first test had not run.
     assert (alice.token, hubbub.guilds["Town Square"].channels["general"]) == (LEFT["token"], LEFT["general"])
     assert list(hubbub.users) == ["alice", "bob", "carol"]
     assert alice.read("general") == []
@@ -43,7 +43,7 @@ def test_b_finds_nothing_of_it(hubbub: Platform) -> None:
     assert not [event for event in events if event["event"] == "MESSAGE_CREATE"]
 
 
-def test_the_platforms_of_others_are_gone(hubbub: Platform, request: pytest.FixtureRequest) -> None:
+def test_platforms_of_other_forks_are_closed(hubbub: Platform, request: pytest.FixtureRequest) -> None:
     process: Process = request.getfixturevalue("_hubbub_process")
     forks = process.background.wait(process.control.ask("GET", "/forks"))
     assert [fork["web"] for fork in forks] == [hubbub.web]
@@ -66,12 +66,12 @@ def test_another_seed_gives_other_ids(hubbub: Platform) -> None:
 
 
 @pytest.mark.hubbub(world={"users": {"zoe": {"global_name": "Zoë"}}})
-def test_a_world_may_be_written_here(hubbub: Platform) -> None:
+def test_a_world_can_be_defined_inline(hubbub: Platform) -> None:
     assert hubbub.users["zoe"].request("GET", "/users/@me")["global_name"] == "Zoë"
 
 
 @pytest.mark.hubbub(rate_limits="real")
-def test_limits_may_be_real(hubbub: Platform) -> None:
+def test_rate_limits_can_be_enforced(hubbub: Platform) -> None:
     alice = hubbub.users["alice"]
     hubbub.clock.freeze()
 
@@ -88,14 +88,14 @@ def test_limits_may_be_real(hubbub: Platform) -> None:
     alice.say("general", "again")
 
 
-def test_limits_are_only_reported_by_default(hubbub: Platform) -> None:
+def test_rate_limits_are_only_reported_by_default(hubbub: Platform) -> None:
     hubbub.clock.freeze()
     for number in range(60):
         hubbub.users["alice"].say("general", str(number))
     assert hubbub.rate_limits()["refusals"][0]["refused"] is False
 
 
-def test_an_invite_ends_by_the_clock(hubbub: Platform) -> None:
+def test_an_invite_expires_by_the_controlled_clock(hubbub: Platform) -> None:
     alice, general = hubbub.users["alice"], hubbub.guilds["Town Square"].channels["general"]
     hubbub.add_user("dora")
     invite = alice.request("POST", f"/channels/{general}/invites", {"max_age": 1800})
@@ -104,12 +104,12 @@ def test_an_invite_ends_by_the_clock(hubbub: Platform) -> None:
         hubbub.users["dora"].join(invite)
 
 
-def test_faults_happen(hubbub: Platform) -> None:
+def test_faults_can_be_injected(hubbub: Platform) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     alice.connect()
     assert hubbub.faults.close_session(alice, code=4001)["sessions"] == 1
     assert hubbub.faults.drop_session(alice)["sessions"] == 1
-    # Nothing is missed, as by any client that resumes.
+    # No event is missed, since the client resumes.
     bob.say("general", "still there?")
     alice.expect("MESSAGE_CREATE", content="still there?")
     alice.expect("RESUMED")
@@ -119,7 +119,7 @@ def test_faults_happen(hubbub: Platform) -> None:
     hubbub.faults.drop_session(bob)
     with pytest.raises(NotHeard, match="bob cannot receive MESSAGE_CREATE: the session was closed with 4004"):
         bob.expect("MESSAGE_CREATE")
-    # Whoever acts again is online again.
+    # A user who acts is online again.
     bob.say("general", "here I am")
     bob.disconnect()
     assert bob.heard == []
