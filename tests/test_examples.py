@@ -431,7 +431,7 @@ def test_the_webhook_receiver_prints_the_events_of_the_game(ready_file: Path) ->
 
 def test_a_guest_plays_links_an_account_and_unmerges_it(ready_file: Path) -> None:
     with Program(EXAMPLES / "backend.py", ready_file, "--port", "0") as backend:
-        address = backend.sees("The game's server is running at ").split()[-1]
+        url = backend.sees("The game's server is running at ").split()[-1]
         guest = ("--guest", "Hero", "--backend", address)
         with game(ready_file, *guest) as hero, game(ready_file, "--login", "bob") as bob:
             backend.sees("Hero started to play")
@@ -455,7 +455,7 @@ def test_a_guest_plays_links_an_account_and_unmerges_it(ready_file: Path) -> Non
             carol.sees("You are in a party of 2.")
         assert "log in with it" in run("game", str(ready_file), *guest, status=1)
 
-        urllib.request.urlopen(urllib.request.Request(f"{address}/players/Hero/unmerge", b"")).close()
+        urllib.request.urlopen(urllib.request.Request(f"{url}/players/Hero/unmerge", b"")).close()
         backend.sees("Hero is unmerged")
         with game(ready_file, *guest) as hero:
             hero.sees(", a guest.")
