@@ -23,19 +23,14 @@ OGG = b"OggS" + bytes(60)
 
 
 async def send(
-    actor: Actor,
-    messages_path: str,
-    *files: tuple[str, bytes],
-    method: str = "POST",
-    name: str = "files[{}]",
-    **body: Any,
+    actor: Actor, path: str, *files: tuple[str, bytes], method: str = "POST", name: str = "files[{}]", **body: Any
 ) -> Answer:
     """Send a multipart message with files."""
     form = aiohttp.FormData(quote_fields=False)
     form.add_field("payload_json", json.dumps(body), content_type="application/json")
     for index, (filename, data) in enumerate(files):
         form.add_field(name.format(index), data, filename=filename, content_type="text/html")
-    return await actor.request(method, messages_path, data=form)
+    return await actor.request(method, path, data=form)
 
 
 def messages_path(guild: Guild) -> str:
