@@ -432,7 +432,7 @@ def test_the_webhook_receiver_prints_the_events_of_the_game(ready_file: Path) ->
 def test_a_guest_plays_links_an_account_and_unmerges_it(ready_file: Path) -> None:
     with Program(EXAMPLES / "backend.py", ready_file, "--port", "0") as backend:
         url = backend.sees("The game's server is running at ").split()[-1]
-        guest = ("--guest", "Hero", "--backend", address)
+        guest = ("--guest", "Hero", "--backend", url)
         with game(ready_file, *guest) as hero, game(ready_file, "--login", "bob") as bob:
             backend.sees("Hero started to play")
             hero.sees("You are Hero, a guest.")

@@ -1,4 +1,4 @@
-"""The commands, as an operator runs them: real processes where the process is the point."""
+"""The commands as an operator runs them, in real processes where that matters."""
 
 import asyncio
 import contextlib
@@ -24,11 +24,11 @@ from hubbub.server.core import config as settings
 from hubbub.server.ready import Ready
 from hubbub.server.worlds.building import Built, BuiltApplication, BuiltBot, BuiltUser
 
-PATIENCE_S = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 def start(*arguments: str, **environ: str) -> "subprocess.Popen[bytes]":
-    """A `hubbub` process."""
+    """Start a `hubbub` process."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")}
     return subprocess.Popen(
         [sys.executable, "-m", "hubbub.server.cli", *arguments],
@@ -42,20 +42,20 @@ def start(*arguments: str, **environ: str) -> "subprocess.Popen[bytes]":
 def running(
     tmp_path: Path, *arguments: str, **environ: str
 ) -> Iterator[tuple["subprocess.Popen[bytes]", dict[str, Any]]]:
-    """A server process that is ready, and its ready file."""
+    """Run a server process; yield it with the content of its ready file."""
     ready = tmp_path / f"ready-{len(list(tmp_path.iterdir()))}.json"
     process = start(*arguments, "--port", "0", "--ready-file", str(ready), **environ)
     try:
-        yield process, asyncio.run(appeared(ready, process))
+        yield process, asyncio.run(wait_for_file(ready, process))
     finally:
         if process.poll() is None:
             process.kill()
         process.communicate()
 
 
-async def appeared(path: Path, process: "subprocess.Popen[bytes]") -> dict[str, Any]:
-    """What the file holds, once it is there."""
-    async with asyncio.timeout(PATIENCE_S):
+async def wait_for_file(path: Path, process: "subprocess.Popen[bytes]") -> dict[str, Any]:
+    """Wait for the ready file and return its content."""
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while not path.exists():
             if process.poll() is not None:
                 raise AssertionError(process.communicate()[1].decode())
@@ -64,21 +64,24 @@ async def appeared(path: Path, process: "subprocess.Popen[bytes]") -> dict[str, 
     return document
 
 
-def call(method: str, url: str, token: str = "", **options: Any) -> tuple[int, Any]:
-    """One request."""
+def request(method: str, url: str, token: str = "", **options: Any) -> tuple[int, Any]:
+    """Send a request and return its status and JSON body."""
 
-    async def ask() -> tuple[int, Any]:
+    async def send() -> tuple[int, Any]:
         headers = {"Authorization": token} if token else {}
-        async with aiohttp.ClientSession() as client, client.request(method, url, headers=headers, **options) as answer:
-            return answer.status, await answer.json(content_type=None)
+        async with (
+            aiohttp.ClientSession() as client,
+            client.request(method, url, headers=headers, **options) as response,
+        ):
+            return response.status, await response.json(content_type=None)
 
-    return asyncio.run(ask())
+    return asyncio.run(send())
 
 
 def stop(process: "subprocess.Popen[bytes]") -> int:
-    """Ask for an orderly end, and the exit code."""
+    """Stop the process with SIGTERM and return its exit code."""
     process.send_signal(signal.SIGTERM)
-    return process.wait(PATIENCE_S)
+    return process.wait(TIMEOUT_SECONDS)
 
 
 def test_dev_serves_the_demo_world_and_drains_on_sigterm(tmp_path: Path) -> None:
@@ -96,34 +99,34 @@ def test_dev_serves_the_demo_world_and_drains_on_sigterm(tmp_path: Path) -> None
             "lobbies",
             "voice",
         }
-        assert asyncio.run(greeted(ready["voice"])) == 8
+        assert asyncio.run(voice_hello_opcode(ready["voice"])) == 8
         assert set(ready["users"]["alice"]) == {"id", "token", "password"}
         assert set(ready["applications"]["demo-bot"]) == {"id", "client_secret", "public_key", "bot"}
         assert set(ready["guilds"]["Town Square"]) == {"id", "channels", "roles"}
         alice = ready["users"]["alice"]
-        assert call("GET", f"{ready['api']}/users/@me", alice["token"])[1]["id"] == alice["id"]
+        assert request("GET", f"{ready['api']}/users/@me", alice["token"])[1]["id"] == alice["id"]
         login = {"login": "alice", "password": alice["password"]}
-        assert call("POST", f"{ready['api']}/auth/login", json=login)[1]["user_id"] == alice["id"]
+        assert request("POST", f"{ready['api']}/auth/login", json=login)[1]["user_id"] == alice["id"]
         control = f"Bearer {ready['control_token']}"
-        assert call("GET", f"{ready['control']}/clock", control)[0] == 200
+        assert request("GET", f"{ready['control']}/clock", control)[0] == 200
 
-        opcodes = asyncio.run(drained(ready, process))
+        opcodes = asyncio.run(opcodes_until_reconnect(ready, process))
 
         assert opcodes[-1] == 7
-        assert process.wait(PATIENCE_S) == 0
+        assert process.wait(TIMEOUT_SECONDS) == 0
 
 
-async def greeted(voice: dict[str, Any]) -> int:
-    """The opcode of the first frame of the voice gateway, whose certificate its own authority made."""
+async def voice_hello_opcode(voice: dict[str, Any]) -> int:
+    """Return the opcode of the voice gateway's first frame; its certificate is signed by the server's own CA."""
     trust = ssl.create_default_context(cafile=voice["authority"])
     async with aiohttp.ClientSession() as client:
         async with client.ws_connect(f"wss://{voice['endpoint']}/?v=8", ssl=trust) as socket:
-            opcode: int = (await socket.receive_json(timeout=PATIENCE_S))["op"]
+            opcode: int = (await socket.receive_json(timeout=TIMEOUT_SECONDS))["op"]
             return opcode
 
 
-async def drained(ready: dict[str, Any], process: "subprocess.Popen[bytes]") -> list[int]:
-    """What a gateway client hears while the server stops."""
+async def opcodes_until_reconnect(ready: dict[str, Any], process: "subprocess.Popen[bytes]") -> list[int]:
+    """Return the opcodes that a gateway client receives while the server stops."""
     opcodes = []
     async with aiohttp.ClientSession() as client, client.ws_connect(f"{ready['gateway']}?v=10&encoding=json") as socket:
         token = ready["applications"]["demo-bot"]["bot"]["token"]
@@ -138,32 +141,32 @@ async def drained(ready: dict[str, Any], process: "subprocess.Popen[bytes]") -> 
     return opcodes
 
 
-def test_dev_with_a_data_folder_finds_its_world_and_its_messages_again(tmp_path: Path) -> None:
+def test_dev_with_a_data_folder_keeps_its_world_and_messages(tmp_path: Path) -> None:
     arguments = ("dev", "--data", str(tmp_path / "data"), "--seed", "5", "--now", "2026-12-01T00:00:00Z")
     with running(tmp_path, *arguments) as (process, first):
         token = first["users"]["bob"]["token"]
         messages = f"/channels/{first['guilds']['Town Square']['channels']['general']}/messages"
-        status, said = call("POST", first["api"] + messages, token, json={"content": "still here"})
+        status, sent = request("POST", first["api"] + messages, token, json={"content": "still here"})
         assert status == 200
-        assert said["timestamp"].startswith("2026-12-01T00:00:")
+        assert sent["timestamp"].startswith("2026-12-01T00:00:")
         assert stop(process) == 0
-    with running(tmp_path, *arguments) as (process, again):
+    with running(tmp_path, *arguments) as (process, second):
         for part in ("users", "applications", "guilds"):
-            assert again[part] == first[part]
-        assert [message["content"] for message in call("GET", again["api"] + messages, token)[1]] == ["still here"]
+            assert second[part] == first[part]
+        assert [message["content"] for message in request("GET", second["api"] + messages, token)[1]] == ["still here"]
         assert stop(process) == 0
 
 
 def test_serve_has_no_world_and_no_control_api(tmp_path: Path) -> None:
     with running(tmp_path, "serve", "--data", str(tmp_path / "data")) as (process, ready):
         assert (ready["control"], ready["control_token"], ready["users"], ready["guilds"]) == (None, None, {}, {})
-        assert call("GET", f"{ready['web']}/control/clock")[0] == 404
+        assert request("GET", f"{ready['web']}/control/clock")[0] == 404
         body = {"username": "ann", "password": "long enough"}
-        status, session = call("POST", f"{ready['api']}/auth/register", json=body)
-        assert status in (200, 201)
+        status, session = request("POST", f"{ready['api']}/auth/register", json=body)
+        assert status == 201
 
         busy = start("serve", "--data", str(tmp_path / "data"), "--port", "0")
-        assert b"another process" in busy.communicate(timeout=PATIENCE_S)[1]
+        assert b"another process" in busy.communicate(timeout=TIMEOUT_SECONDS)[1]
         assert busy.returncode == 1
 
         assert stop(process) == 0
@@ -171,7 +174,7 @@ def test_serve_has_no_world_and_no_control_api(tmp_path: Path) -> None:
     assert (tmp_path / "data" / "hubbub.sqlite3").exists()
 
 
-def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
+def test_a_second_signal_stops_the_server_immediately(tmp_path: Path) -> None:
     with running(tmp_path, "dev") as (process, ready):
 
         async def stay() -> None:
@@ -180,7 +183,7 @@ def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
                 process.send_signal(signal.SIGTERM)
                 while (await socket.receive_json())["op"] != 7:
                     pass
-                # One that follows at once is taken for the same; somebody who insists is heard.
+                # A signal that follows immediately counts as the same one, so repeat it.
                 while process.poll() is None:
                     process.send_signal(signal.SIGTERM)
                     await asyncio.sleep(0.05)
@@ -189,12 +192,12 @@ def test_a_second_signal_does_not_wait(tmp_path: Path) -> None:
         assert process.returncode == 128 + signal.SIGTERM
 
 
-def test_a_port_in_use_is_said_in_one_line(tmp_path: Path) -> None:
+def test_a_port_in_use_is_reported_in_one_line(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         process = start("dev", "--port", str(taken.getsockname()[1]))
-        error = process.communicate(timeout=PATIENCE_S)[1].decode()
+        error = process.communicate(timeout=TIMEOUT_SECONDS)[1].decode()
     assert process.returncode == 1
     assert re.search(r"hubbub: cannot listen on 127\.0\.0\.1:\d+: .*in use; choose another port", error)
     assert "Traceback" not in error
@@ -209,33 +212,33 @@ def test_a_port_in_use_is_said_in_one_line(tmp_path: Path) -> None:
         (["dev", "--ready-file", "taken/ready.json"], "cannot write the ready file taken/ready.json: "),
     ],
 )
-def test_a_place_that_cannot_be_written_is_said_in_one_line(
+def test_an_unwritable_path_is_reported_in_one_line(
     data: Path, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     (tmp_path / "taken").write_text("")
     process = start(*arguments, "--port", "0")
-    error = process.communicate(timeout=PATIENCE_S)[1].decode()
+    error = process.communicate(timeout=TIMEOUT_SECONDS)[1].decode()
     assert process.returncode == 1
     assert f"hubbub: {message}" in error
     assert "Traceback" not in error
 
 
-def test_a_kept_world_that_others_can_reach_needs_a_seed(data: Path) -> None:
+def test_a_stored_world_on_a_public_host_requires_a_seed(data: Path) -> None:
     process = start("dev", "--host", "0.0.0.0", "--port", "0", "--data", str(data))
-    error = process.communicate(timeout=PATIENCE_S)[1].decode()
+    error = process.communicate(timeout=TIMEOUT_SECONDS)[1].decode()
     assert process.returncode == 2
     assert "seed (hubbub dev): 0.0.0.0 is reachable from other machines and the world is stored; set --seed" in error
     assert not data.exists()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="modes of files")
-def test_what_is_kept_is_for_its_owner_only(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stored_files_are_readable_only_by_their_owner(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["admin", "create-user", "ann", "--data", str(data)]) == 0
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
     assert stat.S_IMODE((data / "hubbub.sqlite3").stat().st_mode) == 0o600
 
 
-def test_an_operator_hears_that_the_data_folder_is_another_one(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_or_new_data_folder_is_reported(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["admin", "reset-bot-token", "1", "--data", str(data)]) == 1
     assert f"{data / 'hubbub.sqlite3'} does not exist; set --data to the data folder" in capsys.readouterr().err
     assert not data.exists()
@@ -245,7 +248,7 @@ def test_an_operator_hears_that_the_data_folder_is_another_one(data: Path, capsy
     assert "is new" not in capsys.readouterr().err
 
 
-def test_every_setting_is_explained_to_operators() -> None:
+def test_every_setting_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
     for key in settings.KEYS:
         if key not in cli.REHEARSAL:
@@ -254,7 +257,7 @@ def test_every_setting_is_explained_to_operators() -> None:
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A data folder, and an environment without settings."""
+    """Return a data folder, in an environment without settings."""
     for name in [name for name in os.environ if name.startswith("HUBBUB_")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
@@ -273,7 +276,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["dev", "--world", "nowhere.toml"], {}, "world nowhere.toml: cannot read nowhere.toml"),
     ],
 )
-def test_a_wrong_setting_is_named(
+def test_an_invalid_setting_is_reported_with_its_name(
     data: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -285,7 +288,7 @@ def test_a_wrong_setting_is_named(
         monkeypatch.setenv(name, value)
     if arguments[0] == "dev" and "--world" in arguments:
         process = start(*arguments)
-        error, code = process.communicate(timeout=PATIENCE_S)[1].decode(), process.returncode
+        error, code = process.communicate(timeout=TIMEOUT_SECONDS)[1].decode(), process.returncode
     else:
         code = cli.main(arguments)
         error = capsys.readouterr().err
@@ -294,7 +297,7 @@ def test_a_wrong_setting_is_named(
 
 
 @pytest.mark.parametrize("arguments", [[], ["serve", "--seed", "1"], ["agent", "--moon"], ["admin"]])
-def test_an_unknown_command_or_flag_is_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_command_or_flag_is_rejected(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(arguments)
     assert ended.value.code == 2
@@ -304,12 +307,12 @@ def test_an_unknown_command_or_flag_is_refused(arguments: list[str], capsys: pyt
 # Administration
 
 
-def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
-    """The `name: value` lines of the output."""
+def printed_values(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """Return the `name: value` lines of the output."""
     return dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines() if ": " in line)
 
 
-def test_an_operator_makes_people_and_bots(
+def test_admin_commands_create_users_and_bots(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = ["--data", str(data)]
@@ -317,7 +320,7 @@ def test_an_operator_makes_people_and_bots(
     sys.stdin.write("long enough\nlonger still\nshort\n")
     sys.stdin.seek(0)
     assert cli.main(["admin", "create-user", "ann", "--password-stdin", *store]) == 0
-    ann = printed(capsys)
+    ann = printed_values(capsys)
     assert cli.main(["admin", "create-user", "ann", *store]) == 1
     assert "Username is unavailable." in capsys.readouterr().err
     assert cli.main(["admin", "set-password", "ann", *store]) == 0
@@ -327,24 +330,24 @@ def test_an_operator_makes_people_and_bots(
         cli.main(["admin", "create-application", "helper", "--owner", "ann", "--intent", "MESSAGE_CONTENT", *store])
         == 0
     )
-    helper = printed(capsys)
+    helper = printed_values(capsys)
     assert cli.main(["admin", "create-application", "helper", "--owner", "ben", *store]) == 1
     assert "there is no user named ben" in capsys.readouterr().err
     assert cli.main(["admin", "create-application", "x", "--owner", "ann", "--intent", "ALL", *store]) == 1
     assert "is not a privileged intent" in capsys.readouterr().err
     assert cli.main(["admin", "reset-bot-token", helper["id"], *store]) == 0
-    token = printed(capsys)["bot token"]
+    token = printed_values(capsys)["bot token"]
     assert token != helper["bot token"]
     assert cli.main(["admin", "add-bot", helper["id"], "1", *store]) == 1
     assert "there is no guild 1" in capsys.readouterr().err
 
     with running(tmp_path, "serve", *store) as (process, ready):
-        assert call("GET", f"{ready['api']}/users/@me", ann["token"])[0] == 401
-        assert call("GET", f"{ready['api']}/users/@me", f"Bot {helper['bot token']}")[0] == 401
-        assert call("GET", f"{ready['api']}/users/@me", f"Bot {token}")[1]["username"] == "helper"
+        assert request("GET", f"{ready['api']}/users/@me", ann["token"])[0] == 401
+        assert request("GET", f"{ready['api']}/users/@me", f"Bot {helper['bot token']}")[0] == 401
+        assert request("GET", f"{ready['api']}/users/@me", f"Bot {token}")[1]["username"] == "helper"
         login = {"login": "ann", "password": "longer still"}
-        person = call("POST", f"{ready['api']}/auth/login", json=login)[1]["token"]
-        guild = call("POST", f"{ready['api']}/guilds", person, json={"name": "Home"})[1]["id"]
+        user_token = request("POST", f"{ready['api']}/auth/login", json=login)[1]["token"]
+        guild = request("POST", f"{ready['api']}/guilds", user_token, json={"name": "Home"})[1]["id"]
 
         assert cli.main(["admin", "add-bot", helper["id"], guild, *store]) == 1
         assert "stop the server first" in capsys.readouterr().err
@@ -359,13 +362,13 @@ def test_an_operator_makes_people_and_bots(
     assert "there is no guild 1" in capsys.readouterr().err
 
 
-def test_a_backup_of_a_running_server_is_a_data_folder(
+def test_a_backup_of_a_running_server_is_a_usable_data_folder(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     destination = tmp_path / "copies" / "monday"
     with running(tmp_path, "serve", "--data", str(data)) as (process, ready):
-        person = call("POST", f"{ready['api']}/auth/register", json={"username": "ann", "password": "long enough"})[1]
-        guild = call("POST", f"{ready['api']}/guilds", person["token"], json={"name": "Home"})[1]["id"]
+        user = request("POST", f"{ready['api']}/auth/register", json={"username": "ann", "password": "long enough"})[1]
+        guild = request("POST", f"{ready['api']}/guilds", user["token"], json={"name": "Home"})[1]["id"]
         (data / "files" / "attachments").mkdir(parents=True)
         (data / "files" / "attachments" / "1").write_bytes(b"picture")
 
@@ -376,12 +379,12 @@ def test_a_backup_of_a_running_server_is_a_data_folder(
         assert stop(process) == 0
     assert (destination / "files" / "attachments" / "1").read_bytes() == b"picture"
     with running(tmp_path, "serve", "--data", str(destination)) as (_, restored):
-        assert [each["id"] for each in call("GET", f"{restored['api']}/users/@me/guilds", person["token"])[1]] == [
+        assert [each["id"] for each in request("GET", f"{restored['api']}/users/@me/guilds", user["token"])[1]] == [
             guild
         ]
 
 
-def test_a_backup_of_nothing_is_refused(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_backup_requires_an_existing_data_folder(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["backup", "copy", "--data", str(data)]) == 1
     assert "does not exist; set --data to the data folder" in capsys.readouterr().err
     assert cli.main(["backup", "copy", "--database-url", "postgresql://localhost/x"]) == 1
@@ -389,7 +392,7 @@ def test_a_backup_of_nothing_is_refused(data: Path, capsys: pytest.CaptureFixtur
     assert not Path("copy").exists()
 
 
-def test_the_summary_names_addresses_people_and_bots() -> None:
+def test_the_summary_names_urls_users_and_bots() -> None:
     built = Built(
         users={"ann": BuiltUser(id=1, token="t-ann", password="p-ann")},  # type: ignore[arg-type]
         applications={
@@ -401,13 +404,13 @@ def test_the_summary_names_addresses_people_and_bots() -> None:
         users=built.users, applications=built.applications, guilds={},
     )  # fmt: skip
     text = summary(document)
-    for word in ("A", "G", "C", "K", "T", "t-ann", "p-ann", "t-bot"):
-        assert word in text
+    for value in ("A", "G", "C", "K", "T", "t-ann", "p-ann", "t-bot"):
+        assert value in text
     for page in ("login", "developers", "docs"):
         assert f"http://W/{page}" in text
 
 
-def test_the_summary_of_a_platform_for_people_names_nobody_and_only_pages_that_it_has() -> None:
+def test_the_summary_of_serve_names_no_users_and_only_enabled_pages() -> None:
     document = Ready(
         api="A", gateway="G", web="http://W", cdn="C", control=None, control_token=None, users={}, applications={},
         guilds={},
@@ -422,11 +425,11 @@ def test_the_summary_of_a_platform_for_people_names_nobody_and_only_pages_that_i
     assert "/login" not in summary(document, rehearsal=False, pages=False)
 
 
-def test_an_operator_decides_what_applications_may_ask_for(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_admin_commands_approve_scopes_and_intents(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = ["--data", str(data)]
     assert cli.main(["admin", "create-user", "ann", *store]) == 0
     assert cli.main(["admin", "create-application", "helper", "--owner", "ann", *store]) == 0
-    application = printed(capsys)["id"]
+    application = printed_values(capsys)["id"]
 
     assert cli.main(["admin", "list-approvals", *store]) == 0
     assert "No pending requests." in capsys.readouterr().out
@@ -441,7 +444,7 @@ def test_an_operator_decides_what_applications_may_ask_for(data: Path, capsys: p
     assert cli.main(["admin", "approve-scope", "7", "voice", *store]) == 1
 
 
-def test_a_redirect_that_could_never_be_used_is_not_registered(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_redirect_uri_is_rejected(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = ["--data", str(data)]
     assert cli.main(["admin", "create-user", "ann", *store]) == 0
 
@@ -451,25 +454,25 @@ def test_a_redirect_that_could_never_be_used_is_not_registered(data: Path, capsy
     assert "redirect_uris.1" in capsys.readouterr().err
 
 
-def test_an_operator_gives_tiers_features_and_premium(
+def test_admin_commands_grant_tiers_features_and_premium(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = ["--data", str(data)]
     assert cli.main(["admin", "create-user", "ann", *store]) == 0
-    token = printed(capsys)["token"]
+    token = printed_values(capsys)["token"]
     with running(tmp_path, "serve", *store) as (process, ready):
-        guild = call("POST", f"{ready['api']}/guilds", token, json={"name": "Home"})[1]["id"]
+        guild = request("POST", f"{ready['api']}/guilds", token, json={"name": "Home"})[1]["id"]
         assert stop(process) == 0
 
-    given = ["--tier", "2", "--add-feature", "VANITY_URL", "--add-feature", "ROLE_ICONS"]
-    assert cli.main(["admin", "guild", guild, *given, *store]) == 0
-    assert printed(capsys) == {"tier": "2", "features": "ROLE_ICONS, VANITY_URL"}
+    options = ["--tier", "2", "--add-feature", "VANITY_URL", "--add-feature", "ROLE_ICONS"]
+    assert cli.main(["admin", "guild", guild, *options, *store]) == 0
+    assert printed_values(capsys) == {"tier": "2", "features": "ROLE_ICONS, VANITY_URL"}
     assert cli.main(["admin", "guild", guild, "--remove-feature", "ROLE_ICONS", *store]) == 0
-    assert printed(capsys) == {"tier": "2", "features": "VANITY_URL"}
+    assert printed_values(capsys) == {"tier": "2", "features": "VANITY_URL"}
     assert cli.main(["admin", "user", "ann", "--premium", "tier_2", *store]) == 0
-    assert printed(capsys) == {"premium": "tier_2"}
+    assert printed_values(capsys) == {"premium": "tier_2"}
     assert cli.main(["admin", "user", "ann", *store]) == 0
-    assert printed(capsys) == {"premium": "tier_2"}
+    assert printed_values(capsys) == {"premium": "tier_2"}
     for arguments, problem in (
         (["guild", "1"], "there is no guild 1"),
         (["guild", guild, "--add-feature", "VANITY"], "did you mean VANITY_URL?"),
@@ -481,7 +484,7 @@ def test_an_operator_gives_tiers_features_and_premium(
         assert problem in capsys.readouterr().err
 
     with running(tmp_path, "serve", *store) as (process, ready):
-        assert call("GET", f"{ready['api']}/users/@me", token)[1]["premium_type"] == 2
-        shown = call("GET", f"{ready['api']}/guilds/{guild}", token)[1]
-        assert (shown["premium_tier"], shown["features"]) == (2, ["VANITY_URL"])
+        assert request("GET", f"{ready['api']}/users/@me", token)[1]["premium_type"] == 2
+        guild_view = request("GET", f"{ready['api']}/guilds/{guild}", token)[1]
+        assert (guild_view["premium_tier"], guild_view["features"]) == (2, ["VANITY_URL"])
         assert stop(process) == 0

@@ -1,6 +1,6 @@
-"""Both sides of dated changes (dated-changes.md) that have no test beside their resource: what may be done.
+"""Behavior before and after dated changes (dated-changes.md) that are not tested with their resource: operations.
 
-`tests/contract/test_dated_changes.py` says that none is without."""
+`tests/contract/test_dated_changes.py` requires a test for each change."""
 
 from typing import Any
 
@@ -22,16 +22,16 @@ from tests.world import Actor, Answer, Guild, World
 V2 = 1 << 15
 
 
-async def both_sides(world: World, change: Change, ask: Any) -> tuple[Answer, Answer]:
-    """The answers to a question a moment before and at the instant of a change."""
+async def both_sides(world: World, change: Change, request: Any) -> tuple[Answer, Answer]:
+    """Return the responses to a request one millisecond before a change and at the change."""
     world.clock.set(change.at_ms - 1)
-    before = await ask()
+    before = await request()
     world.clock.set(change.at_ms)
-    return before, await ask()
+    return before, await request()
 
 
 @pytest.mark.dated(changes.ENFORCE_NONCE)
-async def test_a_nonce_is_enforced_from_its_day(world: World) -> None:
+async def test_nonces_are_enforced_since_the_change(world: World) -> None:
     guild = await world.guild()
     body = {"content": "once", "nonce": "n1", "enforce_nonce": True}
 
@@ -45,17 +45,17 @@ async def test_a_nonce_is_enforced_from_its_day(world: World) -> None:
 
 
 @pytest.mark.dated(changes.MESSAGE_FORWARDING)
-async def test_messages_are_forwarded_from_its_day(world: World) -> None:
+async def test_forwarding_works_since_the_change(world: World) -> None:
     guild = await world.guild()
-    there = await guild.channel("there")
+    target = await guild.channel("there")
     world.clock.set(changes.MESSAGE_FORWARDING.at_ms - 10_000)
-    said = await guild.say(guild.owner, "carry me")
-    reference = {"type": 1, "channel_id": str(guild.general), "message_id": said["id"]}
+    message = await guild.say(guild.owner, "carry me")
+    reference = {"type": 1, "channel_id": str(guild.general), "message_id": message["id"]}
 
     before, after = await both_sides(
         world,
         changes.MESSAGE_FORWARDING,
-        lambda: guild.owner.post(f"/channels/{there}/messages", json={"message_reference": reference}),
+        lambda: guild.owner.post(f"/channels/{target}/messages", json={"message_reference": reference}),
     )
 
     assert before.status == 400
@@ -63,7 +63,7 @@ async def test_messages_are_forwarded_from_its_day(world: World) -> None:
 
 
 @pytest.mark.dated(changes.COMPONENTS_V2)
-async def test_messages_are_made_of_components_from_its_day(world: World) -> None:
+async def test_components_v2_work_since_the_change(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     body = {"flags": V2, "components": [{"type": 10, "content": "words"}]}
@@ -77,7 +77,7 @@ async def test_messages_are_made_of_components_from_its_day(world: World) -> Non
 
 
 @pytest.mark.dated(changes.COMPONENTS_40)
-async def test_a_message_has_forty_components_from_its_day_and_few_in_each_place_before(world: World) -> None:
+async def test_forty_components_are_allowed_since_the_change_and_nested_limits_before(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
 
@@ -87,27 +87,27 @@ async def test_a_message_has_forty_components_from_its_day_and_few_in_each_place
     def boxes(*counts: int) -> list[dict[str, Any]]:
         return [{"type": 17, "components": texts(count)} for count in counts]
 
-    def asking(components: list[dict[str, Any]]) -> Any:
+    def send(components: list[dict[str, Any]]) -> Any:
         body = {"flags": V2, "components": components}
         return lambda: bot.post(f"/channels/{guild.general}/messages", json=body)
 
-    for fine, too_many, where in (
+    for allowed, too_many, path in (
         (texts(10), texts(11), "components"),
         (boxes(10), boxes(11), "components.0.components"),
         (boxes(10, 10, 7), boxes(10, 10, 8), "components"),
     ):
-        for answer in await both_sides(world, changes.COMPONENTS_40, asking(fine)):
-            answer.ok()
-        before, after = await both_sides(world, changes.COMPONENTS_40, asking(too_many))
-        assert before.errors(where) == ["BASE_TYPE_BAD_LENGTH"]
+        for response in await both_sides(world, changes.COMPONENTS_40, send(allowed)):
+            response.ok()
+        before, after = await both_sides(world, changes.COMPONENTS_40, send(too_many))
+        assert before.errors(path) == ["BASE_TYPE_BAD_LENGTH"]
         after.ok()
-    (await asking(texts(40))()).ok()
+    (await send(texts(40))()).ok()
     for too_many in (texts(41), boxes(39, 1)):
-        assert (await asking(too_many)()).errors("components") == ["BASE_TYPE_BAD_LENGTH"]
+        assert (await send(too_many)()).errors("components") == ["BASE_TYPE_BAD_LENGTH"]
 
 
 @pytest.mark.dated(changes.MEMBER_REQUEST_LIMIT_LARGE, changes.MEMBER_REQUEST_LIMIT)
-def test_very_large_guilds_are_asked_for_all_members_once_in_thirty_seconds_before_others_are() -> None:
+def test_member_requests_are_limited_for_large_guilds_first_and_then_for_all() -> None:
     clock = ControlledClock(changes.MEMBER_REQUEST_LIMIT_LARGE.at_ms - 1, running=False)
     requests = MemberRequests(clock, RateLimits(clock.now_ms))
 
@@ -123,7 +123,7 @@ def test_very_large_guilds_are_asked_for_all_members_once_in_thirty_seconds_befo
 
 
 @pytest.mark.dated(changes.PRUNE_PERMISSIONS)
-async def test_pruning_needs_two_permissions_from_its_day_and_one_before(world: World) -> None:
+async def test_pruning_requires_two_permissions_since_the_change_and_one_before(world: World) -> None:
     guild = await world.guild()
     kicker = await guild.member(Permissions.KICK_MEMBERS)
     both = await guild.member(Permissions.KICK_MEMBERS | Permissions.MANAGE_GUILD)
@@ -140,7 +140,7 @@ async def test_pruning_needs_two_permissions_from_its_day_and_one_before(world: 
 
 
 @pytest.mark.dated(changes.GUILD_LIST_BANNER)
-async def test_the_list_of_guilds_shows_banners_from_its_day(world: World) -> None:
+async def test_the_guild_list_contains_banners_since_the_change(world: World) -> None:
     guild = await world.guild()
     await world.write(lambda call: call.tx.run("UPDATE guilds SET banner = 'abc' WHERE id = ?", guild.id))
 
@@ -151,7 +151,7 @@ async def test_the_list_of_guilds_shows_banners_from_its_day(world: World) -> No
 
 
 @pytest.mark.dated(changes.VOICE_STATE_READS)
-async def test_voice_states_are_read_over_http_from_its_day(world: World) -> None:
+async def test_voice_states_can_be_read_over_http_since_the_change(world: World) -> None:
     guild = await world.guild()
     for path in ("@me", str(guild.owner.id)):
         before, after = await both_sides(
@@ -164,13 +164,13 @@ async def test_voice_states_are_read_over_http_from_its_day(world: World) -> Non
 
 
 @pytest.mark.dated(changes.PAGINATED_PINS)
-async def test_pins_come_by_pages_from_its_day_and_by_the_old_routes_always(world: World) -> None:
+async def test_paginated_pins_work_since_the_change_and_old_routes_always(world: World) -> None:
     guild = await world.guild()
     world.clock.set(changes.PAGINATED_PINS.at_ms - 10_000)
-    said = await guild.say(guild.owner)
+    message = await guild.say(guild.owner)
     new, old = f"/channels/{guild.general}/messages/pins", f"/channels/{guild.general}/pins"
 
-    for method, path in (("PUT", f"/{said['id']}"), ("GET", ""), ("DELETE", f"/{said['id']}")):
+    for method, path in (("PUT", f"/{message['id']}"), ("GET", ""), ("DELETE", f"/{message['id']}")):
         world.clock.set(changes.PAGINATED_PINS.at_ms - 1)
         (await guild.owner.request(method, new + path)).refused(404, 0)
         (await guild.owner.request(method, old + path)).ok()
@@ -179,7 +179,7 @@ async def test_pins_come_by_pages_from_its_day_and_by_the_old_routes_always(worl
 
 
 @pytest.mark.dated(changes.BYPASS_SLOWMODE_INTRODUCED)
-async def test_bypassing_slowmode_is_a_permission_from_its_day(world: World) -> None:
+async def test_bypass_slowmode_works_since_the_change(world: World) -> None:
     guild = await world.guild()
     slow = await guild.channel("slow", rate_limit_per_user=21600)
     old, new = (
@@ -187,9 +187,9 @@ async def test_bypassing_slowmode_is_a_permission_from_its_day(world: World) -> 
         await guild.member(Permissions.BYPASS_SLOWMODE),
     )
 
-    async def twice(person: Actor) -> Answer:
-        await person.post(f"/channels/{slow}/messages", json={"content": "first"})
-        return await person.post(f"/channels/{slow}/messages", json={"content": "second"})
+    async def twice(member: Actor) -> Answer:
+        await member.post(f"/channels/{slow}/messages", json={"content": "first"})
+        return await member.post(f"/channels/{slow}/messages", json={"content": "second"})
 
     before, after = await both_sides(world, changes.BYPASS_SLOWMODE_INTRODUCED, lambda: twice(new))
     before.refused(429, 20016)
@@ -203,8 +203,8 @@ async def test_bypassing_slowmode_is_a_permission_from_its_day(world: World) -> 
     (await new.post(threads, json=body)).refused(429, 20016)
 
 
-async def express(actor: Actor, guild: Guild, kind: str) -> Answer:
-    """Add an expression to a guild."""
+async def create_expression(actor: Actor, guild: Guild, kind: str) -> Answer:
+    """Add an emoji, sticker or sound to a guild."""
     if kind == "stickers":
         return await upload(actor, guild)
     body = {"name": "fresh", "image": uri(png())} if kind == "emojis" else {"name": "fresh", "sound": OGG}
@@ -216,11 +216,11 @@ EXPRESSIONS = pytest.mark.parametrize("kind", ["emojis", "stickers", "soundboard
 
 @EXPRESSIONS
 @pytest.mark.dated(changes.PERMISSION_SPLITS)
-async def test_managing_expressions_was_enough_to_add_some_until_the_split(world: World, kind: str) -> None:
+async def test_manage_expressions_permits_creation_until_the_split(world: World, kind: str) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD_EXPRESSIONS)
 
-    before, after = await both_sides(world, changes.PERMISSION_SPLITS, lambda: express(bot, guild, kind))
+    before, after = await both_sides(world, changes.PERMISSION_SPLITS, lambda: create_expression(bot, guild, kind))
 
     before.ok()
     after.refused(403, 50013)
@@ -228,16 +228,18 @@ async def test_managing_expressions_was_enough_to_add_some_until_the_split(world
 
 @EXPRESSIONS
 @pytest.mark.dated(changes.CREATE_PERMISSIONS_FOR_BOTS)
-async def test_bots_add_and_change_expressions_of_their_own_from_their_day(world: World, kind: str) -> None:
+async def test_bots_create_and_change_own_expressions_since_the_change(world: World, kind: str) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.CREATE_GUILD_EXPRESSIONS)
-    person = await guild.member(Permissions.CREATE_GUILD_EXPRESSIONS)
+    member = await guild.member(Permissions.CREATE_GUILD_EXPRESSIONS)
 
-    before, after = await both_sides(world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: express(bot, guild, kind))
+    before, after = await both_sides(
+        world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: create_expression(bot, guild, kind)
+    )
 
     before.refused(403, 50013)
-    made = after.ok()
-    path = f"/guilds/{guild.id}/{kind}/{made.get('id') or made['sound_id']}"
+    created = after.ok()
+    path = f"/guilds/{guild.id}/{kind}/{created.get('id') or created['sound_id']}"
     before, after = await both_sides(
         world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: bot.patch(path, json={"name": "other"})
     )
@@ -246,11 +248,11 @@ async def test_bots_add_and_change_expressions_of_their_own_from_their_day(world
     before, after = await both_sides(world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: bot.get(path))
     assert ("user" in before.ok(), "user" in after.ok()) == (False, True)
     world.clock.set(changes.CREATE_PERMISSIONS_FOR_BOTS.at_ms - 1)
-    (await express(person, guild, kind)).ok()
+    (await create_expression(member, guild, kind)).ok()
 
 
 @pytest.mark.dated(changes.MODAL_SELECTS)
-async def test_a_bot_chooses_its_face_in_a_guild_from_its_day(world: World) -> None:
+async def test_a_bot_sets_its_guild_profile_since_the_change(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     body = {"avatar": uri(png()), "banner": uri(png()), "bio": "a bot of this guild"}
@@ -258,11 +260,11 @@ async def test_a_bot_chooses_its_face_in_a_guild_from_its_day(world: World) -> N
     bios = []
 
     async def change() -> Answer:
-        answer = await bot.patch(f"/guilds/{guild.id}/members/@me", json=body)
-        # No answer shows it.
-        kept = "SELECT bio FROM members WHERE user_id = ?"
-        bios.append(await world.write(lambda call: call.tx.value(kept, bot.id)))
-        return answer
+        response = await bot.patch(f"/guilds/{guild.id}/members/@me", json=body)
+        # No response contains the bio.
+        query = "SELECT bio FROM members WHERE user_id = ?"
+        bios.append(await world.write(lambda call: call.tx.value(query, bot.id)))
+        return response
 
     before, after = await both_sides(world, changes.MODAL_SELECTS, change)
 
@@ -270,12 +272,12 @@ async def test_a_bot_chooses_its_face_in_a_guild_from_its_day(world: World) -> N
     assert None not in (after.ok()["avatar"], after.ok()["banner"])
     assert bios == ["", "a bot of this guild"]
     world.clock.set(changes.MODAL_SELECTS.at_ms - 1)
-    shown = (await guild.owner.patch(f"/guilds/{guild.id}/members/@me", json=body)).ok()
-    assert shown["avatar"] is not None
+    owner_member = (await guild.owner.patch(f"/guilds/{guild.id}/members/@me", json=body)).ok()
+    assert owner_member["avatar"] is not None
 
 
 @pytest.mark.dated(changes.PER_ATTACHMENT_LIMIT)
-async def test_files_of_apps_are_weighed_one_by_one_from_its_day(world: World) -> None:
+async def test_file_sizes_of_apps_are_checked_per_file_since_the_change(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     path = f"/channels/{guild.general}/messages"
@@ -299,11 +301,11 @@ async def test_files_of_apps_are_weighed_one_by_one_from_its_day(world: World) -
 
 
 @pytest.mark.dated(changes.PERMISSION_SPLITS)
-async def test_an_operator_can_give_the_newer_permissions_to_who_holds_the_older(world: World) -> None:
+async def test_splitting_permissions_adds_the_newer_permissions_to_the_older(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.MANAGE_MESSAGES)
-    person = await guild.member(0)
-    await guild.overwrite(guild.general, person.id, allow=Permissions.MANAGE_EVENTS, deny=Permissions.MANAGE_MESSAGES)
+    member = await guild.member(0)
+    await guild.overwrite(guild.general, member.id, allow=Permissions.MANAGE_EVENTS, deny=Permissions.MANAGE_MESSAGES)
     pin = f"/channels/{guild.general}/messages/pins/{(await guild.say(guild.owner))['id']}"
     before, after = await both_sides(world, changes.PERMISSION_SPLITS, lambda: bot.put(pin))
     before.ok()
@@ -314,10 +316,10 @@ async def test_an_operator_can_give_the_newer_permissions_to_who_holds_the_older
 
     (await bot.put(pin)).ok()
     await session.next("GUILD_ROLE_UPDATE")
-    told = await session.next("CHANNEL_UPDATE")
-    (theirs,) = (each for each in told["permission_overwrites"] if each["id"] == str(person.id))
-    assert int(theirs["allow"]) == Permissions.MANAGE_EVENTS | Permissions.CREATE_EVENTS
-    assert int(theirs["deny"]) == Permissions.MANAGE_MESSAGES | Permissions.PIN_MESSAGES
+    event = await session.next("CHANNEL_UPDATE")
+    (overwrite,) = (each for each in event["permission_overwrites"] if each["id"] == str(member.id))
+    assert int(overwrite["allow"]) == Permissions.MANAGE_EVENTS | Permissions.CREATE_EVENTS
+    assert int(overwrite["deny"]) == Permissions.MANAGE_MESSAGES | Permissions.PIN_MESSAGES
     for action in (212, 213):
         log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
         assert len(log["audit_log_entries"]) == 1
@@ -325,7 +327,7 @@ async def test_an_operator_can_give_the_newer_permissions_to_who_holds_the_older
 
 
 @pytest.mark.dated(changes.PRIVILEGED_INTENTS_BY_USERS)
-async def test_intents_are_free_below_so_many_users_and_were_below_so_many_guilds(world: World) -> None:
+async def test_privileged_intents_depend_on_users_since_the_change_and_on_guilds_before(world: World) -> None:
     bot = await world.bot(flags=0)
     bit = 1 << 15
 

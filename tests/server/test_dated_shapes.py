@@ -1,4 +1,4 @@
-"""Both sides of dated changes that have no test beside their resource: what is shown, and what is taken."""
+"""Behavior before and after dated changes that are not tested with their resource: fields of requests and responses."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ ROW = {"type": 1, "components": [{"type": 2, "style": 6, "sku_id": "123"}]}
 
 
 class Bearer(Actor):
-    """An application acting for somebody."""
+    """An application acting for a user."""
 
     @property
     def header(self) -> str:
@@ -24,39 +24,39 @@ class Bearer(Actor):
         return f"Bearer {self.token}"
 
 
-async def bearer(world: World, person: Actor, *scopes: str) -> Bearer:
-    """Somebody's token in the hands of an application."""
+async def bearer(world: World, user: Actor, *scopes: str) -> Bearer:
+    """Return a user's access token of a new application."""
     bot = await world.bot()
-    token = await world.access_token(person, bot.application_id, *scopes)
-    return Bearer(world, person.id, token, person.name, application_id=bot.application_id)
+    token = await world.access_token(user, bot.application_id, *scopes)
+    return Bearer(world, user.id, token, user.name, application_id=bot.application_id)
 
 
 @pytest.mark.dated(changes.EMBED_FIELDS_REFUSED)
-async def test_too_many_fields_of_an_embed_were_cut_off_until_its_day(world: World) -> None:
+async def test_excess_embed_fields_are_dropped_before_the_change(world: World) -> None:
     guild = await world.guild()
     fields = [{"name": str(number), "value": "x"} for number in range(26)]
     body = {"embeds": [{"fields": fields}]}
     path = f"/channels/{guild.general}/messages"
 
     world.clock.set(changes.EMBED_FIELDS_REFUSED.at_ms - 1)
-    shown = (await guild.owner.post(path, json=body)).ok()
+    message = (await guild.owner.post(path, json=body)).ok()
     world.clock.set(changes.EMBED_FIELDS_REFUSED.at_ms)
-    refused = await guild.owner.post(path, json=body)
+    rejected = await guild.owner.post(path, json=body)
 
-    assert [field["name"] for field in shown["embeds"][0]["fields"]] == [str(number) for number in range(25)]
-    assert refused.errors("embeds.0.fields") == ["BASE_TYPE_BAD_LENGTH"]
+    assert [field["name"] for field in message["embeds"][0]["fields"]] == [str(number) for number in range(25)]
+    assert rejected.errors("embeds.0.fields") == ["BASE_TYPE_BAD_LENGTH"]
 
 
 @pytest.mark.dated(changes.MEMBER_FLAGS_PERMISSIONS)
-async def test_who_edits_a_members_flags_changed_on_its_day(world: World) -> None:
+async def test_the_permission_to_edit_member_flags_changes_by_date(world: World) -> None:
     target = await world.user()
     guild = await world.guild(None, target)
-    silencer = await world.bot(guild, permissions=Permissions.MODERATE_MEMBERS)
+    moderator = await world.bot(guild, permissions=Permissions.MODERATE_MEMBERS)
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     path = f"/guilds/{guild.id}/members/{target.id}"
 
     async def statuses() -> list[int]:
-        return [(await bot.patch(path, json={"flags": 4})).status for bot in (silencer, manager)]
+        return [(await bot.patch(path, json={"flags": 4})).status for bot in (moderator, manager)]
 
     world.clock.set(changes.MEMBER_FLAGS_PERMISSIONS.at_ms - 1)
     assert await statuses() == [200, 403]
@@ -65,7 +65,7 @@ async def test_who_edits_a_members_flags_changed_on_its_day(world: World) -> Non
 
 
 @pytest.mark.dated(changes.MEMBER_BANNER)
-async def test_members_have_banners_from_its_day(world: World) -> None:
+async def test_members_have_banners_since_the_change(world: World) -> None:
     guild = await world.guild()
     banners = []
     for moment in (-1, 0):
@@ -78,7 +78,7 @@ async def test_members_have_banners_from_its_day(world: World) -> None:
 
 
 @pytest.mark.dated(changes.PREMIUM_BUTTONS)
-async def test_premium_buttons_have_their_day(world: World) -> None:
+async def test_premium_buttons_are_accepted_since_the_change(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
 
@@ -92,7 +92,7 @@ async def test_premium_buttons_have_their_day(world: World) -> None:
 
 
 @pytest.mark.dated(changes.FLAGS_NEW)
-async def test_applications_carry_all_their_flags_from_its_day(world: World) -> None:
+async def test_applications_contain_flags_new_since_the_change(world: World) -> None:
     bot = await world.bot()
     await world.write(
         lambda call: call.tx.run("UPDATE applications SET flags = ? WHERE id = ?", 1 << 34, bot.application_id)
@@ -100,31 +100,31 @@ async def test_applications_carry_all_their_flags_from_its_day(world: World) -> 
     for moment in (-1, 0):
         world.clock.set(changes.FLAGS_NEW.at_ms + moment)
         expected = {} if moment else {"flags_new": str(1 << 34)}
-        asked = (await bot.get("/applications/@me")).ok()
+        fetched = (await bot.get("/applications/@me")).ok()
         ready = (await bot.connect(intents=0)).ready["application"]
-        for shown in (asked, ready):
-            assert shown["flags"] == 0
-            assert {key: value for key, value in shown.items() if key == "flags_new"} == expected
+        for application in (fetched, ready):
+            assert application["flags"] == 0
+            assert {key: value for key, value in application.items() if key == "flags_new"} == expected
 
 
 @pytest.mark.dated(changes.PREMIUM_TYPE_SCOPE)
-async def test_what_somebody_pays_for_is_told_with_its_own_scope_from_its_day(world: World) -> None:
-    person = await world.user()
-    await world.give_premium(person)
+async def test_premium_type_requires_its_own_scope_since_the_change(world: World) -> None:
+    user = await world.user()
+    await world.give_premium(user)
     world.clock.set(changes.PREMIUM_TYPE_SCOPE.at_ms - 1)
-    plain = await bearer(world, person, "identify")
-    partner = await bearer(world, person, "identify", "identify.premium")
+    plain = await bearer(world, user, "identify")
+    partner = await bearer(world, user, "identify", "identify.premium")
 
-    async def told() -> list[int]:
+    async def premium_types() -> list[int]:
         return [(await each.get("/users/@me")).ok()["premium_type"] for each in (plain, partner)]
 
-    assert await told() == [2, 2]
+    assert await premium_types() == [2, 2]
     world.clock.set(changes.PREMIUM_TYPE_SCOPE.at_ms)
-    assert await told() == [0, 2]
+    assert await premium_types() == [0, 2]
 
 
 @pytest.mark.dated(changes.CHANNEL_APPLICATION_ID_NULLABLE)
-async def test_channels_made_from_its_day_carry_a_null_application(world: World) -> None:
+async def test_channels_created_since_the_change_have_a_null_application(world: World) -> None:
     guild = await world.guild()
     change = changes.CHANNEL_APPLICATION_ID_NULLABLE
     world.clock.set(change.at_ms - 1)
@@ -138,33 +138,33 @@ async def test_channels_made_from_its_day_carry_a_null_application(world: World)
 
 
 @pytest.mark.dated(changes.CHANNEL_APPLICATION_ID_NULLABLE)
-def test_files_are_asked_for_by_type_from_the_same_day() -> None:
-    def kept(now: int) -> dict[str, Any]:
+def test_file_types_are_kept_since_the_change() -> None:
+    def checked_component(now: int) -> dict[str, Any]:
         upload = {"type": 19, "custom_id": "f", "file_types": [".png"]}
         modal = [{"type": 18, "label": "a file", "component": upload}]
         components.check_modal(modal, FormErrors(), now=now)
         return upload
 
-    assert "file_types" not in kept(changes.CHANNEL_APPLICATION_ID_NULLABLE.at_ms - 1)
-    assert kept(changes.CHANNEL_APPLICATION_ID_NULLABLE.at_ms)["file_types"] == [".png"]
+    assert "file_types" not in checked_component(changes.CHANNEL_APPLICATION_ID_NULLABLE.at_ms - 1)
+    assert checked_component(changes.CHANNEL_APPLICATION_ID_NULLABLE.at_ms)["file_types"] == [".png"]
 
 
 @pytest.mark.dated(changes.VOICE_STATUS)
-async def test_voice_channels_have_a_status_from_its_day(world: World) -> None:
+async def test_voice_channels_have_a_status_since_the_change(world: World) -> None:
     guild = await world.guild()
     voice = await guild.channel("voice", type=2)
 
-    async def answer() -> int:
+    async def set_status() -> int:
         return (await guild.owner.put(f"/channels/{voice}/voice-status", json={"status": "singing"})).status
 
     world.clock.set(changes.VOICE_STATUS.at_ms - 1)
-    assert await answer() == 404
+    assert await set_status() == 404
     world.clock.set(changes.VOICE_STATUS.at_ms)
-    assert await answer() == 204
+    assert await set_status() == 204
 
 
 @pytest.mark.dated(changes.ACTIVITY_URLS)
-async def test_activities_lead_somewhere_from_its_day(world: World) -> None:
+async def test_activities_have_urls_since_the_change(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
     watcher = await (await world.bot(guild)).connect()
@@ -180,14 +180,14 @@ async def test_activities_lead_somewhere_from_its_day(world: World) -> None:
     for moment in (-1, 0):
         world.clock.set(changes.ACTIVITY_URLS.at_ms + moment)
         name = f"chess{moment}"
-        sent = {"since": None, "status": "online", "afk": False, "activities": [{**activity, "name": name}]}
-        await session.send(3, sent)
+        presence = {"since": None, "status": "online", "afk": False, "activities": [{**activity, "name": name}]}
+        await session.send(3, presence)
 
-        told = await watcher.next(
+        event = await watcher.next(
             "PRESENCE_UPDATE", lambda data, name=name: [each["name"] for each in data["activities"]] == [name]
         )
 
-        shown = told["activities"][0]
-        assert ("details_url" in shown, "status_display_type" in shown, "large_url" in shown["assets"]) == (
+        received = event["activities"][0]
+        assert ("details_url" in received, "status_display_type" in received, "large_url" in received["assets"]) == (
             moment == 0,
         ) * 3

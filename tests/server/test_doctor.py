@@ -1,4 +1,4 @@
-"""The doctor finds what is wrong, says how to fix it, and leaves nothing behind."""
+"""The doctor reports problems with a fix, and leaves nothing behind."""
 
 import socket
 from pathlib import Path
@@ -13,19 +13,19 @@ from hubbub.server.doctor import Finding, examine
 
 
 async def findings(**settings: Any) -> dict[str, Finding]:
-    """What the doctor says of a configuration, by subject."""
+    """Return the doctor's findings for a configuration, by subject."""
     return {finding.subject: finding async for finding in examine(Config(**{"port": 0, **settings}))}
 
 
-async def test_a_good_configuration_has_no_problem_and_nothing_is_left_behind(tmp_path: Path) -> None:
+async def test_a_valid_configuration_has_no_problems_and_creates_no_files(tmp_path: Path) -> None:
     found = await findings(data=str(tmp_path / "data"))
-    # Calls need a certificate, which nobody can do without asking.
+    # Voice needs a certificate, which the operator must provide.
     assert {subject for subject, finding in found.items() if finding.level != "ok"} == {"voice"}
     assert found["voice"].level == "note"
     assert not list(tmp_path.iterdir())
 
 
-async def test_a_database_in_use_is_noted_and_one_that_is_none_is_a_problem(tmp_path: Path) -> None:
+async def test_a_database_in_use_is_noted_and_an_invalid_one_is_a_problem(tmp_path: Path) -> None:
     database = SqliteDatabase(tmp_path / "hubbub.sqlite3")
     await database.start()
     assert (await findings(data=str(tmp_path)))["database"].level == "note"
@@ -33,7 +33,7 @@ async def test_a_database_in_use_is_noted_and_one_that_is_none_is_a_problem(tmp_
     found = (await findings(data=str(tmp_path)))["database"]
     assert (found.level, "up to date" in found.words) == ("ok", True)
 
-    (tmp_path / "hubbub.sqlite3").write_bytes(b"this is no database" * 100)
+    (tmp_path / "hubbub.sqlite3").write_bytes(b"this is not a database" * 100)
     found = (await findings(data=str(tmp_path)))["database"]
     assert (found.level, found.fix) == ("problem", "restore a backup, or set --data to another folder")
 
@@ -55,15 +55,15 @@ async def test_a_data_folder_that_is_a_file_is_a_problem(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("below", ["x", "x/y"])
-async def test_a_folder_that_cannot_be_made_is_a_problem(tmp_path: Path, below: str) -> None:
+async def test_a_folder_that_cannot_be_created_is_a_problem(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").write_text("")
-    places = [tmp_path / "file", Path("/proc")]
+    folders = [tmp_path / "file", Path("/proc")]
 
-    for place in places if places[1].is_dir() else places[:1]:
-        found = (await findings(data=str(place / below)))["data"]
+    for folder in folders if folders[1].is_dir() else folders[:1]:
+        found = (await findings(data=str(folder / below)))["data"]
 
-        # Nobody makes folders there, whatever permissions they have.
-        assert (found.level, str(place) in found.words) == ("problem", True), found
+        # No user can create folders there, with any permissions.
+        assert (found.level, str(folder) in found.words) == ("problem", True), found
 
 
 async def test_a_port_in_use_is_a_problem(tmp_path: Path) -> None:
@@ -86,12 +86,12 @@ async def test_a_port_in_use_is_a_problem(tmp_path: Path) -> None:
         ({"host": "0.0.0.0"}, "problem"),
     ],
 )
-async def test_the_public_address_must_be_one_that_clients_can_use(settings: dict[str, str], level: str) -> None:
+async def test_the_public_url_must_be_usable_by_clients(settings: dict[str, str], level: str) -> None:
     assert (await findings(**settings))["public url"].level == level
 
 
 @pytest.mark.parametrize(
-    ("settings", "level", "words"),
+    ("settings", "level", "text"),
     [
         ({}, "ok", "disabled; set --activities-proxy-host"),
         (
@@ -108,13 +108,13 @@ async def test_the_public_address_must_be_one_that_clients_can_use(settings: dic
         ),
     ],
 )
-async def test_activities_need_a_domain_of_their_own(settings: dict[str, str], level: str, words: str) -> None:
+async def test_activities_require_their_own_domain(settings: dict[str, str], level: str, text: str) -> None:
     activities = ActivitiesConfig(proxy_host=settings.get("proxy_host"))
     found = (await findings(activities=activities, public_url=settings.get("public_url")))["activities"]
-    assert (found.level, words in found.words) == (level, True), found
+    assert (found.level, text in found.words) == (level, True), found
 
 
-async def test_servers_that_do_not_answer_are_problems_and_secrets_stay_unsaid() -> None:
+async def test_unreachable_servers_are_problems_and_secrets_are_not_printed() -> None:
     found = await findings(
         database_url="postgresql://hubbub:hush-hush@127.0.0.1:1/x", nats_url="nats://hush:hush-hush@127.0.0.1:1"
     )
@@ -122,22 +122,22 @@ async def test_servers_that_do_not_answer_are_problems_and_secrets_stay_unsaid()
     assert not any("hush-hush" in finding.words for finding in found.values())
 
 
-async def test_servers_that_answer_are_fine(postgres_url: str, nats_url: str) -> None:
+async def test_reachable_servers_are_ok(postgres_url: str, nats_url: str) -> None:
     found = await findings(database_url=postgres_url, nats_url=nats_url)
     assert (found["database"].level, found["nats"].level, found["processes"].level) == ("ok", "ok", "ok")
     assert "PostgreSQL" in found["database"].words
 
 
-async def test_nats_needs_postgresql(nats_url: str) -> None:
+async def test_nats_requires_postgresql(nats_url: str) -> None:
     assert (await findings(nats_url=nats_url))["processes"].level == "problem"
 
 
-async def test_a_file_store_is_tried(tmp_path: Path) -> None:
+async def test_the_file_store_is_tested(tmp_path: Path) -> None:
     assert (await findings(files_url=str(tmp_path)))["files"].level == "ok"
     assert (await findings(files_url="ftp://example"))["files"].level == "problem"
 
 
-def test_the_exit_code_says_whether_something_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_code_tells_whether_there_are_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = ["--data", str(tmp_path / "data"), "--port", "0"]
     assert cli.main(["doctor", *settings]) == 0
     assert "No problems found." in capsys.readouterr().out

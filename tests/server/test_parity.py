@@ -1,4 +1,4 @@
-"""The ledger of what is described, served and exercised."""
+"""The ledger of operations: described, served and exercised by tests."""
 
 import json
 from pathlib import Path
@@ -22,18 +22,18 @@ def table() -> Table:
     return Table(SLICES)
 
 
-def test_names_of_parameters_do_not_matter() -> None:
+def test_parameter_names_do_not_matter() -> None:
     assert place("get", "/users/{user_id}/x/{b}") == place("GET", "/users/{u}/x/{other}")
     assert place("get", "/users/{user_id}") != place("get", "/users/@me")
 
 
-def test_each_operation_has_its_slice_its_state_and_its_tests(table: Table) -> None:
+def test_each_operation_has_a_slice_a_state_and_tests(table: Table) -> None:
     traffic = [
         Seen("get_user", 200, True, "tests/server/test_b.py::test_two"),
         Seen("get_user", 200, True, "tests/server/test_a.py::test_one"),
         Seen("get_user", 404, True, "tests/server/test_a.py::test_none"),
         Seen("create_guild_role", 403, True, "tests/server/test_a.py::test_refused"),
-        # An answer that nobody held against the description proves nothing.
+        # A response that was not validated against the description does not count.
         Seen("create_guild_role", 200, None, "tests/server/test_a.py::test_unchecked"),
         Seen("list_guild_roles", 200, False, "tests/server/test_a.py::test_wrong"),
     ]
@@ -49,7 +49,7 @@ def test_each_operation_has_its_slice_its_state_and_its_tests(table: Table) -> N
     assert "| fly | POST /users/{user_id}/fly |  | not served |  |" in written
 
 
-def test_what_is_served_beyond_the_description_is_told(table: Table) -> None:
+def test_operations_beyond_the_description_are_listed(table: Table) -> None:
     beyond = {endpoint.name for endpoint in served_beyond([GET_USER], table)}
 
     assert "get_user" not in beyond
@@ -77,12 +77,14 @@ def test_the_command_reads_the_files_it_is_given(tmp_path: Path, capsys: pytest.
     assert "`a.py` test_it" in output.read_text()
 
 
-def test_the_command_says_what_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_names_a_file_it_cannot_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["parity", str(tmp_path / "missing.json")]) == 1
     assert "missing.json" in capsys.readouterr().err
 
 
-def test_traffic_is_one_line_for_each_thing_a_test_saw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_traffic_has_one_line_for_each_distinct_response_of_a_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTEST_CURRENT_TEST", "tests/x.py::test_name[sqlite-2] (call)")
     traffic = Traffic(str(tmp_path / "traffic"))
 
@@ -97,11 +99,11 @@ def test_traffic_is_one_line_for_each_thing_a_test_saw(tmp_path: Path, monkeypat
     ]
 
 
-def test_every_operation_that_is_described_under_our_id_is_found_at_its_place(table: Table) -> None:
+def test_operations_with_a_described_id_have_the_described_path(table: Table) -> None:
     file = description_file()
     if file is None:
         pytest.skip("the public description is not here")
     described = {each.id: place(each.method, each.path) for each in read_description(file)}
-    ours = {each.name: place(each.operation.method, each.operation.path) for each in table}
+    served = {each.name: place(each.operation.method, each.operation.path) for each in table}
 
-    assert {name: ours[name] for name in ours.keys() & described.keys() if ours[name] != described[name]} == {}
+    assert {name: served[name] for name in served.keys() & described.keys() if served[name] != described[name]} == {}

@@ -1,4 +1,4 @@
-"""World files: what they build, always the same, and what they refuse."""
+"""World files: reproducible contents, and validation errors."""
 
 import re
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ from hubbub.server.worlds import WorldError
 from hubbub.server.worlds.files import EVERYONE
 from tests.world import Actor, World, small_config
 
-SMALL = """
+SMALL_WORLD = """
 [users.ann]
 password = "correct horse"
 
@@ -52,15 +52,15 @@ overwrites = { "@everyone" = { deny = ["VIEW_CHANNEL"] }, helper = { allow = ["V
 
 @pytest.fixture
 async def app() -> AsyncIterator[App]:
-    """A platform in memory, not yet with a world."""
+    """Run an app in memory, without a world."""
     app = App(small_config(), clock=ControlledClock(1_790_000_000_000, running=False))
     await app.start()
     yield app
     await app.stop()
 
 
-async def built_once(text: str | None, seed: int) -> worlds.Built:
-    """A world built in a platform of its own."""
+async def build_world(text: str | None, seed: int) -> worlds.Built:
+    """Build a world in its own app."""
     app = App(small_config())
     await app.start()
     try:
@@ -69,21 +69,21 @@ async def built_once(text: str | None, seed: int) -> worlds.Built:
         await app.stop()
 
 
-@pytest.mark.parametrize("text", [None, SMALL], ids=["demo", "small"])
-async def test_the_same_file_and_seed_give_the_same_ids_and_tokens(text: str | None) -> None:
-    first, again, other = await built_once(text, 7), await built_once(text, 7), await built_once(text, 8)
+@pytest.mark.parametrize("text", [None, SMALL_WORLD], ids=["demo", "small"])
+async def test_the_same_file_and_seed_create_the_same_ids_and_tokens(text: str | None) -> None:
+    first, again, other = await build_world(text, 7), await build_world(text, 7), await build_world(text, 8)
 
     assert first == again
     assert not {user.token for user in first.users.values()} & {user.token for user in other.users.values()}
     assert not {guild.id for guild in first.guilds.values()} & {guild.id for guild in other.guilds.values()}
 
 
-async def test_what_applications_sell_is_in_the_file_too(app: App) -> None:
+async def test_a_world_file_defines_skus(app: App) -> None:
     text = (
-        SMALL
+        SMALL_WORLD
         + '[skus.Gold]\napplication = "helper"\nprice = 999\n[skus.Hat]\napplication = "helper"\ntype = "durable"\n'
     )
-    before = await built_once(SMALL, 1)
+    before = await build_world(SMALL_WORLD, 1)
 
     built = await worlds.load(app, worlds.read_text(text), 1)
 
@@ -93,26 +93,26 @@ async def test_what_applications_sell_is_in_the_file_too(app: App) -> None:
     assert await app.database.read(lambda tx: tx.all(rows, application_id)) == [("Hat", 2, 0, 0), ("Gold", 5, 256, 999)]
 
 
-async def test_an_activity_is_in_the_file_too(app: App) -> None:
-    text = SMALL.replace(
+async def test_a_world_file_defines_activities(app: App) -> None:
+    text = SMALL_WORLD.replace(
         "[applications.helper]\n",
         '[applications.helper]\nurl_map = { "/api" = "b.example.org/x", "/" = "a.example.org" }\n',
     )
-    before = await built_once(SMALL, 1)
+    before = await build_world(SMALL_WORLD, 1)
 
     built = await worlds.load(app, worlds.read_text(text), 1)
 
     assert built == before
     rows = "SELECT prefix, target FROM activity_url_mappings WHERE application_id = ? ORDER BY position"
     application_id = built.applications["helper"].id
-    kept = await app.database.read(lambda tx: tx.all(rows, application_id))
-    assert kept == [("/api", "b.example.org/x"), ("/", "a.example.org")]
+    stored = await app.database.read(lambda tx: tx.all(rows, application_id))
+    assert stored == [("/api", "b.example.org/x"), ("/", "a.example.org")]
     flags = await app.database.read(lambda tx: tx.value("SELECT flags FROM applications WHERE id = ?", application_id))
     assert flags & ApplicationFlags.EMBEDDED
 
 
-async def test_friends_are_in_the_file_too(app: App) -> None:
-    text = SMALL + '[users.zoe]\n[users.yan]\n[[friendships]]\nbetween = ["zoe", "yan"]\n'
+async def test_a_world_file_defines_friendships(app: App) -> None:
+    text = SMALL_WORLD + '[users.zoe]\n[users.yan]\n[[friendships]]\nbetween = ["zoe", "yan"]\n'
 
     built = await worlds.load(app, worlds.read_text(text), 1)
 
@@ -121,21 +121,21 @@ async def test_friends_are_in_the_file_too(app: App) -> None:
     assert await app.database.read(lambda tx: relationships.friend_ids(tx, yan)) == [zoe]
 
 
-async def test_what_people_and_guilds_would_pay_for_is_in_the_file_too(app: App) -> None:
-    text = SMALL.replace("[users.ben]\n", '[users.ben]\npremium = "tier_0"\n')
+async def test_a_world_file_defines_premium_of_users_and_guilds(app: App) -> None:
+    text = SMALL_WORLD.replace("[users.ben]\n", '[users.ben]\npremium = "tier_0"\n')
     text = text.replace("[guilds.Home]\n", '[guilds.Home]\npremium_tier = 2\nfeatures = ["VANITY_URL"]\n')
-    before = await built_once(SMALL, 1)
+    before = await build_world(SMALL_WORLD, 1)
 
     built = await worlds.load(app, worlds.read_text(text), 1)
 
     assert built == before
-    people = "SELECT username, premium_type FROM users WHERE bot = 0 ORDER BY username"
-    assert await app.database.read(lambda tx: tx.all(people)) == [("ann", 0), ("ben", 3)]
-    kept = await app.database.read(lambda tx: tx.all("SELECT premium_tier, features FROM guilds"))
-    assert kept == [(2, '["VANITY_URL"]')]
-    for wrong, key in (('premium = "gold"', "users.ben.premium"), ("premium = 2", "users.ben.premium")):
+    query = "SELECT username, premium_type FROM users WHERE bot = 0 ORDER BY username"
+    assert await app.database.read(lambda tx: tx.all(query)) == [("ann", 0), ("ben", 3)]
+    stored = await app.database.read(lambda tx: tx.all("SELECT premium_tier, features FROM guilds"))
+    assert stored == [(2, '["VANITY_URL"]')]
+    for invalid, key in (('premium = "gold"', "users.ben.premium"), ("premium = 2", "users.ben.premium")):
         with pytest.raises(WorldError, match=key):
-            worlds.read_text(text.replace('premium = "tier_0"', wrong))
+            worlds.read_text(text.replace('premium = "tier_0"', invalid))
     with pytest.raises(WorldError, match=r"guilds\.Home\.premium_tier"):
         worlds.read_text(text.replace("premium_tier = 2", "premium_tier = 4"))
 
@@ -155,16 +155,16 @@ idle_timeout_seconds = 60
 """
 
 
-async def test_lobbies_are_in_the_file_too(app: App) -> None:
-    built = await worlds.load(app, worlds.read_text(SMALL + LOBBIES), 1)
+async def test_a_world_file_defines_lobbies(app: App) -> None:
+    built = await worlds.load(app, worlds.read_text(SMALL_WORLD + LOBBIES), 1)
     bot = built.applications["helper"].bot
     assert bot is not None
     ann, ben = built.users["ann"].id, built.users["ben"].id
     async with aiohttp.ClientSession(headers={"Authorization": f"Bot {bot.token}"}) as http:
 
         async def get(path: str) -> Any:
-            async with http.get(f"{app.config.public_url}/api/v10{path}") as answer:
-                return answer.status, await answer.json()
+            async with http.get(f"{app.config.public_url}/api/v10{path}") as response:
+                return response.status, await response.json()
 
         _, table = await get(f"/lobbies/{built.lobbies['Table'].id}")
         members = {each["id"]: (each["metadata"], each["flags"]) for each in table["members"]}
@@ -174,7 +174,7 @@ async def test_lobbies_are_in_the_file_too(app: App) -> None:
         assert table["linked_channel"]["linked_lobby"]["linked_by"] == str(ann)
         corner = f"/lobbies/{built.lobbies['Corner'].id}"
         assert (await get(corner))[0] == 200
-        # Their time is today's, though the world is older: the one nobody came to ends a minute from now.
+        # Idle timeouts start now, although the world is older: the unvisited lobby expires in one minute.
         assert isinstance(app.clock, ControlledClock)
         assert app.worker is not None
         app.clock.advance(59_000)
@@ -186,9 +186,9 @@ async def test_lobbies_are_in_the_file_too(app: App) -> None:
 
 
 async def test_lobbies_change_no_other_id() -> None:
-    before = await built_once(SMALL, 1)
+    before = await build_world(SMALL_WORLD, 1)
 
-    built = await built_once(SMALL + LOBBIES, 1)
+    built = await build_world(SMALL_WORLD + LOBBIES, 1)
 
     assert built.lobbies
     assert msgspec.structs.replace(built, lobbies={}) == before
@@ -221,24 +221,24 @@ async def test_lobbies_change_no_other_id() -> None:
         ),
     ],
 )
-async def test_a_lobby_that_cannot_be_is_refused(app: App, text: str, problem: str) -> None:
+async def test_an_invalid_lobby_is_rejected(app: App, text: str, problem: str) -> None:
     with pytest.raises(WorldError, match=re.escape(problem)):
-        await worlds.load(app, worlds.read_text(SMALL + LOBBIES + text), 1)
+        await worlds.load(app, worlds.read_text(SMALL_WORLD + LOBBIES + text), 1)
 
 
-async def test_a_sku_that_cannot_be_is_refused_by_the_files_own_key(app: App) -> None:
+async def test_an_invalid_sku_is_rejected_with_the_key_of_the_file(app: App) -> None:
     text = "".join(
         f'[skus.{name}]\napplication = "helper"\ntype = "subscription"\nsold_to = "{name}"\n'
         for name in ("users", "guilds")
     )
 
-    with pytest.raises(WorldError, match=re.escape("skus.guilds: sold_to: An application offers")):
-        await worlds.load(app, worlds.read_text(SMALL + text), 1)
+    with pytest.raises(WorldError, match=re.escape("skus.guilds: sold_to: An application can offer")):
+        await worlds.load(app, worlds.read_text(SMALL_WORLD + text), 1)
 
 
 async def test_a_channel_added_to_the_file_changes_no_other_id() -> None:
-    before = await built_once(SMALL, 1)
-    after = await built_once(SMALL + "\n[guilds.Home.channels.cellar]\n", 1)
+    before = await build_world(SMALL_WORLD, 1)
+    after = await build_world(SMALL_WORLD + "\n[guilds.Home.channels.cellar]\n", 1)
 
     assert after.users == before.users
     assert after.applications == before.applications
@@ -247,8 +247,8 @@ async def test_a_channel_added_to_the_file_changes_no_other_id() -> None:
     assert home == before.guilds["Home"]
 
 
-async def test_the_demo_world_is_what_the_contract_says() -> None:
-    built = await built_once(None, 0)
+async def test_the_demo_world_has_the_documented_contents() -> None:
+    built = await build_world(None, 0)
 
     assert list(built.users) == ["alice", "bob", "carol"]
     assert list(built.applications) == ["demo-bot", "demo-game"]
@@ -259,7 +259,7 @@ async def test_the_demo_world_is_what_the_contract_says() -> None:
     assert list(square.roles) == ["mods", "players"]
 
 
-async def test_people_of_the_demo_world_see_what_they_should(world: World) -> None:
+async def test_users_of_the_demo_world_have_the_right_access(world: World) -> None:
     built = await worlds.load(world.app, worlds.demo(), 0)
     square = built.guilds["Town Square"]
     alice, bob = (Actor(world, built.users[name].id, built.users[name].token, name) for name in ("alice", "bob"))
@@ -282,18 +282,18 @@ async def test_people_of_the_demo_world_see_what_they_should(world: World) -> No
     assert len(game.public_key) == 64
 
 
-async def test_a_persons_password_logs_them_in(world: World) -> None:
-    built = await worlds.load(world.app, worlds.read_text(SMALL), 0)
+async def test_users_can_log_in_with_their_passwords(world: World) -> None:
+    built = await worlds.load(world.app, worlds.read_text(SMALL_WORLD), 0)
 
-    answer = await world.request("POST", "/auth/login", json={"login": "ann", "password": "correct horse"})
-    assert answer.ok()["user_id"] == str(built.users["ann"].id)
-    given = built.users["ben"].password
-    assert (await world.request("POST", "/auth/login", json={"login": "ben", "password": given})).status == 200
+    response = await world.request("POST", "/auth/login", json={"login": "ann", "password": "correct horse"})
+    assert response.ok()["user_id"] == str(built.users["ann"].id)
+    password = built.users["ben"].password
+    assert (await world.request("POST", "/auth/login", json={"login": "ben", "password": password})).status == 200
     assert (await world.request("POST", "/auth/login", json={"login": "ben", "password": "x"})).status == 400
 
 
-async def test_roles_overwrites_and_places_are_those_of_the_file(world: World) -> None:
-    built = await worlds.load(world.app, worlds.read_text(SMALL), 0)
+async def test_roles_overwrites_and_parents_match_the_file(world: World) -> None:
+    built = await worlds.load(world.app, worlds.read_text(SMALL_WORLD), 0)
     home = built.guilds["Home"]
     ann = Actor(world, built.users["ann"].id, built.users["ann"].token, "ann")
 
@@ -308,7 +308,7 @@ async def test_roles_overwrites_and_places_are_those_of_the_file(world: World) -
     assert roles["helper"]["managed"]
     channels = {channel["name"]: channel for channel in (await ann.get(f"/guilds/{home.id}/channels")).ok()}
     assert channels["hall"]["parent_id"] == str(home.channels["Rooms"])
-    # Without overwrites of its own, a channel takes those of its category.
+    # A channel without overwrites takes those of its category.
     assert channels["hall"]["permission_overwrites"] == channels["Rooms"]["permission_overwrites"] != []
     assert {(each["id"], each["type"]) for each in channels["attic"]["permission_overwrites"]} == {
         (str(home.id), 0),
@@ -324,7 +324,7 @@ async def test_roles_overwrites_and_places_are_those_of_the_file(world: World) -
     assert members["helper"]["roles"] == [roles["helper"]["id"]]
 
 
-async def test_a_world_that_is_refused_leaves_nothing_behind(app: App) -> None:
+async def test_a_rejected_world_creates_nothing(app: App) -> None:
     await worlds.load(app, worlds.read_text("[users.ann]"), 0)
 
     with pytest.raises(WorldError, match=r"users\.ann: username: Username is unavailable"):
@@ -333,15 +333,15 @@ async def test_a_world_that_is_refused_leaves_nothing_behind(app: App) -> None:
     assert await app.database.read(lambda tx: tx.value("SELECT COUNT(*) FROM users")) == 1
 
 
-async def test_a_store_that_began_with_the_world_finds_it_again(app: App) -> None:
-    first = await worlds.begin(app, worlds.read_text(SMALL), 3)
+async def test_beginning_twice_returns_the_same_world(app: App) -> None:
+    first = await worlds.begin(app, worlds.read_text(SMALL_WORLD), 3)
 
-    assert await worlds.begin(app, worlds.read_text(SMALL), 3) == first
+    assert await worlds.begin(app, worlds.read_text(SMALL_WORLD), 3) == first
     with pytest.raises(WorldError, match="another world or seed"):
         await worlds.begin(app, worlds.demo(), 3)
 
 
-GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
+GUILD_WORLD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
 
 
 @pytest.mark.parametrize(
@@ -365,26 +365,29 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
         ("[users.ann]\n[[friendships]]\nbetween = ['ann']", "friendships.0.between: expected array of length >= 2"),
         ("[lobbies.one]", "lobbies.one: object missing required field application"),
         ("lobbies = 3", "lobbies: expected object"),
-        (f'{SMALL}[lobbies.one]\napplication = "help"', 'lobbies.one.application: "help" is not an application'),
-        (f'{SMALL}[lobbies.one]\napplication = "helper"\nflags = ["X"]', 'lobbies.one.flags: "X" is not a lobby flag'),
+        (f'{SMALL_WORLD}[lobbies.one]\napplication = "help"', 'lobbies.one.application: "help" is not an application'),
         (
-            f'{SMALL}[lobbies.one]\napplication = "helper"\nmembers = {{ zoe = {{}} }}',
+            f'{SMALL_WORLD}[lobbies.one]\napplication = "helper"\nflags = ["X"]',
+            'lobbies.one.flags: "X" is not a lobby flag',
+        ),
+        (
+            f'{SMALL_WORLD}[lobbies.one]\napplication = "helper"\nmembers = {{ zoe = {{}} }}',
             'lobbies.one.members.zoe: "zoe" is not a user',
         ),
         (
-            f'{SMALL}[lobbies.one]\napplication = "helper"\nmembers = {{ ann = {{ flags = ["X"] }} }}',
+            f'{SMALL_WORLD}[lobbies.one]\napplication = "helper"\nmembers = {{ ann = {{ flags = ["X"] }} }}',
             'lobbies.one.members.ann.flags: "X" is not a flag of lobby members',
         ),
         (
-            f'{SMALL}[lobbies.one]\napplication = "helper"\nguild = "Home"',
+            f'{SMALL_WORLD}[lobbies.one]\napplication = "helper"\nguild = "Home"',
             "lobbies.one.channel: a linked channel needs both `guild` and `channel`",
         ),
         (
-            f'{SMALL}[lobbies.one]\napplication = "helper"\nguild = "Home"\nchannel = "hal"',
+            f'{SMALL_WORLD}[lobbies.one]\napplication = "helper"\nguild = "Home"\nchannel = "hal"',
             'lobbies.one.channel: "hal" is not a channel; did you mean hall?',
         ),
         (
-            f'{SMALL}[lobbies.one]\napplication = "helper"\nidle_timeout_seconds = 1',
+            f'{SMALL_WORLD}[lobbies.one]\napplication = "helper"\nidle_timeout_seconds = 1',
             "lobbies.one.idle_timeout_seconds: expected int >= 5",
         ),
         ('[skus.one]\napplication = "nobody"', "skus.one.application: "),
@@ -438,23 +441,27 @@ GUILD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
             'guilds.Home.channels.c.parent: "c" is a text channel, not a category',
         ),
         (
-            GUILD + "[guilds.Home.channels.c]\noverwrites = { bob = {} }",
+            GUILD_WORLD + "[guilds.Home.channels.c]\nparent = 'c'",
+            'guilds.Home.channels.c.parent: "c" is not a category',
+        ),
+        (
+            GUILD_WORLD + "[guilds.Home.channels.c]\noverwrites = { bob = {} }",
             'channels.c.overwrites.bob: "bob" is not a role or user',
         ),
         (
-            GUILD + "[guilds.Home.channels.c]\noverwrites = { ann = { deny = ['X'] } }",
+            GUILD_WORLD + "[guilds.Home.channels.c]\noverwrites = { ann = { deny = ['X'] } }",
             'overwrites.ann.deny: "X" is not a permission',
         ),
         (
-            GUILD + "[guilds.Home.roles.ann]\n[guilds.Home.channels.c]\noverwrites = { ann = {} }",
+            GUILD_WORLD + "[guilds.Home.roles.ann]\n[guilds.Home.channels.c]\noverwrites = { ann = {} }",
             "is both a role and a user",
         ),
     ],
 )
-def test_a_wrong_file_is_refused_with_the_path_of_the_key(text: str, message: str) -> None:
-    with pytest.raises(WorldError) as refused:
+def test_an_invalid_file_is_rejected_with_the_path_of_the_key(text: str, message: str) -> None:
+    with pytest.raises(WorldError) as caught:
         worlds.read_text(text)
-    assert message in str(refused.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -471,12 +478,12 @@ def test_a_wrong_file_is_refused_with_the_path_of_the_key(text: str, message: st
         ),
     ],
 )
-async def test_what_an_action_refuses_has_a_path_too(app: App, content: dict[str, Any], message: str) -> None:
-    with pytest.raises(WorldError) as refused:
+async def test_errors_of_actions_have_a_path_too(app: App, content: dict[str, Any], message: str) -> None:
+    with pytest.raises(WorldError) as caught:
         await worlds.load(app, worlds.read(content), 0)
-    assert message in str(refused.value)
+    assert message in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_named() -> None:
+def test_a_missing_file_is_named() -> None:
     with pytest.raises(WorldError, match=r"cannot read nowhere\.toml"):
         worlds.read_file("nowhere.toml")
