@@ -43,13 +43,13 @@ def args(game: oauth.Client, scopes: Any = "identify", **more: Any) -> dict[str,
 async def test_consent_is_requested_and_the_code_is_exchanged_for_a_token(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
 
-    told = await program.ask("AUTHORIZE", args(game, "identify guilds"))
+    reply = await program.ask("AUTHORIZE", args(game, "identify guilds"))
 
     (question,) = machine.person.asked
     assert (question.application, question.user_name) == ("Puddle", "mary")
     assert question.scopes == ["See your username, avatar and banner", "See which guilds you are in"]
-    assert told["redirect_uri"] == game.redirect_uri
-    tokens = (await game.exchange(told["code"])).ok()
+    assert reply["redirect_uri"] == game.redirect_uri
+    tokens = (await game.exchange(reply["code"])).ok()
     assert tokens["scope"] == "identify guilds"
     authenticated = await program.ask("AUTHENTICATE", {"access_token": tokens["access_token"]})
     assert authenticated["application"] == {
@@ -71,9 +71,9 @@ async def test_a_public_game_authorizes_with_pkce(world: World, machine: Machine
     verifier, challenge = oauth.pkce()
 
     assert await program.refused("AUTHORIZE", args(game)) == (5000, "invalid_request")
-    told = await program.ask("AUTHORIZE", args(game, code_challenge=challenge, code_challenge_method="S256"))
+    reply = await program.ask("AUTHORIZE", args(game, code_challenge=challenge, code_challenge_method="S256"))
 
-    assert (await game.exchange(told["code"], code_verifier=verifier)).ok()["access_token"]
+    assert (await game.exchange(reply["code"], code_verifier=verifier)).ok()["access_token"]
 
 
 async def test_a_denied_consent_is_an_error(machine: Machine, game: oauth.Client) -> None:
@@ -97,11 +97,11 @@ async def test_a_granted_scope_is_not_requested_again_with_prompt_none(machine: 
 
 async def test_an_rpc_token_skips_the_consent_once(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
-    word = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
+    rpc_token = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
 
-    assert (await program.ask("AUTHORIZE", args(game, rpc_token=word)))["code"]
+    assert (await program.ask("AUTHORIZE", args(game, rpc_token=rpc_token)))["code"]
     assert machine.person.asked == []
-    assert await program.refused("AUTHORIZE", args(game, rpc_token=word)) == (5000, "invalid_request")
+    assert await program.refused("AUTHORIZE", args(game, rpc_token=rpc_token)) == (5000, "invalid_request")
     assert await program.refused("AUTHORIZE", args(game, rpc_token="invented")) == (5000, "invalid_request")
 
 
@@ -130,10 +130,10 @@ async def test_invalid_authorize_arguments_are_rejected(
     if sent.get("client_id") == "GAME":
         sent = sent | {"client_id": str(game.id)}
 
-    told = await program.refused("AUTHORIZE", sent)
+    reply = await program.refused("AUTHORIZE", sent)
 
-    assert told[0] == code
-    assert message in told[1]
+    assert reply[0] == code
+    assert message in reply[1]
     assert machine.person.asked == []
 
 
@@ -158,8 +158,8 @@ async def test_authenticate_rejects_tokens_of_other_applications_and_users(
 
 async def test_revoking_the_token_closes_the_connection(machine: Machine, game: oauth.Client) -> None:
     program = await machine.program(game.id)
-    told = await program.ask("AUTHORIZE", args(game))
-    tokens = (await game.exchange(told["code"])).ok()
+    reply = await program.ask("AUTHORIZE", args(game))
+    tokens = (await game.exchange(reply["code"])).ok()
     await program.ask("AUTHENTICATE", {"access_token": tokens["access_token"]})
     bare = await machine.program(game.id)
 
@@ -214,14 +214,14 @@ QUESTION = Question("Puddle", "mary", ["See your name"], "http://platform.exampl
     ("line", "granted"), [("y", True), (" YES ", True), ("", False), ("n", False), ("sure", False)]
 )
 async def test_the_terminal_prompt_accepts_only_yes(line: str, granted: bool, store_config: object) -> None:
-    said: list[str] = []
+    output: list[str] = []
 
     async def answer(question: str) -> str:
-        said.append(question)
+        output.append(question)
         return line
 
-    assert await OnTerminal(answer, said.append).ask(QUESTION) == Answer(granted)
-    assert said == ["Puddle requests access to the account mary:", "  - See your name", "Allow? [y/N] "]
+    assert await OnTerminal(answer, output.append).ask(QUESTION) == Answer(granted)
+    assert output == ["Puddle requests access to the account mary:", "  - See your name", "Allow? [y/N] "]
 
 
 async def test_a_closed_terminal_denies_consent(store_config: object) -> None:
@@ -253,8 +253,8 @@ async def test_browser_consent_returns_the_code(world: World, mary: Actor, new_m
 
     machine.agent.desk.consent = InBrowser(browser)
 
-    told = await program.ask("AUTHORIZE", args(game, code_challenge=challenge, code_challenge_method="S256"))
+    reply = await program.ask("AUTHORIZE", args(game, code_challenge=challenge, code_challenge_method="S256"))
 
-    game.redirect_uri = told["redirect_uri"]
+    game.redirect_uri = reply["redirect_uri"]
     assert parse_qs(urlsplit(game.redirect_uri).query) == {}
-    assert (await game.exchange(told["code"], code_verifier=verifier)).ok()["access_token"]
+    assert (await game.exchange(reply["code"], code_verifier=verifier)).ok()["access_token"]

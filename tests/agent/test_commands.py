@@ -9,10 +9,9 @@ from hubbub.agent.commands import TABLE
 from hubbub.protocol import rpc_scopes
 from hubbub.protocol.permissions import Permissions
 from tests import oauth
-from tests.agent.test_presence import befriend
 from tests.machine import Machine, NewMachine, Program
 from tests.pages import Browser
-from tests.world import Actor, Guild, World
+from tests.world import Actor, Guild, World, befriend
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
@@ -210,9 +209,9 @@ async def test_invalid_arguments_are_rejected_with_a_code(
     if args.get("channel_id") == "GENERAL":
         args = args | {"channel_id": str(town.guild.general)}
 
-    told = await program.refused(command, args)
+    received = await program.refused(command, args)
 
-    assert told[0] == code, told
+    assert received[0] == code, received
 
 
 @pytest.mark.parametrize(
@@ -348,7 +347,7 @@ async def test_skus_and_entitlements_are_returned(town: Town, monkeypatch: pytes
     assert town.machine.opened == [f"{town.machine.world.url}/application-directory/{game.id}/store/{sku}"]
 
 
-async def test_an_aborted_purchase_is_reported(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_purchase_that_is_not_completed_times_out(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.agent.commands.selling.LOOK_S", 0.01)
     monkeypatch.setattr("hubbub.agent.commands.selling.PURCHASE_S", 0.1)
     made = {"type": 2, "name": "Boots", "price": 100, "published": True}
@@ -382,7 +381,7 @@ async def test_selecting_a_voice_channel_joins_and_leaves_it(town: Town) -> None
     assert await program.ask("GET_SELECTED_VOICE_CHANNEL") is None
 
 
-async def test_joining_a_full_voice_channel_times_out(town: Town, world: World) -> None:
+async def test_joining_a_voice_channel_without_permission_times_out(town: Town, world: World) -> None:
     elsewhere = await world.guild(town.zoe, town.mary)
     lounge = elsewhere.channels["General"]
     await elsewhere.overwrite(lounge, elsewhere.id, deny=Permissions.CONNECT, kind=0)
@@ -425,10 +424,10 @@ async def test_muting_updates_the_voice_state(town: Town) -> None:
 
     await program.ask("SET_VOICE_SETTINGS", {"mute": True})
 
-    told = await program.next("VOICE_STATE_UPDATE")
-    assert told["voice_state"]["self_mute"] is True
-    heard = await program.ask("SET_USER_VOICE_SETTINGS", {"user_id": str(town.mary.id), "volume": 120, "mute": True})
-    assert heard == {
+    received = await program.next("VOICE_STATE_UPDATE")
+    assert received["voice_state"]["self_mute"] is True
+    events = await program.ask("SET_USER_VOICE_SETTINGS", {"user_id": str(town.mary.id), "volume": 120, "mute": True})
+    assert events == {
         "user_id": str(town.mary.id),
         "volume": 120,
         "mute": True,

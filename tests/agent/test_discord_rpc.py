@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.test_presence import scene
+from tests.agent.test_presence import create_scene
 from tests.machine import NewMachine
 from tests.world import World
 
@@ -38,7 +38,7 @@ pytestmark = [
 
 
 async def test_a_friend_sees_the_activity_set_by_the_library(world: World, new_machine: NewMachine) -> None:
-    stage = await scene(world, new_machine)
+    stage = await create_scene(world, new_machine)
     assert NODE is not None
     process = await asyncio.create_subprocess_exec(
         NODE,
@@ -51,22 +51,22 @@ async def test_a_friend_sees_the_activity_set_by_the_library(world: World, new_m
     assert process.stdin is not None
     assert process.stdout is not None
 
-    async def said(name: str) -> Any:
+    async def wait_for_line(name: str) -> Any:
         async with asyncio.timeout(60):
             while True:
                 line = await process.stdout.readline()  # type: ignore[union-attr]
                 assert line, f"it ended without {name}"
-                told = json.loads(line)
-                if told["name"] == name:
-                    return told["data"]
+                report = json.loads(line)
+                if report["name"] == name:
+                    return report["data"]
 
-    assert await said("ready") == "mary"
-    kept = await said("shown")
+    assert await wait_for_line("ready") == "mary"
+    kept = await wait_for_line("shown")
     assert (kept["application_id"], kept["timestamps"]) == (str(stage.game.id), {"start": 1_794_999_000_000})
     (activity,) = await stage.seen(bool)
     assert (activity["state"], activity["party"]) == ("In a puddle", {"id": "party-1", "size": [1, 4]})
-    await said("subscribed")
+    await wait_for_line("subscribed")
     process.stdin.close()
-    await said("cleared")
+    await wait_for_line("cleared")
     await stage.seen(lambda activities: not activities)
     assert await process.wait() == 0

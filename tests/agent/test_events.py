@@ -7,10 +7,9 @@ import pytest
 from hubbub.agent.terminal import Terminal
 from tests import oauth
 from tests.agent.test_commands import Town, town
-from tests.agent.test_presence import befriend
 from tests.machine import Machine, NewMachine, Program
 from tests.sdk.players import game, player
-from tests.world import PATIENCE, Actor, World
+from tests.world import PATIENCE, Actor, World, befriend
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
@@ -28,14 +27,14 @@ async def test_user_and_relationship_changes_are_published(town: Town) -> None:
     (await town.mary.patch("/users/@me", json={"global_name": "Mary the Great"})).ok()
     assert (await program.next("CURRENT_USER_UPDATE"))["global_name"] == "Mary the Great"
     (await town.mary.patch(f"/guilds/{town.guild.id}/members/@me", json={"nick": "M"})).ok()
-    told = await program.next("CURRENT_GUILD_MEMBER_UPDATE", lambda data: data["nick"])
-    assert (told["user_id"], told["guild_id"], told["nick"]) == (str(town.mary.id), str(town.guild.id), "M")
+    payload = await program.next("CURRENT_GUILD_MEMBER_UPDATE", lambda data: data["nick"])
+    assert (payload["user_id"], payload["guild_id"], payload["nick"]) == (str(town.mary.id), str(town.guild.id), "M")
     session = await town.zoe.connect()
-    told = await program.next("RELATIONSHIP_UPDATE", lambda data: data["presence"]["status"] == "online")
-    assert (told["type"], told["user"]["id"]) == (1, str(town.zoe.id))
+    payload = await program.next("RELATIONSHIP_UPDATE", lambda data: data["presence"]["status"] == "online")
+    assert (payload["type"], payload["user"]["id"]) == (1, str(town.zoe.id))
     await session.send(3, {"status": "dnd", "since": None, "afk": False, "activities": [{"name": "Chess", "type": 0}]})
-    told = await program.next("RELATIONSHIP_UPDATE", lambda data: data["presence"]["status"] == "dnd")
-    assert told["presence"]["activity"]["name"] == "Chess"
+    payload = await program.next("RELATIONSHIP_UPDATE", lambda data: data["presence"]["status"] == "dnd")
+    assert payload["presence"]["activity"]["name"] == "Chess"
     (await town.zoe.delete(f"/users/@me/relationships/{town.mary.id}")).ok()
     await program.next("RELATIONSHIP_UPDATE", lambda data: data["type"] == 0)
 
@@ -62,9 +61,12 @@ async def test_message_events_need_read_access(town: Town) -> None:
     await program.subscribe("NOTIFICATION_CREATE")
 
     said = await town.guild.say(town.zoe, f"hello <@{town.mary.id}>")
-    told = await program.next("MESSAGE_CREATE")
-    assert (told["channel_id"], told["message"]["content"]) == (str(town.guild.general), f"hello <@{town.mary.id}>")
-    assert told["message"]["author"]["username"] == "zoe"
+    payload = await program.next("MESSAGE_CREATE")
+    assert (payload["channel_id"], payload["message"]["content"]) == (
+        str(town.guild.general),
+        f"hello <@{town.mary.id}>",
+    )
+    assert payload["message"]["author"]["username"] == "zoe"
     noted = await program.next("NOTIFICATION_CREATE")
     assert (noted["title"], noted["body"]) == ("zoe (#general)", f"hello <@{town.mary.id}>")
     path = f"/channels/{town.guild.general}/messages/{said['id']}"
@@ -89,27 +91,29 @@ async def test_a_game_showing_chat_suppresses_notifications(world: World, new_ma
     account = machine.agent.account
     direct = (await zoe.post("/users/@me/channels", json={"recipients": [str(mary.id)]})).ok()["id"]
 
-    heard: list[str] = []
-    account.listeners.append(lambda event, data: heard.append(data["content"]) if event == "MESSAGE_CREATE" else None)
+    contents: list[str] = []
+    account.listeners.append(
+        lambda event, data: contents.append(data["content"]) if event == "MESSAGE_CREATE" else None
+    )
 
-    async def say(text: str) -> None:
+    async def send_message(text: str) -> None:
         (await zoe.post(f"/channels/{direct}/messages", json={"content": text})).ok()
-        assert await account.until(lambda: text in heard, PATIENCE)
+        assert await account.until(lambda: text in contents, PATIENCE)
 
-    await say("before")
+    await send_message("before")
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "before"
     mary.client.set_showing_chat(True)
     assert await account.until(account.state.sees_messages, PATIENCE)
-    await say("seen in the game")
+    await send_message("seen in the game")
     # A new session sends the state again.
     session_id = account.state.session_id
     await account._gateway.begin_anew()
     assert await account.until(lambda: account.state.session_id != session_id, PATIENCE)
     assert await account.until(account.state.sees_messages, PATIENCE)
-    await say("seen there, too")
+    await send_message("seen there, too")
     mary.client.set_showing_chat(False)
     assert await account.until(lambda: not account.state.sees_messages(), PATIENCE)
-    await say("after")
+    await send_message("after")
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "after"
 
     # The suppression ends with the game.
@@ -117,7 +121,7 @@ async def test_a_game_showing_chat_suppresses_notifications(world: World, new_ma
     assert await account.until(account.state.sees_messages, PATIENCE)
     await mary.client.close()
     assert await account.until(lambda: not account.state.sees_messages(), PATIENCE)
-    await say("alone")
+    await send_message("alone")
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "alone"
 
 
@@ -129,8 +133,13 @@ async def test_voice_channel_joins_and_leaves_are_published(town: Town) -> None:
     state = {"guild_id": str(town.guild.id), "channel_id": str(town.lounge), "self_mute": False, "self_deaf": False}
 
     await session.send(4, state)
-    told = await program.next("VOICE_STATE_CREATE")
-    assert (told["user"]["username"], told["nick"], told["volume"], told["mute"]) == ("zoe", "zoe", 100, False)
+    payload = await program.next("VOICE_STATE_CREATE")
+    assert (payload["user"]["username"], payload["nick"], payload["volume"], payload["mute"]) == (
+        "zoe",
+        "zoe",
+        100,
+        False,
+    )
     await session.send(4, state | {"self_mute": True})
     assert (await program.next("VOICE_STATE_UPDATE"))["voice_state"]["self_mute"] is True
     await session.send(4, state | {"channel_id": None})

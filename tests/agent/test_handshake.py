@@ -89,8 +89,8 @@ async def test_the_first_frame_must_be_a_handshake(machine: Machine, opcode: int
 
     program.write(opcode, {"cmd": "GET_GUILDS", "nonce": "1"})
 
-    kind, told = await program.read()
-    assert (kind, told["code"]) == (CLOSE, 1003)
+    kind, payload_received = await program.read()
+    assert (kind, payload_received["code"]) == (CLOSE, 1003)
     assert await program.ended()
 
 
@@ -102,8 +102,8 @@ async def test_a_second_handshake_or_unknown_opcode_closes_the_connection(
 
     program.write(opcode, {"v": 1, "client_id": str(game.id)})
 
-    kind, told = await program.read()
-    assert (kind, told["code"]) == (CLOSE, 1003)
+    kind, payload_received = await program.read()
+    assert (kind, payload_received["code"]) == (CLOSE, 1003)
     assert await program.ended()
 
 
@@ -124,8 +124,8 @@ async def test_a_frame_above_64_kib_closes_the_connection(machine: Machine, game
 
     program._writer.write(HEADER.pack(FRAME, 65_537))
 
-    kind, told = await program.read()
-    assert (kind, told["code"]) == (CLOSE, 1003)
+    kind, payload_received = await program.read()
+    assert (kind, payload_received["code"]) == (CLOSE, 1003)
     assert await program.ended()
 
 
@@ -133,9 +133,9 @@ async def test_a_connection_without_a_handshake_times_out(world: World, new_mach
     machine = await new_machine(await world.user(), handshake_s=0.05)
     program = await machine.connect()
 
-    kind, told = await program.read()
+    kind, payload_received = await program.read()
 
-    assert (kind, told["code"]) == (CLOSE, 1003)
+    assert (kind, payload_received["code"]) == (CLOSE, 1003)
     assert await program.ended()
 
 
@@ -173,13 +173,17 @@ async def test_undecodable_payloads_are_rejected(machine: Machine, game: oauth.C
 
     for payload in ({"nonce": "1"}, {"cmd": 5, "nonce": "1"}, {"cmd": "GET_USER", "args": [], "nonce": "1"}):
         program.write(FRAME, payload)
-        _, told = await program.read()
-        assert (told["evt"], told["data"]["code"], told["nonce"]) == ("ERROR", 4000, "1")
+        _, payload_received = await program.read()
+        assert (payload_received["evt"], payload_received["data"]["code"], payload_received["nonce"]) == (
+            "ERROR",
+            4000,
+            "1",
+        )
     assert (await program.refused("DANCE"))[0] == 4002
 
     program.write(FRAME, b"{no json")
-    kind, told = await program.read()
-    assert (kind, told["code"]) == (CLOSE, 1003)
+    kind, payload_received = await program.read()
+    assert (kind, payload_received["code"]) == (CLOSE, 1003)
 
 
 async def test_replies_keep_the_order_of_the_requests(machine: Machine, game: oauth.Client) -> None:

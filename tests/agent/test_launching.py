@@ -48,9 +48,9 @@ async def invited(scene: Two) -> str:
 
 
 async def accept(machine: Machine, message_id: str) -> list[str]:
-    said: list[str] = []
-    await Terminal(say=said.append).obey(machine.agent.desk, "accept", message_id)
-    return said
+    output: list[str] = []
+    await Terminal(say=output.append).obey(machine.agent.desk, "accept", message_id)
+    return output
 
 
 async def test_a_game_that_is_not_running_is_started_and_joins(
@@ -58,18 +58,18 @@ async def test_a_game_that_is_not_running_is_started_and_joins(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(two.other.directory))
-    program, told = tmp_path / "my game.py", tmp_path / "told 100%"
+    program, report = tmp_path / "my game.py", tmp_path / "told 100%"
     program.write_text(GAME)
     client = Client()
-    command = shlex.join([sys.executable, str(program), str(two.game.id), str(told)])
+    command = shlex.join([sys.executable, str(program), str(two.game.id), str(report)])
     assert client.register_launch_command(two.game.id, command)
     await client.close()
 
-    said = await accept(two.other, await invited(two))
+    output = await accept(two.other, await invited(two))
 
-    assert said == ["  The game is joining."]
+    assert output == ["  The game is joining."]
     async with asyncio.timeout(PATIENCE * 3):
-        while not (told.exists() and told.read_text() == "come-in\n"):
+        while not (report.exists() and report.read_text() == "come-in\n"):
             await asyncio.sleep(0.02)
         # The game has exited, and another invite would start it again.
         while two.other.agent.desk.links:
@@ -94,9 +94,9 @@ async def test_a_game_without_a_launch_command_is_not_started(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
 
-    said = await accept(two.other, await invited(two))
+    output = await accept(two.other, await invited(two))
 
-    assert said == ["  Invite accepted. The agent cannot start the game; start it yourself to join."]
+    assert output == ["  Invite accepted. The agent cannot start the game; start it yourself to join."]
     late = await two.other.program(two.game.id)
     await late.subscribe("ACTIVITY_JOIN")
     assert (await late.ask("SET_ACTIVITY", {"activity": None}), late.events) == (None, [])

@@ -37,11 +37,11 @@ class Scene:
 
     async def seen(self, matches: Any = lambda activities: True) -> list[dict[str, Any]]:
         """Wait for a presence of Mary that Zoe receives, and return its activities."""
-        told = await self.friend.next(
+        presence = await self.friend.next(
             "PRESENCE_UPDATE",
             lambda data: data["user"]["id"] == str(self.mary.id) and matches(data["activities"]),
         )
-        activities: list[dict[str, Any]] = told["activities"]
+        activities: list[dict[str, Any]] = presence["activities"]
         return activities
 
 

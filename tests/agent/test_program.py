@@ -49,8 +49,8 @@ async def line(process: asyncio.subprocess.Process) -> str:
 
 async def outcome(process: asyncio.subprocess.Process) -> tuple[int | None, str]:
     async with asyncio.timeout(60):
-        _, said = await process.communicate()
-    return process.returncode, said.decode().strip()
+        _, output = await process.communicate()
+    return process.returncode, output.decode().strip()
 
 
 async def test_the_program_serves_until_it_is_terminated(world: World, tmp_path: Path) -> None:
@@ -88,14 +88,14 @@ async def test_a_token_in_the_environment_and_a_socket_index_are_used(world: Wor
 async def test_a_rejected_token_ends_the_program(world: World, tmp_path: Path) -> None:
     process = await started(tmp_path, "--url", world.url, HUBBUB_AGENT_TOKEN="invented")
 
-    code, said = await outcome(process)
+    code, output = await outcome(process)
 
     assert code == 1
-    assert said.splitlines()[-1].startswith("hubbub: The platform rejected the session")
+    assert output.splitlines()[-1].startswith("hubbub: The platform rejected the session")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "more", "said"),
+    ("arguments", "more", "output"),
     [
         ((), {}, "token: set --token-file or HUBBUB_AGENT_TOKEN, or run the command in a terminal to sign in"),
         (("--url", "platform"), {}, "url: platform is not an http or https URL"),
@@ -112,13 +112,13 @@ def test_an_invalid_setting_is_named_in_the_error(
     store_config: object,
     arguments: tuple[str, ...],
     more: dict[str, str],
-    said: str,
+    output: str,
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO())
 
     assert cli.main(arguments, {"XDG_CONFIG_HOME": str(tmp_path)} | more) == 2
 
-    assert capsys.readouterr().err.startswith(f"hubbub: {said}")
+    assert capsys.readouterr().err.startswith(f"hubbub: {output}")
 
 
 def test_a_token_file_readable_by_others_is_rejected(tmp_path: Path, store_config: object) -> None:
@@ -172,9 +172,9 @@ async def test_a_username_and_password_get_a_token(world: World) -> None:
 
 async def test_a_terminal_line_goes_to_the_pending_question(store_config: object) -> None:
     reading, writing = os.pipe()
-    said: list[str] = []
+    output: list[str] = []
     with os.fdopen(reading) as source, os.fdopen(writing, "w", buffering=1) as keyboard:
-        terminal = Terminal(source, said.append)
+        terminal = Terminal(source, output.append)
         terminal.start()
         asked = asyncio.create_task(terminal.ask("Allow? "))
         await asyncio.sleep(0)
@@ -184,7 +184,7 @@ async def test_a_terminal_line_goes_to_the_pending_question(store_config: object
         keyboard.write("quit\n")
         async with asyncio.timeout(10):
             await serving
-    assert said == ["Allow? "]
+    assert output == ["Allow? "]
 
 
 def test_the_agent_imports_no_server_module(store_config: object) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pypresence
 import pytest
 
-from tests.agent.test_presence import scene
+from tests.agent.test_presence import create_scene
 from tests.machine import NewMachine
 from tests.world import PATIENCE, World
 
@@ -16,16 +16,16 @@ pytestmark = pytest.mark.clients
 async def test_a_friend_sees_the_activity_set_by_pypresence(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage = await scene(world, new_machine)
+    stage = await create_scene(world, new_machine)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(stage.machine.directory))
-    said: list[Any] = []
+    replies: list[Any] = []
     go_on = asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def play() -> None:
         presence = pypresence.Presence(str(stage.game.id))
         presence.connect()
-        said.append(
+        replies.append(
             presence.update(
                 state="In a puddle",
                 details="Jumping",
@@ -38,7 +38,7 @@ async def test_a_friend_sees_the_activity_set_by_pypresence(
             )
         )
         asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result(30)
-        said.append(presence.clear())
+        replies.append(presence.clear())
         presence.close()
 
     playing = asyncio.create_task(asyncio.to_thread(play))
@@ -50,14 +50,14 @@ async def test_a_friend_sees_the_activity_set_by_pypresence(
     assert (activity["name"], activity["state"], activity["details"]) == ("Puddle", "In a puddle", "Jumping")
     assert (activity["party"], activity["buttons"]) == ({"id": "party-1", "size": [1, 4]}, ["Watch"])
     assert activity["timestamps"] == {"start": 1_794_999_000_000}
-    assert said[0]["data"]["application_id"] == str(stage.game.id)
-    assert said[1]["data"] is None
+    assert replies[0]["data"]["application_id"] == str(stage.game.id)
+    assert replies[1]["data"] is None
 
 
 async def test_pypresence_raises_the_agents_errors(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage = await scene(world, new_machine)
+    stage = await create_scene(world, new_machine)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(stage.machine.directory))
 
     def unknown() -> None:
@@ -80,7 +80,7 @@ async def test_pypresence_raises_the_agents_errors(
 async def test_the_pypresence_client_authorizes_and_reads_guilds(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage = await scene(world, new_machine)
+    stage = await create_scene(world, new_machine)
     guild = await world.guild(stage.mary, name="Town Square")
     account = stage.machine.agent.account
     assert await account.until(lambda: str(guild.id) in account.state.guilds, PATIENCE)

@@ -63,8 +63,8 @@ async def test_a_web_page_cannot_use_local_commands(machine: Machine, game: oaut
 
     ready = await page.read()
     assert (ready["evt"], ready["data"]["user"]["username"]) == ("READY", "mary")
-    told = await page.ask("SET_ACTIVITY", {"activity": {"state": "here"}})
-    assert (told["evt"], told["data"]["code"]) == ("ERROR", 4006)
+    reply = await page.ask("SET_ACTIVITY", {"activity": {"state": "here"}})
+    assert (reply["evt"], reply["data"]["code"]) == ("ERROR", 4006)
     token = (await machine.world.player(machine.owner, game.id, "identify rpc")).token
     assert (await page.ask("AUTHENTICATE", {"access_token": token}))["evt"] is None
     assert (await page.ask("GET_GUILDS"))["data"] == {"guilds": []}

@@ -12,8 +12,8 @@ from tests.world import Session
 class Person:
     """A user of the town's app and its responses."""
 
-    def __init__(self, town: Town, eyes: Session) -> None:
-        self.town, self.eyes = town, eyes
+    def __init__(self, town: Town, session: Session) -> None:
+        self.town, self.session = town, session
         self.commands: dict[str, Any] = {}
 
     async def look(self) -> None:
@@ -29,7 +29,7 @@ class Person:
             "application_id": str(self.town.bot.application_id),
             "guild_id": str(self.town.guild.id),
             "channel_id": str(self.town.guild.general),
-            "session_id": self.eyes.ready["session_id"],
+            "session_id": self.session.ready["session_id"],
             "nonce": "1",
             "data": data,
             **body,
@@ -51,14 +51,14 @@ class Person:
         """Use a component."""
         await self.ask(3, {"component_type": kind, "custom_id": custom_id, **data}, message_id=message["id"])
 
-    async def said(self) -> dict[str, Any]:
+    async def next_message(self) -> dict[str, Any]:
         """Return the next message."""
-        message: dict[str, Any] = await self.eyes.next("MESSAGE_CREATE")
+        message: dict[str, Any] = await self.session.next("MESSAGE_CREATE")
         return message
 
-    async def changed(self) -> dict[str, Any]:
+    async def next_update(self) -> dict[str, Any]:
         """Return the next message update."""
-        message: dict[str, Any] = await self.eyes.next("MESSAGE_UPDATE")
+        message: dict[str, Any] = await self.session.next("MESSAGE_UPDATE")
         return message
 
 
@@ -69,9 +69,9 @@ async def sell(town: Town) -> str:
     return str(sku["id"])
 
 
-async def use_everything(town: Town, eyes: Session, sku: str) -> None:
+async def use_everything(town: Town, session: Session, sku: str) -> None:
     """Use every feature of an app that offers greet, think, Poke, Shout and panel."""
-    bob = Person(town, eyes)
+    bob = Person(town, session)
     await bob.look()
     assert {"greet", "think", "Poke", "Shout", "panel"} <= set(bob.commands)
 
@@ -81,44 +81,44 @@ async def use_everything(town: Town, eyes: Session, sku: str) -> None:
         {"type": 3, "name": "city", "value": "Be", "focused": True},
     ]
     await bob.run("greet", 4, options=typed)
-    offered = await eyes.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
+    offered = await session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
     assert [each["value"] for each in offered["choices"]] == ["berlin", "bern"]
     typed[1] = {"type": 3, "name": "city", "value": "bern"}
     await bob.run("greet", options=typed)
-    said = await bob.said()
-    assert (said["content"], said["type"]) == ("hello alice in bern", 20)
-    assert said["interaction_metadata"]["user"]["id"] == str(town.bob.id)
+    next_message = await bob.next_message()
+    assert (next_message["content"], next_message["type"]) == ("hello alice in bern", 20)
+    assert next_message["interaction_metadata"]["user"]["id"] == str(town.bob.id)
 
     # A deferred ephemeral response, its edit, and a follow-up.
     await bob.run("think")
-    assert (await bob.said())["flags"] == 64 | 128
-    assert (await bob.changed())["content"] == "thought"
-    assert (await bob.said())["content"] == "and more"
+    assert (await bob.next_message())["flags"] == 64 | 128
+    assert (await bob.next_update())["content"] == "thought"
+    assert (await bob.next_message())["content"] == "and more"
 
     # Context menu commands.
     await bob.run("Poke", target_id=str(town.alice.id))
-    assert (await bob.said())["content"] == "poked alice"
+    assert (await bob.next_message())["content"] == "poked alice"
     target = await town.guild.say(town.bob, "hello")
-    await bob.said()
+    await bob.next_message()
     await bob.run("Shout", target_id=target["id"])
-    assert (await bob.said())["content"] == "HELLO"
+    assert (await bob.next_message())["content"] == "HELLO"
 
     # A panel: buttons, one of them premium, and two selects.
     await bob.run("panel")
-    panel = await bob.said()
+    panel = await bob.next_message()
     buttons = panel["components"][0]["components"]
     assert (buttons[-1]["style"], buttons[-1]["sku_id"]) == (6, sku)
     await bob.press(panel, "count")
-    assert (await bob.changed())["content"] == "pressed"
+    assert (await bob.next_update())["content"] == "pressed"
     await bob.press(panel, "words", 3, values=["b", "a"])
-    answer = await bob.said()
+    answer = await bob.next_message()
     assert (set(answer["content"].split(" and ")), answer["flags"]) == ({"a", "b"}, 64)
     await bob.press(panel, "people", 5, values=[str(town.alice.id)])
-    assert (await bob.said())["content"] == "chose alice"
+    assert (await bob.next_message())["content"] == "chose alice"
 
     # A modal: text inputs and the newer components.
     await bob.press(panel, "form")
-    modal = await eyes.next("INTERACTION_MODAL_CREATE")
+    modal = await session.next("INTERACTION_MODAL_CREATE")
     inner = [each["component"]["type"] for each in modal["components"] if each["type"] == 18]
     assert (modal["components"][0]["type"], inner) == (10, [21, 22, 23, 19])
     filled = [
@@ -129,4 +129,4 @@ async def use_everything(town: Town, eyes: Session, sku: str) -> None:
     ]
     components = [{"type": 18, "component": each} for each in filled]
     await bob.ask(5, {"id": modal["id"], "custom_id": modal["custom_id"], "components": components}, file=b"I am")
-    assert (await bob.said())["content"] == "b, s+l, true, proof.txt"
+    assert (await bob.next_message())["content"] == "b, s+l, true, proof.txt"

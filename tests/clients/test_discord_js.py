@@ -63,24 +63,26 @@ class Bot:
     async def _read(self) -> None:
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
-            told = json.loads(line)
-            self.inbox.put((told.get("event", told.get("id")), told))
+            received = json.loads(line)
+            self.inbox.put((received.get("event", received.get("id")), received))
         self.inbox.end()
 
-    async def told(self, event: str, matches: Callable[[Any], bool] = lambda _: True) -> Any:
+    async def received(self, event: str, matches: Callable[[Any], bool] = lambda _: True) -> Any:
         """Return the data of an event."""
-        _, told = await self.inbox.take(lambda told: told[0] == event and matches(told[1]["data"]), event)
-        return told["data"]
+        _, received = await self.inbox.take(
+            lambda received: received[0] == event and matches(received[1]["data"]), event
+        )
+        return received["data"]
 
     async def do(self, step: str, **args: Any) -> Any:
         """Run a step of steps.mjs and return its result."""
         assert self._process.stdin is not None
         number = next(self._numbers)
         self._process.stdin.write(json.dumps({"id": number, "step": step, "args": args}).encode() + b"\n")
-        _, told = await self.inbox.take(lambda told: told[0] == number, f"the answer to {step}")
-        if "error" in told:
-            raise StepError(told["error"])
-        return told["result"]
+        _, received = await self.inbox.take(lambda received: received[0] == number, f"the answer to {step}")
+        if "error" in received:
+            raise StepError(received["error"])
+        return received["result"]
 
     async def close(self) -> None:
         """End the client."""
@@ -93,7 +95,7 @@ class Bot:
             raise
         finally:
             await self._reader
-        complaints = [told for told in self.inbox.events if told[0] in ("error", "warn", "shardDisconnect")]
+        complaints = [received for received in self.inbox.events if received[0] in ("error", "warn", "shardDisconnect")]
         assert not complaints, complaints
 
 
@@ -129,7 +131,7 @@ async def running(
 async def bot(town: Town) -> AsyncIterator[Bot]:
     """The town's bot, ready."""
     async with running(town) as bot:
-        await bot.told("clientReady")
+        await bot.received("clientReady")
         yield bot
 
 
@@ -147,29 +149,33 @@ async def test_login_fills_the_cache(bot: Bot, town: Town) -> None:
 
 async def test_a_wrong_token_fails_the_login(town: Town) -> None:
     async with running(town, "MTIz.none.suchtoken") as bot:
-        assert (await bot.told("loginFailed"))["code"] == "TokenInvalid"
+        assert (await bot.received("loginFailed"))["code"] == "TokenInvalid"
 
 
 async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, town: Town) -> None:
     channel = str(town.guild.general)
-    said = await town.guild.say(town.bob, f"ping <@{town.bot.id}>")
-    heard = await bot.told("messageCreate")
-    assert (heard["id"], heard["author"], heard["mentions"]) == (said["id"], str(town.bob.id), [str(town.bot.id)])
-    reply = await bot.do("reply", channel=channel, message=said["id"], content="pong")
-    assert (reply["reference"], reply["type"]) == (said["id"], REPLY)
-    echo = await bot.told("messageCreate", lambda message: message["id"] == reply["id"])
-    assert (echo["reference"], echo["mentions"]) == (said["id"], [str(town.bob.id)])
+    message_sent = await town.guild.say(town.bob, f"ping <@{town.bot.id}>")
+    incoming = await bot.received("messageCreate")
+    assert (incoming["id"], incoming["author"], incoming["mentions"]) == (
+        message_sent["id"],
+        str(town.bob.id),
+        [str(town.bot.id)],
+    )
+    reply = await bot.do("reply", channel=channel, message=message_sent["id"], content="pong")
+    assert (reply["reference"], reply["type"]) == (message_sent["id"], REPLY)
+    echo = await bot.received("messageCreate", lambda message: message["id"] == reply["id"])
+    assert (echo["reference"], echo["mentions"]) == (message_sent["id"], [str(town.bob.id)])
     edited = await bot.do("edit", channel=channel, message=reply["id"], content="pong!")
     assert edited == {"content": "pong!", "edited": True}
-    assert (await bot.told("messageUpdate", lambda message: message["edited"]))["content"] == "pong!"
+    assert (await bot.received("messageUpdate", lambda message: message["edited"]))["content"] == "pong!"
     await bot.do("remove", channel=channel, message=reply["id"])
-    assert (await bot.told("messageDelete"))["id"] == reply["id"]
+    assert (await bot.received("messageDelete"))["id"] == reply["id"]
 
     sent = [await bot.do("send", channel=channel, content=f"line {number}") for number in range(5)]
     assert await bot.do("history", channel=channel, limit=3) == ["line 4", "line 3", "line 2"]
     assert await bot.do("history", channel=channel, before=sent[2], limit=2) == ["line 1", "line 0"]
     assert set(await bot.do("removeMany", channel=channel, messages=sent[:3])) == set(sent[:3])
-    assert set(await bot.told("messageDeleteBulk")) == set(sent[:3])
+    assert set(await bot.received("messageDeleteBulk")) == set(sent[:3])
 
 
 async def test_attachments_and_embeds_come_back_as_they_were_sent(bot: Bot, town: Town) -> None:
@@ -192,20 +198,20 @@ async def test_attachments_and_embeds_come_back_as_they_were_sent(bot: Bot, town
 async def test_reactions_and_pins(bot: Bot, town: Town) -> None:
     channel = str(town.guild.general)
     message = await bot.do("send", channel=channel, content="do you like it?")
-    place = {"channel": channel, "message": message}
-    await bot.do("react", **place, emoji="👍")
-    assert await bot.told("messageReactionAdd") == {"emoji": "👍", "count": 1, "user": str(town.bot.id), "me": True}
+    target = {"channel": channel, "message": message}
+    await bot.do("react", **target, emoji="👍")
+    assert await bot.received("messageReactionAdd") == {"emoji": "👍", "count": 1, "user": str(town.bot.id), "me": True}
     (await town.bob.put(f"/channels/{channel}/messages/{message}/reactions/👍/@me")).ok()
-    added = await bot.told("messageReactionAdd")
+    added = await bot.received("messageReactionAdd")
     assert (added["count"], added["user"]) == (2, str(town.bob.id))
-    assert set(await bot.do("reactors", **place, emoji="👍")) == {str(town.bot.id), str(town.bob.id)}
-    await bot.do("unreact", **place, emoji="👍", user=str(town.bob.id))
-    assert (await bot.told("messageReactionRemove"))["user"] == str(town.bob.id)
-    await bot.do("unreactAll", **place)
-    assert (await bot.told("messageReactionRemoveAll"))["id"] == message
+    assert set(await bot.do("reactors", **target, emoji="👍")) == {str(town.bot.id), str(town.bob.id)}
+    await bot.do("unreact", **target, emoji="👍", user=str(town.bob.id))
+    assert (await bot.received("messageReactionRemove"))["user"] == str(town.bob.id)
+    await bot.do("unreactAll", **target)
+    assert (await bot.received("messageReactionRemoveAll"))["id"] == message
 
-    assert await bot.do("pin", **place) == {"pinned": [message], "left": 0}
-    assert (await bot.told("channelPinsUpdate"))["id"] == channel
+    assert await bot.do("pin", **target) == {"pinned": [message], "left": 0}
+    assert (await bot.received("channelPinsUpdate"))["id"] == channel
 
 
 async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot, town: Town) -> None:
@@ -213,17 +219,17 @@ async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot,
     message = await bot.do("send", channel=channel, content="a long story")
     thread = await bot.do("thread", channel=channel, message=message, name="story")
     assert thread == {"id": message, "cached": [message]}
-    created = await bot.told("threadCreate")
+    created = await bot.received("threadCreate")
     assert (created["id"], created["parent"]) == (message, channel)
     people = await bot.do("threadMember", thread=message, user=str(town.bob.id))
     assert set(people) == {str(town.bot.id), str(town.bob.id)}
-    await bot.told("threadMembersUpdate", lambda told: told["added"] == [str(town.bob.id)])
+    await bot.received("threadMembersUpdate", lambda received: received["added"] == [str(town.bob.id)])
     assert await bot.do("archive", thread=message, name="tale") == [message]
-    assert (await bot.told("threadUpdate", lambda thread: thread["archived"]))["name"] == "tale"
+    assert (await bot.received("threadUpdate", lambda thread: thread["archived"]))["name"] == "tale"
 
     post = await bot.do("post", guild=str(town.guild.id), name="a fountain", content="in the middle")
     assert post["starter"] == "in the middle"
-    created = await bot.told("threadCreate")
+    created = await bot.received("threadCreate")
     assert (created["id"], created["parent"], created["tags"]) == (post["id"], post["forum"], [post["tag"]])
 
 
@@ -231,45 +237,45 @@ async def test_roles_and_channels_are_created_edited_and_deleted(bot: Bot, town:
     guild, bob = str(town.guild.id), str(town.bob.id)
     role = await bot.do("role", guild=guild, user=bob)
     assert role["worn"]
-    created = await bot.told("roleCreate")
+    created = await bot.received("roleCreate")
     assert (created["id"], created["color"], created["permissions"]) == (role["id"], 0xFF0000, ["KickMembers"])
-    await bot.told("roleUpdate", lambda role: role["name"] == "watch")
-    await bot.told("guildMemberUpdate", lambda member: role["id"] in member["roles"])
-    await bot.told("guildMemberUpdate", lambda member: role["id"] not in member["roles"])
-    entry = await bot.told("guildAuditLogEntryCreate", lambda entry: entry["reason"] == "brave")
+    await bot.received("roleUpdate", lambda role: role["name"] == "watch")
+    await bot.received("guildMemberUpdate", lambda member: role["id"] in member["roles"])
+    await bot.received("guildMemberUpdate", lambda member: role["id"] not in member["roles"])
+    entry = await bot.received("guildAuditLogEntryCreate", lambda entry: entry["reason"] == "brave")
     assert entry["target"] == bob
-    assert (await bot.told("roleDelete"))["id"] == role["id"]
+    assert (await bot.received("roleDelete"))["id"] == role["id"]
 
     channel = await bot.do("channel", guild=guild, hide=bob)
     assert (channel["topic"], channel["hidden"], channel["shown"]) == ("gold", True, True)
-    assert (await bot.told("channelCreate"))["id"] == channel["id"]
-    await bot.told("channelUpdate", lambda channel: channel["name"] == "treasury")
-    assert (await bot.told("channelDelete"))["id"] == channel["id"]
+    assert (await bot.received("channelCreate"))["id"] == channel["id"]
+    await bot.received("channelUpdate", lambda channel: channel["name"] == "treasury")
+    assert (await bot.received("channelDelete"))["id"] == channel["id"]
     assert await bot.do("renameGuild", guild=guild, name="Market Square") == "Market Square"
-    assert (await bot.told("guildUpdate"))["name"] == "Market Square"
+    assert (await bot.received("guildUpdate"))["name"] == "Market Square"
 
 
 async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, town: Town) -> None:
     person = {"guild": str(town.guild.id), "user": str(town.bob.id)}
     assert await bot.do("nick", **person, nick="Bobby") == "Bobby"
-    await bot.told("guildMemberUpdate", lambda member: member["name"] == "Bobby")
+    await bot.received("guildMemberUpdate", lambda member: member["name"] == "Bobby")
     await bot.do("timeout", **person, until=town.world.clock.now_ms() + 3_600_000)
-    await bot.told("guildMemberUpdate", lambda member: member["timed"])
+    await bot.received("guildMemberUpdate", lambda member: member["timed"])
     await bot.do("kick", **person)
-    assert (await bot.told("guildMemberRemove"))["id"] == person["user"]
+    assert (await bot.received("guildMemberRemove"))["id"] == person["user"]
     with pytest.raises(StepError) as missing:
         await bot.do("fetchMember", **person)
     assert (missing.value.code, missing.value.status) == (10007, 404)
     assert await bot.do("ban", **person) == [[person["user"], "for good"]]
-    assert await bot.told("guildBanAdd") == {"user": person["user"]}
-    assert await bot.told("guildBanRemove") == {"user": person["user"]}
+    assert await bot.received("guildBanAdd") == {"user": person["user"]}
+    assert await bot.received("guildBanRemove") == {"user": person["user"]}
     assert await bot.do("auditLog", guild=person["guild"]) == [23, 22, 20]
 
 
 async def test_error_responses_become_the_librarys_errors(town: Town) -> None:
     humble = await town.world.bot(town.guild, name="humble")
     async with running(town, humble.token) as bot:
-        await bot.told("clientReady")
+        await bot.received("clientReady")
         with pytest.raises(StepError) as refused:
             await bot.do("role", guild=str(town.guild.id), user=str(town.bob.id))
         assert (refused.value.code, refused.value.status) == (50013, 403)
@@ -286,15 +292,15 @@ async def test_invites_typing_and_direct_messages(bot: Bot, town: Town) -> None:
     channel, guild = str(town.guild.general), str(town.guild.id)
     invite = await bot.do("invite", channel=channel)
     assert invite["guild"] == guild
-    assert (await bot.told("inviteCreate"))["code"] == invite["code"]
+    assert (await bot.received("inviteCreate"))["code"] == invite["code"]
     carol = await town.world.user("carol")
     (await carol.post(f"/invites/{invite['code']}", json={})).ok()
-    assert (await bot.told("guildMemberAdd"))["id"] == str(carol.id)
+    assert (await bot.received("guildMemberAdd"))["id"] == str(carol.id)
     assert await bot.do("endInvite", guild=guild, code=invite["code"]) == 1
-    assert (await bot.told("inviteDelete"))["code"] == invite["code"]
+    assert (await bot.received("inviteDelete"))["code"] == invite["code"]
 
     (await town.bob.post(f"/channels/{channel}/typing")).ok()
-    assert await bot.told("typingStart") == {"channel": channel, "user": str(town.bob.id)}
+    assert await bot.received("typingStart") == {"channel": channel, "user": str(town.bob.id)}
     watcher = await town.bob.connect()
     await bot.do("typing", channel=channel)
     assert (await watcher.next("TYPING_START"))["user_id"] == str(town.bot.id)
@@ -303,13 +309,13 @@ async def test_invites_typing_and_direct_messages(bot: Bot, town: Town) -> None:
     path = f"/channels/{sent['channel']}/messages"
     assert [message["content"] for message in (await town.bob.get(path)).ok()] == ["psst"]
     (await town.bob.post(path, json={"content": "what?"})).ok()
-    heard = await bot.told("messageCreate", lambda message: message["author"] == str(town.bob.id))
-    assert (heard["content"], heard["guild"]) == ("what?", None)
+    incoming = await bot.received("messageCreate", lambda message: message["author"] == str(town.bob.id))
+    assert (incoming["content"], incoming["guild"]) == ("what?", None)
 
 
 async def test_presences_and_voice_states_are_received_and_sent(bot: Bot, town: Town) -> None:
     watcher = await town.bob.connect()
-    seen = await bot.told("presenceUpdate", lambda presence: presence["user"] == str(town.bob.id))
+    seen = await bot.received("presenceUpdate", lambda presence: presence["user"] == str(town.bob.id))
     assert seen["status"] == "online"
     await bot.do("presence", status="idle", activity="chess")
     shown = await watcher.next(
@@ -318,19 +324,19 @@ async def test_presences_and_voice_states_are_received_and_sent(bot: Bot, town: 
     assert [activity["name"] for activity in shown["activities"]] == ["chess"]
 
     lounge = str(town.guild.channels["General"])
-    told = await bot.do("joinVoice", guild=str(town.guild.id), channel=lounge)
-    assert (told["state"]["channel_id"], told["state"]["self_mute"]) == (lounge, True)
-    assert told["server"]["token"]
-    assert told["server"]["endpoint"]
-    assert (await bot.told("voiceStateUpdate"))["after"] == lounge
-    assert (await bot.told("voiceStateUpdate"))["after"] is None
+    received = await bot.do("joinVoice", guild=str(town.guild.id), channel=lounge)
+    assert (received["state"]["channel_id"], received["state"]["self_mute"]) == (lounge, True)
+    assert received["server"]["token"]
+    assert received["server"]["endpoint"]
+    assert (await bot.received("voiceStateUpdate"))["after"] == lounge
+    assert (await bot.received("voiceStateUpdate"))["after"] is None
 
 
 @pytest.mark.parametrize("compresses", [False, True], ids=["plain", "compressed"])
 async def test_a_cut_connection_resumes_without_missed_events(town: Town, compresses: bool) -> None:
     async with running(town, compresses=compresses) as bot:
-        await bot.told("clientReady")
-        assert await bot.told("debug") == COMPRESSIONS[compresses]
+        await bot.received("clientReady")
+        assert await bot.received("debug") == COMPRESSIONS[compresses]
         expected = []
         for round in range(3):
             expected += [
@@ -338,24 +344,24 @@ async def test_a_cut_connection_resumes_without_missed_events(town: Town, compre
             ]
             assert town.line.cut() == 1
             expected += [(await town.guild.say(town.bob, f"{round}.{number} while away"))["id"] for number in range(5)]
-            await bot.told("shardResume")
-        heard = [(await bot.told("messageCreate"))["id"] for _ in expected]
+            await bot.received("shardResume")
+        incoming = [(await bot.received("messageCreate"))["id"] for _ in expected]
         await town.guild.say(town.bob, "the end")
-        assert (await bot.told("messageCreate"))["content"] == "the end"
-        assert heard == expected
+        assert (await bot.received("messageCreate"))["content"] == "the end"
+        assert incoming == expected
 
 
 async def test_guilds_are_spread_over_two_shards(town: Town) -> None:
     shards = await town.guilds_on_both_shards()
     async with running(town, client={"shards": [0, 1], "shardCount": 2}) as bot:
-        await bot.told("clientReady")
+        await bot.received("clientReady")
         assert await bot.do("shards") == {str(guild): shard for shard, guilds in shards.items() for guild in guilds}
 
 
 async def test_all_members_of_a_large_guild_are_chunked(town: Town) -> None:
     await town.fill()
     async with running(town) as bot:
-        await bot.told("clientReady")
+        await bot.received("clientReady")
         members = await bot.do("allMembers", guild=str(town.guild.id))
         assert members["large"]
         assert members["cached"] < 10

@@ -33,9 +33,9 @@ class Bot(discord.Client):
         self.inbox.put((event, args))
         super().dispatch(event, *args, **kwargs)
 
-    async def told(self, event: str, matches: Callable[..., bool] = lambda *_: True) -> Any:
+    async def received(self, event: str, matches: Callable[..., bool] = lambda *_: True) -> Any:
         """Return the arguments of an event: a single one bare, several as a tuple."""
-        _, args = await self.inbox.take(lambda told: told[0] == event and matches(*told[1]), event)
+        _, args = await self.inbox.take(lambda received: received[0] == event and matches(*received[1]), event)
         return args[0] if len(args) == 1 else args
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
@@ -61,8 +61,8 @@ async def running(bot: Bot, token: str, guilds: int = 1) -> AsyncIterator[Bot]:
         task = asyncio.create_task(bot.start(token))
         task.add_done_callback(lambda task: bot.inbox.end(None if task.cancelled() else task.exception()))
         for _ in range(guilds):
-            await bot.told("guild_available")
-        await bot.told("ready")
+            await bot.received("guild_available")
+        await bot.received("ready")
         yield bot
         await bot.close()
         with suppress(asyncio.CancelledError):
@@ -122,33 +122,37 @@ async def test_a_wrong_token_fails_the_login() -> None:
 async def test_messages_are_sent_edited_replied_to_and_deleted(
     bot: Bot, general: discord.TextChannel, town: Town
 ) -> None:
-    said = await town.guild.say(town.bob, f"ping <@{town.bot.id}>")
-    heard = await bot.told("message")
-    assert (heard.id, heard.author.id, heard.mentions) == (int(said["id"]), town.bob.id, [general.guild.me])
+    message_sent = await town.guild.say(town.bob, f"ping <@{town.bot.id}>")
+    incoming = await bot.received("message")
+    assert (incoming.id, incoming.author.id, incoming.mentions) == (
+        int(message_sent["id"]),
+        town.bob.id,
+        [general.guild.me],
+    )
 
-    reply = await heard.reply("pong", mention_author=True)
-    assert reply.reference.message_id == heard.id
-    echo = await bot.told("message", lambda message: message.id == reply.id)
+    reply = await incoming.reply("pong", mention_author=True)
+    assert reply.reference.message_id == incoming.id
+    echo = await bot.received("message", lambda message: message.id == reply.id)
     assert echo.type is discord.MessageType.reply
-    assert echo.reference.resolved.id == heard.id
+    assert echo.reference.resolved.id == incoming.id
     assert [user.id for user in echo.mentions] == [town.bob.id]
 
     await reply.edit(content="pong!")
-    before, after = await bot.told("message_edit", lambda _, after: after.edited_at is not None)
+    before, after = await bot.received("message_edit", lambda _, after: after.edited_at is not None)
     assert (before.id, after.content) == (reply.id, "pong!")
 
     await reply.delete()
-    assert (await bot.told("message_delete")).id == reply.id
+    assert (await bot.received("message_delete")).id == reply.id
 
     sent = [await general.send(f"line {number}") for number in range(5)]
     history = [message async for message in general.history(limit=3)]
     assert [message.content for message in history] == ["line 4", "line 3", "line 2"]
     older = [message.id async for message in general.history(before=sent[2], oldest_first=True)]
-    assert older == [heard.id, sent[0].id, sent[1].id]
+    assert older == [incoming.id, sent[0].id, sent[1].id]
     assert (await general.fetch_message(sent[0].id)).content == "line 0"
 
     await general.delete_messages(sent[:3])
-    assert {message.id for message in await bot.told("bulk_message_delete")} == {message.id for message in sent[:3]}
+    assert {message.id for message in await bot.received("bulk_message_delete")} == {message.id for message in sent[:3]}
     purged = await general.purge(limit=2)
     assert {message.id for message in purged} == {sent[3].id, sent[4].id}
 
@@ -197,57 +201,57 @@ async def test_embeds_keep_every_part(general: discord.TextChannel) -> None:
 async def test_reactions_are_counted_listed_and_removed(bot: Bot, general: discord.TextChannel, town: Town) -> None:
     message = await general.send("do you like it?")
     await message.add_reaction("👍")
-    reaction, user = await bot.told("reaction_add")
+    reaction, user = await bot.received("reaction_add")
     assert (reaction.emoji, user.id, reaction.me) == ("👍", town.bot.id, True)
     (await town.bob.put(f"/channels/{general.id}/messages/{message.id}/reactions/👍/@me")).ok()
-    reaction, user = await bot.told("reaction_add")
+    reaction, user = await bot.received("reaction_add")
     assert (reaction.count, user.id) == (2, town.bob.id)
     assert {user.id async for user in reaction.users()} == {town.bot.id, town.bob.id}
 
     fetched = await general.fetch_message(message.id)
     assert [(str(reaction.emoji), reaction.count, reaction.me) for reaction in fetched.reactions] == [("👍", 2, True)]
     await message.remove_reaction("👍", general.guild.get_member(town.bob.id))
-    reaction, user = await bot.told("reaction_remove")
+    reaction, user = await bot.received("reaction_remove")
     assert (reaction.count, user.id) == (1, town.bob.id)
     await message.clear_reactions()
-    cleared, _ = await bot.told("reaction_clear")
+    cleared, _ = await bot.received("reaction_clear")
     assert cleared.id == message.id
 
 
 async def test_threads_are_created_joined_archived_and_listed(
     bot: Bot, general: discord.TextChannel, town: Town
 ) -> None:
-    said = await town.guild.say(town.bob, "a long story")
-    message = await bot.told("message", lambda message: message.id == int(said["id"]))
+    message_sent = await town.guild.say(town.bob, "a long story")
+    message = await bot.received("message", lambda message: message.id == int(message_sent["id"]))
     thread = await message.create_thread(name="story", auto_archive_duration=60)
-    assert (await bot.told("thread_create")).id == thread.id == message.id
+    assert (await bot.received("thread_create")).id == thread.id == message.id
     assert general.get_thread(thread.id) is not None
 
     sent = await thread.send("once upon a time")
-    heard = await bot.told("message", lambda message: message.id == sent.id)
-    assert heard.channel.id == thread.id
+    incoming = await bot.received("message", lambda message: message.id == sent.id)
+    assert incoming.channel.id == thread.id
     await thread.add_user(general.guild.get_member(town.bob.id))
-    assert (await bot.told("thread_member_join")).id == town.bob.id
+    assert (await bot.received("thread_member_join")).id == town.bob.id
     assert {member.id for member in await thread.fetch_members()} == {town.bot.id, town.bob.id}
 
     await thread.edit(name="tale", archived=True)
-    _, after = await bot.told("thread_update", lambda _, after: after.archived)
+    _, after = await bot.received("thread_update", lambda _, after: after.archived)
     assert after.name == "tale"
     assert [found.id async for found in general.archived_threads()] == [thread.id]
     private = await general.create_thread(name="secret", type=discord.ChannelType.private_thread, invitable=False)
     assert private.is_private()
     assert [found.id for found in await general.guild.active_threads()] == [private.id]
     await private.delete()
-    assert (await bot.told("thread_delete")).id == private.id
+    assert (await bot.received("thread_delete")).id == private.id
 
 
 async def test_a_forum_post_carries_its_message_and_tags(bot: Bot, guild: discord.Guild) -> None:
     forum = await guild.create_forum("ideas", available_tags=[discord.ForumTag(name="good", emoji="💡")])
-    await bot.told("guild_channel_create", lambda channel: channel.id == forum.id)
+    await bot.received("guild_channel_create", lambda channel: channel.id == forum.id)
     (tag,) = forum.available_tags
     post, message = await forum.create_thread(name="a fountain", content="in the middle", applied_tags=[tag])
     assert (post.id, message.content) == (message.id, "in the middle")
-    created = await bot.told("thread_create")
+    created = await bot.received("thread_create")
     assert (created.id, created.parent_id, [tag.name for tag in created.applied_tags]) == (post.id, forum.id, ["good"])
     assert [thread.id for thread in forum.threads] == [post.id]
 
@@ -256,60 +260,60 @@ async def test_roles_are_created_moved_assigned_and_removed(bot: Bot, guild: dis
     role = await guild.create_role(
         name="guards", color=discord.Color.red(), hoist=True, permissions=discord.Permissions(kick_members=True)
     )
-    assert (await bot.told("guild_role_create")).id == role.id
+    assert (await bot.received("guild_role_create")).id == role.id
     assert (role.color, role.hoist, role.permissions.kick_members) == (discord.Color.red(), True, True)
 
     await role.edit(name="watch", color=discord.Color.blue(), mentionable=True)
-    _, after = await bot.told("guild_role_update", lambda _, after: after.name == "watch")
+    _, after = await bot.received("guild_role_update", lambda _, after: after.name == "watch")
     assert (after.color, after.mentionable) == (discord.Color.blue(), True)
 
     other = await guild.create_role(name="singers")
-    await bot.told("guild_role_create", lambda created: created == other)
+    await bot.received("guild_role_create", lambda created: created == other)
     for move, order in (({"below": other}, [other, role]), ({"above": other}, [role, other])):
         await role.move(**move)
         assert [known for known in sorted(await guild.fetch_roles()) if known in order] == order
 
     bob = guild.get_member(town.bob.id)
     await bob.add_roles(role, reason="brave")
-    before, after = await bot.told("member_update")
+    before, after = await bot.received("member_update")
     assert (role in before.roles, role in after.roles) == (False, True)
     assert [member.id for member in guild.get_role(role.id).members] == [bob.id]
     assert guild.get_member(bob.id).guild_permissions.kick_members
-    entry = await bot.told("audit_log_entry_create", lambda entry: entry.reason == "brave")
+    entry = await bot.received("audit_log_entry_create", lambda entry: entry.reason == "brave")
     assert (entry.action, entry.target.id) == (discord.AuditLogAction.member_role_update, bob.id)
 
     await bob.remove_roles(role)
-    await bot.told("member_update", lambda _, after: role not in after.roles)
+    await bot.received("member_update", lambda _, after: role not in after.roles)
     await role.delete()
-    assert (await bot.told("guild_role_delete")).id == role.id
+    assert (await bot.received("guild_role_delete")).id == role.id
     assert guild.get_role(role.id) is None
 
 
 async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, guild: discord.Guild, town: Town) -> None:
     bob = guild.get_member(town.bob.id)
     await bob.edit(nick="Bobby")
-    _, after = await bot.told("member_update", lambda _, after: after.nick == "Bobby")
+    _, after = await bot.received("member_update", lambda _, after: after.nick == "Bobby")
     assert after.display_name == "Bobby"
 
     until = datetime.datetime.fromtimestamp(town.world.clock.now_ms() / 1000 + 3600, datetime.UTC)
     await bob.timeout(until)
-    _, after = await bot.told("member_update", lambda _, after: after.timed_out_until is not None)
+    _, after = await bot.received("member_update", lambda _, after: after.timed_out_until is not None)
     assert after.is_timed_out()
     (await town.bob.post(f"/channels/{town.guild.general}/messages", json={"content": "?"})).refused(403, 50013)
 
     await guild.kick(bob, reason="enough")
-    assert (await bot.told("member_remove")).id == bob.id
+    assert (await bot.received("member_remove")).id == bob.id
     assert guild.get_member(bob.id) is None
     with pytest.raises(discord.NotFound) as missing:
         await guild.fetch_member(bob.id)
     assert missing.value.code == 10007
 
     await guild.ban(discord.Object(bob.id), reason="for good", delete_message_seconds=0)
-    _, user = await bot.told("member_ban")
+    _, user = await bot.received("member_ban")
     assert user.id == bob.id
     assert [(ban.user.id, ban.reason) async for ban in guild.bans()] == [(bob.id, "for good")]
     await guild.unban(discord.Object(bob.id))
-    await bot.told("member_unban")
+    await bot.received("member_unban")
     assert await guild.estimate_pruned_members(days=7) == 0
     assert await guild.prune_members(days=7, compute_prune_count=True) == 0
     actions = [entry.action async for entry in guild.audit_logs(limit=3)]
@@ -322,24 +326,24 @@ async def test_channels_are_created_edited_restricted_and_deleted(bot: Bot, guil
     channel = await guild.create_text_channel(
         "vault", topic="gold", category=category, overwrites=hidden, slowmode_delay=5
     )
-    made = await bot.told("guild_channel_create", lambda made: made.id == channel.id)
+    made = await bot.received("guild_channel_create", lambda made: made.id == channel.id)
     assert (made.topic, made.category_id, made.slowmode_delay) == ("gold", category.id, 5)
     bob = guild.get_member(town.bob.id)
     assert not made.permissions_for(bob).view_channel
     (await town.bob.get(f"/channels/{channel.id}")).refused(403, 50001)
 
     await channel.set_permissions(bob, view_channel=True)
-    _, after = await bot.told("guild_channel_update", lambda _, after: after.id == channel.id)
+    _, after = await bot.received("guild_channel_update", lambda _, after: after.id == channel.id)
     assert after.permissions_for(bob).view_channel
     (await town.bob.get(f"/channels/{channel.id}")).ok()
 
     await channel.edit(name="treasury", nsfw=True)
-    _, after = await bot.told("guild_channel_update", lambda _, after: after.name == "treasury")
+    _, after = await bot.received("guild_channel_update", lambda _, after: after.name == "treasury")
     assert after.nsfw
     await channel.delete()
-    assert (await bot.told("guild_channel_delete")).id == channel.id
+    assert (await bot.received("guild_channel_delete")).id == channel.id
     await guild.edit(name="Market Square")
-    _, after = await bot.told("guild_update")
+    _, after = await bot.received("guild_update")
     assert after.name == "Market Square"
 
 
@@ -369,9 +373,9 @@ async def test_error_responses_become_the_librarys_errors(bot: Bot, general: dis
 async def test_messages_are_pinned_and_unpinned(bot: Bot, general: discord.TextChannel) -> None:
     message = await general.send("read this first")
     await message.pin()
-    channel, _ = await bot.told("guild_channel_pins_update")
+    channel, _ = await bot.received("guild_channel_pins_update")
     assert channel.id == general.id
-    notice = await bot.told("message", lambda message: message.type is discord.MessageType.pins_add)
+    notice = await bot.received("message", lambda message: message.type is discord.MessageType.pins_add)
     assert notice.reference.message_id == message.id
     pins = [pinned async for pinned in general.pins()]
     assert [pinned.id for pinned in pins] == [message.id]
@@ -382,21 +386,21 @@ async def test_messages_are_pinned_and_unpinned(bot: Bot, general: discord.TextC
 
 async def test_users_join_by_invite(bot: Bot, general: discord.TextChannel, town: Town) -> None:
     invite = await general.create_invite(max_age=300, max_uses=2, unique=True)
-    assert (await bot.told("invite_create")).code == invite.code
+    assert (await bot.received("invite_create")).code == invite.code
     fetched = await bot.fetch_invite(invite.code)
     assert (fetched.guild.id, fetched.approximate_member_count) == (general.guild.id, 3)
     carol = await town.world.user("carol")
     (await carol.post(f"/invites/{invite.code}", json={})).ok()
-    joined = await bot.told("member_join")
+    joined = await bot.received("member_join")
     assert (joined.id, joined.guild.member_count) == (carol.id, 4)
     assert [(known.code, known.uses) for known in await general.guild.invites()] == [(invite.code, 1)]
     await invite.delete()
-    assert (await bot.told("invite_delete")).code == invite.code
+    assert (await bot.received("invite_delete")).code == invite.code
 
 
 async def test_typing_is_received_and_sent(bot: Bot, general: discord.TextChannel, town: Town) -> None:
     (await town.bob.post(f"/channels/{general.id}/typing")).ok()
-    channel, user, _ = await bot.told("typing")
+    channel, user, _ = await bot.received("typing")
     assert (channel.id, user.id) == (general.id, town.bob.id)
     watcher = await town.bob.connect()
     async with general.typing():
@@ -405,10 +409,10 @@ async def test_typing_is_received_and_sent(bot: Bot, general: discord.TextChanne
 
 async def test_images_are_stored_and_served(bot: Bot, guild: discord.Guild) -> None:
     await guild.edit(icon=PICTURE)
-    _, after = await bot.told("guild_update")
+    _, after = await bot.received("guild_update")
     assert await after.icon.read() == PICTURE
     assert (await bot.user.edit(avatar=PICTURE)).avatar is not None
-    await bot.told("member_update")
+    await bot.received("member_update")
     assert await bot.user.avatar.read() == PICTURE
     assert await guild.get_member(bot.user.id).default_avatar.read()
 
@@ -435,13 +439,13 @@ async def test_direct_messages_are_sent_and_received(bot: Bot, guild: discord.Gu
     path = f"/channels/{sent.channel.id}/messages"
     assert [message["content"] for message in (await town.bob.get(path)).ok()] == ["psst"]
     (await town.bob.post(path, json={"content": "what?"})).ok()
-    heard = await bot.told("message", lambda message: message.author.id == bob.id)
-    assert (heard.guild, heard.content, heard.channel.id) == (None, "what?", sent.channel.id)
+    incoming = await bot.received("message", lambda message: message.author.id == bob.id)
+    assert (incoming.guild, incoming.content, incoming.channel.id) == (None, "what?", sent.channel.id)
 
 
 async def test_presences_are_received_and_sent(bot: Bot, guild: discord.Guild, town: Town) -> None:
     watcher = await town.bob.connect()
-    _, after = await bot.told("presence_update", lambda _, after: after.id == town.bob.id)
+    _, after = await bot.received("presence_update", lambda _, after: after.id == town.bob.id)
     assert after.status is discord.Status.online
     await bot.change_presence(status=discord.Status.idle, activity=discord.Game("chess"))
     seen = await watcher.next(
@@ -449,7 +453,7 @@ async def test_presences_are_received_and_sent(bot: Bot, guild: discord.Guild, t
     )
     assert [(activity["name"], activity["type"]) for activity in seen["activities"]] == [("chess", 0)]
     await watcher.close()
-    _, after = await bot.told("presence_update", lambda _, after: after.status is discord.Status.offline)
+    _, after = await bot.received("presence_update", lambda _, after: after.status is discord.Status.offline)
     assert guild.get_member(town.bob.id).status is discord.Status.offline
 
 
@@ -483,17 +487,17 @@ class Signalling(discord.VoiceProtocol):
 async def test_a_voice_channel_is_joined_and_left(bot: Bot, guild: discord.Guild, town: Town) -> None:
     (channel,) = guild.voice_channels
     connection = await channel.connect(cls=Signalling, self_mute=True)
-    _, state = await connection.inbox.take(lambda told: told[0] == "state", "the voice state")
+    _, state = await connection.inbox.take(lambda received: received[0] == "state", "the voice state")
     assert (state["channel_id"], state["self_mute"]) == (str(channel.id), True)
-    _, server = await connection.inbox.take(lambda told: told[0] == "server", "the voice server")
+    _, server = await connection.inbox.take(lambda received: received[0] == "server", "the voice server")
     assert server["guild_id"] == str(guild.id)
     assert server["token"]
     assert server["endpoint"]
     assert [member.id for member in channel.members] == [town.bot.id]
-    _, before, after = await bot.told("voice_state_update")
+    _, before, after = await bot.received("voice_state_update")
     assert (before.channel, after.channel.id) == (None, channel.id)
     await connection.disconnect(force=False)
-    _, before, after = await bot.told("voice_state_update")
+    _, before, after = await bot.received("voice_state_update")
     assert (before.channel.id, after.channel) == (channel.id, None)
     assert channel.members == []
 
@@ -527,11 +531,11 @@ async def test_a_cut_connection_resumes_without_missed_events(
             ]
             assert town.line.cut() == 1
             expected += [(await town.guild.say(town.bob, f"{round}.{number} while away"))["id"] for number in range(5)]
-            await bot.told("resumed")
-        heard = [str((await bot.told("message")).id) for _ in expected]
+            await bot.received("resumed")
+        incoming = [str((await bot.received("message")).id) for _ in expected]
         await town.guild.say(town.bob, "the end")
-        assert (await bot.told("message")).content == "the end"
-        assert heard == expected
+        assert (await bot.received("message")).content == "the end"
+        assert incoming == expected
         assert bot.ws.session_id == session
         assert len(town.line.queries) == 4
         assert all(f"compress={compression}" in query for query in town.line.queries)
@@ -548,8 +552,8 @@ async def test_guilds_are_spread_over_two_shards(town: Town) -> None:
             guild = bot.get_guild(guild_ids[0])
             assert guild is not None
             sent = await guild.text_channels[0].send(f"shard {shard}")
-            heard = await bot.told("message")
-            assert (heard.id, heard.guild.shard_id) == (sent.id, shard)
+            incoming = await bot.received("message")
+            assert (incoming.id, incoming.guild.shard_id) == (sent.id, shard)
             assert [member.id for member in await guild.query_members("alice")] == [town.alice.id]
 
 
@@ -573,8 +577,8 @@ async def test_joining_and_leaving_a_guild_is_reported(bot: Bot, town: Town) -> 
 
     other = await town.world.guild(town.alice, name="Harbour")
     await town.world.write(lambda call: members.add(call, other.id, town.bot.id), actor=town.alice.id)
-    joined = await bot.told("guild_join")
+    joined = await bot.received("guild_join")
     assert (joined.id, joined.name) == (other.id, "Harbour")
     await joined.leave()
-    assert (await bot.told("guild_remove")).id == other.id
+    assert (await bot.received("guild_remove")).id == other.id
     assert bot.get_guild(other.id) is None

@@ -169,13 +169,13 @@ def declare(tree: app_commands.CommandTree[App], guild: discord.Object, sku: int
 
 
 @pytest.fixture
-async def eyes(town: Town) -> Session:
+async def bob_session(town: Town) -> Session:
     """A gateway session of Bob."""
     return await town.bob.connect()
 
 
-async def test_a_user_uses_every_feature_of_an_app(town: Town, eyes: Session) -> None:
-    bob = Person(town, eyes)
+async def test_a_user_uses_every_feature_of_an_app(town: Town, bob_session: Session) -> None:
+    bob = Person(town, bob_session)
     async with running(App(), town.bot.token) as app:
         assert isinstance(app, App)
         guild = discord.Object(town.guild.id)
@@ -191,7 +191,7 @@ async def test_a_user_uses_every_feature_of_an_app(town: Town, eyes: Session) ->
 
         # Autocomplete an option, then run the command.
         await bob.run("greet", 4, options=[{"type": 3, "name": "city", "value": "Be", "focused": True}])
-        offered = await eyes.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
+        offered = await bob_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
         assert [each["value"] for each in offered["choices"]] == ["berlin", "bern"]
         options = [
             {"type": 6, "name": "whom", "value": str(town.alice.id)},
@@ -201,50 +201,50 @@ async def test_a_user_uses_every_feature_of_an_app(town: Town, eyes: Session) ->
             {"type": 3, "name": "city", "value": "bern"},
         ]
         await bob.run("greet", options=options)
-        said = await bob.said()
-        assert said["content"] == "alice x3 in general, Happy, bern, True"
-        assert said["interaction_metadata"]["user"]["id"] == str(town.bob.id)
-        assert (await bob.changed())["content"].endswith("!")
-        heard = await app.told("message", lambda message: message.id == int(said["id"]))
-        assert heard.author == app.user
-        assert heard.interaction_metadata.user.id == town.bob.id
+        sent_message = await bob.next_message()
+        assert sent_message["content"] == "alice x3 in general, Happy, bern, True"
+        assert sent_message["interaction_metadata"]["user"]["id"] == str(town.bob.id)
+        assert (await bob.next_update())["content"].endswith("!")
+        incoming = await app.received("message", lambda message: message.id == int(sent_message["id"]))
+        assert incoming.author == app.user
+        assert incoming.interaction_metadata.user.id == town.bob.id
         # A message of its own, without the interaction.
-        fetched = await heard.channel.fetch_message(heard.id)
+        fetched = await incoming.channel.fetch_message(incoming.id)
         assert (await fetched.edit(content="changed later")).content == "changed later"
-        assert (await bob.changed())["content"] == "changed later"
+        assert (await bob.next_update())["content"] == "changed later"
         await fetched.delete()
-        assert (await eyes.next("MESSAGE_DELETE"))["id"] == said["id"]
+        assert (await bob_session.next("MESSAGE_DELETE"))["id"] == sent_message["id"]
 
         # A deferred ephemeral response, its edit, and a follow-up.
         await bob.run("slow", options=[{"type": 1, "name": "think"}])
-        loading = await bob.said()
+        loading = await bob.next_message()
         assert loading["flags"] == 64 | 128
-        assert (await bob.changed())["content"] == "thought"
-        assert (await bob.said())["content"] == "and more"
-        assert (await bob.changed())["content"] == "and much more"
-        await eyes.next("MESSAGE_DELETE")
+        assert (await bob.next_update())["content"] == "thought"
+        assert (await bob.next_message())["content"] == "and more"
+        assert (await bob.next_update())["content"] == "and much more"
+        await bob_session.next("MESSAGE_DELETE")
 
         # Context menu commands.
         await bob.run("Poke", target_id=str(town.alice.id))
-        assert (await bob.said())["content"] == "poked alice"
+        assert (await bob.next_message())["content"] == "poked alice"
         target = await town.guild.say(town.bob, "hello")
-        await bob.said()
+        await bob.next_message()
         await bob.run("Shout", target_id=target["id"])
-        assert (await bob.said())["content"] == "HELLO"
+        assert (await bob.next_message())["content"] == "HELLO"
 
         # A panel: a button, two selects and a modal.
         await bob.run("panel")
-        panel = await bob.said()
+        panel = await bob.next_message()
         assert panel["components"][0]["components"][2]["sku_id"] == str(sku)
         await bob.press(panel, "count")
-        changed = await bob.changed()
+        changed = await bob.next_update()
         assert (changed["content"], changed["components"][0]["components"][0]["label"]) == ("pressed", "Counted")
         await bob.press(panel, "words", 3, values=["b", "a"])
-        assert (await bob.said())["content"] in ("a and b", "b and a")
+        assert (await bob.next_message())["content"] in ("a and b", "b and a")
         await bob.press(panel, "people", 5, values=[str(town.alice.id)])
-        assert (await bob.said())["content"] == "alice of Town Square"
+        assert (await bob.next_message())["content"] == "alice of Town Square"
         await bob.press(panel, "form")
-        modal = await eyes.next("INTERACTION_MODAL_CREATE")
+        modal = await bob_session.next("INTERACTION_MODAL_CREATE")
         assert [each["type"] for each in modal["components"]] == [10, 18, 18, 18, 18]
         filled = [
             {"type": 18, "component": {"type": 4, "custom_id": "name", "value": "Bob"}},
@@ -253,14 +253,14 @@ async def test_a_user_uses_every_feature_of_an_app(town: Town, eyes: Session) ->
             {"type": 18, "component": {"type": 23, "custom_id": "sure", "value": True}},
         ]
         await bob.ask(5, {"id": modal["id"], "custom_id": modal["custom_id"], "components": filled})
-        assert (await bob.said())["content"] == "Bob likes b and alice: True"
+        assert (await bob.next_message())["content"] == "Bob likes b and alice: True"
 
         # The interaction carries Bob's entitlements, and files are downloaded.
         (await town.bob.post("/users/@me/purchases", json={"sku_id": str(sku)})).ok()
-        bought = await app.told("entitlement_create")
+        bought = await app.received("entitlement_create")
         assert (bought.sku_id, bought.user_id) == (sku, town.bob.id)
         await bob.run("prove")
-        modal = await eyes.next("INTERACTION_MODAL_CREATE")
+        modal = await bob_session.next("INTERACTION_MODAL_CREATE")
         assert modal["title"] == "Evidence of 1"
         filled = [
             {"type": 18, "component": {"type": 19, "custom_id": "proof", "values": ["0"]}},
@@ -268,7 +268,7 @@ async def test_a_user_uses_every_feature_of_an_app(town: Town, eyes: Session) ->
         ]
         data = {"id": modal["id"], "custom_id": modal["custom_id"], "components": filled}
         await bob.ask(5, data, file=b"I am")
-        assert (await bob.said())["content"] == "proof.txt: I am, s+l"
+        assert (await bob.next_message())["content"] == "proof.txt: I am, s+l"
 
 
 async def test_global_commands_are_synced_and_their_permissions_read(town: Town) -> None:
@@ -289,7 +289,7 @@ async def test_global_commands_are_synced_and_their_permissions_read(town: Town)
         path = f"/applications/{town.bot.application_id}/guilds/{town.guild.id}/commands/{made.id}/permissions"
         entries = [{"id": str(town.bob.id), "type": 2, "permission": True}]
         (await town.alice.put(path, json={"permissions": entries})).ok()
-        told = await app.told("raw_app_command_permissions_update")
+        told = await app.received("raw_app_command_permissions_update")
         assert [each.target.id for each in told.permissions] == [town.bob.id]
         read = await made.fetch_permissions(discord.Object(town.guild.id))
         assert [each.permission for each in read.permissions] == [True]

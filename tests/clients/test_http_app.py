@@ -72,26 +72,28 @@ class HttpApp:
         except InvalidSignature:
             self.refused += 1
             return web.Response(status=401)
-        told = json.loads(data)
-        if told["type"] == 1:
+        interaction = json.loads(data)
+        if interaction["type"] == 1:
             return web.json_response({"type": 1})
-        return await self.answer(told, told.get("data", {}))
+        return await self.answer(interaction, interaction.get("data", {}))
 
-    async def answer(self, told: dict[str, Any], data: dict[str, Any]) -> web.Response:
+    async def answer(self, interaction: dict[str, Any], data: dict[str, Any]) -> web.Response:
         """Return the response to an interaction."""
         name = data.get("name") or data["custom_id"]
         given = {each["name"]: each.get("value") for each in data.get("options", ())}
         resolved = data.get("resolved", {})
         people = [user["username"] for user in resolved.get("users", {}).values()]
-        if told["type"] == 4:
+        if interaction["type"] == 4:
             known = [city for city in ("Berlin", "Bern", "Paris") if city.startswith(given["city"])]
             return say(8, choices=[{"name": city, "value": city.lower()} for city in known])
         if name == "greet":
             return say(4, content=f"hello {people[0]} in {given['city']}")
         if name == "think":
             # The response goes out by the callback route before the HTTP response.
-            await self.post(f"/interactions/{told['id']}/{told['token']}/callback", {"type": 5, "data": {"flags": 64}})
-            hook = f"/webhooks/{told['application_id']}/{told['token']}"
+            await self.post(
+                f"/interactions/{interaction['id']}/{interaction['token']}/callback", {"type": 5, "data": {"flags": 64}}
+            )
+            hook = f"/webhooks/{interaction['application_id']}/{interaction['token']}"
             await self.post(f"{hook}/messages/@original", {"content": "thought"}, "PATCH")
             await self.post(hook, {"content": "and more", "flags": EPHEMERAL})
             return web.Response(status=202)

@@ -113,8 +113,8 @@ async def test_two_discord_py_bots_hear_each_other_also_after_a_move(town: Town)
             assert len(code) == 30
             for speaker, listener in ((0, 1), (1, 0)):
                 assert await callers.do(speaker, "say", count=FRAMES) == "aead_xchacha20_poly1305_rtpsize"
-                heard = await callers.do(listener, "heard", user=people[speaker], count=FRAMES)
-                assert in_order(heard) == frames_of(callers.bots[speaker])
+                received = await callers.do(listener, "heard", user=people[speaker], count=FRAMES)
+                assert in_order(received) == frames_of(callers.bots[speaker])
         for bot in range(2):
             await callers.do(bot, "leave")
     assert (await town.alice.get(f"/guilds/{town.guild.id}/voice-states/{second.id}")).status == 404
@@ -138,10 +138,10 @@ async def test_discord_py_and_discord_js_hear_each_other(town: Town) -> None:
                 await asyncio.sleep(0.05)
         await other.do("listen", user=str(town.bot.id))
         await callers.do(0, "say", count=FRAMES)
-        heard = await other.do("heard", user=str(town.bot.id), count=FRAMES)
-        assert in_order(heard) == frames_of(town.bot)
+        received = await other.do("heard", user=str(town.bot.id), count=FRAMES)
+        assert in_order(received) == frames_of(town.bot)
         await other.do("say", count=FRAMES)
-        heard = await callers.do(0, "heard", user=second.id, count=FRAMES)
-        assert in_order(heard) == frames_of(second)
+        received = await callers.do(0, "heard", user=second.id, count=FRAMES)
+        assert in_order(received) == frames_of(second)
         await other.do("leaveCall")
         await callers.do(0, "leave")

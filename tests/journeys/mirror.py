@@ -312,9 +312,9 @@ class Mirror:
             return 0
         roles = {role: int(guild["roles"][role]["permissions"]) for role in [guild["id"], *me["roles"]]}
         base = base_permissions(guild["owner_id"] == self.me, roles.pop(guild["id"]), roles.values())
-        said = {each["id"]: (int(each["allow"]), int(each["deny"])) for each in channel["permission_overwrites"]}
-        role_ids = [said[role] for role in me["roles"] if role in said]
-        return channel_permissions(base, said.get(guild["id"]), role_ids, said.get(self.me))
+        overwrites = {each["id"]: (int(each["allow"]), int(each["deny"])) for each in channel["permission_overwrites"]}
+        role_ids = [overwrites[role] for role in me["roles"] if role in overwrites]
+        return channel_permissions(base, overwrites.get(guild["id"]), role_ids, overwrites.get(self.me))
 
     def _seen(self, guild: Any) -> set[tuple[str, str]]:
         """Return everything in visible channels, as part and id."""

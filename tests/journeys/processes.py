@@ -80,13 +80,13 @@ class Server:
             )
         async with asyncio.timeout(START_S):
             while not self._ready_file.exists():
-                assert self._process.poll() is None, f"the server ended by itself: {self.told()}"
+                assert self._process.poll() is None, f"the server ended by itself: {self.log_text()}"
                 await asyncio.sleep(0.02)
         self.document = jsonlib.loads(self._ready_file.read_bytes())
         self.port = int(self.url.rpartition(":")[2])
         return self
 
-    def told(self) -> str:
+    def log_text(self) -> str:
         """Return the log so far."""
         return self.log.read_text(errors="replace")
 
@@ -94,7 +94,7 @@ class Server:
         """Kill the process with SIGKILL."""
         assert self._process is not None
         self._process.send_signal(signal.SIGKILL)
-        assert self._process.wait() == -signal.SIGKILL, self.told()
+        assert self._process.wait() == -signal.SIGKILL, self.log_text()
 
     def terminate(self) -> None:
         """Send SIGTERM."""

@@ -48,7 +48,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         grown = psutil.Process(server.pid).memory_info().rss - size
         server.terminate()
         assert asyncio.run(server.ended()) == 0
-        assert '"level":"error"' not in server.told(), server.told()
+        assert '"level":"error"' not in server.log_text(), server.log_text()
         assert grown < MEMORY_GROWTH_MAX, f"{grown / 2**20:.0f} MiB"
 
 
@@ -59,7 +59,7 @@ async def short_timeout_server(tmp_path: Path) -> AsyncIterator[Server]:
     flags += ["--gateway-hello-timeout-ms", str(int(HELLO_TIMEOUT_S * 1000))]
     async with running(tmp_path, "dev", *flags) as server:
         yield server
-        assert '"level":"error"' not in server.told(), server.told()
+        assert '"level":"error"' not in server.log_text(), server.log_text()
 
 
 @pytest.fixture
@@ -182,66 +182,97 @@ async def test_unusual_text_is_stored_or_rejected(server: Server, alice: Person)
             assert answer.status in (200, 400), (text, answer)
 
 
-PATHS = [
-    "/api/v10/channels/%2e%2e/%2e%2e/healthz",
-    "/api/v10/../../../../etc/passwd",
-    "/api/v10/channels/../../healthz",
-    "/api/v10/channels/1%2f2/messages",
-    "/api/v10/channels/1%252f2",
-    "/api/v10/channels/1%5c2",
-    "/api/v10/channels/%D9%A1%D9%A2%D9%A3",
-    "/api/v10/channels/\u0661\u0662\u0663",
-    "/api/v10/channels/\uff11\uff12",
-    "/api/v10/channels/%00",
-    "/api/v10/channels/1%00",
-    "/api/v10/channels/%ff%fe",
-    "/api/v10/channels/%",
-    "/api/v10/channels/%zz",
-    "/api/v10/channels/+1",
-    "/api/v10/channels/-1",
-    "/api/v10/channels/1_0",
-    "/api/v10/channels/0x10",
-    "/api/v10/channels/1e3",
-    "/api/v10/channels/%201",
-    "/api/v10/channels/1;a=b",
-    "/api/v10/channels/18446744073709551616",
-    "/api/v10/channels/9223372036854775808",
-    "/api/v10/channels/" + "9" * 4000,
-    "/api/v10/channels//messages",
-    "//api//v10//channels",
-    "/api/v10/" + "a/" * 1500,
-    "/api/v11/channels/1",
-    "/api/v010/channels/1",
-    "/api/v\u0661\u0660/channels/1",
-    "/api/v10/users/@me/../../channels",
-    "/api/v10/channels/@me",
-    "/api/v10/invites/%2e%2e%2f%2e%2e",
-    "/cdn/../../../../etc/passwd",
-    "/cdn/%2e%2e/%2e%2e/hubbub.sqlite3",
-    "/cdn/attachments/1/..%2f..%2fhubbub.sqlite3/x",
-    "/cdn/attachments/%2e%2e%2f%2e%2e%2fetc/1/passwd",
-    "/nowhere",
-    "*",
-]
+BAD_REQUEST, INVALID_FORM, INVALID_VERSION, NOT_FOUND = (400, 0), (400, 50035), (400, 50041), (404, 0)
+
+PATHS: dict[str, tuple[int, int]] = {
+    "/api/v10/channels/%2e%2e/%2e%2e/healthz": NOT_FOUND,
+    "/api/v10/../../../../etc/passwd": NOT_FOUND,
+    "/api/v10/channels/../../healthz": NOT_FOUND,
+    "/api/v10/channels/1%2f2/messages": INVALID_FORM,
+    "/api/v10/channels/1%252f2": INVALID_FORM,
+    "/api/v10/channels/1%5c2": INVALID_FORM,
+    "/api/v10/channels/%D9%A1%D9%A2%D9%A3": INVALID_FORM,
+    "/api/v10/channels/\u0661\u0662\u0663": BAD_REQUEST,
+    "/api/v10/channels/\uff11\uff12": BAD_REQUEST,
+    "/api/v10/channels/%00": NOT_FOUND,
+    "/api/v10/channels/1%00": (404, 10003),
+    "/api/v10/channels/%ff%fe": INVALID_FORM,
+    "/api/v10/channels/%": INVALID_FORM,
+    "/api/v10/channels/%zz": INVALID_FORM,
+    "/api/v10/channels/+1": INVALID_FORM,
+    "/api/v10/channels/-1": INVALID_FORM,
+    "/api/v10/channels/1_0": INVALID_FORM,
+    "/api/v10/channels/0x10": INVALID_FORM,
+    "/api/v10/channels/1e3": INVALID_FORM,
+    "/api/v10/channels/%201": INVALID_FORM,
+    "/api/v10/channels/1;a=b": INVALID_FORM,
+    "/api/v10/channels/18446744073709551616": INVALID_FORM,
+    "/api/v10/channels/9223372036854775808": INVALID_FORM,
+    "/api/v10/channels/" + "9" * 4000: INVALID_FORM,
+    "/api/v10/channels//messages": NOT_FOUND,
+    "//api//v10//channels": NOT_FOUND,
+    "/api/v10/" + "a/" * 1500: NOT_FOUND,
+    "/api/v11/channels/1": INVALID_VERSION,
+    "/api/v010/channels/1": INVALID_VERSION,
+    "/api/v\u0661\u0660/channels/1": BAD_REQUEST,
+    "/api/v10/users/@me/../../channels": NOT_FOUND,
+    "/api/v10/channels/@me": NOT_FOUND,
+    "/api/v10/invites/%2e%2e%2f%2e%2e": (404, 10006),
+    "/cdn/../../../../etc/passwd": NOT_FOUND,
+    "/cdn/%2e%2e/%2e%2e/hubbub.sqlite3": NOT_FOUND,
+    "/cdn/attachments/1/..%2f..%2fhubbub.sqlite3/x": NOT_FOUND,
+    "/cdn/attachments/%2e%2e%2f%2e%2e%2fetc/1/passwd": INVALID_FORM,
+    "/nowhere": NOT_FOUND,
+    "*": BAD_REQUEST,
+}
+"""Malformed request targets, and the status and error code of each response."""
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path[:50])
-async def test_a_path_that_plays_tricks_leads_nowhere(server: Server, alice: Person, path: str) -> None:
+@pytest.mark.parametrize(("path", "expected"), PATHS.items(), ids=[path[:50] for path in PATHS])
+async def test_a_malformed_path_is_rejected(
+    server: Server, alice: Person, path: str, expected: tuple[int, int]
+) -> None:
     answer = await exchange(server, head("GET", path, alice))
-    if answer[0]:
-        refused(answer)
+    body = refused(answer)
+    assert (answer[0], body["code"]) == expected
 
 
-QUERIES = ["limit=-1", "limit=NaN", "limit=" + "9" * 30, "limit=%00", "limit=1&limit=2", "before=%D9%A1", "around=-5"]
-QUERIES += ["before=" + "9" * 30, "after=%ff", "&&&&", "limit=1%26", "=", "%", "&".join(f"a{n}=1" for n in range(1500))]
+QUERIES: dict[str, tuple[int, int]] = {
+    "limit=-1": INVALID_FORM,
+    "limit=NaN": INVALID_FORM,
+    "limit=" + "9" * 30: INVALID_FORM,
+    "limit=%00": INVALID_FORM,
+    "before=%D9%A1": INVALID_FORM,
+    "around=-5": INVALID_FORM,
+    "before=" + "9" * 30: INVALID_FORM,
+    "after=%ff": INVALID_FORM,
+    "limit=1%26": INVALID_FORM,
+    "&".join(f"a{n}=1" for n in range(1500)): BAD_REQUEST,
+}
+"""Malformed queries, and the status and error code of each response."""
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda query: query[:30])
-async def test_a_query_that_plays_tricks_does_no_harm(server: Server, alice: Person, query: str) -> None:
+@pytest.mark.parametrize(("query", "expected"), QUERIES.items(), ids=[query[:30] for query in QUERIES])
+async def test_a_malformed_query_is_rejected(
+    server: Server, alice: Person, query: str, expected: tuple[int, int]
+) -> None:
     channel_id = general(server)
     answer = await exchange(server, head("GET", f"/api/v10/channels/{channel_id}/messages?{query}", alice))
-    if answer[0] != 200:
-        refused(answer)
+    body = refused(answer)
+    assert (answer[0], body["code"]) == expected
+
+
+@pytest.mark.parametrize(("query", "count"), [("limit=1&limit=2", 2), ("&&&&", 3), ("=", 3), ("%", 3)])
+async def test_meaningless_parts_of_a_query_are_ignored(server: Server, alice: Person, query: str, count: int) -> None:
+    channel_id = general(server)
+    contents = [f"{query} {number}" for number in range(3)]
+    for content in contents:
+        await alice.say(channel_id, content)
+
+    status, body, _ = await exchange(server, head("GET", f"/api/v10/channels/{channel_id}/messages?{query}", alice))
+
+    assert status == 200
+    assert [message["content"] for message in body[:3]] == contents[::-1][:count]
 
 
 RAW: dict[str, bytes] = {
@@ -282,9 +313,9 @@ async def test_a_malformed_request_is_rejected_or_dropped(server: Server, reques
 async def test_a_reason_cannot_inject_headers(server: Server, alice: Person) -> None:
     path = f"/api/v10/guilds/{guild_of(server)}/roles"
     reason = "%0d%0aSet-Cookie:%20a=b%0d%0a%0d%0a<script>%00%ff"
-    status, _, told = await exchange(server, posting(path, alice, b"{}", X_Audit_Log_Reason=reason))
+    status, _, response_head = await exchange(server, posting(path, alice, b"{}", X_Audit_Log_Reason=reason))
     assert status == 200
-    assert b"cookie" not in told.lower()
+    assert b"cookie" not in response_head.lower()
     entry = (await alice.get(f"/guilds/{guild_of(server)}/audit-logs?action_type=30&limit=1")).ok()[
         "audit_log_entries"
     ][0]
@@ -635,14 +666,14 @@ async def test_attacks_do_not_affect_other_sessions(
         asyncio.create_task(attack(lambda: exchange(server, posting("/api/v10/auth/login", alice, b"[" * 100_000)))),
         asyncio.create_task(attack(lambda: exchange(server, head("GET", "/api/v10/users/@me", Authorization="x")))),
     ]
-    said = []
+    sent = []
     for number in range(5):
         await alice.say(channel_id, f"calm {number}")
-        said.append(f"calm {number}")
-        await bob.message(said[-1])
+        sent.append(f"calm {number}")
+        await bob.message(sent[-1])
         await bob.send(1, bob.seq)
     stop.set()
     await asyncio.gather(*attackers)
-    assert bob.contents() == said
+    assert bob.contents() == sent
     assert bob.closed_with is None
     await bob.close()

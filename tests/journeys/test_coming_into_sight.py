@@ -21,9 +21,9 @@ async def test_gaining_sight_of_a_voice_channel_sends_its_voice_states(world: Wo
 
     await guild.overwrite(lounge, bot.id, allow=Permissions.VIEW_CHANNEL)
 
-    told = await session.next("VOICE_STATE_UPDATE")
-    assert (told["guild_id"], told["channel_id"], told["user_id"]) == (str(guild.id), str(lounge), str(carol.id))
-    assert (told["self_mute"], told["member"]["user"]["id"]) == (True, str(carol.id))
+    event = await session.next("VOICE_STATE_UPDATE")
+    assert (event["guild_id"], event["channel_id"], event["user_id"]) == (str(guild.id), str(lounge), str(carol.id))
+    assert (event["self_mute"], event["member"]["user"]["id"]) == (True, str(carol.id))
 
 
 async def test_gaining_manage_threads_sends_private_threads(world: World) -> None:
@@ -36,7 +36,7 @@ async def test_gaining_manage_threads_sends_private_threads(world: World) -> Non
 
     await guild.allow(bot, Permissions.MANAGE_THREADS)
 
-    told = await session.next("THREAD_LIST_SYNC")
-    assert told["channel_ids"] == [str(guild.general)]
-    assert [each["id"] for each in told["threads"]] == [thread["id"]]
-    assert told["members"] == []
+    event = await session.next("THREAD_LIST_SYNC")
+    assert event["channel_ids"] == [str(guild.general)]
+    assert [each["id"] for each in event["threads"]] == [thread["id"]]
+    assert event["members"] == []

@@ -154,13 +154,13 @@ async def check(crash_guild: CrashGuild, ledger: Ledger) -> None:
         row["user"]["id"] for row in (await owner.get(f"/guilds/{crash_guild.guild_id}/members?limit=1000")).ok()
     }
     messages = await list_messages(owner, crash_guild.channel_id)
-    said = {message["id"]: message["content"] for message in messages if message["type"] == 0}
+    stored = {message["id"]: message["content"] for message in messages if message["type"] == 0}
 
     # Every acknowledged message exists once, every acknowledged deletion happened, and no message was invented.
-    assert {id: said.get(id) for id in ledger.messages} == ledger.messages
-    assert not ledger.deleted & said.keys()
-    assert set(said.values()) <= ledger.tried
-    assert len(set(said.values())) == len(said)
+    assert {id: stored.get(id) for id in ledger.messages} == ledger.messages
+    assert not ledger.deleted & stored.keys()
+    assert set(stored.values()) <= ledger.tried
+    assert len(set(stored.values())) == len(stored)
 
     # The channel's last message id is that of a real message.
     channel = (await owner.get(f"/channels/{crash_guild.channel_id}")).ok()
@@ -209,7 +209,7 @@ async def kill_again_and_again(server: Server, times: int, also: Callable[[], No
             writing = asyncio.create_task(write_until_killed(crash_guild, ledger, enough))
             ready = asyncio.create_task(enough.wait())
             await asyncio.wait([writing, ready], return_when=asyncio.FIRST_COMPLETED, timeout=PATIENCE_S)
-            assert ready.done(), (writing, server.told())
+            assert ready.done(), (writing, server.log_text())
             server.kill()
             await writing
             also()

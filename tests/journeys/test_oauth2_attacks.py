@@ -180,9 +180,9 @@ async def test_refresh_replay_revokes_the_token_family(world: World) -> None:
     second = (await client.refresh(first["refresh_token"])).ok()
     third = (await client.refresh(second["refresh_token"])).ok()
 
-    said = refused(await client.refresh(first["refresh_token"]), "invalid_grant")
+    error = refused(await client.refresh(first["refresh_token"]), "invalid_grant")
 
-    assert said == wire.INVALID_REFRESH_TOKEN
+    assert error == wire.INVALID_REFRESH_TOKEN
     refused(await client.refresh(third["refresh_token"]), "invalid_grant")
     (await client.bearer(alice, third["access_token"]).get("/users/@me")).refused(401, 0)
     # Tokens of another grant stay valid.

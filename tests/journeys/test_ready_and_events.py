@@ -209,7 +209,7 @@ async def express(story: Story, choose: Choose) -> None:
     """Create or delete an emoji, perhaps limited to a role, or a sound, perhaps with an emoji."""
     emojis, sounds = f"/guilds/{story.guild.id}/emojis", f"/guilds/{story.guild.id}/soundboard-sounds"
     known = (await story.owner.get(emojis)).ok()
-    heard = (await story.owner.get(sounds)).ok()["items"]
+    events = (await story.owner.get(sounds)).ok()["items"]
     action = choose(4)
     if action == 0:
         roles = [str(role) for role in story.roles[: choose(2)]]
@@ -222,8 +222,8 @@ async def express(story: Story, choose: Choose) -> None:
         await story.owner.post(sounds, json=body)
     elif action == 2 and known:
         await story.owner.delete(f"{emojis}/{one(choose, known)['id']}")
-    elif heard:
-        path = f"{sounds}/{one(choose, heard)['sound_id']}"
+    elif events:
+        path = f"{sounds}/{one(choose, events)['sound_id']}"
         await (story.owner.patch(path, json={"volume": choose(2)}) if choose(2) else story.owner.delete(path))
 
 
@@ -299,8 +299,13 @@ async def delete_message(story: Story, choose: Choose) -> None:
 async def speak(story: Story, choose: Choose) -> None:
     """Join or leave a voice channel as Carol."""
     channel = None if choose(3) == 0 else str(one(choose, story.channels))
-    said = {"guild_id": str(story.guild.id), "channel_id": channel, "self_mute": bool(choose(2)), "self_deaf": False}
-    await story.voice.send(4, said)
+    voice_state = {
+        "guild_id": str(story.guild.id),
+        "channel_id": channel,
+        "self_mute": bool(choose(2)),
+        "self_deaf": False,
+    }
+    await story.voice.send(4, voice_state)
     await story.voice.obeyed()
 
 
@@ -347,11 +352,11 @@ async def plan(story: Story, choose: Choose) -> None:
     channel, begins = str(one(choose, story.channels)), story.world.clock.now_ms() + 3_600_000
     if choose(2) or not known:
         times = {"scheduled_start_time": wire.timestamp(begins), "scheduled_end_time": wire.timestamp(begins + 1)}
-        place = ({"channel_id": channel}, {"channel_id": channel}, {"entity_metadata": {"location": "here"}})
+        location = ({"channel_id": channel}, {"channel_id": channel}, {"entity_metadata": {"location": "here"}})
         kind = choose(3)
         rule = {"start": wire.timestamp(begins), "frequency": 3} if choose(2) else None
         body = {"name": f"plan {choose(9)}", "privacy_level": 2, "entity_type": kind + 1, "recurrence_rule": rule}
-        await story.owner.post(url, json={**body, **times, **place[kind]})
+        await story.owner.post(url, json={**body, **times, **location[kind]})
         return
     event = one(choose, known)
     if event["recurrence_rule"] is not None and choose(2):

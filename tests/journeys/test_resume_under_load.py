@@ -41,17 +41,17 @@ async def open_all(people: dict[str, Person], server: Server, *compressions: str
 
 async def talk(people: dict[str, Person], channel_id: str, count: int) -> list[str]:
     """Send messages as three users at once; return the contents in the order of the ids."""
-    said: dict[int, str] = {}
+    sent: dict[int, str] = {}
 
     async def say(name: str) -> None:
         for number in range(count // 3):
             made = await people[name].say(channel_id, f"{name} {number}")
-            said[int(made["id"])] = made["content"]
+            sent[int(made["id"])] = made["content"]
 
     await asyncio.gather(*map(say, ("alice", "bob", "carol")))
     last = await people["alice"].say(channel_id, "last")
-    said[int(last["id"])] = "last"
-    return [said[id] for id in sorted(said)]
+    sent[int(last["id"])] = "last"
+    return [sent[id] for id in sorted(sent)]
 
 
 async def break_now_and_then(listener: Listener, chance: random.Random, stop: asyncio.Event) -> None:
@@ -78,14 +78,14 @@ async def test_no_event_is_missed_or_repeated_when_connections_break(
             asyncio.create_task(break_now_and_then(listener, random.Random(number), stop))
             for number, listener in enumerate(listeners)
         ]
-        said = await talk(known, general(server), MESSAGES)
+        sent = await talk(known, general(server), MESSAGES)
         stop.set()
         await asyncio.gather(*breaking)
         for listener in [*listeners, steady]:
             await listener.message("last")
-        assert steady.contents() == said
+        assert steady.contents() == sent
         for listener in listeners:
-            assert listener.contents() == said
+            assert listener.contents() == sent
             assert listener.numbers() == list(range(1, len(listener.frames) + 1))
             # It was one session all the time.
             assert [frame["t"] for frame in listener.frames].count("READY") == 1
@@ -116,27 +116,27 @@ async def test_a_client_that_stops_reading_is_cut_and_can_resume(
         assert connections == 2
         slow.attentive.clear()
         chance = random.Random(7)
-        said: list[str] = []
+        sent: list[str] = []
         while await metric(known["alice"], "gateway_connections") == connections:
             since = len(quick.frames)
             # Four bytes a character that hardly compress: the kernel's buffers are full after some hundred messages.
             contents = ["".join(map(chr, chance.choices(range(0x20000, 0x2A000), k=2000))) for _ in range(50)]
             made = await asyncio.gather(*(known["alice"].say(general(server), content) for content in contents))
-            said += [message["content"] for message in sorted(made, key=lambda message: int(message["id"]))]
-            assert len(said) < 4000, "the slow client was never cut"
+            sent += [message["content"] for message in sorted(made, key=lambda message: int(message["id"]))]
+            assert len(sent) < 4000, "the slow client was never cut"
             # A reading client is not delayed by one that does not read.
-            await quick.message(said[-1], since=since)
-        said.append("last")
+            await quick.message(sent[-1], since=since)
+        sent.append("last")
         await known["alice"].say(general(server), "last")
         await quick.message("last")
-        assert quick.contents() == said
+        assert quick.contents() == sent
         slow.attentive.set()
         assert await slow.end() in (4000, 1006)
-        heard = len(slow.contents())
-        assert heard < len(said)
+        received_count = len(slow.contents())
+        assert received_count < len(sent)
         await slow.resume()
         await slow.message("last")
-        assert slow.contents() == said
+        assert slow.contents() == sent
         assert slow.numbers() == list(range(1, len(slow.frames) + 1))
         await slow.close()
         await quick.close()

@@ -13,7 +13,7 @@ from tests.fixtures.validator import Watch
 from tests.journeys.processes import running
 from tests.sdk.players import game, player
 from tests.sdk.sound import InCall
-from tests.sdk.test_calls import hear_each_other, line_of
+from tests.sdk.test_calls import connection_of, wait_for_mutual_audio
 from tests.world import World
 
 pytestmark = pytest.mark.xdist_group("many_processes")
@@ -50,7 +50,7 @@ async def test_two_sdk_clients_move_with_their_call(
                 person = await player(world, application, name, threaded=False)
                 people.append(InCall(person, await person.client.create_or_join_lobby("secret"), hertz))
                 await people[-1].becomes(CallStatus.CONNECTED)
-            await hear_each_other(*people)
+            await wait_for_mutual_audio(*people)
             first = people[0].call._state.ticket
             assert first is not None
 
@@ -61,11 +61,11 @@ async def test_two_sdk_clients_move_with_their_call(
                 await each.becomes(CallStatus.RECONNECTING)
                 await each.becomes(CallStatus.CONNECTED)
                 each.ear.forget()
-            await hear_each_other(*people)
+            await wait_for_mutual_audio(*people)
             assert {each.call._state.ticket.endpoint for each in people if each.call._state.ticket} == (
                 servers.keys() - {first.endpoint}
             )
-            assert all(line_of(each)._encryption.ready for each in people)
+            assert all(connection_of(each)._encryption.ready for each in people)
             for each in people:
                 await each.player.client.close()
             await world.close()

@@ -85,17 +85,17 @@ class Player:
         self.publisher, self.family_token, self.browser = publisher, family_token, browser
         self.client = publisher.client()
         self.id, self.token = 0, ""
-        self.told: dict[str, list[tuple[Any, ...]]] = {event: [] for event in EVENTS}
+        self.calls: dict[str, list[tuple[Any, ...]]] = {event: [] for event in EVENTS}
         self._came = asyncio.Event()
         for event in EVENTS:
             getattr(self.client, f"set_{event}_callback")(self._listener(event))
 
     def _listener(self, event: str) -> Callable[..., None]:
-        def hear(*told: Any) -> None:
-            self.told[event].append(told)
+        def record(*args: Any) -> None:
+            self.calls[event].append(args)
             self._came.set()
 
-        return hear
+        return record
 
     async def sees(self, what: Callable[[], Seen | None]) -> Seen:
         """Wait until the game sees something; checked after every callback."""
@@ -106,7 +106,7 @@ class Player:
                     await self._came.wait()
                 return seen
         except TimeoutError:
-            latest = {event: told[-3:] for event, told in self.told.items() if told}
+            latest = {event: args[-3:] for event, args in self.calls.items() if args}
             raise AssertionError(f"it was not seen; the last that was told: {latest}") from None
 
     async def play(self, game: oauth.Client) -> "Player":
@@ -145,7 +145,7 @@ class Player:
         """Wait for the invite or join request from another player."""
 
         def look() -> ActivityInvite | None:
-            found = [told[0] for told in self.told["activity_invite_created"]]
+            found = [args[0] for args in self.calls["activity_invite_created"]]
             return next((each for each in found if each.sender_id == by.id and each.type is kind), None)
 
         return await self.sees(look)
@@ -252,16 +252,16 @@ async def test_the_social_layer(platform: tuple[World, Front | None], monkeypatc
         history = await rob.client.get_user_messages_with_limit(mary.id, 10)
         private = {each.id: each.author_id for each in history}
         assert set(private.values()) == {rob.id, mary.id}
-        said = await rob.client.send_lobby_message(party, "I shall be robert")
+        sent_id = await rob.client.send_lobby_message(party, "I shall be robert")
         robert = await come(house.enter(browsers["robert"], bringing=rob.family_token), house.puddle)
-        await the_merged_account_keeps_its_data(rob, robert, mary, [party, lobby_id], said)
+        await the_merged_account_keeps_its_data(rob, robert, mary, [party, lobby_id], sent_id)
         history = await robert.client.get_user_messages_with_limit(mary.id, 10)
         moved = {id: robert.id if author == rob.id else author for id, author in private.items()}
         assert {each.id: each.author_id for each in history} == moved
 
         await world.write(lambda call: accounts.ban(call, UserId(robert.id), reason="a test"))
         again = await a_ban_ends_everything(house, robert, mary, {party, lobby_id}, come)
-        said = await again.client.send_lobby_message(party, "it is me, rob")
+        sent_id = await again.client.send_lobby_message(party, "it is me, rob")
         # Messages of a banned user stay in the game (sdk.md 11.3).
         await again.client.send_user_message(mary.id, "robert is banned")
         with pytest.raises(SdkError) as caught:
@@ -273,7 +273,7 @@ async def test_the_social_layer(platform: tuple[World, Front | None], monkeypatc
         await browsers["robert"].log_in("robert")
         back = await come(house.enter(browsers["robert"], bringing=again.family_token), house.puddle)
         assert back.id == robert.id
-        await the_merged_account_keeps_its_data(again, back, mary, [party, lobby_id], said)
+        await the_merged_account_keeps_its_data(again, back, mary, [party, lobby_id], sent_id)
         # Robert already has a conversation with Mary: new messages become a group of the two (sdk.md 8.5).
         chat = mary.in_chat()
         channels = (await chat.get("/users/@me/channels")).ok()
@@ -337,10 +337,10 @@ async def a_party_gathers(house: Publisher, mary: Player, zoe: Player, rob: Play
     await pip.play(house.puddle)
     assert await pip.client.create_or_join_lobby(secret) == lobby_id
 
-    everybody = sorted(player.id for player in (mary, zoe, rob, pip))
+    all_ids = sorted(player.id for player in (mary, zoe, rob, pip))
     for player in (mary, zoe, rob, pip):
         lobby = player.lobby(lobby_id)
-        await player.sees(lambda: sorted(lobby.lobby_member_ids) == everybody)  # noqa: B023
+        await player.sees(lambda: sorted(lobby.lobby_member_ids) == all_ids)  # noqa: B023
         assert lobby.metadata == {"map": "pond"}
     return lobby_id
 
@@ -348,15 +348,15 @@ async def a_party_gathers(house: Publisher, mary: Player, zoe: Player, rob: Play
 async def they_talk(house: Publisher, lobby_id: int, mary: Player, zoe: Player, rob: Player, pip: Player) -> None:
     """Send lobby and direct messages; every recipient sees the backend's moderation metadata."""
     for speaker in (mary, zoe, rob, pip):
-        said = await speaker.client.send_lobby_message_with_metadata(lobby_id, f"says {speaker.id}", {"mood": "wet"})
+        sent_id = await speaker.client.send_lobby_message_with_metadata(lobby_id, f"says {speaker.id}", {"mood": "wet"})
         for player in (mary, zoe, rob, pip):
-            message = await player.sees(lambda: player.message(said))  # noqa: B023
+            message = await player.sees(lambda: player.message(sent_id))  # noqa: B023
             assert (message.author_id, message.content) == (speaker.id, f"says {speaker.id}")
             assert message.metadata == {"mood": "wet"}
-    path = f"/lobbies/{lobby_id}/messages/{said}/moderation-metadata"
+    path = f"/lobbies/{lobby_id}/messages/{sent_id}/moderation-metadata"
     assert (await house.backend("PUT", path, verdict="splashy")).status == 204
     for player in (mary, zoe, rob, pip):
-        await player.sees(lambda: player.message(said).moderation_metadata == {"verdict": "splashy"})  # type: ignore[union-attr]  # noqa: B023
+        await player.sees(lambda: player.message(sent_id).moderation_metadata == {"verdict": "splashy"})  # type: ignore[union-attr]  # noqa: B023
 
     private = await rob.client.send_user_message(mary.id, "psst")
     heard = await mary.sees(lambda: mary.message(private))
@@ -390,8 +390,8 @@ async def a_channel_is_linked(
     monkeypatch.setattr(discord.http.Route, "BASE", world.api)
     monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(world.gateway))
     async with connected(Bot(), builder.token) as bot:
-        said = await rob.client.send_lobby_message(lobby_id, "is it raining there?")
-        heard = await bot.told("message", lambda message: message.id == said)
+        sent_id = await rob.client.send_lobby_message(lobby_id, "is it raining there?")
+        heard = await bot.calls("message", lambda message: message.id == sent_id)
         assert (heard.content, heard.author.id, heard.channel.id) == ("is it raining there?", rob.id, guild.general)
 
         answer = await heard.channel.send("cats and dogs")
@@ -408,7 +408,7 @@ async def a_channel_is_linked(
 
 
 async def the_merged_account_keeps_its_data(
-    before: Player, after: Player, mary: Player, lobbies: list[int], said: int
+    before: Player, after: Player, mary: Player, lobbies: list[int], sent_id: int
 ) -> None:
     """A provisional account merged into another: its session ends, and friends, lobbies and messages move."""
     assert before.id != after.id
@@ -421,7 +421,7 @@ async def the_merged_account_keeps_its_data(
         inside = mary.lobby(lobby_id)
         await mary.sees(lambda: after.id in inside.lobby_member_ids and before.id not in inside.lobby_member_ids)  # noqa: B023
     newest, *_ = await after.client.get_lobby_messages_with_limit(lobbies[0], 1)
-    assert (newest.id, newest.author_id) == (said, after.id)
+    assert (newest.id, newest.author_id) == (sent_id, after.id)
 
 
 async def a_ban_ends_everything(

@@ -192,10 +192,10 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
         world = World(later, client)
         bot.world = world
         await due(world)
-        heard = [event["data"] for event in receiver.events]
-        assert sorted(heard[:2]) == ["a", "d"]
-        assert [data for data in heard[2:] if data != "d"] == ["a", "b", "c"]
-        assert heard.count("d") == 2
+        received = [event["data"] for event in receiver.events]
+        assert sorted(received[:2]) == ["a", "d"]
+        assert [data for data in received[2:] if data != "d"] == ["a", "b", "c"]
+        assert received.count("d") == 2
         assert await failed(bot) == []
         await world.close()
     await later.stop()

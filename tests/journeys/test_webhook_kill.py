@@ -23,7 +23,7 @@ class Shop:
         self.bot, self.receiver = bot, receiver
         self.base = ""
         self.sku = ""
-        self.told: dict[str, list[tuple[str, str]]] = {}
+        self.expected: dict[str, list[tuple[str, str]]] = {}
         """The expected events of each user, in order: types and entitlements."""
 
     async def open(self) -> None:
@@ -41,11 +41,11 @@ class Shop:
         """Cause two events about one user."""
         body = {"sku_id": self.sku, "owner_id": person.id, "owner_type": 2}
         given = (await self.bot.post(f"{self.base}/entitlements", body)).ok()["id"]
-        self.told.setdefault(person.id, []).append(("ENTITLEMENT_CREATE", given))
+        self.expected.setdefault(person.id, []).append(("ENTITLEMENT_CREATE", given))
         (await self.bot.request("DELETE", f"{self.base}/entitlements/{given}")).ok()
-        self.told[person.id].append(("ENTITLEMENT_DELETE", given))
+        self.expected[person.id].append(("ENTITLEMENT_DELETE", given))
 
-    def heard(self) -> dict[str, list[tuple[str, str]]]:
+    def received(self) -> dict[str, list[tuple[str, str]]]:
         """Return the received events of each user, in order; an immediate repetition counts once."""
         found: dict[str, list[tuple[str, str]]] = {}
         for event in self.receiver.events:
@@ -94,10 +94,10 @@ async def test_a_killed_process_loses_no_event(
             # The dead process's jobs are free again after two minutes; events behind them wait for them.
             await advance(server, client, 121_000)
             # All but the first four, each once.
-            expected = before - 4 + sum(map(len, shop.told.values()))
+            expected = before - 4 + sum(map(len, shop.expected.values()))
             await receiver.take(expected)
 
-            assert shop.heard() == shop.told
+            assert shop.received() == shop.expected
             assert len(receiver.events) == expected
             assert (await shop.bot.get(f"{shop.base}/webhook-events/failed")).ok() == []
             await shop.give_and_take(bob)
@@ -105,7 +105,7 @@ async def test_a_killed_process_loses_no_event(
             await advance(server, client, 3_600_000)
             await shop.give_and_take(alice)
             await receiver.take(expected + 4)
-            assert shop.heard() == shop.told
+            assert shop.received() == shop.expected
             assert len(receiver.events) == expected + 4
     finally:
         server.stop()

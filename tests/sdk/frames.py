@@ -24,11 +24,11 @@ def play(web_base: str, token: str) -> dict[str, Any]:
 
     bearer = AuthorizationTokenType.BEARER
     client = Client(ClientCreateOptions(web_base=web_base))
-    heard: dict[str, int] = {}
+    received: dict[str, int] = {}
 
     def subscribe(event: str) -> None:
         def count_event(*args: Any) -> None:
-            heard[event] = heard.get(event, 0) + 1
+            received[event] = received.get(event, 0) + 1
             if event == "message_created" and (message := client.get_message_handle(args[0])) is not None:
                 _ = message.content
 
@@ -45,7 +45,7 @@ def play(web_base: str, token: str) -> dict[str, Any]:
     print(json.dumps("ready"), flush=True)
     walls, bare, cpus = [], [], []
     began = frame_at = time.monotonic()
-    while len(walls) < FRAMES or (sum(heard.values()) < FRAMES and time.monotonic() - began < RUN_MAX_SECONDS):
+    while len(walls) < FRAMES or (sum(received.values()) < FRAMES and time.monotonic() - began < RUN_MAX_SECONDS):
         if len(walls) % 20 == 0:
             client.fetch_current_user(bearer, token, lambda *_: None)
         wall, cpu = time.perf_counter(), time.thread_time()
@@ -57,7 +57,7 @@ def play(web_base: str, token: str) -> dict[str, Any]:
         bare.append(count_seconds())
         frame_at = next_frame(frame_at)
     client.close()
-    return {"walls": walls, "bare": bare, "cpus": cpus, "heard": heard}
+    return {"walls": walls, "bare": bare, "cpus": cpus, "heard": received}
 
 
 def count() -> list[float]:

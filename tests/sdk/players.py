@@ -65,9 +65,9 @@ class Player:
 
     def hears(self, event: str) -> Heard:
         """Record the calls of an event's callback from now on."""
-        heard = Heard()
-        getattr(self.client, f"set_{event}_callback")(heard)
-        return heard
+        recorder = Heard()
+        getattr(self.client, f"set_{event}_callback")(recorder)
+        return recorder
 
 
 def new_client(world: World, **more: Any) -> Client:

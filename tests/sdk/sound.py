@@ -145,9 +145,9 @@ class InCall:
 
     def hears(self, event: str) -> Heard:
         """Record the calls of a call event's callback."""
-        heard = Heard()
-        getattr(self.call, f"set_{event}_callback")(heard)
-        return heard
+        recorder = Heard()
+        getattr(self.call, f"set_{event}_callback")(recorder)
+        return recorder
 
     async def becomes(self, status: CallStatus) -> tuple[Any, ...]:
         """Wait for a call status and return the reason for it."""

@@ -76,12 +76,12 @@ async def test_path_parameters_are_percent_encoded(world: World) -> None:
     guild = await world.guild(alice)
     message_id = int((await guild.say(alice))["id"])
     client = client_of(alice)
-    place = guild.general
+    general = guild.general
 
-    await client.call(reactions.ADD_MY_MESSAGE_REACTION, channel_id=place, message_id=message_id, emoji_name="👍")
+    await client.call(reactions.ADD_MY_MESSAGE_REACTION, channel_id=general, message_id=message_id, emoji_name="👍")
 
     found = await client.call(
-        reactions.LIST_MESSAGE_REACTIONS_BY_EMOJI, channel_id=place, message_id=message_id, emoji_name="👍"
+        reactions.LIST_MESSAGE_REACTIONS_BY_EMOJI, channel_id=general, message_id=message_id, emoji_name="👍"
     )
     assert [user.id for user in found] == [alice.id]
 

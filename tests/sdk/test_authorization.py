@@ -126,12 +126,14 @@ async def test_optional_authorization_fields_are_sent(world: World) -> None:
 async def test_a_user_who_denies_consent_aborts_the_authorization(world: World) -> None:
     application, mary = await game(world), await world.user()
     client = new_client(world, open_browser=Browser(mary, grants=False))
-    heard = Heard()
+    completed = Heard()
 
     challenge = client.create_authorization_code_verifier().challenge
-    client.authorize(AuthorizationArgs(client_id=application.id, scopes="identify", code_challenge=challenge), heard)
+    client.authorize(
+        AuthorizationArgs(client_id=application.id, scopes="identify", code_challenge=challenge), completed
+    )
 
-    result, code, redirect_uri = await heard.next()
+    result, code, redirect_uri = await completed.next()
     assert (result.type, result.error, code, redirect_uri) == (ErrorType.ABORTED, "access_denied", "", "")
     await client.close()
 
@@ -177,10 +179,10 @@ async def test_an_authorization_can_be_aborted(world: World) -> None:
 
 @pytest.mark.parametrize(("word", "form"), [("puddle", "puddle"), (None, "hubbub-{id}")])
 async def test_a_custom_scheme_redirect_completes_the_authorization(
-    world: World, word: str | None, form: str, monkeypatch: pytest.MonkeyPatch
+    world: World, parameter: str | None, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     application = await game(world, redirect_uris=("puddle:/authorize/callback",))
-    if word is None:
+    if parameter is None:
         # Phones use the standard form, which the server accepts without registration.
         monkeypatch.setattr("hubbub.sdk.authorization.MOBILE", ("linux", "darwin", "win32"))
     mary = await world.user()
@@ -193,7 +195,7 @@ async def test_a_custom_scheme_redirect_completes_the_authorization(
             client_id=application.id,
             scopes="identify",
             code_challenge=verifier.challenge,
-            custom_scheme_param=word,
+            custom_scheme_param=parameter,
         )
     )
     await asyncio.wait_for(_until(lambda: browser.returned), PATIENCE)
@@ -249,20 +251,20 @@ async def test_a_revoked_token_is_rejected(world: World) -> None:
     await mary.client.close()
 
 
-async def test_a_token_is_revoked_with_its_token_type(world: World) -> None:
+async def test_a_refreshed_token_is_returned_with_its_type(world: World) -> None:
     application = await game(world)
     mary = await player(world, application, "mary", connect=False)
-    heard, updated = Heard(), Heard()
+    completed, updated = Heard(), Heard()
 
-    mary.client.refresh_token(application.id, mary.tokens["refresh_token"], heard)
-    result, access_token, _, token_type, _, _ = await heard.next()
+    mary.client.refresh_token(application.id, mary.tokens["refresh_token"], completed)
+    result, access_token, _, token_type, _, _ = await completed.next()
     assert (result.type, token_type) == (ErrorType.NONE, BEARER)
     mary.client.update_token(token_type, access_token, updated)
 
     assert (await updated.next()).successful
     assert (await mary.client.fetch_current_user(token_type, access_token)).name == "mary"
-    mary.client.refresh_token(application.id, "wrong" * 4, heard)
-    assert (await heard.next())[1:] == ("", "", AuthorizationTokenType.USER, 0, "")
+    mary.client.refresh_token(application.id, "wrong" * 4, completed)
+    assert (await completed.next())[1:] == ("", "", AuthorizationTokenType.USER, 0, "")
     await mary.client.close()
 
 
@@ -370,17 +372,17 @@ async def test_a_denied_device_code_aborts_the_authorization(world: World) -> No
 
 async def test_a_device_without_a_browser_shows_the_code_and_the_url(world: World) -> None:
     application, mary = await game(world), await world.user()
-    said = Heard()
+    logged = Heard()
 
     def no_browser(url: str) -> None:
         raise OSError("No browser could be started")
 
     client = new_client(world, open_browser=no_browser)
-    client.add_log_callback(said, LoggingSeverity.WARNING)
+    client.add_log_callback(logged, LoggingSeverity.WARNING)
 
     async def enter(seconds: float) -> None:
         world.clock.advance(int(seconds * 1000))
-        text, _ = await said.next()
+        text, _ = await logged.next()
         found = re.search(r"code (\w{8}) at (\S+)", text)
         assert found is not None
         assert found[2] == f"{world.url}/activate"
@@ -399,8 +401,8 @@ async def test_authorization_fails_at_once_when_no_browser_starts(
 ) -> None:
     application = await game(world)
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
-    client, said = new_client(world), Heard()
-    client.add_log_callback(said, LoggingSeverity.WARNING)
+    client, logged = new_client(world), Heard()
+    client.add_log_callback(logged, LoggingSeverity.WARNING)
 
     with pytest.raises(SdkError) as caught:
         async with asyncio.timeout(PATIENCE):
@@ -409,7 +411,7 @@ async def test_authorization_fails_at_once_when_no_browser_starts(
     result = caught.value.result
     assert (result.type, result.error) == (ErrorType.AUTHORIZATION_FAILED, "No browser could be started")
     client.open_authorize_device_screen(application.id, "ABCD1234")
-    text, severity = await said.next()
+    text, severity = await logged.next()
     assert severity is LoggingSeverity.WARNING
     assert "ABCD1234" in text
     await client.close()

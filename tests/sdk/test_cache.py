@@ -64,7 +64,7 @@ def test_a_full_history_drops_its_oldest_message() -> None:
     assert ids(history)[-1] == 4
 
 
-def test_null_clears_a_flag_and_an_absent_flag_stays() -> None:
+def test_zero_clears_flags_and_absent_flags_stay() -> None:
     cache = marys()
     message = cache.keep(message_payload(7, flags=4))
 

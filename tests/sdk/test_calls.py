@@ -109,7 +109,7 @@ async def test_two_callers_hear_each_other_and_the_lobby_shows_the_call(house: C
     ann = await house.player("ann")
     noticed = ann.hears("voice_participant_changed")
     mary = await house.caller("mary", MARY_HZ)
-    assert [told[0] for told in mary.statuses.all] == [
+    assert [reported[0] for reported in mary.statuses.all] == [
         CallStatus.JOINING,
         CallStatus.CONNECTING,
         CallStatus.SIGNALING_CONNECTED,
@@ -145,9 +145,9 @@ async def test_the_documented_call_example_works(house: CallLobby, capsys: pytes
     await zoe.ear.hears(mary.id, MARY_HZ)
     assert call.get_status() is CONNECTED
     assert names["start_talking"](mary.client, house.lobby_id, Tone(MARY_HZ), ear) is None
-    said = capsys.readouterr().out
-    assert "Connected None 0" in said
-    assert f"{zoe.id} speaks" in said
+    captured = capsys.readouterr().out
+    assert "Connected None 0" in captured
+    assert f"{zoe.id} speaks" in captured
 
 
 def session_of(house: CallLobby, who: InCall) -> Any:
@@ -189,7 +189,7 @@ async def test_a_call_continues_when_a_third_caller_joins_and_leaves(house: Call
     assert await gone.next() == (ann.id, False)
     assert not ann.call
     assert ann.player.client.get_call(house.lobby_id) is None
-    assert [told[0] for told in ann.statuses.all][-2:] == [CallStatus.DISCONNECTING, DISCONNECTED]
+    assert [reported[0] for reported in ann.statuses.all][-2:] == [CallStatus.DISCONNECTING, DISCONNECTED]
     assert set(mary.call.get_participants()) == {mary.id, zoe.id}
     for each in (mary, zoe):
         each.ear.forget()
@@ -231,8 +231,8 @@ async def test_a_deafened_caller_neither_receives_nor_sends_audio(house: CallLob
     zoe.ear.forget()
     mary.ear.forget()
     # Time is measured by received audio. None is received here, so the test measures it by captured audio.
-    said = mary.tone._at
-    await wait_for_captured_audio(mary, said)
+    captured = mary.tone._at
+    await wait_for_captured_audio(mary, captured)
     assert zoe.ear.frames == {}
     zoe.player.client.set_self_deaf_all(False)
     await wait_for_mutual_audio(mary, zoe)
@@ -309,8 +309,8 @@ async def test_audio_callbacks_can_modify_received_and_sent_audio(house: CallLob
     mary.client.set_aec_dump(True)
 
     def soften(user_id: int, samples: Any, *_: int) -> bool:
-        for place, each in enumerate(samples):
-            samples[place] = each // 2
+        for index, each in enumerate(samples):
+            samples[index] = each // 2
         return silenced
 
     def pass_through(*_: Any) -> None:
@@ -338,8 +338,8 @@ async def test_audio_callbacks_can_modify_received_and_sent_audio(house: CallLob
 async def test_a_failing_audio_callback_is_logged_once_and_the_call_continues(house: CallLobby) -> None:
     mary, zoe = await house.caller("mary", MARY_HZ), await house.caller("zoe", ZOE_HZ)
     await wait_for_mutual_audio(mary, zoe)
-    told: list[str] = []
-    zoe.player.client.add_voice_log_callback(lambda text, _: told.append(text), LoggingSeverity.WARNING)
+    reported: list[str] = []
+    zoe.player.client.add_voice_log_callback(lambda text, _: reported.append(text), LoggingSeverity.WARNING)
 
     def fails(*_: Any) -> Any:
         raise ValueError("not today")
@@ -352,7 +352,7 @@ async def test_a_failing_audio_callback_is_logged_once_and_the_call_continues(ho
 
     await wait_for_mutual_audio(mary, zoe)
 
-    assert sorted(text.partition(" ")[0] for text in told) == ["captured", "received"]
+    assert sorted(text.partition(" ")[0] for text in reported) == ["captured", "received"]
     assert zoe.call.get_status() is CONNECTED
 
 
@@ -549,10 +549,10 @@ async def test_a_call_fails_without_a_udp_path(house: CallLobby, monkeypatch: py
 
     error, _ = await call.becomes(DISCONNECTED)
     assert error is CallError.VOICE_CONNECTION_FAILED
-    assert CallStatus.SIGNALING_CONNECTED in [told[0] for told in call.statuses.all]
+    assert CallStatus.SIGNALING_CONNECTED in [reported[0] for reported in call.statuses.all]
     lobby = mary.client.get_lobby_handle(house.lobby_id)
     assert lobby is not None
-    await mary.hears("voice_participant_changed").next(lambda *told: told == (house.lobby_id, mary.id, False))
+    await mary.hears("voice_participant_changed").next(lambda *reported: reported == (house.lobby_id, mary.id, False))
     assert lobby.get_call_info_handle() is None
 
 
@@ -611,8 +611,8 @@ async def test_a_game_loop_receives_participant_and_speaking_callbacks(house: Ca
 
     seen = await asyncio.to_thread(play)
 
-    told = [each for each in seen if isinstance(each, str)]
-    assert told == [
+    reported = [each for each in seen if isinstance(each, str)]
+    assert reported == [
         "Joining",
         "Connecting",
         "SignalingConnected",

@@ -35,19 +35,19 @@ async def pair(world: World, wrong: Callable[[], int]) -> AsyncIterator[tuple[Pl
 
 async def test_history_shows_72_hours_of_the_platforms_time(world: World, pair: tuple[Player, Player]) -> None:
     mary, zoe = pair
-    heard = zoe.hears("message_created")
+    expiring = zoe.hears("message_created")
     old = await mary.client.send_user_message(zoe.id, "old")
-    await heard.next(lambda which: which == old)
+    await expiring.next(lambda which: which == old)
     assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [old]
 
     new = await mary.client.send_user_message(zoe.id, "new")
-    await heard.next(lambda which: which == new)
+    await expiring.next(lambda which: which == new)
     assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [new, old]
 
     world.clock.advance(72 * HOUR_MS + 1)
     late = await mary.client.send_user_message(zoe.id, "late")
     # The message's id carries the platform's time.
-    await heard.next(lambda which: which == late)
+    await expiring.next(lambda which: which == late)
     assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [late]
 
 

@@ -129,26 +129,26 @@ def test_every_documented_record_exists() -> None:
 async def test_a_game_runs_with_the_compat_names(world: World) -> None:
     mary = await player(world, await game(world), "mary", connect=False)
     client = compat.Client(compat.ClientCreateOptions(web_base=world.url))
-    statuses, heard, told = Heard(), Heard(), Heard()
+    statuses, created, completed = Heard(), Heard(), Heard()
     client.SetStatusChangedCallback(statuses)
-    client.SetMessageCreatedCallback(heard)
+    client.SetMessageCreatedCallback(created)
 
-    client.UpdateToken(compat.AuthorizationTokenType.Bearer, mary.tokens["access_token"], told)
-    result = await told.next()
+    client.UpdateToken(compat.AuthorizationTokenType.Bearer, mary.tokens["access_token"], completed)
+    result = await completed.next()
     assert (bool(result), result.Successful(), result.Type()) == (True, True, compat.ErrorType.None_)
     client.Connect()
     await statuses.next(lambda status, *_: status == compat.Client.Status.Ready)
     assert compat.Client.StatusToString(client.GetStatus()) == "Ready"
-    client.CreateOrJoinLobby("secret", told)
-    result, lobby_id = await told.next()
-    client.SendLobbyMessage(lobby_id, "hello", told)
-    result, message_id = await told.next()
-    assert await heard.next() == message_id
+    client.CreateOrJoinLobby("secret", completed)
+    result, lobby_id = await completed.next()
+    client.SendLobbyMessage(lobby_id, "hello", completed)
+    result, message_id = await completed.next()
+    assert await created.next() == message_id
     message = client.GetMessageHandle(message_id)
     assert (type(message), message.Content(), message.Author().Username()) == (compat.MessageHandle, "hello", "mary")
     assert message.Lobby().LobbyMemberIds() == [mary.id]
-    client.LeaveLobby(5, told)
-    result = await told.next()
+    client.LeaveLobby(5, completed)
+    result = await completed.next()
     assert (result.Type(), result.ErrorCode(), result.Status()) == (compat.ErrorType.HTTPError, 10031, 404)
     await client.close()
     await mary.client.close()

@@ -146,26 +146,26 @@ async def test_operations_need_a_session(world: World) -> None:
 async def test_a_disabled_feature_reports_disabled(world: World) -> None:
     mary = await player(world, await game(world))
     mary.client._core.disabled = frozenset({"CreateOrJoinLobby"})
-    heard = Heard()
+    recorder = Heard()
 
-    mary.client.create_or_join_lobby("secret", heard)
+    mary.client.create_or_join_lobby("secret", recorder)
 
-    result, lobby_id = await heard.next()
+    result, lobby_id = await recorder.next()
     assert (result.type, lobby_id) == (ErrorType.DISABLED, 0)
     await mary.client.close()
 
 
 async def test_destroying_a_client_fails_a_pending_operation_once(world: World) -> None:
     mary = await player(world, await game(world), connect=False)
-    heard = Heard()
+    recorder = Heard()
 
-    mary.client.fetch_current_user(1, mary.tokens["access_token"], heard)  # type: ignore[arg-type]
+    mary.client.fetch_current_user(1, mary.tokens["access_token"], recorder)  # type: ignore[arg-type]
     waiting = mary.client.get_user_guilds()
     await mary.client.close()
 
-    result, user_id, name = await heard.next()
+    result, user_id, name = await recorder.next()
     assert (result.type, user_id, name) == (ErrorType.CLIENT_DESTROYED, 0, "")
     with pytest.raises(SdkError):
         await waiting
     await asyncio.sleep(0)
-    assert len(heard.all) == 1
+    assert len(recorder.all) == 1

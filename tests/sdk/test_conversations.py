@@ -32,12 +32,12 @@ async def send_until_rejected(client: Client, user_id: int) -> None:
 async def test_messages_between_strangers_are_not_stored(world: World) -> None:
     application = await game(world)
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
-    heard, updated, deleted = (zoe.hears(f"message_{each}") for each in ("created", "updated", "deleted"))
+    created, updated, deleted = (zoe.hears(f"message_{each}") for each in ("created", "updated", "deleted"))
     own = mary.hears("message_created")
 
     sent = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
 
-    assert await heard.next() == sent
+    assert await created.next() == sent
     assert await own.next() == sent
     for reader, other in ((zoe, mary), (mary, zoe)):
         message = reader.client.get_message_handle(sent)
@@ -70,12 +70,12 @@ async def test_provisional_players_can_message_while_both_are_connected(world: W
     application = await game(world)
     one, _ = await provisional_player(world, application, "hero-1")
     two, two_id = await provisional_player(world, application, "hero-2")
-    heard, updated = Heard(), Heard()
-    two.set_message_created_callback(heard)
+    created, updated = Heard(), Heard()
+    two.set_message_created_callback(created)
     two.set_message_updated_callback(updated)
 
     sent = await one.send_user_message(two_id, "psst")
-    assert await heard.next() == sent
+    assert await created.next() == sent
     one_id = (await one.fetch_current_user(BEARER, one._core.token)).id
     assert application.bot is not None
     path = f"/partner-sdk/dms/{one_id}/{two_id}/messages/{sent}/moderation-metadata"
@@ -100,16 +100,16 @@ async def test_a_group_message_is_not_a_message_to_one_recipient(world: World) -
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
     rob = await world.user("rob")
     await world.guild(mary.person, zoe.person, rob)
-    heard = mary.hears("message_created")
+    created = mary.hears("message_created")
     private = await zoe.client.send_user_message(mary.id, "for mary alone")
-    await heard.next(lambda which: which == private)
+    await created.next(lambda which: which == private)
     body = {"recipients": [str(zoe.id), str(rob.id)]}
     group = (await mary.person.post("/users/@me/channels", json=body)).ok()["id"]
 
-    said = (await zoe.person.post(f"/channels/{group}/messages", json={"content": "for everybody"})).ok()["id"]
+    posted_id = (await zoe.person.post(f"/channels/{group}/messages", json={"content": "for everybody"})).ok()["id"]
 
-    await heard.next(lambda which: which == int(said))
-    message = mary.client.get_message_handle(int(said))
+    await created.next(lambda which: which == int(posted_id))
+    message = mary.client.get_message_handle(int(posted_id))
     assert message is not None
     assert (message.recipient_id, message.recipient, message.channel_id) == (0, None, int(group))
     assert [each.id for each in await mary.client.get_user_messages_with_limit(zoe.id, 1)] == [private]

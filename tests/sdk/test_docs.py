@@ -39,8 +39,8 @@ async def test_the_documented_asyncio_program_works(world: World, monkeypatch: p
 
     await eval(in_asyncio, vars(hubbub.sdk) | {"APPLICATION": application.id, "PLATFORM": world.url})
 
-    [said] = await zoe.client.get_lobby_messages_with_limit(lobby_id, 5)
-    assert (said.author_id, said.content) == (mary.id, "hello")
+    [message] = await zoe.client.get_lobby_messages_with_limit(lobby_id, 5)
+    assert (message.author_id, message.content) == (mary.id, "hello")
     await zoe.client.close()
 
 

@@ -70,11 +70,11 @@ async def test_a_message_from_a_sibling_game_names_its_application(world: World)
     head, (puddle, pond) = await family(world, "Puddle", "Pond")
     mary, zoe = await player_of(world, head, puddle, "mary"), await player_of(world, head, pond, "zoe")
     await befriend(mary, zoe)
-    heard = zoe.hears("message_created")
+    created = zoe.hears("message_created")
 
     sent = await mary.client.send_user_message(zoe.id, "hello from the puddle")
 
-    await heard.next(lambda which: which == sent)
+    await created.next(lambda which: which == sent)
     message = zoe.client.get_message_handle(sent)
     assert message is not None
     assert (message.application_id, message.sent_from_game) == (puddle.id, True)

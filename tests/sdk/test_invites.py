@@ -107,8 +107,8 @@ async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
             history = here.client._core.cache.histories[other.id]
             assert not history.complete
             assert history.enough(limit)
-            told = await here.client.get_user_messages_with_limit(other.id, limit)
-            assert [each.id for each in told] == expected
+            fetched = await here.client.get_user_messages_with_limit(other.id, limit)
+            assert [each.id for each in fetched] == expected
     handle = zoe.client.get_message_handle(invite.message_id)
     assert handle is not None
     assert handle.content == "come and jump"

@@ -36,7 +36,7 @@ class Conversation:
     def __init__(self, server: "Server", socket: web.WebSocketResponse) -> None:
         self.server = server
         self.socket = socket
-        self.heard: list[Any] = []
+        self.received: list[Any] = []
 
     async def send(self, op: int, d: Any, seq: int | None = None) -> None:
         """Send a message."""
@@ -51,8 +51,8 @@ class Conversation:
             elif message.type is aiohttp.WSMsgType.TEXT:
                 frame = json.loads(message.data)
             else:
-                raise ConnectionError(f"the client hung up, after {self.heard}")
-            self.heard.append(frame)
+                raise ConnectionError(f"the client hung up, after {self.received}")
+            self.received.append(frame)
             if frame["op"] == 3 and self.server.answers:
                 await self.send(6, {"t": frame["d"]["t"]})
             if frame["op"] == op:
@@ -150,7 +150,7 @@ class ScriptedConnection:
         self.state = CallState(self.client._core, LOBBY, AllCalls())
         self.state.become(CallStatus.JOINING)
         self.state.ticket = Ticket(f"127.0.0.1:{server.port}", "token", "session")
-        self.told: list[tuple[CallStatus, CallError, int]] = []
+        self.reported: list[tuple[CallStatus, CallError, int]] = []
         self._moved = asyncio.Event()
         self.state.callbacks["status"] = self._record
         self.asked, self.logged = TicketSource(), []
@@ -167,8 +167,8 @@ class ScriptedConnection:
             self.logged.append,
         )
 
-    def _record(self, *told: Any) -> None:
-        self.told.append(told)  # type: ignore[arg-type]
+    def _record(self, *args: Any) -> None:
+        self.reported.append(args)  # type: ignore[arg-type]
         self._moved.set()
 
     async def ends(self) -> tuple[CallError, int]:
@@ -176,14 +176,14 @@ class ScriptedConnection:
         async with asyncio.timeout(PATIENCE):
             await self.line.run()
         self.client.run_callbacks()
-        status, error, detail = self.told[-1]
-        assert status is CallStatus.DISCONNECTED, self.told
+        status, error, detail = self.reported[-1]
+        assert status is CallStatus.DISCONNECTED, self.reported
         return error, detail
 
     async def becomes(self, status: CallStatus, times: int = 1) -> None:
         """Wait until a status was reported this many times."""
         async with asyncio.timeout(PATIENCE):
-            while sum(told[0] is status for told in self.told) < times:
+            while sum(args[0] is status for args in self.reported) < times:
                 self._moved.clear()
                 await self._moved.wait()
 
@@ -210,7 +210,7 @@ async def test_a_call_without_end_to_end_encryption_is_refused(server: Server, c
 
     assert await calling.ends() == (CallError.VOICE_CONNECTION_FAILED, 0)
     assert "does not offer end-to-end encryption" in calling.logged[0]
-    assert not [frame for each in server.conversations for frame in each.heard if frame["op"] == 26]
+    assert not [frame for each in server.conversations for frame in each.received if frame["op"] == 26]
 
 
 async def test_the_client_leaves_a_call_that_downgrades_encryption(server: Server, calling: ScriptedConnection) -> None:
@@ -222,11 +222,11 @@ async def test_the_client_leaves_a_call_that_downgrades_encryption(server: Serve
     server.scripts = [downgrades]
 
     assert await calling.ends() == (CallError.VOICE_CONNECTION_FAILED, 0)
-    assert not [frame for each in server.conversations for frame in each.heard if frame["op"] == 23]
+    assert not [frame for each in server.conversations for frame in each.received if frame["op"] == 23]
 
 
 @pytest.mark.parametrize(
-    ("op", "words"),
+    ("op", "text"),
     [
         (2, "no object"),
         (2, {"ssrc": 1}),
@@ -238,11 +238,11 @@ async def test_the_client_leaves_a_call_that_downgrades_encryption(server: Serve
     ],
 )
 async def test_an_undecodable_message_ends_a_connecting_call(
-    server: Server, calling: ScriptedConnection, op: int, words: Any
+    server: Server, calling: ScriptedConnection, op: int, text: Any
 ) -> None:
     async def nonsense(conversation: Conversation) -> None:
         await conversation.next(0)
-        await conversation.send(op, words)
+        await conversation.send(op, text)
         await conversation.next(-1)
 
     server.scripts = [nonsense]
@@ -332,7 +332,7 @@ async def test_the_connection_resumes_then_identifies_then_requests_a_new_ticket
     assert await calling.ends() == (CallError.SIGNALING_UNEXPECTED_CLOSE, 4022)
     assert resumed == [{"server_id": str(LOBBY), "session_id": "session", "token": "token", "seq_ack": 42}]
     assert calling.asked.words == ["rejoin"]
-    assert [told[0] for told in calling.told] == [
+    assert [args[0] for args in calling.reported] == [
         CallStatus.JOINING,
         CallStatus.CONNECTING,
         CallStatus.SIGNALING_CONNECTED,
@@ -360,7 +360,7 @@ async def test_a_server_that_does_not_acknowledge_heartbeats_is_reconnected(
     server.scripts, server.answers, server.interval = [silent, awake], False, 200
 
     assert await calling.ends() == (CallError.SIGNALING_UNEXPECTED_CLOSE, 4022)
-    assert CallStatus.RECONNECTING in [told[0] for told in calling.told]
+    assert CallStatus.RECONNECTING in [args[0] for args in calling.reported]
 
 
 async def test_a_connection_lost_for_too_long_ends_the_call(

@@ -21,13 +21,12 @@ from hubbub.sdk import (
 from hubbub.sdk.tokens import Tokens
 from hubbub.server.core.faults import HttpFault
 from tests import oauth
-from tests.agent.test_presence import befriend
 from tests.machine import NewMachine
 from tests.pages import Browser
 from tests.sdk.players import SCOPES, Heard, Player, game, new_client, player
 from tests.sdk.test_presence import friends
 from tests.sdk.test_provisional import BOT_ISSUED, by_bot
-from tests.world import PATIENCE, World
+from tests.world import PATIENCE, World, befriend
 
 BEARER = AuthorizationTokenType.BEARER
 
@@ -55,15 +54,15 @@ async def test_a_provisional_player_links_an_account_and_joins_the_guild(
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
     await client.update_token(BEARER, token)
     await client.connect()
-    asked, told = Heard(), Heard()
+    asked, completed = Heard(), Heard()
 
-    client.join_linked_lobby_guild(lobby_id, asked, told)
+    client.join_linked_lobby_guild(lobby_id, asked, completed)
     await asked.next()
     client.provisional_user_merge_completed(False)
-    result, url = await told.next()
+    result, url = await completed.next()
     assert (result.type, url) == (ErrorType.ABORTED, "")
 
-    client.join_linked_lobby_guild(lobby_id, asked, told)
+    client.join_linked_lobby_guild(lobby_id, asked, completed)
     await asked.next()
     verifier, challenge = oauth.pkce()
     code = await application.code(rob, SCOPES, code_challenge=challenge, code_challenge_method="S256")
@@ -73,7 +72,7 @@ async def test_a_provisional_player_links_an_account_and_joins_the_guild(
     await client.update_token(BEARER, merged.access_token)
     client.provisional_user_merge_completed(True)
 
-    result, url = await told.next()
+    result, url = await completed.next()
     assert result.successful, result
     assert url.startswith(f"{world.url}/invite/")
     assert machine.opened == [url]
@@ -90,9 +89,9 @@ async def test_joining_a_linked_guild_opens_the_join_page(
     lobby_id = await linked_lobby(world, application, mary, zoe.id)
     machine = await new_machine(zoe.person)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
-    told = Heard()
-    zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is no guest"), told)
-    result, _ = await told.next()
+    completed = Heard()
+    zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is no guest"), completed)
+    result, _ = await completed.next()
     assert result.successful, result
     browser = Browser(world)
     browser.enter_as(zoe.person)
@@ -117,9 +116,9 @@ async def test_messages_and_settings_open_in_the_chat_client(
     mary, zoe = await friends(world)
     hers, other_players = await new_machine(zoe.person), await new_machine(await world.user())
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(hers.directory))
-    heard = zoe.hears("message_created")
+    created = zoe.hears("message_created")
     sent = await mary.client.send_user_message(zoe.id, "hello")
-    await heard.next(lambda which: which == sent)
+    await created.next(lambda which: which == sent)
     message = zoe.client.get_message_handle(sent)
     assert message is not None
 
@@ -254,7 +253,7 @@ def test_registering_a_launch_command_writes_a_desktop_entry(tmp_path: Path, mon
 
     for wrong in ("one\nExec=another", "'unbalanced", "no-such-program-anywhere --play", "   "):
         assert not client.register_launch_command(103, wrong)
-    assert [launching.find(nobody) for nobody in ("103", "../applications/hubbub-99", "")] == [None, None, None]
+    assert [launching.find(unknown_id) for unknown_id in ("103", "../applications/hubbub-99", "")] == [None, None, None]
     client.close()
 
 

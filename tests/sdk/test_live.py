@@ -54,8 +54,8 @@ async def linked(world: World) -> AsyncIterator[Linked]:
     body = {"members": [{"id": str(mary.id), "flags": 1}, {"id": str(zoe.id)}]}
     created, updated = [each.hears("lobby_created") for each in (mary, zoe)], zoe.hears("lobby_updated")
     lobby_id = int((await application.bot.post("/lobbies", json=body)).ok()["id"])
-    for heard in created:
-        await heard.next()
+    for received in created:
+        await received.next()
     house = Linked(application, mary, zoe, guild, lobby_id, updated)
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
     await updated.next(lambda _: house.seen is not None)
@@ -94,8 +94,8 @@ async def test_deleting_the_lobby_removes_the_linked_channel(world: World) -> No
         (await house.application.bot.delete(f"/lobbies/{house.lobby_id}")).ok()
 
         await gone.next()
-        for place in (house.lobby_id, house.guild.general):
-            assert house.zoe.client.get_channel_handle(place) is None
+        for channel_id in (house.lobby_id, house.guild.general):
+            assert house.zoe.client.get_channel_handle(channel_id) is None
 
 
 async def test_unlinking_from_the_guild_side_is_visible(world: World) -> None:
@@ -227,18 +227,18 @@ async def test_group_recipients_joining_and_leaving_are_visible(world: World) ->
     )
     await world.guild(mary.person, zoe, rob, ann)
     body = {"recipients": [str(zoe.id), str(rob.id)]}
-    heard = mary.hears("message_created")
+    received = mary.hears("message_created")
     group = int((await mary.person.post("/users/@me/channels", json=body)).ok()["id"])
     # The message about a change arrives after the change.
     (await mary.person.put(f"/channels/{group}/recipients/{ann.id}", json={})).ok()
-    await heard.next()
+    await received.next()
     channel = mary.client.get_channel_handle(group)
     assert channel is not None
     assert sorted(channel.recipients) == [zoe.id, rob.id, ann.id]
     assert name_of(mary, ann.id) == "ann"
 
     (await mary.person.delete(f"/channels/{group}/recipients/{zoe.id}")).ok()
-    await heard.next()
+    await received.next()
     assert sorted(channel.recipients) == [rob.id, ann.id]
     await mary.client.close()
 
@@ -262,7 +262,7 @@ async def test_a_provisional_friends_new_name_is_visible(world: World) -> None:
 
 
 async def seen_playing(world: World) -> tuple[Player, Player, Heard]:
-    """Create two friends of whom one sees the other's activity."""
+    """Create two friends; the second sees the first one's activity."""
     mary, zoe = await friends(world)
     updated = zoe.hears("user_updated")
     await mary.client.update_rich_presence(playing())
@@ -382,8 +382,8 @@ async def test_a_profile_changed_by_the_backend_is_visible(world: World) -> None
         path = f"/applications/{application.id}/users/{provisional_id}/identities/hero-1/profile"
         (await application.bot.patch(path, json={"username": "Paladin", "metadata": {"level": "9"}})).ok()
 
-        for each, heard in zip((mary, zoe), hears, strict=True):
-            await heard.next(lambda who: who == provisional_id)
+        for each, received in zip((mary, zoe), hears, strict=True):
+            await received.next(lambda who: who == provisional_id)
             assert profile_of(each, provisional_id) == [("hero-1", "Paladin")]
         await own.next(lambda who: who == provisional_id)
         assert client.get_user_application_profiles(provisional_id)[0].username == "Paladin"

@@ -44,11 +44,11 @@ async def test_message_handles_reflect_edits_and_deletion(world: World) -> None:
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
     lobby_id = await mary.client.create_or_join_lobby("secret")
     await zoe.client.create_or_join_lobby("secret")
-    heard, updated = zoe.hears("message_created"), zoe.hears("message_updated")
+    received, updated = zoe.hears("message_created"), zoe.hears("message_updated")
 
     message_id = await mary.client.send_lobby_message_with_metadata(lobby_id, f"hello <@{zoe.id}>", {"mood": "wet"})
 
-    assert await heard.next() == message_id
+    assert await received.next() == message_id
     message = zoe.client.get_message_handle(message_id)
     assert message is not None
     assert (message.author_id, message.channel_id, message.raw_content) == (mary.id, lobby_id, f"hello <@{zoe.id}>")
@@ -157,10 +157,10 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
         "general",
     )
 
-    heard = mary.hears("message_created")
-    said = await guild.say(mary.person, "from the guild")
-    assert await heard.next() == int(said["id"])
-    message = mary.client.get_message_handle(int(said["id"]))
+    received = mary.hears("message_created")
+    posted = await guild.say(mary.person, "from the guild")
+    assert await received.next() == int(posted["id"])
+    message = mary.client.get_message_handle(int(posted["id"]))
     assert message is not None
     assert message.content == "from the guild"
     assert mary.client.can_open_message_in_platform(message.id)
@@ -173,7 +173,7 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
     # The game resolves the mentions that it has names for; it has none for other channels and for roles.
     mentions = f"<@{mary.id}> <#{guild.general}> <#{guild.id + 1}> <@&{guild.id}>"
     named = int((await guild.say(mary.person, mentions))["id"])
-    await heard.next(lambda which: which == named)
+    await received.next(lambda which: which == named)
     message = mary.client.get_message_handle(named)
     assert message is not None
     assert (message.raw_content, message.content) == (mentions, f"@mary #general <#{guild.id + 1}> <@&{guild.id}>")

@@ -26,29 +26,29 @@ EVERYTHING = LoggingSeverity.VERBOSE
 
 
 def test_a_released_game_logs_warnings_and_errors_only() -> None:
-    client, heard = Client(), []
-    client.add_log_callback(lambda text, severity: heard.append((text, severity)), EVERYTHING)
+    client, logged = Client(), []
+    client.add_log_callback(lambda text, severity: logged.append((text, severity)), EVERYTHING)
 
     for say in (client._core.logs.verbose, client._core.logs.info, client._core.logs.warning, client._core.logs.error):
         say("something")
     client.run_callbacks()
 
-    assert heard == [("something", LoggingSeverity.WARNING), ("something", LoggingSeverity.ERROR)]
+    assert logged == [("something", LoggingSeverity.WARNING), ("something", LoggingSeverity.ERROR)]
     client.close()
 
 
 def test_a_debug_client_logs_everything_and_warns_first() -> None:
-    client, heard = Client(debug=True), []
-    client.add_log_callback(lambda text, severity: heard.append((text, severity)), EVERYTHING)
-    client.add_log_callback(lambda text, severity: heard.append(("filtered", severity)), LoggingSeverity.ERROR)
+    client, logged = Client(debug=True), []
+    client.add_log_callback(lambda text, severity: logged.append((text, severity)), EVERYTHING)
+    client.add_log_callback(lambda text, severity: logged.append(("filtered", severity)), LoggingSeverity.ERROR)
 
     client._core.logs.verbose("detail")
     client._core.logs.error("fault")
     client.run_callbacks()
 
-    assert heard[0][1] is LoggingSeverity.WARNING
-    assert "Debug" in heard[0][0]
-    assert heard[1:] == [
+    assert logged[0][1] is LoggingSeverity.WARNING
+    assert "Debug" in logged[0][0]
+    assert logged[1:] == [
         ("detail", LoggingSeverity.VERBOSE),
         ("fault", LoggingSeverity.ERROR),
         ("filtered", LoggingSeverity.ERROR),
@@ -57,14 +57,14 @@ def test_a_debug_client_logs_everything_and_warns_first() -> None:
 
 
 def test_voice_log_callbacks_are_separate() -> None:
-    client, heard = Client(), []
-    client.add_log_callback(lambda text, _: heard.append(("log", text)), EVERYTHING)
-    client.add_voice_log_callback(lambda text, _: heard.append(("voice", text)), EVERYTHING)
+    client, logged = Client(), []
+    client.add_log_callback(lambda text, _: logged.append(("log", text)), EVERYTHING)
+    client.add_voice_log_callback(lambda text, _: logged.append(("voice", text)), EVERYTHING)
 
     client.start_call(5)
     client.run_callbacks()
 
-    assert [who for who, _ in heard] == ["voice"]
+    assert [who for who, _ in logged] == ["voice"]
     client.close()
 
 
@@ -81,8 +81,8 @@ def test_voice_log_callbacks_are_separate() -> None:
 @pytest.mark.parametrize("severity", [each for each in LoggingSeverity if each is not LoggingSeverity.NONE])
 def test_log_lines_of_any_level_redact_tokens(line: str, severity: LoggingSeverity, tmp_path: Path) -> None:
     token = "MTIzNDU2.abc-DEF_ghi.jkl"
-    client, heard = Client(debug=True), []
-    client.add_log_callback(lambda text, _: heard.append(text), EVERYTHING)
+    client, logged = Client(debug=True), []
+    client.add_log_callback(lambda text, _: logged.append(text), EVERYTHING)
     assert client.set_log_dir(str(tmp_path), EVERYTHING)
     client._core.logs.hide(token)
 
@@ -90,8 +90,8 @@ def test_log_lines_of_any_level_redact_tokens(line: str, severity: LoggingSeveri
     client.run_callbacks()
     client.close()
 
-    assert len(heard) == 2
-    assert token not in "".join(heard) + (tmp_path / "hubbub.log").read_text()
+    assert len(logged) == 2
+    assert token not in "".join(logged) + (tmp_path / "hubbub.log").read_text()
 
 
 async def test_session_logs_do_not_contain_tokens(world: World, tmp_path: Path) -> None:
@@ -141,11 +141,11 @@ async def test_python_errors_and_logs_do_not_contain_tokens(caplog: pytest.LogCa
             await api.request("GET", "/users/@me", authorization=f"Bearer {token}")
 
     assert caught.value.result.type is revoked.value.result.type is ErrorType.NETWORK_ERROR
-    told = [text for text, _ in lines.all] + [record.getMessage() for record in caplog.records]
+    texts = [text for text, _ in lines.all] + [record.getMessage() for record in caplog.records]
     for each in (caught, revoked, bare):
-        told += [repr(each.value), repr(vars(each.value)), *traceback.format_exception(each.value)]
-    assert any("Executing" in text for text in told), "asyncio itself was not heard"
-    assert [text for text in told if token in text] == []
+        texts += [repr(each.value), repr(vars(each.value)), *traceback.format_exception(each.value)]
+    assert any("Executing" in text for text in texts), "asyncio itself was not heard"
+    assert [text for text in texts if token in text] == []
     await client.close()
     server.close()
     loop.set_debug(False)

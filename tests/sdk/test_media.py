@@ -165,16 +165,16 @@ def test_push_to_talk_stays_open_for_the_release_delay() -> None:
 
 
 def test_a_tone_survives_opus_encoding() -> None:
-    encoder, decoder, tone, heard = Encoder(), Decoder(), Tone(440.0), b""
+    encoder, decoder, tone, received = Encoder(), Decoder(), Tone(440.0), b""
     for _ in range(20):
         frame = samples.silence()
         tone(frame, FRAME_SAMPLES // 2, 48_000, 2)
         for encoded in encoder.encode(frame):
             assert len(encoded) < 1000
-            heard += decoder.decode(encoded)
+            received += decoder.decode(encoded)
 
-    assert len(heard) == 20 * FRAME_BYTES
-    assert share(array("h", heard[-10 * FRAME_BYTES :]), 440.0) > 0.99
+    assert len(received) == 20 * FRAME_BYTES
+    assert share(array("h", received[-10 * FRAME_BYTES :]), 440.0) > 0.99
 
 
 @given(st.binary(max_size=100))
@@ -203,10 +203,10 @@ def test_recordings_are_written_up_to_a_limit(tmp_path: Path, monkeypatch: pytes
         recording.take(b"\1" * FRAME_BYTES, None)
     recording.close()
 
-    with wave.open(str(tmp_path / NAMES[0])) as heard, wave.open(str(tmp_path / NAMES[1])) as said:
-        assert (heard.getnframes(), said.getnframes(), heard.getframerate()) == (1920, 1920, 48_000)
-        assert set(heard.readframes(9999)) == {1}
-        assert set(said.readframes(9999)) == {0}
+    with wave.open(str(tmp_path / NAMES[0])) as received, wave.open(str(tmp_path / NAMES[1])) as captured:
+        assert (received.getnframes(), captured.getnframes(), received.getframerate()) == (1920, 1920, 48_000)
+        assert set(received.readframes(9999)) == {1}
+        assert set(captured.readframes(9999)) == {0}
     Recording(None).take(None, None)
     Recording(tmp_path / "nowhere").take(None, None)
 

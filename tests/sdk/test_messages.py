@@ -12,14 +12,14 @@ HOUR_MS = 3_600_000
 
 async def test_friends_send_edit_and_delete_messages(world: World) -> None:
     mary, zoe = await friends(world)
-    heard, updated, deleted = (zoe.hears(f"message_{each}") for each in ("created", "updated", "deleted"))
+    created, updated, deleted = (zoe.hears(f"message_{each}") for each in ("created", "updated", "deleted"))
 
     sent = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
 
-    await heard.next(lambda who: who == sent)
+    await created.next(lambda who: who == sent)
     message = zoe.client.get_message_handle(sent)
     assert message is not None
-    # The recipient is the other user of the conversation, whoever the author is.
+    # The recipient is the other user of the conversation, also for received messages.
     assert (message.author_id, message.recipient_id, message.content) == (mary.id, mary.id, "hello")
     assert message.recipient == message.author
     assert (message.metadata, message.sent_from_game) == ({"mood": "wet"}, True)
@@ -43,20 +43,20 @@ async def test_friends_send_edit_and_delete_messages(world: World) -> None:
 
 async def test_the_first_message_shown_in_the_chat_client_carries_a_disclosure(world: World) -> None:
     mary, zoe = await friends(world)
-    heard = zoe.hears("message_created")
+    created = zoe.hears("message_created")
 
     sent = [await mary.client.send_user_message(zoe.id, f"line {n}") for n in range(2)]
-    await heard.next(lambda which: which == sent[1])
+    await created.next(lambda which: which == sent[1])
 
     notices = []
-    for (message_id,) in heard.all:
+    for (message_id,) in created.all:
         message = zoe.client.get_message_handle(message_id)
         assert message is not None
         if message.disclosure_type is not None:
             notices.append(message)
     assert [notice.disclosure_type for notice in notices] == [DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM]
     assert notices[0].content
-    assert heard.all[0] == (notices[0].id,)
+    assert created.all[0] == (notices[0].id,)
     await mary.client.close()
     await zoe.client.close()
 
@@ -64,7 +64,7 @@ async def test_the_first_message_shown_in_the_chat_client_carries_a_disclosure(w
 async def test_history_is_served_from_the_cache_when_complete(world: World) -> None:
     mary, zoe = await friends(world)
     old = [await mary.client.send_user_message(zoe.id, f"old {n}") for n in range(3)]
-    heard = zoe.hears("message_created")
+    created = zoe.hears("message_created")
     await zoe.client.disconnect()
     await zoe.client.connect()
     asked: list[str] = []
@@ -80,7 +80,7 @@ async def test_history_is_served_from_the_cache_when_complete(world: World) -> N
         return asked.count("GET /users/{user_id}/messages")
 
     new = [await mary.client.send_user_message(zoe.id, f"new {n}") for n in range(2)]
-    await heard.next(lambda which: which == new[-1])
+    await created.next(lambda which: which == new[-1])
 
     assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 2)] == new[::-1]
     assert fetched() == 0
@@ -110,9 +110,9 @@ async def test_summaries_list_every_conversation_partner(world: World) -> None:
 async def test_moderation_metadata_reaches_both_players(world: World) -> None:
     application = await game(world)
     mary, zoe = await friends(world, application)
-    heard, updated = zoe.hears("message_created"), zoe.hears("message_updated")
+    created, updated = zoe.hears("message_created"), zoe.hears("message_updated")
     sent = await mary.client.send_user_message(zoe.id, "hello")
-    await heard.next(lambda which: which == sent)
+    await created.next(lambda which: which == sent)
     message = zoe.client.get_message_handle(sent)
     assert message is not None
     assert application.bot is not None

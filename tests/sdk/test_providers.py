@@ -75,16 +75,20 @@ async def test_a_player_signs_in_with_a_provider_credential(
     client = new_client(stage)
     token = await credential(stage, provider, "76561190000000001", name="Hero", **more)
 
-    told = await client.get_provisional_token(stage.game.id, kind, token)
+    tokens_received = await client.get_provisional_token(stage.game.id, kind, token)
 
-    assert (told.token_type, told.refresh_token, told.expires_in) == (BEARER, "", 604_800)
-    assert "sdk.social_layer" in told.scopes
-    await client.update_token(told.token_type, told.access_token)
+    assert (tokens_received.token_type, tokens_received.refresh_token, tokens_received.expires_in) == (
+        BEARER,
+        "",
+        604_800,
+    )
+    assert "sdk.social_layer" in tokens_received.scopes
+    await client.update_token(tokens_received.token_type, tokens_received.access_token)
     await client.connect()
     me = client.get_current_user_v2()
     assert me is not None
     assert me.is_provisional
-    assert (await client.fetch_current_user(BEARER, told.access_token)).id == me.id
+    assert (await client.fetch_current_user(BEARER, tokens_received.access_token)).id == me.id
     [profile] = client.get_user_application_profiles(me.id)
     assert (profile.provider_type, profile.provider_issued_user_id) == (issues, "76561190000000001")
     assert client.get_user_application_profiles_no_lock(me.id) == me.user_application_profiles == [profile]

@@ -130,11 +130,11 @@ async def test_a_publisher_token_is_exchanged_for_a_game_token(world: World) -> 
     parent_token = (await publisher.tokens(mary, "openid sdk.social_layer"))["access_token"]
     client = new_client(world)
 
-    told = await client.exchange_child_token(parent_token, child.id)
+    child_tokens = await client.exchange_child_token(parent_token, child.id)
 
-    assert (told.token_type, told.scopes.split()[-1]) == (BEARER, "sdk.social_layer")
-    assert 0 < told.expires_in <= 604_800
-    await client.update_token(told.token_type, told.access_token)
+    assert (child_tokens.token_type, child_tokens.scopes.split()[-1]) == (BEARER, "sdk.social_layer")
+    assert 0 < child_tokens.expires_in <= 604_800
+    await client.update_token(child_tokens.token_type, child_tokens.access_token)
     await client.connect()
     assert client.get_application_id() == child.id
     await client.close()

@@ -25,7 +25,7 @@ from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, Clie
 from hubbub.sdk.merges import Merges
 from hubbub.sdk.voice import Voice
 from tests.sdk import threads
-from tests.sdk.frames import FRAMES, LONGEST_S
+from tests.sdk.frames import FRAMES, RUN_MAX_SECONDS
 from tests.sdk.players import Player, game, player
 from tests.sdk.test_presence import friends
 from tests.world import PATIENCE, Actor, World
@@ -57,19 +57,19 @@ async def test_completions_run_inside_the_pump_on_its_thread(world: World) -> No
 
     def play() -> None:
         with Client(ClientCreateOptions(web_base=world.url)) as client:
-            heard: list[tuple[Any, ...]] = []
+            received: list[tuple[Any, ...]] = []
             inside = False
 
-            def next_line(*args: Any) -> None:
-                heard.append((inside, threading.current_thread(), *args))
+            def on_done(*args: Any) -> None:
+                received.append((inside, threading.current_thread(), *args))
 
-            waiting = client.fetch_current_user(BEARER, mary.tokens["access_token"], next_line)
+            waiting = client.fetch_current_user(BEARER, mary.tokens["access_token"], on_done)
             waiting.result(PATIENCE)
-            assert heard == []
+            assert received == []
 
             inside = True
             assert client.run_callbacks() == 1
-            [(was_inside, thread, result, user_id, name)] = heard
+            [(was_inside, thread, result, user_id, name)] = received
             assert was_inside
             assert thread is threading.current_thread()
             assert result.successful
@@ -106,13 +106,13 @@ async def test_the_modules_pump_serves_all_clients_of_a_thread(world: World) -> 
 
     def play() -> None:
         clients = [Client(ClientCreateOptions(web_base=world.url)) for _ in range(2)]
-        heard: list[Any] = []
+        received: list[Any] = []
         for client in clients:
-            client.fetch_current_user(
-                BEARER, mary.tokens["access_token"], lambda *next_line: heard.append(next_line)
-            ).result(PATIENCE)
+            client.fetch_current_user(BEARER, mary.tokens["access_token"], lambda *args: received.append(args)).result(
+                PATIENCE
+            )
         assert sdk.run_callbacks() == 2
-        assert len(heard) == 2
+        assert len(received) == 2
         for client in clients:
             client.close()
 
@@ -141,73 +141,73 @@ def test_a_client_belongs_to_the_thread_that_made_it() -> None:
 def test_a_free_threaded_client_can_be_used_from_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hubbub.sdk.pump, "_free_threaded", False)
     sdk.set_free_threaded()
-    client, heard = Client(), []
-    client.set_user_updated_callback(heard.append)
+    client, received = Client(), []
+    client.set_user_updated_callback(received.append)
     client._core.emit("user_updated", 1)
 
     thread = threading.Thread(target=client.run_callbacks)
     thread.start()
     thread.join()
 
-    assert heard == [1]
+    assert received == [1]
     client.close()
 
 
 def test_an_exception_in_a_callback_is_raised_and_later_callbacks_stay_queued() -> None:
     client = Client()
-    heard: list[int] = []
+    received: list[int] = []
 
     def broken() -> None:
         raise ZeroDivisionError
 
     client._core.pump.put(broken)
-    client._core.pump.put(heard.append, 1)
+    client._core.pump.put(received.append, 1)
 
     with pytest.raises(ZeroDivisionError):
         client.run_callbacks()
     client.run_callbacks()
 
-    assert heard == [1]
+    assert received == [1]
     client.close()
 
 
 def test_setting_a_callback_replaces_and_adding_accumulates() -> None:
     client = Client()
-    heard: list[str] = []
+    received: list[str] = []
 
-    client.set_user_updated_callback(lambda _: heard.append("first"))
-    client.set_user_updated_callback(lambda _: heard.append("second"))
+    client.set_user_updated_callback(lambda _: received.append("first"))
+    client.set_user_updated_callback(lambda _: received.append("second"))
     client._core.emit("user_updated", 1)
     for name in ("a", "b"):
-        client.add_log_callback(lambda *_, name=name: heard.append(name), LoggingSeverity.WARNING)
+        client.add_log_callback(lambda *_, name=name: received.append(name), LoggingSeverity.WARNING)
     client._core.logs.warning("something")
     client.run_callbacks()
 
-    assert heard == ["second", "a", "b"]
+    assert received == ["second", "a", "b"]
     client.close()
 
 
 def test_reset_drops_queued_callbacks_and_listeners() -> None:
     client = Client()
-    heard: list[Any] = []
-    client.set_user_updated_callback(heard.append)
+    received: list[Any] = []
+    client.set_user_updated_callback(received.append)
     client._core.emit("user_updated", 1)
 
     sdk.reset_callbacks()
     client._core.emit("user_updated", 2)
     client.run_callbacks()
 
-    assert heard == []
+    assert received == []
     client.close()
 
 
 def test_reset_drops_pending_completions(monkeypatch: pytest.MonkeyPatch) -> None:
     client, begun, go = Client(), threading.Event(), threading.Event()
-    heard: list[Any] = []
+    received: list[Any] = []
 
     class Callback:
-        def __call__(self, *next_line: Any) -> None:
-            heard.append(next_line)
+        def __call__(self, *args: Any) -> None:
+            received.append(args)
 
     async def devices(*_: Any) -> list[sdk.AudioDevice]:
         begun.set()
@@ -232,13 +232,13 @@ def test_reset_drops_pending_completions(monkeypatch: pytest.MonkeyPatch) -> Non
     # Awaiting the value directly is not a callback, so it still completes.
     assert waiting.result(PATIENCE) == []
     assert client.run_callbacks() == 0
-    client.get_input_devices(lambda *next_line: heard.append(next_line)).result(PATIENCE)
+    client.get_input_devices(lambda *args: received.append(args)).result(PATIENCE)
     client.run_callbacks()
-    assert heard == [([],)]
+    assert received == [([],)]
     client.close()
 
 
-async def test_a_consent_question_that_was_reset_is_denied() -> None:
+async def test_a_merge_question_that_was_reset_is_aborted() -> None:
     asked: list[str] = []
     async with Client() as client:
         question = client._core.hold(lambda: asked.append("merge"))
@@ -252,34 +252,34 @@ async def test_a_consent_question_that_was_reset_is_denied() -> None:
 
 
 def test_reset_drops_callbacks_of_a_collected_client() -> None:
-    heard: list[Any] = []
+    received: list[Any] = []
     client = Client()
     client.close()
-    client.get_user_guilds(lambda *next_line: heard.append(next_line))
+    client.get_user_guilds(lambda *args: received.append(args))
     del client
     gc.collect()
 
     sdk.reset_callbacks()
 
     assert sdk.run_callbacks() == 0
-    assert heard == []
+    assert received == []
 
 
 def test_a_destroyed_client_rejects_new_operations() -> None:
     client = Client()
-    heard: list[Any] = []
+    received: list[Any] = []
     client.close()
 
-    client.get_user_guilds(lambda *next_line: heard.append(next_line))
+    client.get_user_guilds(lambda *args: received.append(args))
     assert sdk.run_callbacks() == 1
 
-    [(result, guilds)] = heard
+    [(result, guilds)] = received
     assert (result.type, guilds) == (ErrorType.CLIENT_DESTROYED, [])
     assert client._core.pump not in hubbub.sdk.pump.all_pumps()
-    client.get_user_guilds(lambda *next_line: heard.append(next_line))
+    client.get_user_guilds(lambda *args: received.append(args))
     assert client.run_callbacks() == 1
     assert sdk.run_callbacks() == 0
-    assert len(heard) == 2
+    assert len(received) == 2
 
 
 def test_an_unreachable_server_is_a_retryable_network_error() -> None:
@@ -480,9 +480,9 @@ async def test_a_frame_never_waits_for_the_network(world: World) -> None:
     with contextlib.suppress(asyncio.CancelledError):
         await talking
 
-    walls, bare, heard = percentile(measured["walls"]), percentile(measured["bare"]), measured["heard"]
-    assert sum(heard.values()) >= 0.9 * FRAMES, heard
-    assert heard.keys() == {"message_created", "relationship_created", "relationship_deleted", "user_updated"}
+    walls, bare, received = percentile(measured["walls"]), percentile(measured["bare"]), measured["heard"]
+    assert sum(received.values()) >= 0.9 * FRAMES, received
+    assert received.keys() == {"message_created", "relationship_created", "relationship_deleted", "user_updated"}
     cpus = percentile(measured["cpus"])
     assert cpus <= 0.002, f"p99 of the pump's CPU time {cpus * 1000:.2f} ms"
     # An idle machine may have three disturbed frames in a thousand.
@@ -532,7 +532,7 @@ async def start_process(what: str) -> AsyncIterator[asyncio.subprocess.Process]:
 async def next_line(process: asyncio.subprocess.Process) -> Any:
     """Return the next line of a process."""
     assert process.stdout is not None
-    async with asyncio.timeout(LONGEST_S + PATIENCE):
+    async with asyncio.timeout(RUN_MAX_SECONDS + PATIENCE):
         line = await process.stdout.readline()
     assert line, "the process ended without a word"
     return json.loads(line)

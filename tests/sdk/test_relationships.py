@@ -87,7 +87,7 @@ async def test_a_request_by_name_can_be_rejected_and_cancelled(world: World) -> 
     await zoe.client.close()
 
 
-async def test_a_blocked_user_cannot_send_messages(world: World) -> None:
+async def test_a_blocked_user_cannot_send_friend_requests(world: World) -> None:
     mary, zoe = await two(world)
     created, deleted = mary.hears("relationship_created"), mary.hears("relationship_deleted")
 

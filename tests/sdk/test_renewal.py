@@ -8,11 +8,11 @@ import pytest
 
 from hubbub.sdk import ClientStatus, RelationshipType, StatusType
 from hubbub.server.core.faults import GatewayFault
-from tests.agent.test_presence import befriend as befriend_on_platform
 from tests.sdk.players import Player, game, player
 from tests.sdk.test_presence import befriend, playing, shown
 from tests.sdk.test_trouble import gateway_of
 from tests.world import World
+from tests.world import befriend as befriend_on_platform
 
 EVENTS = (
     "user_updated",
@@ -34,7 +34,7 @@ async def after(
     world: World, mary: Player, happens: Callable[[], Awaitable[object]]
 ) -> dict[str, list[tuple[object, ...]]]:
     """Return the callbacks of Mary's game for changes made while her session is lost."""
-    heard, statuses = {event: mary.hears(event) for event in EVENTS}, mary.hears("status_changed")
+    received, statuses = {event: mary.hears(event) for event in EVENTS}, mary.hears("status_changed")
 
     async def meanwhile(_: float) -> None:
         assert mary.client.get_status() is ClientStatus.RECONNECTING
@@ -44,7 +44,7 @@ async def after(
     assert world.app.gateway is not None
     world.app.gateway.inflict(GatewayFault(effect="invalid_session", user_id=mary.id))
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
-    return {event: each.all for event, each in heard.items() if each.all}
+    return {event: each.all for event, each in received.items() if each.all}
 
 
 async def three(world: World) -> tuple[Player, Player, Player]:
@@ -89,11 +89,11 @@ async def test_friends_added_and_removed_meanwhile_are_reported(world: World) ->
         (await mary.person.delete(f"/users/@me/relationships/{zoe.id}")).ok()
         await rob.client.send_game_friend_request_by_id(mary.id)
 
-    heard = await after(world, mary, happens)
+    received = await after(world, mary, happens)
 
-    assert heard["relationship_deleted"] == [(zoe.id, True)]
-    assert heard["relationship_created"] == [(rob.id, False)]
-    assert heard["relationship_groups_updated"] == [(zoe.id,), (rob.id,)]
+    assert received["relationship_deleted"] == [(zoe.id, True)]
+    assert received["relationship_created"] == [(rob.id, False)]
+    assert received["relationship_groups_updated"] == [(zoe.id,), (rob.id,)]
     stands = mary.client.get_relationship_handle(rob.id).game_relationship_type
     assert stands is RelationshipType.PENDING_INCOMING
     await leave(mary, zoe, rob)
@@ -102,22 +102,22 @@ async def test_friends_added_and_removed_meanwhile_are_reported(world: World) ->
 async def test_a_friends_new_activity_and_name_are_reported(world: World) -> None:
     mary, zoe, rob = await three(world)
     await befriend(rob, zoe)
-    told = rob.hears("user_updated")
+    updated = rob.hears("user_updated")
 
     async def happens() -> None:
         await zoe.client.set_online_status(StatusType.IDLE)
         await zoe.client.update_rich_presence(playing())
         # Any friend would receive the same update.
-        await told.next(lambda _: status_of(rob, zoe) is StatusType.IDLE and what(rob, zoe) == playing().state)
+        await updated.next(lambda _: status_of(rob, zoe) is StatusType.IDLE and what(rob, zoe) == playing().state)
         (await zoe.person.patch("/users/@me", json={"global_name": "Zoe the Wise"})).ok()
 
-    heard = await after(world, mary, happens)
+    received = await after(world, mary, happens)
 
     user = mary.client.get_user(zoe.id)
     assert user is not None
     assert (user.display_name, user.status) == ("Zoe the Wise", StatusType.IDLE)
     assert what(mary, zoe) == playing().state
-    assert heard == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
+    assert received == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
     await leave(mary, zoe, rob)
 
 
@@ -128,17 +128,17 @@ async def test_a_friend_going_offline_invalidates_their_invite(world: World) -> 
     invite = await invited.next()
 
     await befriend(rob, zoe)
-    told = rob.hears("user_updated")
+    updated = rob.hears("user_updated")
 
     async def happens() -> None:
         await zoe.client.disconnect()
-        await told.next(lambda _: status_of(rob, zoe) is StatusType.OFFLINE)
+        await updated.next(lambda _: status_of(rob, zoe) is StatusType.OFFLINE)
 
-    heard = await after(world, mary, happens)
+    received = await after(world, mary, happens)
 
-    (changed,) = heard.pop("activity_invite_updated")
+    (changed,) = received.pop("activity_invite_updated")
     assert (changed[0].message_id, changed[0].is_valid) == (invite.message_id, False)  # type: ignore[attr-defined]
-    assert heard == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
+    assert received == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
     await leave(mary, zoe, rob)
 
 
@@ -156,13 +156,13 @@ async def test_lobby_and_member_changes_are_reported(world: World) -> None:
         await rob.client.create_or_join_lobby_with_metadata("pond", {"depth": "3"}, {})
         await zoe.client.create_or_join_lobby_with_metadata("puddle", {}, {"hat": "red"})
 
-    heard = await after(world, mary, happens)
+    received = await after(world, mary, happens)
 
-    assert heard["lobby_updated"] == [(first,)]
-    assert heard["lobby_member_removed"] == [(first, zoe.id)]
-    assert heard["lobby_member_added"] == [(first, rob.id)]
-    assert heard["lobby_member_updated"] == [(second, zoe.id)]
-    assert not heard.keys() & {"lobby_created", "lobby_deleted", "relationship_created", "relationship_deleted"}
+    assert received["lobby_updated"] == [(first,)]
+    assert received["lobby_member_removed"] == [(first, zoe.id)]
+    assert received["lobby_member_added"] == [(first, rob.id)]
+    assert received["lobby_member_updated"] == [(second, zoe.id)]
+    assert not received.keys() & {"lobby_created", "lobby_deleted", "relationship_created", "relationship_deleted"}
     await leave(mary, zoe, rob)
 
 

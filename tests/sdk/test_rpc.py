@@ -26,10 +26,9 @@ from hubbub.sdk import (
 from hubbub.sdk.authorization import Authorization
 from hubbub.sdk.presence import Presence
 from tests import oauth
-from tests.agent.test_presence import befriend
 from tests.machine import Machine, NewMachine
 from tests.sdk.players import Heard, game, new_client
-from tests.world import PATIENCE, World
+from tests.world import PATIENCE, World, befriend
 
 BEARER = AuthorizationTokenType.BEARER
 
@@ -86,11 +85,11 @@ async def test_the_authorization_request_carries_the_process_id(
     asked: list[Any] = []
     authorize = commands.TABLE["AUTHORIZE"]
 
-    async def hearing(desk: Any, link: Any, request: Any) -> Any:
+    async def record_authorize(desk: Any, link: Any, request: Any) -> Any:
         asked.append(request.args["pid"])
         return await authorize(desk, link, request)
 
-    monkeypatch.setitem(commands.TABLE, "AUTHORIZE", hearing)
+    monkeypatch.setitem(commands.TABLE, "AUTHORIZE", record_authorize)
     client = client_of(world, await game(world))
     verifier = client.create_authorization_code_verifier()
     args = AuthorizationArgs(scopes="identify", code_challenge=verifier.challenge)
@@ -141,18 +140,18 @@ async def test_linking_can_start_in_the_chat_client_even_after_a_restart(world: 
     puddle = await game(world)
     client = client_of(world, puddle)
     rpc_of(client).look_again_s = 0.01
-    heard = Heard()
+    recorder = Heard()
 
-    client.register_authorize_request_callback(heard)
+    client.register_authorize_request_callback(recorder)
     await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
     assert await machine.agent.desk.request_authorization(str(puddle.id)) == 1
-    assert await heard.next() == ()
+    assert await recorder.next() == ()
 
     await machine.stop()
     await machine.start(1)
     await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
     await machine.agent.desk.request_authorization(str(puddle.id))
-    assert await heard.next() == ()
+    assert await recorder.next() == ()
 
     client.remove_authorize_request_callback()
     await until(lambda: not subscribed(machine, "AUTHORIZE_REQUEST"))
@@ -162,29 +161,29 @@ async def test_linking_can_start_in_the_chat_client_even_after_a_restart(world: 
 async def test_a_linked_game_gets_no_link_request(world: World, machine: Machine) -> None:
     puddle = await game(world)
     client = client_of(world, puddle, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
-    heard, said = Heard(), list[str]()
-    terminal, desk = Terminal(say=said.append), machine.agent.desk
+    recorder, logged = Heard(), list[str]()
+    terminal, desk = Terminal(say=logged.append), machine.agent.desk
 
-    client.register_authorize_request_callback(heard)
+    client.register_authorize_request_callback(recorder)
     await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
-    # Setting the current user does not link an account.
+    # Granting the `identify` scope does not link an account.
     await puddle.tokens(machine.owner, "identify")
     await terminal.obey(desk, "games", "")
     await terminal.obey(desk, "link", str(puddle.id))
-    await heard.next()
+    await recorder.next()
     verifier = client.create_authorization_code_verifier()
     scopes = client.get_default_communication_scopes()
     await client.authorize(AuthorizationArgs(scopes=scopes, code_challenge=verifier.challenge))
     await terminal.obey(desk, "games", "")
     await terminal.obey(desk, "link", str(puddle.id))
 
-    assert said == [
+    assert logged == [
         f"  Puddle ({puddle.id}), can be linked",
         "  The game will ask for access in a moment.",
         f"  Puddle ({puddle.id}), linked",
         "  This game cannot be linked now. Type `games` to see which games can.",
     ]
-    assert len(heard.all) == 1
+    assert len(recorder.all) == 1
     await client.close()
 
 
@@ -223,12 +222,12 @@ async def test_clearing_presence_without_session_and_chat_client_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    client, said = Client(debug=True), Heard()
-    client.add_log_callback(said, LoggingSeverity.INFO)
+    client, logged = Client(debug=True), Heard()
+    client.add_log_callback(logged, LoggingSeverity.INFO)
 
     client.clear_rich_presence()
 
-    _, severity = await said.next(lambda text, _: "presence" in text or "unexpected exception" in text)
+    _, severity = await logged.next(lambda text, _: "presence" in text or "unexpected exception" in text)
     assert severity is LoggingSeverity.INFO
     await client.close()
 

@@ -208,11 +208,11 @@ async def test_unacknowledged_heartbeats_cause_a_resume(impatient_world: World) 
 
 async def test_a_disabled_feature_fails_without_a_request(impatient_world: World) -> None:
     mary = await player(impatient_world, await game(impatient_world))
-    heard = Heard()
+    recorder = Heard()
 
-    mary.client.create_or_join_lobby("secret", heard)
+    mary.client.create_or_join_lobby("secret", recorder)
 
-    result, lobby_id = await heard.next()
+    result, lobby_id = await recorder.next()
     assert (result.type, lobby_id, result.status, result.retryable) == (
         ErrorType.DISABLED,
         0,
@@ -311,21 +311,21 @@ async def test_a_short_rate_limit_is_waited_out_without_an_error(world: World) -
 async def test_a_long_rate_limit_reports_retry_after(world: World) -> None:
     mary = await player(world, await game(world))
     world.app.faults.add(HttpFault(effect="status", status=429, retry_after=3600, route="/lobbies", times=2))
-    heard = Heard()
+    recorder = Heard()
 
-    mary.client.create_or_join_lobby("secret", heard)
-    result, lobby_id = await heard.next()
+    mary.client.create_or_join_lobby("secret", recorder)
+    result, lobby_id = await recorder.next()
     with pytest.raises(SdkError) as caught:
         await mary.client.create_or_join_lobby("secret")
 
-    for told in (result, caught.value.result):
-        assert (told.type, told.status, told.successful) == (
+    for each_result in (result, caught.value.result):
+        assert (each_result.type, each_result.status, each_result.successful) == (
             ErrorType.HTTP_ERROR,
             HttpStatusCode.TOO_MANY_REQUESTS,
             False,
         )
-        assert (told.retryable, told.retry_after) == (True, 3600.0)
-        assert msgspec.json.decode(told.response_body)["retry_after"] == 3600.0
+        assert (each_result.retryable, each_result.retry_after) == (True, 3600.0)
+        assert msgspec.json.decode(each_result.response_body)["retry_after"] == 3600.0
     assert lobby_id == 0
     await mary.client.close()
 
@@ -368,9 +368,9 @@ async def test_a_renewed_token_does_not_interrupt_the_session(world: World) -> N
 async def test_another_players_token_starts_a_new_session(world: World) -> None:
     application = await game(world)
     mary, zoe = await friends(world, application)
-    heard = mary.hears("message_created")
+    recorder = mary.hears("message_created")
     sent = await zoe.client.send_user_message(mary.id, "for mary alone")
-    await heard.next(lambda which: which == sent)
+    await recorder.next(lambda which: which == sent)
     rob = await player(world, application, "rob", connect=False)
     statuses = mary.hears("status_changed")
 

@@ -62,13 +62,13 @@ def test_empty_fields_are_omitted() -> None:
 
 
 def test_an_activity_is_decoded_from_a_presence() -> None:
-    told = read(
+    payload = read(
         b'{"name":"Puddle","type":0,"application_id":"7","state":"hi","party":{"id":"p","size":[1,4]},"flags":2,'
         b'"supported_platforms":["desktop","toaster"],"buttons":["Site"],"assets":{"large_image":"x"},"new":1}',
         ActivityPayload,
     )
 
-    seen = activities.from_wire(told)
+    seen = activities.from_wire(payload)
 
     assert (seen.application_id, seen.state, seen.supported_platforms) == (7, "hi", sdk.ActivityGamePlatforms.DESKTOP)
     assert seen.party == sdk.ActivityParty(id="p", current_size=1, max_size=4)
@@ -284,14 +284,14 @@ def test_the_revision_is_read_from_git_files_without_a_subprocess(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def git(*words: str) -> str:
-        told = subprocess.run(
+        payload = subprocess.run(
             ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words],
             cwd=tmp_path,
             check=True,
             capture_output=True,
             text=True,
         )
-        return told.stdout.strip()
+        return payload.stdout.strip()
 
     git("init", "-q", "-b", "trunk")
     git("commit", "-q", "--allow-empty", "-m", "first")

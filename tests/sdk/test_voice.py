@@ -93,16 +93,16 @@ async def test_devices_follow_the_audio_backend() -> None:
         def inputs(self) -> list[tuple[str, str]]:
             return self.plugged
 
-    desk, heard = PluggableBackend(), Heard()
+    desk, received = PluggableBackend(), Heard()
     client = Client(audio=desk)
-    client.set_device_change_callback(heard)
+    client.set_device_change_callback(received)
 
     desk.plugged = [*desk.plugged, ("studio", "Studio")]
     desk.changed()
 
     client.set_noise_cancellation(True)
     assert (desk.options["noise_cancellation"], desk.options["echo_cancellation"]) == (True, True)
-    inputs, outputs = await heard.next()
+    inputs, outputs = await received.next()
     assert [(each.id, each.name, each.is_default) for each in inputs] == [
         ("desk", "Desk", True),
         ("studio", "Studio", False),
@@ -116,14 +116,14 @@ async def test_devices_follow_the_audio_backend() -> None:
 
 
 def test_device_callbacks_get_no_result() -> None:
-    client, heard = Client(), []
+    client, received = Client(), []
 
-    client.get_input_devices(lambda devices: heard.append(len(devices))).result(PATIENCE)
-    client.end_calls(lambda: heard.append("ended")).result(PATIENCE)
-    client.is_platform_app_installed(lambda installed: heard.append(installed)).result(PATIENCE)
+    client.get_input_devices(lambda devices: received.append(len(devices))).result(PATIENCE)
+    client.end_calls(lambda: received.append("ended")).result(PATIENCE)
+    client.is_platform_app_installed(lambda installed: received.append(installed)).result(PATIENCE)
     client.run_callbacks()
 
-    assert heard == [1, "ended", False]
+    assert received == [1, "ended", False]
     client.close()
 
 

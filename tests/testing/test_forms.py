@@ -65,7 +65,7 @@ def test_options_by_name(kind: int, about: str) -> None:
     assert made == {"type": kind, "name": "to", "value": about, "focused": True}
 
 
-def test_a_modal_keeps_the_structure_it_was_shown_with() -> None:
+def test_a_modal_is_submitted_with_its_default_values() -> None:
     assert forms.filled(MODAL, {}, name) == [
         {"type": 1, "components": [{"type": 4, "custom_id": "name", "value": "nobody"}]},
         {"type": 18, "component": {"type": 21, "custom_id": "colour", "value": "b"}},

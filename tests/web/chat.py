@@ -86,11 +86,11 @@ class Town:
             made = Window(page, self, person)
             await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             page.on("pageerror", lambda error: made.problems.append(str(error)))
-            page.on("console", lambda said: said.type in ("error", "warning") and made.problems.append(said.text))
+            page.on("console", lambda line: line.type in ("error", "warning") and made.problems.append(line.text))
             await page.context.add_cookies([{"name": "hubbub_session", "value": person.token, "url": self.url}])
             await made.go(path)
             yield made
-        unexpected = [said for said in made.problems if not any(words in said for words in made.expected)]
+        unexpected = [line for line in made.problems if not any(words in line for words in made.expected)]
         assert unexpected == []
 
 

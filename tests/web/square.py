@@ -181,8 +181,8 @@ class Evidence(discord.ui.Modal, title="Evidence"):
         sizes: Any = self.sizes.component
         fruit: Any = self.fruit.component
         text = (await proof.values[0].read()).decode()
-        told = f"{proof.values[0].filename}: {text}, {'+'.join(sizes.values)}, {fruit.values[0]}"
-        await interaction.response.send_message(told)
+        summary = f"{proof.values[0].filename}: {text}, {'+'.join(sizes.values)}, {fruit.values[0]}"
+        await interaction.response.send_message(summary)
 
 
 class Panel(discord.ui.View):

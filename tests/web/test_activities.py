@@ -92,15 +92,19 @@ async def test_an_activity_runs_in_the_frame_of_another_site(played: Stage, chro
     async with chromium() as page:
         await page.goto(f"{world.url}/hosting?{urlencode({'frame': frame})}")
         await wait_until(page, "heard.filter(({data}) => data[0] === 1).length >= 4")
-        heard = await page.evaluate("heard")
+        received = await page.evaluate("heard")
 
-    assert {each["origin"] for each in heard} == {origin}
-    assert heard[0]["data"] == [0, {"v": 1, "encoding": "json", "client_id": "1", "frame_id": "f-1"}]
-    told = {each["data"][1]["args"]["name"]: each["data"][1]["args"]["value"] for each in heard[1:]}
-    assert (told["ready"], told["socket"], told["outside"]) == (1, "move", "blocked")
-    assert (told["token"]["method"], told["token"]["path"], told["token"]["body"]) == ("POST", "/server/token", "code")
+    assert {each["origin"] for each in received} == {origin}
+    assert received[0]["data"] == [0, {"v": 1, "encoding": "json", "client_id": "1", "frame_id": "f-1"}]
+    received_event = {each["data"][1]["args"]["name"]: each["data"][1]["args"]["value"] for each in received[1:]}
+    assert (received_event["ready"], received_event["socket"], received_event["outside"]) == (1, "move", "blocked")
+    assert (received_event["token"]["method"], received_event["token"]["path"], received_event["token"]["body"]) == (
+        "POST",
+        "/server/token",
+        "code",
+    )
     # Further requests carried the ticket's cookie and identified the user.
-    signed = dict(told["token"]["headers"])
+    signed = dict(received_event["token"]["headers"])
     assert "X-Discord-Proxy-Payload" in signed
     assert "hubbub_proxy_ticket" not in json.dumps(signed)
     assert all("X-Discord-Proxy-Payload" in request.headers for request in upstream.seen if "socket" in request.path)

@@ -62,7 +62,7 @@ async def test_the_public_sdk_runs_an_activity(stage: Stage) -> None:
     square = stage.square
     world, guild = square.world, square.guild
     # Presence and activity events arrive in any order.
-    eyes, ears = await square.alice.connect(), await square.alice.connect()
+    alice_session, ears = await square.alice.connect(), await square.alice.connect()
     async with square.visit(square.bob) as window:
         page = window.page
         frame = await launch(window)
@@ -71,24 +71,32 @@ async def test_the_public_sdk_runs_an_activity(stage: Stage) -> None:
         await consent.get_by_text("See your username, avatar and banner").wait_for()
         await consent.get_by_role("button", name="Authorize").click()
         await wait_until(frame, "told.done || told.failed")
-        told = await frame.evaluate("told")
-        assert "failed" not in told, told["failed"]
+        received = await frame.evaluate("told")
+        assert "failed" not in received, received["failed"]
 
-        instance, channel, place, custom, referrer = told["ready"]
+        instance, channel, place, custom, referrer = received["ready"]
         assert (channel, place, custom, referrer) == (str(guild.general), str(guild.id), None, None)
-        assert told["authenticated"] == ["bob", sorted(SCOPES), "Chess"]
-        assert (told["activity"]["details"], told["activity"]["name"]) == ("Opening", "Chess")
-        assert (told["channel"]["name"], told["connected"]["participants"][0]["id"]) == ("general", str(square.bob.id))
-        assert int(told["permissions"]) & 1 << 39
-        assert (told["friends"], told["quest"], told["wrong"], told["ticket"]) == (4006, 4002, 4000, True)
+        assert received["authenticated"] == ["bob", sorted(SCOPES), "Chess"]
+        assert (received["activity"]["details"], received["activity"]["name"]) == ("Opening", "Chess")
+        assert (received["channel"]["name"], received["connected"]["participants"][0]["id"]) == (
+            "general",
+            str(square.bob.id),
+        )
+        assert int(received["permissions"]) & 1 << 39
+        assert (received["friends"], received["quest"], received["wrong"], received["ticket"]) == (
+            4006,
+            4002,
+            4000,
+            True,
+        )
 
         # Other users see what Bob plays, the app's server sees him, and he sees participants join.
-        seen = await eyes.next("PRESENCE_UPDATE", lambda data: data["activities"])
+        seen = await alice_session.next("PRESENCE_UPDATE", lambda data: data["activities"])
         assert (seen["user"]["id"], seen["activities"][0]["state"]) == (str(square.bob.id), "Move 3")
         path = f"/applications/{stage.client.id}/activity-instances/{instance}"
         assert (await square.bot.get(path)).ok()["users"] == [str(square.bob.id)]
         await wait_until(frame, "'participants:bob' in told && 'layout:0' in told")
-        body = {"session_id": eyes.ready["session_id"]}
+        body = {"session_id": alice_session.ready["session_id"]}
         (await square.alice.post(f"/activities/{guild.general}/{stage.client.id}", json=body)).ok()
         await wait_until(frame, "'participants:alice+bob' in told")
         await page.get_by_role("button", name="Minimize").click()
@@ -97,10 +105,10 @@ async def test_the_public_sdk_runs_an_activity(stage: Stage) -> None:
         # Bob leaves, the activity continues without him, and his presence is cleared.
         await page.get_by_role("button", name="Leave activity").click()
         await page.locator("iframe").wait_for(state="detached")
-        await eyes.next("PRESENCE_UPDATE", lambda data: not data["activities"])
+        await alice_session.next("PRESENCE_UPDATE", lambda data: not data["activities"])
         await ears.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda data: stays(data, square.alice))
         assert (await square.bot.get(path)).ok()["users"] == [str(square.alice.id)]
-        assert world.url not in str(told)
+        assert world.url not in str(received)
 
 
 async def test_the_host_follows_the_protocol(stage: Stage) -> None:
@@ -195,13 +203,13 @@ async def test_a_link_opens_the_activity_with_its_parameters(stage: Stage) -> No
 async def test_an_app_responds_by_launching_its_activity(stage: Stage) -> None:
     stage.page = PROBE
     square = stage.square
-    heard = await square.bot.connect(Intents.GUILDS | Intents.GUILD_EMBEDDED_ACTIVITIES)
+    events = await square.bot.connect(Intents.GUILDS | Intents.GUILD_EMBEDDED_ACTIVITIES)
     commands = f"/applications/{stage.client.id}/guilds/{square.guild.id}/commands"
     (await square.bot.post(commands, json={"name": "chess", "description": "Opens a board"})).ok()
     async with square.visit(square.bob) as window, square.visit(square.alice) as other:
         await window.begin("chess")
         await window.page.keyboard.press("Enter")
-        asked = await heard.next("INTERACTION_CREATE")
+        asked = await events.next("INTERACTION_CREATE")
         callback = f"/interactions/{asked['id']}/{asked['token']}/callback?with_response=true"
         answer = (await square.world.request("POST", callback, json={"type": 12})).ok()
         frame = await inside(window)
@@ -223,7 +231,7 @@ async def test_an_app_responds_by_launching_its_activity(stage: Stage) -> None:
         fault = {"door": "gateway", "effect": "close", "code": 4009, "user_id": str(square.bob.id)}
         headers = {"Authorization": f"Bearer {stage.control.token}"}
         (await square.world.request("POST", f"{square.world.url}/control/faults", json=fault, headers=headers)).ok()
-        await heard.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda data: len(data["participants"]) == 3)
+        await events.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda data: len(data["participants"]) == 3)
         assert await frame.evaluate("typeof ask") == "function"
 
 
@@ -265,7 +273,7 @@ async def test_an_activity_in_a_voice_channel(stage: Stage) -> None:
 
 async def test_an_activity_can_set_the_users_presence(stage: Stage) -> None:
     square = stage.square
-    eyes = await square.alice.connect()
+    alice_session = await square.alice.connect()
     async with playing(stage, square.bob, "identify rpc.activities.write") as (_, ask):
         for each in MISFITS:
             assert await ask("SET_ACTIVITY", {"activity": each}) == 4000, each
@@ -278,11 +286,11 @@ async def test_an_activity_can_set_the_users_presence(stage: Stage) -> None:
         kept = await ask("SET_ACTIVITY", {"activity": activity})
         assert (kept["name"], kept["timestamps"]) == ("Chess", {"start": 1_700_000_000_000})
         assert "unknown" not in kept
-        seen = await eyes.next("PRESENCE_UPDATE", lambda data: data["activities"])
+        seen = await alice_session.next("PRESENCE_UPDATE", lambda data: data["activities"])
         assert (seen["status"], seen["activities"][0]["party"]["size"]) == ("online", [1, 2])
         assert seen["activities"][0]["application_id"] == str(stage.client.id)
         assert (await ask("SET_ACTIVITY", {}))["name"] == "Chess"
-        await eyes.next("PRESENCE_UPDATE", lambda data: not data["activities"])
+        await alice_session.next("PRESENCE_UPDATE", lambda data: not data["activities"])
 
 
 async def test_an_activity_sells_skus_and_shares_images(stage: Stage) -> None:
@@ -319,8 +327,8 @@ async def test_an_activity_sells_skus_and_shares_images(stage: Stage) -> None:
         sharing = asyncio.create_task(ask("OPEN_SHARE_MOMENT_DIALOG", {"mediaUrl": address}))
         await page.get_by_role("button", name="Share in this channel").click()
         assert await sharing is None
-        said = (await square.bob.get(f"/channels/{square.guild.general}/messages")).ok()[0]
-        assert said["content"] == address
+        message = (await square.bob.get(f"/channels/{square.guild.general}/messages")).ok()[0]
+        assert message["content"] == address
 
 
 async def test_messages_shared_by_an_activity_are_confirmed_by_the_user(stage: Stage) -> None:
@@ -339,9 +347,9 @@ async def test_messages_shared_by_an_activity_are_confirmed_by_the_user(stage: S
         assert await ask("OPEN_EXTERNAL_LINK", {"url": "https://elsewhere.example/"}) == 5011
         await dialog.get_by_role("button", name="Send", exact=True).click()
         assert await sharing == {"success": True, "didCopyLink": False, "didSendMessage": True}
-        said = (await square.bob.get(f"/channels/{square.guild.general}/messages")).ok()[0]
-        assert said["content"].startswith("come, all of you\n")
-        assert f"custom_id=round-7&referrer_id={square.bob.id}" in said["content"]
+        message = (await square.bob.get(f"/channels/{square.guild.general}/messages")).ok()[0]
+        assert message["content"].startswith("come, all of you\n")
+        assert f"custom_id=round-7&referrer_id={square.bob.id}" in message["content"]
 
         # An invite leads to the activity's channel.
         inviting = asyncio.create_task(ask("OPEN_INVITE_DIALOG"))

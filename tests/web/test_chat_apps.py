@@ -69,9 +69,9 @@ async def test_a_command_is_run_by_keyboard_alone(square: Square) -> None:
         await keyboard.press("Control+a")
         await keyboard.type("3")
         await keyboard.press("Enter")
-        said = await window.sees("alice x3, Happy, bern")
+        message = await window.sees("alice x3, Happy, bern")
         await form.wait_for(state="detached")
-        assert "used /greet" in await said.inner_text()
+        assert "used /greet" in await message.inner_text()
         assert await page.evaluate("document.activeElement.matches('textarea')")
 
         # Escape restores the typed text as plain text.
@@ -93,11 +93,11 @@ async def test_files_and_menus(square: Square) -> None:
         file = {"name": "note.txt", "mimeType": "text/plain", "buffer": b"in ink"}
         await form.get_by_label("paper").set_input_files(file)
         await form.get_by_role("button", name="Run").click()
-        said = await window.sees("alice x2, Sad, nowhere, in ink")
+        message = await window.sees("alice x2, Sad, nowhere, in ink")
 
         # Context menu commands on messages and on users.
-        await said.hover()
-        await said.get_by_role("button", name="More").click()
+        await message.hover()
+        await message.get_by_role("button", name="More").click()
         await page.get_by_role("menuitem", name="Shout").click()
         await window.sees("ALICE X2, SAD, NOWHERE, IN INK")
         await square.guild.say(square.alice, "good morning")
@@ -284,14 +284,14 @@ async def test_names_in_the_browsers_language(still: Square) -> None:
     }
     path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
     (await still.bot.post(path, json=command)).ok()
-    heard = await still.bot.connect()
+    interactions = await still.bot.connect()
     async with still.visit(still.bob, locale="de-DE") as window:
         form = await window.begin("wett")
         await form.get_by_text("Sagt, was vom Himmel fällt").wait_for()
         await form.get_by_role("button", name="+ ort").click()
         await window.page.keyboard.type("Bern")
         await window.page.keyboard.press("Enter")
-        asked = await heard.next("INTERACTION_CREATE")
+        asked = await interactions.next("INTERACTION_CREATE")
         # Apps receive the original names.
         assert (asked["data"]["name"], asked["data"]["options"]) == (
             "weather",
@@ -313,16 +313,16 @@ async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(still
     option = {"type": 3, "name": "word", "description": "which", "autocomplete": True, "required": True}
     path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
     (await still.bot.post(path, json={"name": "find", "description": "Finds", "options": [option]})).ok()
-    heard = await still.bot.connect()
+    interactions = await still.bot.connect()
     async with still.visit(still.bob) as window:
         form = await window.begin("find")
         # Nothing is typed yet, but the app may offer choices.
-        empty = await heard.next("INTERACTION_CREATE")
+        empty = await interactions.next("INTERACTION_CREATE")
         assert empty["data"]["options"][0]["value"] == ""
         await window.page.keyboard.type("a")
-        first = await heard.next("INTERACTION_CREATE")
+        first = await interactions.next("INTERACTION_CREATE")
         await window.page.keyboard.type("b")
-        second = await heard.next("INTERACTION_CREATE")
+        second = await interactions.next("INTERACTION_CREATE")
         assert [each["data"]["options"][0]["value"] for each in (first, second)] == ["a", "ab"]
         await answer(still, second, 8, choices=[{"name": "abacus", "value": "1"}])
         await window.page.get_by_role("option", name="abacus").wait_for()
@@ -334,7 +334,7 @@ async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(still
         # A value that was not offered can be sent too.
         await window.page.keyboard.type("out")
         await window.page.keyboard.press("Enter")
-        run = await heard.next("INTERACTION_CREATE", lambda data: data["type"] == 2)
+        run = await interactions.next("INTERACTION_CREATE", lambda data: data["type"] == 2)
         assert run["data"]["options"][0]["value"] == "about"
         await answer(still, run, 4, content="found it")
         await window.sees("found it")

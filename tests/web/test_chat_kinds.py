@@ -20,9 +20,9 @@ KINDS: list[dict[str, Any]] = [
 ]
 
 
-async def hear(heard: Session) -> Any:
+async def next_interaction(interactions: Session) -> Any:
     """Return the next interaction."""
-    return await heard.next("INTERACTION_CREATE")
+    return await interactions.next("INTERACTION_CREATE")
 
 
 async def answer(square: Square, asked: Any, kind: int, data: dict[str, Any] | None = None) -> None:
@@ -48,7 +48,7 @@ async def declare(square: Square, name: str, **more: Any) -> Session:
 
 
 async def test_every_kind_of_option(still: Square) -> None:
-    heard = await declare(still, "kinds", options=KINDS)
+    interactions = await declare(still, "kinds", options=KINDS)
     role = await still.guild.role("bakers")
     async with still.visit(still.bob) as window:
         form = await window.begin("kinds")
@@ -70,7 +70,7 @@ async def test_every_kind_of_option(still: Square) -> None:
         assert "whole" in await wrong.inner_text()
         await form.get_by_label("whole").fill("-7")
         await form.get_by_role("button", name="Run").click()
-        asked = await hear(heard)
+        asked = await next_interaction(interactions)
         values = {each["name"]: each["value"] for each in asked["data"]["options"]}
         voice, alice = str(still.guild.channels["General"]), str(still.alice.id)
         assert (values.pop("person"), values.pop("place"), values.pop("rank")) == (alice, voice, str(role))
@@ -96,7 +96,7 @@ async def test_every_kind_of_select_and_a_button_that_sells(still: Square) -> No
     rows = [{"type": 1, "components": [each]} for each in selects]
     rows.append({"type": 1, "components": [{"type": 2, "style": 6, "sku_id": sku["id"]}]})
     await still.guild.say(still.bot, "choose", components=rows)
-    heard = await still.bot.connect()
+    interactions = await still.bot.connect()
     async with still.visit(still.bob) as window:
         row = await window.sees("choose")
         shop = row.get_by_role("link", name="Crown for $4.99")
@@ -107,18 +107,18 @@ async def test_every_kind_of_select_and_a_button_that_sells(still: Square) -> No
 
         # Several values are submitted when the list closes, a single one at once.
         await choose(window, row, "Ranks", "bakers", "@everyone")
-        asked = await hear(heard)
+        asked = await next_interaction(interactions)
         assert (asked["data"]["custom_id"], set(asked["data"]["values"])) == (
             "roles",
             {str(bakers), str(still.guild.id)},
         )
         await answer(still, asked, 6)
         await choose(window, row, "Anybody", "alice")
-        asked = await hear(heard)
+        asked = await next_interaction(interactions)
         assert list(asked["data"]["resolved"]["users"]) == [str(still.alice.id)]
         await answer(still, asked, 6)
         await choose(window, row, "Places", "General")
-        asked = await hear(heard)
+        asked = await next_interaction(interactions)
         assert list(asked["data"]["resolved"]["channels"]) == [str(still.guild.channels["General"])]
         await answer(still, asked, 6)
         await wait_until(window.page, "document.querySelectorAll('.waiting').length === 0")
@@ -126,7 +126,7 @@ async def test_every_kind_of_select_and_a_button_that_sells(still: Square) -> No
 
 @pytest.mark.parametrize("width", [360, 1280])
 async def test_a_modal_with_action_rows(still: Square, width: int) -> None:
-    heard = await declare(still, "report")
+    interactions = await declare(still, "report")
     fields = [
         {"type": 4, "style": 1, "custom_id": "subject", "label": "Subject", "max_length": 10},
         {"type": 4, "style": 2, "custom_id": "words", "label": "Words", "min_length": 5, "value": "once"},
@@ -135,7 +135,7 @@ async def test_a_modal_with_action_rows(still: Square, width: int) -> None:
     async with still.visit(still.bob, width=width) as window:
         await window.begin("report")
         await window.page.keyboard.press("Enter")
-        await answer(still, await hear(heard), 9, modal)
+        await answer(still, await next_interaction(interactions), 9, modal)
         dialog = window.page.get_by_role("dialog", name="Report")
         # The input stops at the maximum length.
         await dialog.get_by_label("Subject").press_sequentially("a subject that is long")
@@ -146,7 +146,7 @@ async def test_a_modal_with_action_rows(still: Square, width: int) -> None:
         await words.get_by_text("Must be between 5").wait_for()
         await dialog.get_by_label("Words").fill("once more")
         await dialog.get_by_role("button", name="Submit").click()
-        asked = await hear(heard)
+        asked = await next_interaction(interactions)
         given = [row["components"][0]["value"] for row in asked["data"]["components"]]
         assert given == ["a subject ", "once more"]
 

@@ -1,4 +1,4 @@
-// An app of commands, menus, components and a modal, as a discord.js program has them.
+// A discord.js app with commands, context menus, components and a modal.
 
 import {
   ActionRowBuilder,

@@ -1,6 +1,6 @@
 // Runs one discord.js client for the tests beside it. The first argument is JSON: token, api, cdn, options of the client.
-// Each line on stdin, {"id", "step", "args"}, asks for a step; lines on stdout are its answer, {"id", "result"} or
-// {"id", "error"}, and what the client was told, {"event", "data"}. The end of stdin ends the client.
+// Each line on stdin, {"id", "step", "args"}, requests a step. Lines on stdout are its result, {"id", "result"} or
+// {"id", "error"}, and the client's events, {"event", "data"}. The end of stdin ends the client.
 
 import { createInterface } from 'node:readline';
 import { Client, GatewayIntentBits, Partials } from 'discord.js';
@@ -17,30 +17,30 @@ const client = new Client({
   ws: { buildStrategy: strategy },
 });
 
-// Compressed: zlib-stream where the zlib-sync package is installed, compressed payloads where it is not. By itself the library
-// compresses wherever it finds that package, so that plain has to be said.
+// With compression: zlib-stream if the zlib-sync package is installed, compressed payloads otherwise. The library compresses
+// by default if it finds that package, so uncompressed connections have to be configured.
 function strategy(manager) {
   manager.options.compression = settings.options?.compresses ? CompressionMethod.ZlibStream : null;
   return new SimpleShardingStrategy(manager);
 }
 
-function say(line) {
+function writeLine(line) {
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }
 
-for (const [event, tell] of Object.entries(events)) {
+for (const [event, describe] of Object.entries(events)) {
   client.on(event, (...args) => {
-    const data = tell(...args);
-    if (data !== undefined) say({ event, data });
+    const data = describe(...args);
+    if (data !== undefined) writeLine({ event, data });
   });
 }
 
 async function run({ id, step, args }) {
   try {
     const doing = steps[step] ?? (await import('./voice.mjs')).voiceSteps[step];
-    say({ id, result: (await doing(client, args)) ?? null });
+    writeLine({ id, result: (await doing(client, args)) ?? null });
   } catch (error) {
-    say({ id, error: { name: error.name, code: error.code ?? null, status: error.status ?? null, message: error.stack } });
+    writeLine({ id, error: { name: error.name, code: error.code ?? null, status: error.status ?? null, message: error.stack } });
   }
 }
 
@@ -54,5 +54,5 @@ createInterface({ input: process.stdin })
 try {
   await client.login(settings.token);
 } catch (error) {
-  say({ event: 'loginFailed', data: { code: error.code, message: error.message } });
+  writeLine({ event: 'loginFailed', data: { code: error.code, message: error.message } });
 }

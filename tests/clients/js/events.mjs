@@ -1,4 +1,4 @@
-// What the client was told, as plain facts.
+// The client's events as plain data.
 
 const message = (m) => ({ id: m.id, content: m.content, author: m.author?.id, channel: m.channelId, guild: m.guildId, type: m.type });
 const member = (m) => ({ id: m.id, name: m.displayName, roles: [...m.roles.cache.keys()], timed: m.isCommunicationDisabled() });

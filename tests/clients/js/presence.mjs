@@ -1,4 +1,4 @@
-// @xhayper/discord-rpc, unmodified: shows what its player does, until it is told to stop by the end of its input.
+// Unmodified @xhayper/discord-rpc: shows an activity until the end of its input.
 import { Client } from "@xhayper/discord-rpc";
 
 const client = new Client({ clientId: process.argv[2], transport: { type: "ipc" } });

@@ -1,4 +1,4 @@
-// What a test may ask the client to do; each step answers with plain facts.
+// Steps that a test can run on the client; each returns plain data.
 
 import { serve } from './app.mjs';
 import { AttachmentBuilder, ChannelType, EmbedBuilder, PermissionFlagsBits } from 'discord.js';
@@ -160,7 +160,7 @@ export const steps = {
     return { id: post.id, forum: forum.id, tag: tag.id, starter: starter.content };
   },
 
-  // Places and people
+  // Channels, roles and members
 
   async channel(client, { guild: id, hide }) {
     const guild = client.guilds.cache.get(id);
@@ -239,7 +239,7 @@ export const steps = {
     return uses;
   },
 
-  // Moments
+  // Typing, presence and voice
 
   async typing(client, { channel }) {
     await (await client.channels.fetch(channel)).sendTyping();
@@ -254,7 +254,7 @@ export const steps = {
     client.user.setPresence({ status, activities: [{ name: activity }] });
   },
 
-  // Joins, waits for where to connect, leaves.
+  // Joins a voice channel, waits for the voice server, and leaves.
   joinVoice(client, { guild: id, channel }) {
     const guild = client.guilds.cache.get(id);
     return new Promise((resolve) => {

@@ -8,7 +8,7 @@ let connection;
 const frames = new Map();
 
 export const voiceSteps = {
-  // Joins, and stays.
+  // Joins a voice channel and stays there.
   async enterCall(client, { guild: id, channel }) {
     const guild = client.guilds.cache.get(id);
     connection = joinVoiceChannel({
@@ -21,7 +21,7 @@ export const voiceSteps = {
     await entersState(connection, VoiceConnectionStatus.Ready, PATIENCE_MS);
   },
 
-  // Keeps what somebody says from now on, opened.
+  // Stores the decrypted frames of a user from now on.
   listen(client, { user }) {
     frames.set(user, []);
     connection.receiver.subscribe(user).on('data', (frame) => frames.get(user).push(frame.toString()));
@@ -43,7 +43,7 @@ export const voiceSteps = {
     return frames.get(user);
   },
 
-  // What people compare to know that nobody sits between them; null while the call is not encrypted.
+  // Returns the verification code that participants compare; null while the call is not encrypted.
   code: () => connection.voicePrivacyCode ?? null,
 
   leaveCall() {

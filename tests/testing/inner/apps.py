@@ -157,11 +157,11 @@ async def test_commands(hubbub: Platform, crier: Crier) -> None:
 
     offered = await alice.complete("general", "greet", "city", "Be", {"whom": bob, "place": "general"})
     assert [each["value"] for each in offered] == ["berlin", "bern"]
-    said = await alice.run("general", "greet", {"whom": bob, "place": "general", "city": "bern"})
-    assert said["content"] == "hello bob in general, bern"
+    reply = await alice.run("general", "greet", {"whom": bob, "place": "general", "city": "bern"})
+    assert reply["content"] == "hello bob in general, bern"
     assert (await alice.run("general", "Poke somebody", target=bob))["content"] == "poked bob"
-    said = await alice.run("general", "look", {"file": ("note.txt", b"a word")})
-    assert said["content"] == "note.txt: a word"
+    reply = await alice.run("general", "look", {"file": ("note.txt", b"a word")})
+    assert reply["content"] == "note.txt: a word"
     with pytest.raises(AssertionError, match="greet has no option 'town'; it has: whom, place, city"):
         await alice.run("general", "greet", {"town": "bern"})
     with pytest.raises(AssertionError, match="/panel has no sub-command 'hide'; it has: show"):
@@ -242,7 +242,7 @@ async def test_waiting_does_not_stop_the_loop(hubbub: Platform) -> None:
     waiting = bob.expect("MESSAGE_CREATE", content="hello")
     with pytest.raises(TypeError, match="bob: expect MESSAGE_CREATE is still running: inside an event loop, await it"):
         waiting["id"]
-    said = await alice.say("general", "hello")
-    assert (await waiting)["id"] == said["id"]
+    reply = await alice.say("general", "hello")
+    assert (await waiting)["id"] == reply["id"]
     with pytest.raises(NotHeard):
         await bob.expect("MESSAGE_CREATE", within=0.1)

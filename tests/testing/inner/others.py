@@ -22,10 +22,10 @@ async def greeter(hubbub: Platform) -> AsyncIterator[None]:
             key.verify(bytes.fromhex(headers["X-Signature-Ed25519"]), headers["X-Signature-Timestamp"].encode() + data)
         except InvalidSignature:
             return web.Response(status=401)
-        told = json.loads(data)
-        if told["type"] == 1:
+        interaction = json.loads(data)
+        if interaction["type"] == 1:
             return web.json_response({"type": 1})
-        return web.json_response({"type": 4, "data": {"content": f"hello {told['member']['user']['username']}"}})
+        return web.json_response({"type": 4, "data": {"content": f"hello {interaction['member']['user']['username']}"}})
 
     app = web.Application()
     app.router.add_post("/", handle)

@@ -13,14 +13,14 @@ def test_users_send_and_receive_messages(hubbub: Platform) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     bob.connect()
 
-    said = alice.say("general", "hello")
+    posted = alice.say("general", "hello")
 
-    assert bob.expect("MESSAGE_CREATE", content="hello", author={"username": "alice"})["id"] == said["id"]
+    assert bob.expect("MESSAGE_CREATE", content="hello", author={"username": "alice"})["id"] == posted["id"]
     # A user's own message is not an event for them, and an event is returned once.
     alice.expect_none("MESSAGE_CREATE")
     bob.expect_none("MESSAGE_CREATE")
-    alice.react(said, "👍")
-    assert bob.expect("MESSAGE_REACTION_ADD", lambda data: data["emoji"]["name"] == "👍")["message_id"] == said["id"]
+    alice.react(posted, "👍")
+    assert bob.expect("MESSAGE_REACTION_ADD", lambda data: data["emoji"]["name"] == "👍")["message_id"] == posted["id"]
     assert [message["content"] for message in bob.read("general")] == ["hello"]
     assert alice.say("general", files={"note.txt": b"words"})["attachments"][0]["filename"] == "note.txt"
     assert "MESSAGE_CREATE" in [event.name for event in bob.heard]

@@ -43,7 +43,7 @@ def test_b_second_test_gets_a_fresh_world(hubbub: Platform) -> None:
     assert not [event for event in events if event["event"] == "MESSAGE_CREATE"]
 
 
-def test_platforms_of_other_forks_are_closed(hubbub: Platform, request: pytest.FixtureRequest) -> None:
+def test_platforms_of_earlier_tests_are_closed(hubbub: Platform, request: pytest.FixtureRequest) -> None:
     process: Process = request.getfixturevalue("_hubbub_process")
     forks = process.background.wait(process.control.ask("GET", "/forks"))
     assert [fork["web"] for fork in forks] == [hubbub.web]
