@@ -14,8 +14,8 @@ from tests.game import game
 from tests.journeys.processes import Server, running
 from tests.server.voice.caller import Caller, opus
 from tests.server.voice.lobby_caller import LobbyCaller, lobby_of
-from tests.server.voice.private_caller import PrivateCaller, befriend, direct
-from tests.world import World
+from tests.server.voice.private_caller import PrivateCaller, direct
+from tests.world import World, befriend
 
 pytestmark = pytest.mark.xdist_group("many_processes")
 

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from hubbub.server.transports.web import templating
-from tests.web.chat import Town, befriend, general
+from tests.web.chat import Town, general
 from tests.web.conftest import DESK, PHONE
 from tests.web.test_chat import town
 from tests.web.test_looks import AUDIT
+from tests.world import befriend
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from tests.server.resources.test_invites import invite
-from tests.web.chat import Town, Window, befriend, general
+from tests.web.chat import Town, Window, general
 from tests.web.test_chat import town
+from tests.world import befriend
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 

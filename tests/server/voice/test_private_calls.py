@@ -14,10 +14,10 @@ from hubbub.server.resources.voice_states import tickets
 from tests.game import SDK_INTENTS, game
 from tests.server.voice.caller import Caller, opus
 from tests.server.voice.conftest import ENDPOINT
-from tests.server.voice.private_caller import PrivateCaller, befriend, direct
+from tests.server.voice.private_caller import PrivateCaller, direct
 from tests.server.voice.test_encrypted import Member
 from tests.server.voice.test_tickets import cut, lost, refused
-from tests.world import Actor, Guild, World
+from tests.world import Actor, Guild, World, befriend
 
 Phone = Callable[..., Coroutine[Any, Any, PrivateCaller]]
 EVENTS = ("CALL_CREATE", "CALL_UPDATE", "CALL_DELETE", "VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
