@@ -29,9 +29,9 @@ export async function choicesOf(component, context, query) {
 /** Return the default values of an entity select. */
 export function defaultsOf({ default_values: values = [] }, context) {
   return values.map(({ id, type }) => {
-    if (type === "role") return roleChoice(guildOf(context)?.roles.find(role => role.id === id) ?? { id, name: "a role" });
-    if (type === "channel") return channelChoice(context.state.channels.get(id) ?? { id, name: "a channel", type: 0 });
-    return userChoice(context.state.user(id) ?? { id, username: "somebody" }, context);
+    if (type === "role") return roleChoice(guildOf(context)?.roles.find(role => role.id === id) ?? { id, name: "Unknown role" });
+    if (type === "channel") return channelChoice(context.state.channels.get(id) ?? { id, name: "Unknown channel", type: 0 });
+    return userChoice(context.state.user(id) ?? { id, username: "Unknown user" }, context);
   });
 }
 
@@ -99,5 +99,5 @@ function channels(context, text, types) {
 
 /** Return a channel as a choice. */
 function channelChoice(channel) {
-  return { value: channel.id, label: channel.name ?? "a channel", mark: () => icon(channelIconName(channel)) };
+  return { value: channel.id, label: channel.name ?? "Unnamed channel", mark: () => icon(channelIconName(channel)) };
 }
