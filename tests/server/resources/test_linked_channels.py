@@ -57,7 +57,7 @@ async def test_linking_requires_the_member_flag_and_channel_permissions(world: W
     assert taken.errors("channel_id") == ["CHANNEL_ALREADY_LINKED"]
 
 
-async def test_a_lobby_made_by_a_secret_cannot_be_linked(world: World) -> None:
+async def test_a_lobby_created_by_a_secret_cannot_be_linked(world: World) -> None:
     played, guild, alice, _, _ = await linked(world)
     other = await guild.channel("other")
     made = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()

@@ -164,7 +164,7 @@ async def test_invalid_friend_requests_are_rejected(world: World) -> None:
     alice, bob = await create_users(world)
     bot = await world.bot()
     (await alice.put(f"{PLATFORM_PATH}/1", json={})).refused(404, 10013)
-    (await alice.post(PLATFORM_PATH, json={"username": "nobody-of-that-name"})).refused(400, 80004)
+    (await alice.post(PLATFORM_PATH, json={"username": "unknown-username"})).refused(400, 80004)
     (await alice.post(PLATFORM_PATH, json={"username": bob.name, "discriminator": "1234"})).refused(400, 80004)
     (await alice.put(f"{PLATFORM_PATH}/{alice.id}", json={})).refused(400, 80003)
     (await alice.post(PLATFORM_PATH, json={"username": alice.name})).refused(400, 80003)
@@ -360,7 +360,7 @@ async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
     await befriend(plays[guest.id], plays[fellow.id], GAME_PATH)
     (await blocker.put(f"{PLATFORM_PATH}/{guest.id}", json={"type": 2})).ok()
     await befriend(full, guest)
-    # One user sent a request to the guest account, which had sent one to the user: they cross after the merge.
+    # The guest sent a request to the requester, who sent one to the full account: they match after the merge.
     (await guest.put(f"{PLATFORM_PATH}/{requester.id}", json={})).ok()
     (await requester.put(f"{PLATFORM_PATH}/{full.id}", json={})).ok()
     friend_session = await friend.connect()
