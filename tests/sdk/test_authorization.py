@@ -177,7 +177,7 @@ async def test_an_authorization_can_be_aborted(world: World) -> None:
     await client.close()
 
 
-@pytest.mark.parametrize(("word", "form"), [("puddle", "puddle"), (None, "hubbub-{id}")])
+@pytest.mark.parametrize(("parameter", "form"), [("puddle", "puddle"), (None, "hubbub-{id}")])
 async def test_a_custom_scheme_redirect_completes_the_authorization(
     world: World, parameter: str | None, form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,7 +38,7 @@ async def sign_in(stage: Stage, client: Client, user_id: str = "hero-1") -> int:
 
 
 @pytest.mark.parametrize(
-    ("provider", "kind", "vouches", "more"),
+    ("provider", "kind", "issues", "more"),
     [
         ("oidc", OIDC, ExternalIdentityProviderType.OIDC, {}),
         (
