@@ -58,7 +58,7 @@ async def hubbub(
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
     from hubbub.server.app import App
-    from hubbub.server.commands.serve import collect_seldom
+    from hubbub.server.commands.serve import tune_garbage_collection
     from hubbub.server.core import auth
     from hubbub.server.core.call import Actor, Call
     from hubbub.server.core.config import Config, GatewayConfig, IdentityConfig
@@ -106,7 +106,7 @@ async def hubbub(
 
     actor = Actor(user_id=UserId(1), kind="user")
     document = await app.database.write(lambda tx: build(app.make_call(tx, actor)))
-    collect_seldom()
+    tune_garbage_collection()
     print_document({"url": app.config.public_url, **document})
     await serve_until_eof()
     await app.stop()
@@ -136,13 +136,13 @@ def _players(call: Any, user_id: str, count: str) -> dict[str, Any]:
     """Create a game. Return the access tokens of its players and of one more who is a friend of all of them."""
     from hubbub.protocol.flags import ApplicationFlags
     from hubbub.protocol.ids import UserId
-    from hubbub.protocol.scopes import expand
+    from hubbub.protocol.scopes import expand_scopes
     from hubbub.server.core import auth
     from hubbub.server.resources import accounts, applications, relationships
 
     social = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
     game = applications.create(call, "game", UserId(int(user_id)), flags=social).row
-    scopes = expand(["sdk.social_layer"])
+    scopes = expand_scopes(["sdk.social_layer"])
 
     def create_player(name: str) -> tuple[int, str]:
         row = accounts.create(call, name)

@@ -42,7 +42,7 @@ async def create_session(request: web.Request) -> web.Response:
 @routes.post("/players/{player}/unmerge")
 async def unmerge(request: web.Request) -> web.Response:
     """Give a player their own, empty account back; what they did since the merge stays with the other account."""
-    unmerge_request = identities.UnmergeByBot(external_user_id=request.match_info["player"])
+    unmerge_request = identities.UnmergeBotAccount(external_user_id=request.match_info["player"])
     await request.app[API].call(identities.BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT, body=unmerge_request)
     print(f"{unmerge_request.external_user_id} is unmerged", flush=True)
     return web.json_response({})

@@ -59,7 +59,7 @@ class Bridge(discord.Client):
             await self.delete_stale_lobbies()
             self.lobby = await self.backend.call(lobbies.CREATE_LOBBY, body=lobbies.CreateLobby(members=[linker]))
         except ApiError as error:
-            self.problem = f"bridge: {error.in_words()}; has {self.player} logged in to the game before?"
+            self.problem = f"bridge: {error.describe()}; has {self.player} logged in to the game before?"
             await self.close()
 
     async def delete_stale_lobbies(self) -> None:
@@ -106,7 +106,7 @@ class Bridge(discord.Client):
                 await self.backend.call(lobbies.ADD_LOBBY_MEMBER, lobby_id=self.lobby.id, user_id=users[argument])
                 await message.reply(f"{argument} is in the lobby")
         except ApiError as error:
-            await message.reply(f"that did not work: {error.in_words()}")
+            await message.reply(f"that did not work: {error.describe()}")
 
     async def close(self) -> None:
         """Delete the lobby, which only the game's server can do, and disconnect both clients."""

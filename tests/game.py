@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hubbub.protocol.intents import Intents
-from tests.oauth import Client, application
+from tests.oauth import Client, create_application
 from tests.world import Actor, Bearer, Session, World
 
 SDK_INTENTS = (
@@ -24,7 +24,7 @@ SDK_CAPABILITIES = 69680
 class Player(Bearer):
     """A user of a game, with the access token they granted it."""
 
-    async def play(self, **identify: Any) -> Session:
+    async def connect_sdk(self, **identify: Any) -> Session:
         """Open a gateway session with the intents and capabilities of the SDK."""
         return await self.connect(SDK_INTENTS, capabilities=SDK_CAPABILITIES, **identify)
 
@@ -59,4 +59,4 @@ class Game:
 
 async def game(world: World, name: str = "Game", **options: Any) -> Game:
     """Create a game with a public OAuth2 client."""
-    return Game(world, await application(world, name=name, public=True, **options))
+    return Game(world, await create_application(world, name=name, public=True, **options))

@@ -10,7 +10,7 @@ from joserfc.jwk import ECKey, OctKey, RSAKey
 from hubbub.server.app import App
 from hubbub.server.control import Control
 from tests.oauth import Client
-from tests.world import NOW_MS, Actor, Answer, World
+from tests.world import NOW_MS, Actor, ApiResponse, World
 
 
 class Issuer:
@@ -18,14 +18,14 @@ class Issuer:
 
     def __init__(self) -> None:
         self.port = 0
-        self.asked: list[str] = []
+        self.requested_paths: list[str] = []
         """Paths of the requests received, in order."""
         self.keys: dict[str, Any] = {"one": ECKey.generate_key("P-256", parameters={"kid": "one"})}
         self.discovery: dict[str, Any] = {}
         """Fields that replace those of the discovery document; a field that is None is left out."""
         self.redirects: dict[str, str] = {}
         """Redirect targets by path."""
-        self.raw: dict[str, bytes] = {}
+        self.raw_bodies: dict[str, bytes] = {}
         """Raw response bodies by path."""
         self._runner: web.AppRunner | None = None
 
@@ -65,11 +65,11 @@ class Issuer:
         self.keys[kid] = RSAKey.generate_key(2048, parameters={"kid": kid})
 
     async def _answer(self, request: web.Request) -> web.Response:
-        self.asked.append(request.path)
+        self.requested_paths.append(request.path)
         if request.path in self.redirects:
             raise web.HTTPFound(self.redirects[request.path])
-        if request.path in self.raw:
-            return web.Response(body=self.raw[request.path], content_type="application/json")
+        if request.path in self.raw_bodies:
+            return web.Response(body=self.raw_bodies[request.path], content_type="application/json")
         if request.path == "/.well-known/openid-configuration":
             document = {
                 "issuer": self.url,
@@ -83,18 +83,18 @@ class Issuer:
         return web.Response(status=404)
 
 
-def configurations(client: Client, kind: str = "OIDC") -> str:
+def configuration_path(client: Client, kind: str = "OIDC") -> str:
     """Return the path of an application's identity provider configuration."""
     return f"/applications/{client.id}/external-identity-provider-configurations/{kind}"
 
 
-async def trust(client: Client, issuer: Issuer, **more: Any) -> Answer:
+async def trust(client: Client, issuer: Issuer, **more: Any) -> ApiResponse:
     """Configure an issuer as an identity provider of an application."""
     body = {"clients": [{"id": "game"}], "oidc_issuer_url": issuer.url} | more
-    return await client.owner.put(configurations(client), json=body)
+    return await client.owner.put(configuration_path(client), json=body)
 
 
-async def enter(client: Client, token: str, kind: str = "OIDC", **more: Any) -> Answer:
+async def request_token(client: Client, token: str, kind: str = "OIDC", **more: Any) -> ApiResponse:
     """Request a player's access token with a credential of their identity provider."""
     body = {"client_id": str(client.id), "external_auth_type": kind, "external_auth_token": token}
     if not client.public:
@@ -102,7 +102,7 @@ async def enter(client: Client, token: str, kind: str = "OIDC", **more: Any) -> 
     return await client.world.request("POST", "/partner-sdk/token", json=body | more)
 
 
-async def leave(client: Client, token: str, kind: str = "OIDC") -> Answer:
+async def request_unmerge(client: Client, token: str, kind: str = "OIDC") -> ApiResponse:
     """Unmerge a player's account with a credential of their identity provider."""
     body = {"client_id": str(client.id), "external_auth_type": kind, "external_auth_token": token}
     if not client.public:
@@ -110,32 +110,34 @@ async def leave(client: Client, token: str, kind: str = "OIDC") -> Answer:
     return await client.world.request("POST", "/partner-sdk/provisional-accounts/unmerge", json=body)
 
 
-class Stage(World):
+class RehearsalWorld(World):
     """A rehearsal of the demo world, with its control API."""
 
     def __init__(self, app: App, client: aiohttp.ClientSession, control: Control) -> None:
         super().__init__(app, client)
         self.control = control
 
-    async def ask(self, method: str, path: str, **options: Any) -> Answer:
+    async def control_request(self, method: str, path: str, **options: Any) -> ApiResponse:
         """Send a request to the control API."""
         headers = {"Authorization": f"Bearer {self.control.token}"}
         return await self.request(method, f"{self.url}/control{path}", headers=headers, **options)
 
-    def person(self, name: str) -> Actor:
+    def demo_user(self, name: str) -> Actor:
         """Return a user of the demo world."""
         built = self.control.built.users[name]
         return Actor(self, built.id, built.token, name)
 
     @property
-    def game(self) -> Client:
+    def demo_game(self) -> Client:
         """The demo world's game."""
         built = self.control.built.applications["demo-game"]
         return Client(
-            self, built.id, built.client_secret, self.person("alice"), None, True, "http://127.0.0.1/callback"
+            self, built.id, built.client_secret, self.demo_user("alice"), None, True, "http://127.0.0.1/callback"
         )
 
     async def credential(self, provider: str, user_id: str, **more: Any) -> tuple[str, str]:
         """Issue a credential with a provider's stand-in and return its type and the token."""
-        issued = (await self.ask("POST", f"/issuers/{provider}/tokens", json={"user_id": user_id, **more})).ok()
+        issued = (
+            await self.control_request("POST", f"/issuers/{provider}/tokens", json={"user_id": user_id, **more})
+        ).ok()
         return issued["external_auth_type"], issued["external_auth_token"]

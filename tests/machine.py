@@ -10,8 +10,8 @@ from typing import Any
 from hubbub.agent import addresses
 from hubbub.agent.account import Account
 from hubbub.agent.agent import Agent
-from hubbub.agent.consent import Answer, Question
-from tests.world import PATIENCE, Actor, World
+from hubbub.agent.consent import ConsentRequest, ConsentResponse
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 
 NewMachine = Callable[..., Awaitable["Machine"]]
 
@@ -19,21 +19,21 @@ HEADER = struct.Struct("<II")
 HANDSHAKE, FRAME, CLOSE, PING, PONG = range(5)
 
 
-class Person:
+class ConsentPrompt:
     """A consent prompt that answers as the test decided."""
 
     def __init__(self) -> None:
-        self.agrees = True
-        self.asked: list[Question] = []
-        self.thinking: asyncio.Event | None = None
+        self.granted = True
+        self.questions: list[ConsentRequest] = []
+        self.release: asyncio.Event | None = None
         """If not None, the prompt answers only after this event is set."""
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: ConsentRequest) -> ConsentResponse:
         """Record the question and return the decision."""
-        self.asked.append(question)
-        if self.thinking is not None:
-            await self.thinking.wait()
-        return Answer(self.agrees)
+        self.questions.append(question)
+        if self.release is not None:
+            await self.release.wait()
+        return ConsentResponse(self.granted)
 
 
 class Machine:
@@ -43,11 +43,11 @@ class Machine:
         self.world = world
         self.owner = owner
         self.directory = directory
-        self.person = Person()
-        self.opened: list[str] = []
+        self.consent = ConsentPrompt()
+        self.opened_urls: list[str] = []
         """URLs that the agent opened in the browser."""
         self.settings: dict[str, Any] = {}
-        self.presence_s: float | None = None
+        self.presence_seconds: float | None = None
         self._agent: Agent | None = None
         self._programs: list[Program] = []
 
@@ -59,11 +59,11 @@ class Machine:
 
     async def start(self, index: int | None = None) -> "Machine":
         """Start the agent: sign in and listen for programs."""
-        account = Account(self.world.url, self.owner.token, presence_s=self.presence_s)
+        account = Account(self.world.url, self.owner.token, presence_s=self.presence_seconds)
         self._agent = Agent(
             account,
-            self.person,
-            self.opened.append,
+            self.consent,
+            self.opened_urls.append,
             addresses=addresses.claim([self.directory], index),
             clock=self.world.clock.now_ms,
             **self.settings,
@@ -80,20 +80,20 @@ class Machine:
             agent, self._agent = self._agent, None
             await agent.stop()
 
-    async def program(self, client_id: int, **handshake: Any) -> "Program":
+    async def connect_program(self, client_id: int, **handshake: Any) -> "Program":
         """Connect a program of an application and complete the handshake; READY has been received on return."""
-        program = await self.connect()
-        await program.shake(client_id, **handshake)
+        program = await self.open_connection()
+        await program.handshake(client_id, **handshake)
         return program
 
-    async def trusted(self, application_id: int, scopes: str) -> "Program":
+    async def connect_authenticated(self, application_id: int, scopes: str) -> "Program":
         """Connect a program and authenticate it with an access token of the machine's owner with these scopes."""
-        program = await self.program(application_id)
-        token = (await self.world.player(self.owner, application_id, f"identify {scopes}")).token
-        await program.ask("AUTHENTICATE", {"access_token": token})
+        program = await self.connect_program(application_id)
+        token = (await self.world.bearer(self.owner, application_id, f"identify {scopes}")).token
+        await program.call("AUTHENTICATE", {"access_token": token})
         return program
 
-    async def connect(self) -> "Program":
+    async def open_connection(self) -> "Program":
         """Connect a program that has sent nothing yet."""
         reader, writer = await asyncio.open_unix_connection(str(self.directory / "discord-ipc-0"))
         program = Program(reader, writer)
@@ -118,23 +118,23 @@ class Program:
 
     async def read(self) -> tuple[int, Any]:
         """Read the next frame: its opcode and its decoded payload."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             opcode, length = HEADER.unpack(await self._reader.readexactly(HEADER.size))
             return opcode, json.loads(await self._reader.readexactly(length))
 
-    async def ended(self) -> bool:
+    async def is_closed(self) -> bool:
         """Return whether the agent closed the connection, with nothing left to read."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             return await self._reader.read(1) == b""
 
-    async def shake(self, client_id: Any, **handshake: Any) -> None:
+    async def handshake(self, client_id: Any, **handshake: Any) -> None:
         """Send the handshake and receive READY."""
         self.write(HANDSHAKE, {"v": 1, "client_id": str(client_id), **handshake})
         opcode, payload = await self.read()
         assert (opcode, payload.get("evt")) == (FRAME, "READY"), payload
         self.ready = payload["data"]
 
-    async def send(self, cmd: str, args: Any = None, **more: Any) -> dict[str, Any]:
+    async def request(self, cmd: str, args: Any = None, **more: Any) -> dict[str, Any]:
         """Send a command and return its reply; events that arrive before it are stored in `events`."""
         self._number += 1
         nonce = f"n{self._number}"
@@ -148,22 +148,22 @@ class Program:
             assert payload["nonce"] == nonce, payload
             return dict(payload)
 
-    async def ask(self, cmd: str, args: Any = None, **more: Any) -> Any:
+    async def call(self, cmd: str, args: Any = None, **more: Any) -> Any:
         """Send a command, assert that it succeeds, and return its data."""
-        reply = await self.send(cmd, args, **more)
+        reply = await self.request(cmd, args, **more)
         assert reply["evt"] is None, reply
         assert set(reply) == {"cmd", "data", "evt", "nonce"}
         return reply["data"]
 
-    async def refused(self, cmd: str, args: Any = None, **more: Any) -> tuple[int, str]:
+    async def call_error(self, cmd: str, args: Any = None, **more: Any) -> tuple[int, str]:
         """Send a command, assert that it fails, and return the error's code and message."""
-        reply = await self.send(cmd, args, **more)
+        reply = await self.request(cmd, args, **more)
         assert reply["evt"] == "ERROR", reply
         return reply["data"]["code"], reply["data"]["message"]
 
     async def subscribe(self, event: str, **args: Any) -> None:
         """Subscribe to an event."""
-        data = await self.ask("SUBSCRIBE", {name: str(value) for name, value in args.items()} or None, evt=event)
+        data = await self.call("SUBSCRIBE", {name: str(value) for name, value in args.items()} or None, evt=event)
         assert data == {"evt": event}
 
     async def next(self, event: str, matches: Any = lambda data: True) -> Any:

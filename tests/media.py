@@ -19,7 +19,7 @@ def jpeg(width: int = 8, height: int = 8, **options: Any) -> bytes:
     return _encode([Image.new("RGB", (width, height), (30, 200, 30))], "JPEG", **options)
 
 
-def moving(kind: str = "GIF", frames: int = 3, width: int = 8, height: int = 8, duration: int = 100) -> bytes:
+def animated(kind: str = "GIF", frames: int = 3, width: int = 8, height: int = 8, duration: int = 100) -> bytes:
     """Return an animated image: GIF, WEBP or (as PNG) APNG; `duration` of a frame in milliseconds."""
     images = [Image.new("RGBA", (width, height), (40 * number % 256, 90, 200, 255)) for number in range(frames)]
     return _encode(images, kind, duration=duration, loop=0)
@@ -33,14 +33,14 @@ def _encode(frames: list[Image.Image], kind: str, **options: Any) -> bytes:
     return buffer.getvalue()
 
 
-def bomb(side: int) -> bytes:
+def decompression_bomb(side: int) -> bytes:
     """Return a small PNG whose header declares a square of `side` pixels."""
     rows = zlib.compress(b"\0" * 100_000, 9)  # Far fewer rows than declared: no reader may decode them.
     header = struct.pack(">IIBBBBB", side, side, 1, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + _chunk(b"IHDR", header) + _chunk(b"IDAT", rows) + _chunk(b"IEND", b"")
 
 
-def flicker(side: int, frames: int) -> bytes:
+def large_canvas_gif(side: int, frames: int) -> bytes:
     """Return a small GIF that declares a large canvas and changes one pixel per frame."""
     frame = b"\x21\xf9\x04\x04\x0a\x00\x00\x00" + struct.pack("<BHHHHB", 0x2C, 0, 0, 1, 1, 0) + b"\x02\x02\x44\x01\x00"
     head = b"GIF89a" + struct.pack("<HHBBB", side, side, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"
@@ -51,12 +51,12 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def uri(data: bytes, kind: str = "image/png") -> str:
+def data_uri(data: bytes, kind: str = "image/png") -> str:
     """Return a data URI; its media type need not match the data."""
     return f"data:{kind};base64,{base64.b64encode(data).decode()}"
 
 
-def opened(data: bytes) -> Image.Image:
+def open_image(data: bytes) -> Image.Image:
     """Open an encoded image."""
     return Image.open(io.BytesIO(data))
 

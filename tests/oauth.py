@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.resources import applications
-from tests.world import Actor, Answer, Bearer, World
+from tests.world import Actor, ApiResponse, Bearer, World
 
 REDIRECT = "https://game.example/callback"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -23,7 +23,7 @@ def pkce() -> tuple[str, str]:
     return verifier, base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def fields_of(url: str) -> dict[str, str]:
+def url_fields(url: str) -> dict[str, str]:
     """Return the parameters in the query and the fragment of a URL."""
     parts = urlsplit(url)
     return dict(parse_qsl(parts.query) + parse_qsl(parts.fragment))
@@ -41,20 +41,22 @@ class Client:
     public: bool = False
     redirect_uri: str = REDIRECT
 
-    def address(self, scope: str | None = "identify", **more: Any) -> str:
+    def authorize_path(self, scope: str | None = "identify", **more: Any) -> str:
         """Return the path and query of the authorization page."""
         fields = {"client_id": self.id, "response_type": "code", "redirect_uri": self.redirect_uri, "scope": scope}
         return "/oauth2/authorize?" + urlencode({k: v for k, v in (fields | more).items() if v is not None})
 
-    async def ask(self, user: Actor, scope: str | None = "identify", *, body: Any = None, **more: Any) -> Answer:
+    async def authorize(
+        self, user: Actor, scope: str | None = "identify", *, body: Any = None, **more: Any
+    ) -> ApiResponse:
         """Authorize the application as a user."""
-        return await user.post(self.address(scope, **more), json={"authorize": True, **(body or {})})
+        return await user.post(self.authorize_path(scope, **more), json={"authorize": True, **(body or {})})
 
     async def code(self, user: Actor, scope: str = "identify", **more: Any) -> str:
         """Authorize the application as a user and return the authorization code."""
-        return fields_of((await self.ask(user, scope, **more)).ok()["url"])["code"]
+        return url_fields((await self.authorize(user, scope, **more)).ok()["url"])["code"]
 
-    async def post(self, path: str, *, secret: bool | None = None, **fields: Any) -> Answer:
+    async def post(self, path: str, *, secret: bool | None = None, **fields: Any) -> ApiResponse:
         """Post a form with the client's id and, unless it is public, its secret; fields that are None are left out."""
         form = {"client_id": self.id, **fields}
         if secret if secret is not None else not self.public:
@@ -62,12 +64,12 @@ class Client:
         data = urlencode({name: value for name, value in form.items() if value is not None})
         return await self.world.request("POST", path, data=data, headers=FORM)
 
-    async def exchange(self, code: str, **more: Any) -> Answer:
+    async def exchange(self, code: str, **more: Any) -> ApiResponse:
         """Exchange an authorization code for tokens."""
         fields = {"grant_type": "authorization_code", "code": code, "redirect_uri": self.redirect_uri}
         return await self.post("/oauth2/token", **(fields | more))
 
-    async def refresh(self, refresh_token: str, **more: Any) -> Answer:
+    async def refresh(self, refresh_token: str, **more: Any) -> ApiResponse:
         """Exchange a refresh token for new tokens."""
         return await self.post("/oauth2/token", grant_type="refresh_token", refresh_token=refresh_token, **more)
 
@@ -82,7 +84,7 @@ class Client:
         return Bearer(self.world, user.id, token, user.name, application_id=self.id)
 
 
-async def application(
+async def create_application(
     world: World,
     owner: Actor | None = None,
     *,
@@ -106,7 +108,7 @@ async def application(
     return Client(world, row.id, created.client_secret, owner, actor, public=public)
 
 
-async def edit(world: World, client: Client, **columns: int) -> None:
+async def set_application_columns(world: World, client: Client, **columns: int) -> None:
     """Set columns of an application that developers edit in the portal."""
     for column, value in columns.items():
         await world.write(
@@ -116,7 +118,7 @@ async def edit(world: World, client: Client, **columns: int) -> None:
         )
 
 
-def refused(answer: Answer, error: str, status: int = 400) -> str:
+def oauth2_error(answer: ApiResponse, error: str, status: int = 400) -> str:
     """Assert that a response is this RFC 6749 error, and return its description."""
     assert (answer.status, answer.json.get("error")) == (status, error), f"{answer.status}: {answer.body!r}"
     assert "code" not in answer.json

@@ -14,7 +14,7 @@ PASSWORD = "correct horse battery"
 
 
 @dataclass
-class Input:
+class PageForm:
     """A form of a page, with the values that it submits by default."""
 
     action: str
@@ -31,11 +31,11 @@ class _Reader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.forms: list[Input] = []
+        self.forms: list[PageForm] = []
         self.links: list[tuple[str, str]] = []
         self.text = ""
         self.refresh: str | None = None
-        self._form: Input | None = None
+        self._form: PageForm | None = None
         self._select: list[str] = []
         self._catch: list[str] | None = None
         self._attributes: dict[str, str] = {}
@@ -43,7 +43,7 @@ class _Reader(HTMLParser):
     def handle_starttag(self, tag: str, attributes: Any) -> None:
         found = {name: value if value is not None else "" for name, value in attributes}
         if tag == "form":
-            self._form = Input(found.get("action", ""), found.get("method", "get").upper())
+            self._form = PageForm(found.get("action", ""), found.get("method", "get").upper())
             self.forms.append(self._form)
         elif tag == "input" and self._form is not None and "name" in found:
             self._form.names.append(found["name"])
@@ -86,7 +86,7 @@ class _Reader(HTMLParser):
 
 
 @dataclass
-class Shown:
+class Page:
     """A page that the browser received, with its forms, links and text."""
 
     status: int
@@ -107,7 +107,7 @@ class Shown:
         location: str = self.headers["Location"]
         return location
 
-    def form(self, label: str) -> Input:
+    def form(self, label: str) -> PageForm:
         """Return the form that has a button with this label."""
         for form in self.forms:
             if any(label == text for text, _, _ in form.buttons):
@@ -121,36 +121,34 @@ class Browser:
     def __init__(self, world: World) -> None:
         self.world = world
         self.jar = aiohttp.CookieJar(unsafe=True)
-        self.seen: list[Shown] = []
+        self.history: list[Page] = []
 
     @property
     def cookies(self) -> dict[str, str]:
         """The cookies stored for the platform, by name."""
         return {name: morsel.value for name, morsel in self.jar.filter_cookies(URL(self.world.url)).items()}
 
-    async def request(
-        self, method: str, path: str, *, headers: dict[str, str] | None = None, data: Any = None
-    ) -> Shown:
+    async def request(self, method: str, path: str, *, headers: dict[str, str] | None = None, data: Any = None) -> Page:
         """Send one request without following redirects."""
         async with aiohttp.ClientSession(cookie_jar=self.jar) as client:
             target = URL(urljoin(self.world.url, path), encoded=True)
             async with client.request(method, target, headers=headers, data=data, allow_redirects=False) as response:
-                shown = Shown(response.status, response.headers, await response.text(), path)
-        self.seen.append(shown)
+                shown = Page(response.status, response.headers, await response.text(), path)
+        self.history.append(shown)
         return shown
 
-    async def open(self, path: str) -> Shown:
+    async def open(self, path: str) -> Page:
         """Open a page, following redirects within the platform."""
         return await self._follow(await self.request("GET", path))
 
-    async def _follow(self, shown: Shown) -> Shown:
+    async def _follow(self, shown: Page) -> Page:
         while shown.status in (302, 303) and urlsplit(shown.location).netloc in ("", urlsplit(self.world.url).netloc):
             if urlsplit(shown.location).scheme not in ("", "http"):
                 break
             shown = await self.request("GET", shown.location)
         return shown
 
-    async def press(self, shown: Shown, label: str, *, follow: bool = True, **values: Any) -> Shown:
+    async def submit(self, shown: Page, label: str, *, follow: bool = True, **values: Any) -> Page:
         """Fill in the form that has a button with this label, and submit it with that button."""
         form = shown.form(label)
         pairs = [(name, value) for name, value in form.values if name not in values]
@@ -166,15 +164,15 @@ class Browser:
             page = await self.request("POST", action, headers=headers, data=urlencode(pairs))
         return await self._follow(page) if follow else page
 
-    def enter_as(self, actor: Actor) -> None:
+    def sign_in_as(self, actor: Actor) -> None:
         """Sign in as a user by setting the session cookie."""
         self.jar.update_cookies({"hubbub_session": actor.token}, URL(self.world.url))
 
-    async def register(self, username: str, path: str = "/register") -> Shown:
+    async def register(self, username: str, path: str = "/register") -> Page:
         """Create an account on the registration page, which also signs in."""
         page = await self.open(path)
-        return await self.press(page, "Create account", username=username, password=PASSWORD)
+        return await self.submit(page, "Create account", username=username, password=PASSWORD)
 
-    async def log_in(self, username: str, password: str = PASSWORD, path: str = "/login") -> Shown:
+    async def log_in(self, username: str, password: str = PASSWORD, path: str = "/login") -> Page:
         """Sign in on the login page."""
-        return await self.press(await self.open(path), "Log in", login=username, password=password)
+        return await self.submit(await self.open(path), "Log in", login=username, password=password)

@@ -3,8 +3,8 @@
 from typing import Any
 
 from hubbub.protocol.flags import ApplicationFlags
-from tests.oauth import Client, application
-from tests.world import Actor, Answer, Bearer, World
+from tests.oauth import Client, create_application
+from tests.world import Actor, ApiResponse, Bearer, World
 
 SOCIAL = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
 BOT_ISSUED = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
@@ -12,28 +12,30 @@ BOT_ISSUED = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
 
 async def game(world: World, *, flags: int = SOCIAL, **more: Any) -> Client:
     """Create an application with the social layer."""
-    return await application(world, flags=flags, **more)
+    return await create_application(world, flags=flags, **more)
 
 
-async def by_bot(client: Client, external_user_id: str, **more: Any) -> Answer:
+async def request_bot_token(client: Client, external_user_id: str, **more: Any) -> ApiResponse:
     """Request the access token of a provisional player as the application's bot."""
     assert client.bot is not None
     return await client.bot.post("/partner-sdk/token/bot", json={"external_user_id": external_user_id, **more})
 
 
-async def bearer(client: Client, token: str) -> Bearer:
+async def bearer_for_token(client: Client, token: str) -> Bearer:
     """Return the application acting for the user of an access token."""
     actor = Bearer(client.world, 0, token, "player", application_id=client.id)
     actor.id = int((await actor.get("/oauth2/@me")).ok()["user"]["id"])
     return actor
 
 
-async def token_of(client: Client, external_user_id: str, **more: Any) -> Bearer:
+async def provisional_player(client: Client, external_user_id: str, **more: Any) -> Bearer:
     """Return a provisional player whose token the application's bot requested."""
-    return await bearer(client, (await by_bot(client, external_user_id, **more)).ok()["access_token"])
+    return await bearer_for_token(
+        client, (await request_bot_token(client, external_user_id, **more)).ok()["access_token"]
+    )
 
 
-async def link(client: Client, user: Actor, token: str, kind: str = BOT_ISSUED) -> Bearer:
+async def link_account(client: Client, user: Actor, token: str, kind: str = BOT_ISSUED) -> Bearer:
     """Link the provisional account of a credential to a user and return the game acting for the user."""
     tokens = await link_tokens(client, user, token, kind)
     return client.bearer(user, tokens["access_token"])

@@ -11,10 +11,10 @@ from aiohttp import web
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from hubbub.server.core.guarded import GuardedAnswer
-from tests.world import PATIENCE, Actor, World
+from hubbub.server.core.outbound_http import OutboundResponse
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 
-Answering = Callable[[dict[str, Any]], web.Response | Awaitable[web.Response]]
+InteractionHandler = Callable[[dict[str, Any]], web.Response | Awaitable[web.Response]]
 
 
 class Receiver:
@@ -25,20 +25,20 @@ class Receiver:
         self.port = 0
         self.requests: list[dict[str, Any]] = []
         """Decoded bodies of the accepted requests, in order."""
-        self.forged = 0
+        self.invalid_signatures = 0
         """Number of requests with an invalid signature."""
         self.headers: list[Any] = []
-        self.answers: list[int] = []
+        self.next_statuses: list[int] = []
         """Statuses of the next responses to events; 0 means that no response is sent."""
-        self.status = 204
-        """Status of responses to events once `answers` is empty."""
-        self.together: asyncio.Barrier | None = None
+        self.default_status = 204
+        """Status of responses to events once `next_statuses` is empty."""
+        self.barrier: asyncio.Barrier | None = None
         """If not None, requests are answered only when the barrier is full."""
-        self.trusting = False
+        self.accept_invalid_signatures = False
         """Whether requests with an invalid signature are accepted too."""
-        self.answering: Answering = lambda _: web.Response(status=500)
+        self.interaction_handler: InteractionHandler = lambda _: web.Response(status=500)
         """Handler of interactions."""
-        self.pong = b'{"type": 1}'
+        self.ping_response = b'{"type": 1}'
         """Body of the response to a ping."""
         self._runner: web.AppRunner | None = None
         self._arrived = asyncio.Condition()
@@ -59,7 +59,7 @@ class Receiver:
         """The webhook events among the accepted requests."""
         return [body["event"] for body in self.requests if body["type"] == 1 and "event" in body]
 
-    def of(self, application: dict[str, Any]) -> None:
+    def use_key_of(self, application: dict[str, Any]) -> None:
         """Verify signatures with the key of this application."""
         self.verify_key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(application["verify_key"]))
 
@@ -81,13 +81,13 @@ class Receiver:
             await self._runner.cleanup()
             self._runner = None
 
-    async def take(self, count: int) -> list[dict[str, Any]]:
+    async def wait_for_events(self, count: int) -> list[dict[str, Any]]:
         """Wait until at least `count` events have arrived, and return all events."""
-        async with asyncio.timeout(PATIENCE), self._arrived:
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS), self._arrived:
             await self._arrived.wait_for(lambda: len(self.events) >= count)
         return self.events
 
-    async def left(self) -> None:
+    async def wait_disconnected(self) -> None:
         """Wait until every client has disconnected and its requests have been read."""
         assert self._runner is not None
         assert self._runner.server is not None
@@ -102,11 +102,11 @@ class Receiver:
             return web.Response(status=401)
         status = 204
         if body["type"] == 1:
-            status = self.answers.pop(0) if self.answers else self.status
+            status = self.next_statuses.pop(0) if self.next_statuses else self.default_status
         async with self._arrived:
             self._arrived.notify_all()
-        if body["type"] == 1 and self.together is not None:
-            await self.together.wait()
+        if body["type"] == 1 and self.barrier is not None:
+            await self.barrier.wait()
         if status == 0:
             await self._gone.wait()
         return web.Response(status=status, content_type="application/json")
@@ -116,15 +116,15 @@ class Receiver:
         if body is None:
             return web.Response(status=401)
         if body["type"] == 1:
-            return web.Response(body=self.pong, content_type="application/json")
+            return web.Response(body=self.ping_response, content_type="application/json")
         async with self._arrived:
             self._arrived.notify_all()
-        if self.together is not None:
-            await self.together.wait()
-        answer = self.answering(body)
+        if self.barrier is not None:
+            await self.barrier.wait()
+        answer = self.interaction_handler(body)
         return await answer if inspect.isawaitable(answer) else answer
 
-    async def silence(self, _: Any) -> web.Response:
+    async def never_respond(self, _: Any) -> web.Response:
         """Handle an interaction by not responding until the server is closed."""
         await self._gone.wait()
         return web.Response(status=204)
@@ -133,8 +133,8 @@ class Receiver:
         data = await request.read()
         self.headers.append(request.headers)
         if not self._has_valid_signature(request, data):
-            self.forged += 1
-            if not self.trusting:
+            self.invalid_signatures += 1
+            if not self.accept_invalid_signatures:
                 return None
         body: dict[str, Any] = jsonlib.loads(data)
         self.requests.append(body)
@@ -150,29 +150,29 @@ class Receiver:
         return True
 
 
-def be_patient(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def extend_timeouts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Raise the timeout of outgoing requests, so that a slow machine does not fail the test."""
-    request = world.app.outside.request
+    request = world.app.outbound.request
 
-    async def request_patiently(*args: Any, **options: Any) -> GuardedAnswer:
-        return await request(*args, **{**options, "timeout_s": PATIENCE})
+    async def request_patiently(*args: Any, **options: Any) -> OutboundResponse:
+        return await request(*args, **{**options, "timeout_s": WAIT_TIMEOUT_SECONDS})
 
-    monkeypatch.setattr(world.app.outside, "request", request_patiently)
+    monkeypatch.setattr(world.app.outbound, "request", request_patiently)
 
 
-async def listen(receiver: Receiver, bot: Actor) -> None:
+async def receive_interactions(receiver: Receiver, bot: Actor) -> None:
     """Make the receiver the interactions endpoint of the bot's application."""
-    receiver.of((await bot.get("/applications/@me")).ok())
+    receiver.use_key_of((await bot.get("/applications/@me")).ok())
     url = receiver.url.replace("/events", "/interactions")
     (await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
     receiver.requests.clear()
-    receiver.forged = 0
+    receiver.invalid_signatures = 0
 
 
-async def subscribe(receiver: Receiver, bot: Actor, *types: str) -> None:
+async def subscribe_to_events(receiver: Receiver, bot: Actor, *types: str) -> None:
     """Subscribe the receiver to webhook events of the bot's application."""
-    receiver.of((await bot.get("/applications/@me")).ok())
+    receiver.use_key_of((await bot.get("/applications/@me")).ok())
     body = {"event_webhooks_url": receiver.url, "event_webhooks_status": 2, "event_webhooks_types": types}
     (await bot.patch("/applications/@me", json=body)).ok()
     receiver.requests.clear()
-    receiver.forged = 0
+    receiver.invalid_signatures = 0

@@ -253,8 +253,8 @@ async def test_a_player_signs_in_with_a_browser(ready_file: Path) -> None:
     with game(ready_file) as bob:
         line = bob.sees("If no browser opens, log in here: ")
         page = await browser.open(line.split(": ", 1)[1].removeprefix(world["web"]))
-        page = await browser.press(page, "Log in", login="bob", password=world["users"]["bob"]["password"])
-        back = await browser.press(page, "Authorize", follow=False)
+        page = await browser.submit(page, "Log in", login="bob", password=world["users"]["bob"]["password"])
+        back = await browser.submit(page, "Authorize", follow=False)
         assert "go back to the game" in (await browser.request("GET", back.location)).text
         bob.sees("You are Bob.")
 

@@ -23,14 +23,14 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event
-from hubbub.protocol.scopes import expand
+from hubbub.protocol.scopes import expand_scopes
 from hubbub.server.app import App
 from hubbub.server.core import auth
 from hubbub.server.core.call import Actor as Caller
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, GatewayConfig
-from hubbub.server.core.dispatches import Audience, Dispatch
+from hubbub.server.core.event_dispatch import Audience, Dispatch
 from hubbub.server.resources import accounts, applications
 
 PRIVILEGED = (
@@ -42,12 +42,12 @@ PRIVILEGED = (
 NOW_MS = 1_795_000_000_000
 """2026-11-18, later than every dated change that a test does not define itself."""
 
-PATIENCE = 60.0
+WAIT_TIMEOUT_SECONDS = 60.0
 """Seconds to wait for something that must happen. It only bounds a test that would otherwise hang."""
 
 
 @dataclass
-class Answer:
+class ApiResponse:
     """An HTTP response whose body has been read."""
 
     status: int
@@ -104,28 +104,28 @@ class Actor:
         """The value of the Authorization header."""
         return f"Bot {self.token}" if self.bot else f"Bearer {self.token}" if self.player else self.token
 
-    async def request(self, method: str, path: str, **options: Any) -> Answer:
+    async def request(self, method: str, path: str, **options: Any) -> ApiResponse:
         """Send an API request with the actor's token."""
         headers = {"Authorization": self.header, **options.pop("headers", {})}
         return await self.world.request(method, path, headers=headers, **options)
 
-    async def get(self, path: str, **options: Any) -> Answer:
+    async def get(self, path: str, **options: Any) -> ApiResponse:
         """Send a GET request."""
         return await self.request("GET", path, **options)
 
-    async def post(self, path: str, **options: Any) -> Answer:
+    async def post(self, path: str, **options: Any) -> ApiResponse:
         """Send a POST request."""
         return await self.request("POST", path, **options)
 
-    async def put(self, path: str, **options: Any) -> Answer:
+    async def put(self, path: str, **options: Any) -> ApiResponse:
         """Send a PUT request."""
         return await self.request("PUT", path, **options)
 
-    async def patch(self, path: str, **options: Any) -> Answer:
+    async def patch(self, path: str, **options: Any) -> ApiResponse:
         """Send a PATCH request."""
         return await self.request("PATCH", path, **options)
 
-    async def delete(self, path: str, **options: Any) -> Answer:
+    async def delete(self, path: str, **options: Any) -> ApiResponse:
         """Send a DELETE request."""
         return await self.request("DELETE", path, **options)
 
@@ -151,7 +151,7 @@ class Session:
         self.actor = actor
         self.intents = intents
         self.identify = identify
-        self.seen: list[dict[str, Any]] = []
+        self.dispatches: list[dict[str, Any]] = []
         """Every dispatch received, in order."""
         self.ready: dict[str, Any] = {}
         self.guilds: dict[str, dict[str, Any]] = {}
@@ -169,7 +169,7 @@ class Session:
         self.socket = await self.actor.world.client.ws_connect(
             f"{self.actor.world.gateway}?v=10&encoding=json", max_msg_size=0
         )
-        hello = await self.socket.receive_json(timeout=PATIENCE)
+        hello = await self.socket.receive_json(timeout=WAIT_TIMEOUT_SECONDS)
         assert hello["op"] == 10, hello
         payload = {
             "token": self.actor.header,
@@ -184,7 +184,7 @@ class Session:
             for _ in self.ready["guilds"]:
                 created = await self.next("GUILD_CREATE")
                 self.guilds[created["id"]] = created
-        self._position = len(self.seen)
+        self._position = len(self.dispatches)
 
     async def _read(self) -> None:
         async for message in self.socket:
@@ -195,8 +195,8 @@ class Session:
                 if frame["op"] == 11:
                     self.acknowledged += 1
                 if frame["op"] == 0:
-                    self.seen.append(frame)
-                    self.actor.world.heard(frame["t"])
+                    self.dispatches.append(frame)
+                    self.actor.world.report_event(frame["t"])
                 self._arrived.notify_all()
         self.closed_with = self.socket.close_code
         async with self._arrived:
@@ -208,28 +208,28 @@ class Session:
         Earlier dispatches are skipped and cannot be returned again."""
 
         def find() -> dict[str, Any] | None:
-            for position in range(self._position, len(self.seen)):
-                frame = self.seen[position]
+            for position in range(self._position, len(self.dispatches)):
+                frame = self.dispatches[position]
                 if frame["t"] == event and (matches is None or matches(frame["d"])):
                     self._position = position + 1
                     return frame
             return None
 
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
                 async with self._arrived:
                     while (frame := find()) is None:
                         assert self.closed_with is None, f"closed with {self.closed_with} while waiting for {event}"
                         await self._arrived.wait()
         except TimeoutError:
-            names = [frame["t"] for frame in self.seen[self._position :]]
+            names = [frame["t"] for frame in self.dispatches[self._position :]]
             raise AssertionError(f"{event} was not received; unread events: {names}") from None
         return frame["d"]
 
     async def none_of(self, *events: str) -> None:
         """Assert that none of these events is among the unread ones, after every event in flight has arrived."""
         await self.settle()
-        unread = [frame["t"] for frame in self.seen[self._position :]]
+        unread = [frame["t"] for frame in self.dispatches[self._position :]]
         assert not set(events) & set(unread), unread
 
     async def settle(self) -> None:
@@ -237,31 +237,31 @@ class Session:
         marker = f"settle-{next(_numbers)}"
         expected = await self.actor.world.ping(self.actor, marker)
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
                 async with self._arrived:
-                    while sum(f["t"] == "PING" and f["d"]["nonce"] == marker for f in self.seen) < expected:
+                    while sum(f["t"] == "PING" and f["d"]["nonce"] == marker for f in self.dispatches) < expected:
                         await self._arrived.wait()
         except TimeoutError:
             raise AssertionError("events published earlier did not arrive") from None
 
-    async def obeyed(self) -> None:
+    async def wait_processed(self) -> None:
         """Wait until the server has processed every command sent so far.
 
         Commands are processed in order, so the acknowledgement of a heartbeat follows them."""
         before = self.acknowledged
         await self.send(1, None)
-        async with asyncio.timeout(PATIENCE), self._arrived:
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS), self._arrived:
             while self.acknowledged == before:
                 await self._arrived.wait()
 
-    def names(self) -> list[str]:
+    def unread_names(self) -> list[str]:
         """Return the names of the unread events."""
-        return [frame["t"] for frame in self.seen[self._position :] if frame["t"] != "PING"]
+        return [frame["t"] for frame in self.dispatches[self._position :] if frame["t"] != "PING"]
 
-    async def closed(self) -> int | None:
+    async def wait_closed(self) -> int | None:
         """Wait until the server closes the connection and return the close code."""
         try:
-            async with asyncio.timeout(PATIENCE), self._arrived:
+            async with asyncio.timeout(WAIT_TIMEOUT_SECONDS), self._arrived:
                 while self.closed_with is None:
                     await self._arrived.wait()
         except TimeoutError:
@@ -304,13 +304,13 @@ class Guild:
         ).ok()
         return int(created["id"])
 
-    async def give(self, actor: Actor, role: int) -> None:
+    async def add_role(self, actor: Actor, role: int) -> None:
         """Add a role to a member as the owner."""
         (await self.owner.put(f"/guilds/{self.id}/members/{actor.id}/roles/{role}")).ok()
 
-    async def allow(self, actor: Actor, permissions: int) -> None:
+    async def allow_permissions(self, actor: Actor, permissions: int) -> None:
         """Give a member permissions through a new role."""
-        await self.give(actor, await self.role("allowed", permissions))
+        await self.add_role(actor, await self.role("allowed", permissions))
 
     async def member(self, permissions: int = 0) -> Actor:
         """Create a user who is a member, with these permissions through a role."""
@@ -319,7 +319,7 @@ class Guild:
         actor = await self.world.user()
         await self.world.write(lambda call: members.add(call, self.id, actor.id), actor=self.owner.id)
         if permissions:
-            await self.allow(actor, permissions)
+            await self.allow_permissions(actor, permissions)
         return actor
 
     async def last_audit_entry(self, action: int) -> Any:
@@ -332,7 +332,7 @@ class Guild:
         body = {"type": kind, "allow": str(allow), "deny": str(deny)}
         (await self.owner.put(f"/channels/{channel}/permissions/{target}", json=body)).ok()
 
-    async def say(self, actor: Actor, content: str = "hello", channel: int | None = None, **body: Any) -> Any:
+    async def send_message(self, actor: Actor, content: str = "hello", channel: int | None = None, **body: Any) -> Any:
         """Create a message and return it; `channel` defaults to #general."""
         return (
             await actor.post(f"/channels/{channel or self.general}/messages", json={"content": content, **body})
@@ -343,10 +343,10 @@ RELATIONSHIPS = "/users/@me/relationships"
 """Path of the caller's relationships on the platform."""
 
 
-async def befriend(one: Actor, other: Actor, path: str = RELATIONSHIPS) -> None:
+async def befriend(sender: Actor, recipient: Actor, path: str = RELATIONSHIPS) -> None:
     """Make two users friends: one sends the request, the other accepts it."""
-    (await one.put(f"{path}/{other.id}", json={})).ok()
-    (await other.put(f"{path}/{one.id}", json={})).ok()
+    (await sender.put(f"{path}/{recipient.id}", json={})).ok()
+    (await recipient.put(f"{path}/{sender.id}", json={})).ok()
 
 
 _numbers = itertools.count(1)
@@ -364,7 +364,7 @@ class World:
         def record_and_publish(dispatches: Iterable[Dispatch]) -> None:
             dispatches = list(dispatches)
             for dispatch in dispatches:
-                self.heard(dispatch.event)
+                self.report_event(dispatch.event)
             publish(dispatches)
 
         app.database.on_commit = record_and_publish
@@ -391,27 +391,27 @@ class World:
         """The gateway's URL."""
         return f"{self.url}/gateway".replace("http", "ws", 1)
 
-    async def request(self, method: str, path: str, *, json: Any = None, **options: Any) -> Answer:
+    async def request(self, method: str, path: str, *, json: Any = None, **options: Any) -> ApiResponse:
         """Send a request without a token; `path` is relative to the API unless it is a whole URL."""
         if json is not None:
             options["data"] = jsonlib.dumps(json)
             options["headers"] = {"Content-Type": "application/json", **options.get("headers", {})}
         target = path if path.startswith("http") else self.api + path
         async with self.client.request(method, target, **options) as response:
-            answer = Answer(response.status, response.headers, await response.read())
-        for watcher in self.watchers:
+            answer = ApiResponse(response.status, response.headers, await response.read())
+        for watcher in self.response_hooks:
             watcher(method, path, answer)
         return answer
 
-    watchers: list[Any] = []
+    response_hooks: list[Any] = []
     """Functions called with method, path and response of every request (the response validator)."""
 
-    listeners: list[Any] = []
+    event_hooks: list[Any] = []
     """Functions called with the name of every event that is published or received."""
 
-    def heard(self, event: str) -> None:
+    def report_event(self, event: str) -> None:
         """Report an event that was published, or received by a session."""
-        for listener in self.listeners:
+        for listener in self.event_hooks:
             listener(event)
 
     def record_signals(self, *kinds: type) -> list[Any]:
@@ -444,11 +444,11 @@ class World:
         user_id, token = await self.write(make)
         return Actor(self, user_id, token, name)
 
-    async def player(self, user: Actor, application_id: int | None, scopes: str = "sdk.social_layer") -> Bearer:
+    async def bearer(self, user: Actor, application_id: int | None, scopes: str = "sdk.social_layer") -> Bearer:
         """Return an application acting for a user, with an access token of these space-separated scopes.
 
         Scopes that include others are expanded, as the authorization endpoint does."""
-        token = await self.access_token(user, application_id, *expand(scopes.split()))
+        token = await self.access_token(user, application_id, *expand_scopes(scopes.split()))
         return Bearer(self, user.id, token, user.name, application_id=application_id)
 
     async def bot(
@@ -464,7 +464,7 @@ class World:
         for guild in guilds:
             await self.write(lambda call, guild=guild: members.add(call, guild.id, bot.id), actor=guild.owner.id)
             if permissions:
-                await guild.allow(bot, permissions)
+                await guild.allow_permissions(bot, permissions)
         return bot
 
     async def guild(self, owner: Actor | None = None, *members_: Actor, name: str = "Guild") -> Guild:
@@ -499,7 +499,7 @@ class World:
         token: str = await self.write(issue)
         return token
 
-    async def grant(self, guild: Guild, *features: str, tier: int | None = None) -> None:
+    async def grant_to_guild(self, guild: Guild, *features: str, tier: int | None = None) -> None:
         """Give a guild features and a boost tier, which only an operator can do."""
         from hubbub.server.resources import guilds
 
@@ -538,16 +538,16 @@ class World:
             call.tx.emit(event, {"nonce": nonce}, Audience.of_users(actor.id))
             return len(guilds) + 1
 
-        await self.told()
+        await self.wait_gateway_idle()
         count: int = await self.write(emit)
         return count
 
-    async def told(self) -> None:
+    async def wait_gateway_idle(self) -> None:
         """Wait until the gateway's background tasks are done, such as publishing presences and session changes."""
         assert self.app.gateway is not None
         sessions = self.app.gateway.sessions
-        while pending := {*sessions._tasks, *filter(None, [sessions.feed.telling])}:
-            await asyncio.wait(pending, timeout=PATIENCE)
+        while pending := {*sessions._tasks, *filter(None, [sessions.presence_feed.publish_task])}:
+            await asyncio.wait(pending, timeout=WAIT_TIMEOUT_SECONDS)
 
     async def close(self) -> None:
         """Close every open session."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.agent.commands import TABLE
+from hubbub.agent.commands import HANDLERS
 from hubbub.protocol import rpc_scopes
 from hubbub.protocol.permissions import Permissions
 from tests import oauth
@@ -16,7 +16,7 @@ from tests.world import Actor, Guild, World, befriend
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
 
-class Town:
+class AgentScene:
     """Mary's machine, her guild, her friend Zoe, and a game."""
 
     def __init__(self, mary: Actor, zoe: Actor, guild: Guild, game: oauth.Client, machine: Machine) -> None:
@@ -26,24 +26,24 @@ class Town:
     async def program(self, scopes: str = "") -> Program:
         """Connect as the game, with a token when scopes are given."""
         if scopes:
-            return await self.machine.trusted(self.game.id, scopes)
-        return await self.machine.program(self.game.id)
+            return await self.machine.connect_authenticated(self.game.id, scopes)
+        return await self.machine.connect_program(self.game.id)
 
 
 @pytest.fixture
-async def town(world: World, new_machine: NewMachine) -> Town:
+async def town(world: World, new_machine: NewMachine) -> AgentScene:
     """The initial state of most tests."""
     mary, zoe = await world.user("mary"), await world.user("zoe")
     await befriend(mary, zoe)
     guild = await world.guild(mary, zoe, name="Town Square")
-    game = await oauth.application(world, name="Puddle")
+    game = await oauth.create_application(world, name="Puddle")
     machine = await new_machine(mary)
-    assert await machine.agent.account.until(lambda: str(guild.id) in machine.agent.account.state.guilds, 10)
-    return Town(mary, zoe, guild, game, machine)
+    assert await machine.agent.account.wait_until(lambda: str(guild.id) in machine.agent.account.state.guilds, 10)
+    return AgentScene(mary, zoe, guild, game, machine)
 
 
 def test_every_command_is_answered(store_config: object) -> None:
-    assert set(TABLE) == set(rpc_scopes.COMMANDS)
+    assert set(HANDLERS) == set(rpc_scopes.COMMANDS)
 
 
 # Scopes
@@ -52,16 +52,16 @@ OPEN = {"AUTHORIZE", "AUTHENTICATE", "SUBSCRIBE", "UNSUBSCRIBE"}
 LOCAL = {name for name, needs in rpc_scopes.COMMANDS.items() if frozenset({"rpc.local"}) in needs}
 
 
-async def test_a_local_program_without_a_token_may_use_local_commands(town: Town) -> None:
+async def test_a_local_program_without_a_token_may_use_local_commands(town: AgentScene) -> None:
     program = await town.program()
 
     for name in sorted(set(rpc_scopes.COMMANDS) - OPEN - LOCAL):
-        assert await program.refused(name, {}) == (4006, "Not authenticated or invalid scope"), name
+        assert await program.call_error(name, {}) == (4006, "Not authenticated or invalid scope"), name
     for name in sorted(set(rpc_scopes.EVENTS)):
         needs = rpc_scopes.EVENTS[name]
         if needs and frozenset({"rpc.local"}) not in needs:
             args = {"guild_id": str(town.guild.id), "channel_id": str(town.guild.general)}
-            assert (await program.refused("SUBSCRIBE", args, evt=name))[0] == 4006, name
+            assert (await program.call_error("SUBSCRIBE", args, evt=name))[0] == 4006, name
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,12 @@ async def test_a_local_program_without_a_token_may_use_local_commands(town: Town
         ("TOGGLE_VIDEO", "rpc rpc.video.write", True),
     ],
 )
-async def test_a_token_allows_the_commands_of_its_scopes(town: Town, command: str, scopes: str, allowed: bool) -> None:
+async def test_a_token_allows_the_commands_of_its_scopes(
+    town: AgentScene, command: str, scopes: str, allowed: bool
+) -> None:
     program = await town.program(scopes)
 
-    reply = await program.send(command, {"channel_id": str(town.guild.general), "active": True, "mute": False})
+    reply = await program.request(command, {"channel_id": str(town.guild.general), "active": True, "mute": False})
 
     assert (reply["evt"] != "ERROR" or reply["data"]["code"] != 4006) is allowed
 
@@ -138,10 +140,10 @@ LONG = "x" * 129
         ({"status_display_type": 3}, "must be one of [0, 1, 2]"),
     ],
 )
-async def test_an_invalid_activity_is_rejected_with_a_message(town: Town, activity: Any, problem: str) -> None:
+async def test_an_invalid_activity_is_rejected_with_a_message(town: AgentScene, activity: Any, problem: str) -> None:
     program = await town.program()
 
-    code, message = await program.refused("SET_ACTIVITY", {"pid": 1, "activity": activity})
+    code, message = await program.call_error("SET_ACTIVITY", {"pid": 1, "activity": activity})
 
     assert code == 4000
     assert message.startswith('child "activity" fails because [')
@@ -202,14 +204,14 @@ async def test_an_invalid_activity_is_rejected_with_a_message(town: Town, activi
     ],
 )
 async def test_invalid_arguments_are_rejected_with_a_code(
-    town: Town, command: str, args: dict[str, Any], code: int
+    town: AgentScene, command: str, args: dict[str, Any], code: int
 ) -> None:
     scopes = "rpc rpc.voice.write rpc.video.write rpc.screenshare.write guilds.members.read"
     program = await town.program(scopes)
     if args.get("channel_id") == "GENERAL":
         args = args | {"channel_id": str(town.guild.general)}
 
-    received = await program.refused(command, args)
+    received = await program.call_error(command, args)
 
     assert received[0] == code, received
 
@@ -227,75 +229,79 @@ async def test_invalid_arguments_are_rejected_with_a_code(
         ("RELATIONSHIP_UPDATE", {}, 4006),
     ],
 )
-async def test_invalid_subscriptions_are_rejected(town: Town, event: str, args: dict[str, str], code: int) -> None:
+async def test_invalid_subscriptions_are_rejected(
+    town: AgentScene, event: str, args: dict[str, str], code: int
+) -> None:
     program = await town.program("rpc")
     if args.get("channel_id") == "GENERAL":
         args = {"channel_id": str(town.guild.general)}
 
-    assert (await program.refused("SUBSCRIBE", args, evt=event))[0] == code
+    assert (await program.call_error("SUBSCRIBE", args, evt=event))[0] == code
 
 
 # Responses
 
 
-async def test_guilds_and_channels_are_returned(town: Town) -> None:
+async def test_guilds_and_channels_are_returned(town: AgentScene) -> None:
     program = await town.program("rpc guilds.members.read messages.read")
     guild = str(town.guild.id)
-    await town.guild.say(town.zoe, "hello")
+    await town.guild.send_message(town.zoe, "hello")
 
     shown = {"id": guild, "name": "Town Square", "icon_url": None}
-    assert await program.ask("GET_GUILDS") == {"guilds": [shown]}
-    assert await program.ask("GET_GUILD", {"guild_id": guild}) == shown | {"members": []}
-    channels = (await program.ask("GET_CHANNELS", {"guild_id": guild}))["channels"]
+    assert await program.call("GET_GUILDS") == {"guilds": [shown]}
+    assert await program.call("GET_GUILD", {"guild_id": guild}) == shown | {"members": []}
+    channels = (await program.call("GET_CHANNELS", {"guild_id": guild}))["channels"]
     assert {"id": str(town.guild.general), "name": "general", "type": 0} in channels
-    general = await program.ask("GET_CHANNEL", {"channel_id": str(town.guild.general)})
+    general = await program.call("GET_CHANNEL", {"channel_id": str(town.guild.general)})
     assert (general["name"], general["guild_id"], general["voice_states"]) == ("general", guild, [])
     assert [(each["content"], each["author"]["username"]) for each in general["messages"]] == [("hello", "zoe")]
-    permissions = (await program.ask("GET_CHANNEL_PERMISSIONS", {"channel_id": str(town.guild.general)}))["permissions"]
+    permissions = (await program.call("GET_CHANNEL_PERMISSIONS", {"channel_id": str(town.guild.general)}))[
+        "permissions"
+    ]
     assert int(permissions) == Permissions.ALL
-    invite = await program.ask("CREATE_CHANNEL_INVITE", {"channel_id": str(town.guild.general), "max_age": 60})
+    invite = await program.call("CREATE_CHANNEL_INVITE", {"channel_id": str(town.guild.general), "max_age": 60})
     assert (invite["channel"]["id"], invite["max_age"]) == (str(town.guild.general), 60)
 
 
-async def test_private_channels_need_a_further_scope(town: Town) -> None:
+async def test_private_channels_need_a_further_scope(town: AgentScene) -> None:
     direct = (await town.mary.post("/users/@me/channels", json={"recipients": [str(town.zoe.id)]})).ok()["id"]
     account = town.machine.agent.account
-    assert await account.until(lambda: direct in account.state.channels, 10)
+    assert await account.wait_until(lambda: direct in account.state.channels, 10)
 
-    assert (await (await town.program("guilds")).refused("GET_CHANNEL", {"channel_id": direct}))[0] == 4006
-    shown = await (await town.program("rpc")).ask("GET_CHANNEL", {"channel_id": direct})
+    assert (await (await town.program("guilds")).call_error("GET_CHANNEL", {"channel_id": direct}))[0] == 4006
+    shown = await (await town.program("rpc")).call("GET_CHANNEL", {"channel_id": direct})
     assert (shown["type"], shown["name"], shown["messages"]) == (1, "zoe", [])
 
 
-async def test_get_guild_respects_its_timeout(town: Town) -> None:
+async def test_get_guild_respects_its_timeout(town: AgentScene) -> None:
     program = await town.program("rpc")
-    town.machine.agent.account.state.awaited.add("77")
+    town.machine.agent.account.state.pending_guilds.add("77")
 
-    assert (await program.refused("GET_GUILD", {"guild_id": "77", "timeout": 0.05}))[0] == 5002
+    assert (await program.call_error("GET_GUILD", {"guild_id": "77", "timeout": 0.05}))[0] == 5002
 
 
-async def test_users_and_relationships_are_returned(world: World, town: Town) -> None:
+async def test_users_and_relationships_are_returned(world: World, town: AgentScene) -> None:
     stranger, local = await world.user("stranger"), await town.program()
 
-    assert (await local.ask("GET_USER", {"id": str(town.zoe.id)}))["username"] == "zoe"
-    assert (await local.ask("GET_USER", {"id": str(stranger.id)}))["username"] == "stranger"
-    picture = await local.ask("GET_IMAGE", {"type": "user", "id": str(stranger.id), "format": "png", "size": 64})
+    assert (await local.call("GET_USER", {"id": str(town.zoe.id)}))["username"] == "zoe"
+    assert (await local.call("GET_USER", {"id": str(stranger.id)}))["username"] == "stranger"
+    picture = await local.call("GET_IMAGE", {"type": "user", "id": str(stranger.id), "format": "png", "size": 64})
     assert picture["data_url"].startswith("data:image/png;base64,")
 
     program = await town.program("relationships.read")
-    (friend,) = (await program.ask("GET_RELATIONSHIPS"))["relationships"]
+    (friend,) = (await program.call("GET_RELATIONSHIPS"))["relationships"]
     assert (friend["type"], friend["user"]["username"]) == (1, "zoe")
     assert friend["presence"] == {"status": "offline", "activity": None}
 
 
-async def test_browser_commands_open_the_right_pages(town: Town) -> None:
+async def test_browser_commands_open_the_right_pages(town: AgentScene) -> None:
     program, web = await town.program("rpc"), town.machine.world.url
     general, guild = str(town.guild.general), str(town.guild.id)
-    opened = town.machine.opened
+    opened = town.machine.opened_urls
 
-    await program.ask("OPEN_MESSAGE", {"channel_id": general, "message_id": "7"})
-    await program.ask("SELECT_TEXT_CHANNEL", {"channel_id": general})
-    assert await program.ask("SELECT_TEXT_CHANNEL", {}) is None
+    await program.call("OPEN_MESSAGE", {"channel_id": general, "message_id": "7"})
+    await program.call("SELECT_TEXT_CHANNEL", {"channel_id": general})
+    assert await program.call("SELECT_TEXT_CHANNEL", {}) is None
     for kind, params in (
         ("USER_SETTINGS", {"section": "connected-games"}),
         ("USER_SETTINGS", {}),
@@ -304,7 +310,7 @@ async def test_browser_commands_open_the_right_pages(town: Town) -> None:
         ("STORE", {"skuId": "8"}),
         ("ACTIVATE_DEVICE", {}),
     ):
-        assert await program.ask("DEEP_LINK", {"type": kind, "params": params}) is True
+        assert await program.call("DEEP_LINK", {"type": kind, "params": params}) is True
 
     assert [url.removeprefix(web) for url in opened] == [
         f"/app/channels/{guild}/{general}/7",
@@ -318,115 +324,115 @@ async def test_browser_commands_open_the_right_pages(town: Town) -> None:
         "/activate",
     ]
     browser = Browser(town.machine.world)
-    browser.enter_as(town.machine.owner)
+    browser.sign_in_as(town.machine.owner)
     for url in opened:
         page = await browser.open(url)
         assert page.headers["Content-Type"] == "text/html; charset=utf-8", url
         assert "This page does not exist. Check the URL." not in page.text, url
 
 
-async def test_skus_and_entitlements_are_returned(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.agent.commands.selling.LOOK_S", 0.01)
+async def test_skus_and_entitlements_are_returned(town: AgentScene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.agent.commands.store.POLL_SECONDS", 0.01)
     program, game = await town.program(), town.game
     made = {"type": 2, "name": "Boots", "price": 100, "published": True}
     sku = (await game.owner.post(f"/applications/{game.id}/skus", json=made)).ok()["id"]
 
-    (shown,) = await program.ask("GET_SKUS")
+    (shown,) = await program.call("GET_SKUS")
     assert (shown["id"], shown["name"]) == (sku, "Boots")
-    assert await program.ask("GET_SKUS_EMBEDDED") == {"skus": [shown]}
-    assert await program.ask("GET_ENTITLEMENTS") == []
-    assert await program.ask("VALIDATE_APPLICATION") is None
-    buying = asyncio.create_task(program.ask("START_PURCHASE", {"sku_id": sku}))
-    while not town.machine.opened:
+    assert await program.call("GET_SKUS_EMBEDDED") == {"skus": [shown]}
+    assert await program.call("GET_ENTITLEMENTS") == []
+    assert await program.call("VALIDATE_APPLICATION") is None
+    buying = asyncio.create_task(program.call("START_PURCHASE", {"sku_id": sku}))
+    while not town.machine.opened_urls:
         await asyncio.sleep(0.01)
     (await town.mary.post("/users/@me/purchases", json={"sku_id": sku})).ok()
 
     (bought,) = await buying
     assert (bought["sku_id"], bought["user_id"]) == (sku, str(town.mary.id))
-    assert await program.ask("GET_ENTITLEMENTS_EMBEDDED") == {"entitlements": [bought]}
-    assert town.machine.opened == [f"{town.machine.world.url}/application-directory/{game.id}/store/{sku}"]
+    assert await program.call("GET_ENTITLEMENTS_EMBEDDED") == {"entitlements": [bought]}
+    assert town.machine.opened_urls == [f"{town.machine.world.url}/application-directory/{game.id}/store/{sku}"]
 
 
-async def test_a_purchase_that_is_not_completed_times_out(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.agent.commands.selling.LOOK_S", 0.01)
-    monkeypatch.setattr("hubbub.agent.commands.selling.PURCHASE_S", 0.1)
+async def test_a_purchase_that_is_not_completed_times_out(town: AgentScene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hubbub.agent.commands.store.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("hubbub.agent.commands.store.PURCHASE_TIMEOUT_SECONDS", 0.1)
     made = {"type": 2, "name": "Boots", "price": 100, "published": True}
     sku = (await town.game.owner.post(f"/applications/{town.game.id}/skus", json=made)).ok()["id"]
 
-    assert (await (await town.program()).refused("START_PURCHASE", {"sku_id": sku}))[0] == 5008
+    assert (await (await town.program()).call_error("START_PURCHASE", {"sku_id": sku}))[0] == 5008
 
 
 # Voice
 
 
-async def test_selecting_a_voice_channel_joins_and_leaves_it(town: Town) -> None:
+async def test_selecting_a_voice_channel_joins_and_leaves_it(town: AgentScene) -> None:
     program, lounge = await town.program("rpc"), str(town.lounge)
     await program.subscribe("VOICE_CHANNEL_SELECT")
     await program.subscribe("VOICE_CONNECTION_STATUS")
-    assert await program.ask("GET_SELECTED_VOICE_CHANNEL") is None
+    assert await program.call("GET_SELECTED_VOICE_CHANNEL") is None
 
-    inside = await program.ask("SELECT_VOICE_CHANNEL", {"channel_id": lounge})
+    inside = await program.call("SELECT_VOICE_CHANNEL", {"channel_id": lounge})
 
     assert [each["user"]["username"] for each in inside["voice_states"]] == ["mary"]
     assert await program.next("VOICE_CHANNEL_SELECT") == {"channel_id": lounge, "guild_id": str(town.guild.id)}
     assert (await program.next("VOICE_CONNECTION_STATUS"))["state"] == "AWAITING_ENDPOINT"
-    assert (await program.ask("GET_SELECTED_VOICE_CHANNEL"))["id"] == lounge
+    assert (await program.call("GET_SELECTED_VOICE_CHANNEL"))["id"] == lounge
     other = str(await town.guild.channel("Attic", type=2))
     account = town.machine.agent.account
-    assert await account.until(lambda: other in account.state.channels, 10)
-    assert (await program.refused("SELECT_VOICE_CHANNEL", {"channel_id": other}))[0] == 5003
-    assert (await program.ask("SELECT_VOICE_CHANNEL", {"channel_id": other, "force": True}))["name"] == "Attic"
-    assert await program.ask("SELECT_VOICE_CHANNEL", {}) is None
+    assert await account.wait_until(lambda: other in account.state.channels, 10)
+    assert (await program.call_error("SELECT_VOICE_CHANNEL", {"channel_id": other}))[0] == 5003
+    assert (await program.call("SELECT_VOICE_CHANNEL", {"channel_id": other, "force": True}))["name"] == "Attic"
+    assert await program.call("SELECT_VOICE_CHANNEL", {}) is None
     await program.next("VOICE_CHANNEL_SELECT", lambda data: data == {"channel_id": None, "guild_id": None})
-    assert await program.ask("GET_SELECTED_VOICE_CHANNEL") is None
+    assert await program.call("GET_SELECTED_VOICE_CHANNEL") is None
 
 
-async def test_joining_a_voice_channel_without_permission_times_out(town: Town, world: World) -> None:
+async def test_joining_a_voice_channel_without_permission_times_out(town: AgentScene, world: World) -> None:
     elsewhere = await world.guild(town.zoe, town.mary)
     lounge = elsewhere.channels["General"]
     await elsewhere.overwrite(lounge, elsewhere.id, deny=Permissions.CONNECT, kind=0)
     account = town.machine.agent.account
-    assert await account.until(lambda: str(lounge) in account.state.channels, 10)
+    assert await account.wait_until(lambda: str(lounge) in account.state.channels, 10)
     program = await town.program("rpc")
 
-    assert (await program.refused("SELECT_VOICE_CHANNEL", {"channel_id": str(lounge), "timeout": 0.3}))[0] == 5001
+    assert (await program.call_error("SELECT_VOICE_CHANNEL", {"channel_id": str(lounge), "timeout": 0.3}))[0] == 5001
 
 
-async def test_voice_settings_are_locked_to_one_application(world: World, town: Town) -> None:
+async def test_voice_settings_are_locked_to_one_application(world: World, town: AgentScene) -> None:
     listener = await town.program("rpc.voice.read")
     await listener.subscribe("VOICE_SETTINGS_UPDATE")
     program = await town.program("rpc rpc.voice.write")
-    other = await town.machine.trusted((await oauth.application(world)).id, "rpc")
-    before = await program.ask("GET_VOICE_SETTINGS")
+    other = await town.machine.connect_authenticated((await oauth.create_application(world)).id, "rpc")
+    before = await program.call("GET_VOICE_SETTINGS")
 
-    changed = await program.ask("SET_VOICE_SETTINGS", {"input": {"volume": 40}, "mode": {"type": "PUSH_TO_TALK"}})
+    changed = await program.call("SET_VOICE_SETTINGS", {"input": {"volume": 40}, "mode": {"type": "PUSH_TO_TALK"}})
 
     assert (changed["input"]["volume"], changed["mode"]["type"]) == (40, "PUSH_TO_TALK")
     assert changed["output"] == before["output"]
     assert await listener.next("VOICE_SETTINGS_UPDATE") == changed
-    assert (await other.refused("SET_VOICE_SETTINGS", {"mute": True}))[0] == 4006
-    assert await program.ask("PUSH_TO_TALK", {"active": True}) is None
+    assert (await other.call_error("SET_VOICE_SETTINGS", {"mute": True}))[0] == 4006
+    assert await program.call("PUSH_TO_TALK", {"active": True}) is None
     program.close()
     assert await listener.next("VOICE_SETTINGS_UPDATE") == before
-    assert (await other.ask("SET_VOICE_SETTINGS", {"qos": True}))["qos"] is True
+    assert (await other.call("SET_VOICE_SETTINGS", {"qos": True}))["qos"] is True
     other.close()
     await listener.next("VOICE_SETTINGS_UPDATE", lambda data: data == before)
 
     again = await town.program("rpc.voice.read")
 
-    assert await again.ask("GET_VOICE_SETTINGS") == changed
+    assert await again.call("GET_VOICE_SETTINGS") == changed
 
 
-async def test_muting_updates_the_voice_state(town: Town) -> None:
+async def test_muting_updates_the_voice_state(town: AgentScene) -> None:
     program = await town.program("rpc rpc.voice.write")
-    await program.ask("SELECT_VOICE_CHANNEL", {"channel_id": str(town.lounge)})
+    await program.call("SELECT_VOICE_CHANNEL", {"channel_id": str(town.lounge)})
     await program.subscribe("VOICE_STATE_UPDATE", channel_id=town.lounge)
 
-    await program.ask("SET_VOICE_SETTINGS", {"mute": True})
+    await program.call("SET_VOICE_SETTINGS", {"mute": True})
 
     received = await program.next("VOICE_STATE_UPDATE")
     assert received["voice_state"]["self_mute"] is True
-    events = await program.ask("SET_USER_VOICE_SETTINGS", {"user_id": str(town.mary.id), "volume": 120, "mute": True})
+    events = await program.call("SET_USER_VOICE_SETTINGS", {"user_id": str(town.mary.id), "volume": 120, "mute": True})
     assert events == {
         "user_id": str(town.mary.id),
         "volume": 120,
@@ -435,12 +441,12 @@ async def test_muting_updates_the_voice_state(town: Town) -> None:
     }
 
 
-async def test_soundboard_sounds_are_returned_and_devices_stored(town: Town) -> None:
+async def test_soundboard_sounds_are_returned_and_devices_stored(town: AgentScene) -> None:
     program = await town.program("rpc rpc.voice.write")
 
-    assert isinstance(await program.ask("GET_SOUNDBOARD_SOUNDS"), list)
+    assert isinstance(await program.call("GET_SOUNDBOARD_SOUNDS"), list)
     device = {"type": "audioinput", "id": "1", "vendor": {"name": "Maker", "url": "https://maker.example"}}
-    assert await program.ask("SET_CERTIFIED_DEVICES", {"devices": [device]}) is None
-    assert town.machine.agent.desk.voice.devices == [device]
-    await program.ask("SELECT_VOICE_CHANNEL", {"channel_id": str(town.lounge)})
-    assert (await program.refused("PLAY_SOUNDBOARD_SOUND", {"sound_id": "99999"}))[0] == 4018
+    assert await program.call("SET_CERTIFIED_DEVICES", {"devices": [device]}) is None
+    assert town.machine.agent.context.voice.devices == [device]
+    await program.call("SELECT_VOICE_CHANNEL", {"channel_id": str(town.lounge)})
+    assert (await program.call_error("PLAY_SOUNDBOARD_SOUND", {"sound_id": "99999"}))[0] == 4018

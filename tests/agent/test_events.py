@@ -6,10 +6,10 @@ import pytest
 
 from hubbub.agent.terminal import Terminal
 from tests import oauth
-from tests.agent.test_commands import Town, town
+from tests.agent.test_commands import AgentScene, town
 from tests.machine import Machine, NewMachine, Program
 from tests.sdk.players import game, player
-from tests.world import PATIENCE, Actor, World, befriend
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World, befriend
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
@@ -18,7 +18,7 @@ __all__ = ["town"]
 PARTY = {"party": {"id": "party-1", "size": [1, 4]}, "secrets": {"join": "come-in"}}
 
 
-async def test_user_and_relationship_changes_are_published(town: Town) -> None:
+async def test_user_and_relationship_changes_are_published(town: AgentScene) -> None:
     program = await town.program("relationships.read guilds.members.read")
     await program.subscribe("CURRENT_USER_UPDATE")
     await program.subscribe("RELATIONSHIP_UPDATE")
@@ -39,7 +39,7 @@ async def test_user_and_relationship_changes_are_published(town: Town) -> None:
     await program.next("RELATIONSHIP_UPDATE", lambda data: data["type"] == 0)
 
 
-async def test_guild_and_channel_changes_are_published(town: Town) -> None:
+async def test_guild_and_channel_changes_are_published(town: AgentScene) -> None:
     program = await town.program("rpc")
     await program.subscribe("GUILD_STATUS", guild_id=town.guild.id)
     await program.subscribe("CHANNEL_CREATE")
@@ -54,13 +54,13 @@ async def test_guild_and_channel_changes_are_published(town: Town) -> None:
     assert await program.next("GUILD_CREATE") == {"id": other, "name": "Elsewhere"}
 
 
-async def test_message_events_need_read_access(town: Town) -> None:
+async def test_message_events_need_read_access(town: AgentScene) -> None:
     program = await town.program("rpc messages.read rpc.notifications.read")
     for event in ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE"):
         await program.subscribe(event, channel_id=town.guild.general)
     await program.subscribe("NOTIFICATION_CREATE")
 
-    said = await town.guild.say(town.zoe, f"hello <@{town.mary.id}>")
+    said = await town.guild.send_message(town.zoe, f"hello <@{town.mary.id}>")
     payload = await program.next("MESSAGE_CREATE")
     assert (payload["channel_id"], payload["message"]["content"]) == (
         str(town.guild.general),
@@ -74,7 +74,7 @@ async def test_message_events_need_read_access(town: Town) -> None:
     assert (await program.next("MESSAGE_UPDATE"))["message"]["content"] == "hi"
     (await town.zoe.delete(path)).ok()
     assert (await program.next("MESSAGE_DELETE"))["message"] == {"id": said["id"]}
-    await town.guild.say(town.zoe, "to nobody")
+    await town.guild.send_message(town.zoe, "to nobody")
     direct = (await town.zoe.post("/users/@me/channels", json={"recipients": [str(town.mary.id)]})).ok()["id"]
     (await town.zoe.post(f"/channels/{direct}/messages", json={"content": "psst"})).ok()
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "psst"
@@ -84,9 +84,9 @@ async def test_a_game_showing_chat_suppresses_notifications(world: World, new_ma
     puddle = await game(world)
     mary = await player(world, puddle, "mary")
     zoe = await world.user("zoe")
-    await befriend(mary.person, zoe)
-    machine = await new_machine(mary.person)
-    program = await machine.trusted(puddle.id, "rpc rpc.notifications.read")
+    await befriend(mary.user, zoe)
+    machine = await new_machine(mary.user)
+    program = await machine.connect_authenticated(puddle.id, "rpc rpc.notifications.read")
     await program.subscribe("NOTIFICATION_CREATE")
     account = machine.agent.account
     direct = (await zoe.post("/users/@me/channels", json={"recipients": [str(mary.id)]})).ok()["id"]
@@ -98,34 +98,34 @@ async def test_a_game_showing_chat_suppresses_notifications(world: World, new_ma
 
     async def send_message(text: str) -> None:
         (await zoe.post(f"/channels/{direct}/messages", json={"content": text})).ok()
-        assert await account.until(lambda: text in contents, PATIENCE)
+        assert await account.wait_until(lambda: text in contents, WAIT_TIMEOUT_SECONDS)
 
     await send_message("before")
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "before"
     mary.client.set_showing_chat(True)
-    assert await account.until(account.state.sees_messages, PATIENCE)
+    assert await account.wait_until(account.state.is_chat_visible, WAIT_TIMEOUT_SECONDS)
     await send_message("seen in the game")
     # A new session sends the state again.
     session_id = account.state.session_id
-    await account._gateway.begin_anew()
-    assert await account.until(lambda: account.state.session_id != session_id, PATIENCE)
-    assert await account.until(account.state.sees_messages, PATIENCE)
+    await account._gateway.restart_session()
+    assert await account.wait_until(lambda: account.state.session_id != session_id, WAIT_TIMEOUT_SECONDS)
+    assert await account.wait_until(account.state.is_chat_visible, WAIT_TIMEOUT_SECONDS)
     await send_message("seen there, too")
     mary.client.set_showing_chat(False)
-    assert await account.until(lambda: not account.state.sees_messages(), PATIENCE)
+    assert await account.wait_until(lambda: not account.state.is_chat_visible(), WAIT_TIMEOUT_SECONDS)
     await send_message("after")
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "after"
 
     # The suppression ends with the game.
     mary.client.set_showing_chat(True)
-    assert await account.until(account.state.sees_messages, PATIENCE)
+    assert await account.wait_until(account.state.is_chat_visible, WAIT_TIMEOUT_SECONDS)
     await mary.client.close()
-    assert await account.until(lambda: not account.state.sees_messages(), PATIENCE)
+    assert await account.wait_until(lambda: not account.state.is_chat_visible(), WAIT_TIMEOUT_SECONDS)
     await send_message("alone")
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "alone"
 
 
-async def test_voice_channel_joins_and_leaves_are_published(town: Town) -> None:
+async def test_voice_channel_joins_and_leaves_are_published(town: AgentScene) -> None:
     program = await town.program("rpc.voice.read")
     for event in ("VOICE_STATE_CREATE", "VOICE_STATE_UPDATE", "VOICE_STATE_DELETE"):
         await program.subscribe(event, channel_id=town.lounge)
@@ -146,7 +146,7 @@ async def test_voice_channel_joins_and_leaves_are_published(town: Town) -> None:
     assert (await program.next("VOICE_STATE_DELETE"))["user"]["id"] == str(town.zoe.id)
 
 
-async def test_a_new_entitlement_is_published(town: Town) -> None:
+async def test_a_new_entitlement_is_published(town: AgentScene) -> None:
     program, game = await town.program(), town.game
     await program.subscribe("ENTITLEMENT_CREATE")
     await program.subscribe("ENTITLEMENT_DELETE")
@@ -162,7 +162,7 @@ async def test_a_new_entitlement_is_published(town: Town) -> None:
 # Activity invites
 
 
-class Two:
+class TwoMachines:
     """Mary and Zoe, friends, each with a machine that runs the same game."""
 
     def __init__(self, mary: Actor, zoe: Actor, game: oauth.Client, one: Machine, other: Machine) -> None:
@@ -171,29 +171,29 @@ class Two:
 
 
 @pytest.fixture
-async def two(world: World, new_machine: NewMachine) -> Two:
+async def two(world: World, new_machine: NewMachine) -> TwoMachines:
     """The initial state of most tests."""
     mary, zoe = await world.user("mary"), await world.user("zoe")
     await befriend(mary, zoe)
-    game = await oauth.application(world, name="Puddle")
-    return Two(mary, zoe, game, await new_machine(mary), await new_machine(zoe))
+    game = await oauth.create_application(world, name="Puddle")
+    return TwoMachines(mary, zoe, game, await new_machine(mary), await new_machine(zoe))
 
 
 async def listening(machine: Machine, application_id: int) -> Program:
-    program = await machine.program(application_id)
+    program = await machine.connect_program(application_id)
     for event in ("ACTIVITY_JOIN", "ACTIVITY_INVITE", "ACTIVITY_JOIN_REQUEST"):
         await program.subscribe(event)
     return program
 
 
-async def invited(two: Two, host: Program, guest: Program) -> Any:
-    await host.ask("SET_ACTIVITY", {"activity": PARTY})
+async def invited(two: TwoMachines, host: Program, guest: Program) -> Any:
+    await host.call("SET_ACTIVITY", {"activity": PARTY})
     args = {"user_id": str(two.zoe.id), "type": 1, "content": "come and play", "pid": 0}
-    assert await host.ask("ACTIVITY_INVITE_USER", args) is None
+    assert await host.call("ACTIVITY_INVITE_USER", args) is None
     return await guest.next("ACTIVITY_INVITE")
 
 
-async def test_an_invite_is_sent_received_and_accepted(two: Two) -> None:
+async def test_an_invite_is_sent_received_and_accepted(two: TwoMachines) -> None:
     host, guest = await listening(two.one, two.game.id), await listening(two.other, two.game.id)
 
     invite = await invited(two, host, guest)
@@ -207,16 +207,16 @@ async def test_an_invite_is_sent_received_and_accepted(two: Two) -> None:
         "channel_id": invite["channel_id"],
         "message_id": invite["message_id"],
     }
-    assert await guest.ask("ACCEPT_ACTIVITY_INVITE", args) is None
+    assert await guest.call("ACCEPT_ACTIVITY_INVITE", args) is None
     assert await guest.next("ACTIVITY_JOIN") == {"secret": "come-in", "application_id": str(two.game.id)}
     assert host.events == []
 
 
-async def test_a_join_request_is_accepted_with_an_invite_or_ignored(world: World, two: Two) -> None:
+async def test_a_join_request_is_accepted_with_an_invite_or_ignored(world: World, two: TwoMachines) -> None:
     host, guest = await listening(two.one, two.game.id), await listening(two.other, two.game.id)
-    await host.ask("SET_ACTIVITY", {"activity": PARTY})
+    await host.call("SET_ACTIVITY", {"activity": PARTY})
     account = two.other.agent.account
-    assert await account.until(lambda: account.state.activity_of(str(two.mary.id), str(two.game.id)), 10)
+    assert await account.wait_until(lambda: account.state.activity_of(str(two.mary.id), str(two.game.id)), 10)
     wish = {
         "application_id": str(two.game.id),
         "activity": {"type": 5, "session_id": account.state.session_id, "party_id": "party-1"},
@@ -225,40 +225,40 @@ async def test_a_join_request_is_accepted_with_an_invite_or_ignored(world: World
     (await two.zoe.post(f"/users/{two.mary.id}/messages", json=wish)).ok()
     request = await host.next("ACTIVITY_JOIN_REQUEST")
     assert (request["type"], request["user"]["username"]) == (5, "zoe")
-    assert await host.ask("SEND_ACTIVITY_JOIN_INVITE", {"user_id": str(two.zoe.id), "pid": 0}) is None
+    assert await host.call("SEND_ACTIVITY_JOIN_INVITE", {"user_id": str(two.zoe.id), "pid": 0}) is None
     assert (await guest.next("ACTIVITY_INVITE"))["activity"]["party"]["id"] == "party-1"
-    assert (await host.refused("CLOSE_ACTIVITY_REQUEST", {"user_id": str(two.zoe.id)}))[0] == 4012
+    assert (await host.call_error("CLOSE_ACTIVITY_REQUEST", {"user_id": str(two.zoe.id)}))[0] == 4012
 
     (await two.zoe.post(f"/users/{two.mary.id}/messages", json=wish)).ok()
     await host.next("ACTIVITY_JOIN_REQUEST")
-    assert await host.ask("CLOSE_ACTIVITY_JOIN_REQUEST", {"user_id": str(two.zoe.id)}) is None
+    assert await host.call("CLOSE_ACTIVITY_JOIN_REQUEST", {"user_id": str(two.zoe.id)}) is None
 
 
-async def test_invalid_invites_are_rejected(world: World, two: Two) -> None:
+async def test_invalid_invites_are_rejected(world: World, two: TwoMachines) -> None:
     host = await listening(two.one, two.game.id)
     stranger = await world.user("stranger")
-    await host.ask("SET_ACTIVITY", {"activity": PARTY})
+    await host.call("SET_ACTIVITY", {"activity": PARTY})
 
-    assert (await host.refused("ACTIVITY_INVITE_USER", {"user_id": str(stranger.id), "type": 1}))[0] == 4010
-    await host.ask(
+    assert (await host.call_error("ACTIVITY_INVITE_USER", {"user_id": str(stranger.id), "type": 1}))[0] == 4010
+    await host.call(
         "SET_ACTIVITY", {"activity": {"party": {"id": "party-1", "size": [4, 4]}, "secrets": {"join": "in"}}}
     )
-    assert (await host.refused("ACTIVITY_INVITE_USER", {"user_id": str(two.zoe.id), "type": 1}))[0] == 5006
+    assert (await host.call_error("ACTIVITY_INVITE_USER", {"user_id": str(two.zoe.id), "type": 1}))[0] == 5006
 
 
-async def test_invites_and_link_requests_can_be_accepted_on_the_terminal(two: Two) -> None:
+async def test_invites_and_link_requests_can_be_accepted_on_the_terminal(two: TwoMachines) -> None:
     host, guest = await listening(two.one, two.game.id), await listening(two.other, two.game.id)
     invite = await invited(two, host, guest)
     said: list[str] = []
-    terminal, desk = Terminal(say=said.append), two.other.agent.desk
+    terminal, desk = Terminal(write_line=said.append), two.other.agent.context
 
-    await terminal.obey(desk, "games", "")
-    await terminal.obey(desk, "invites", "")
-    await terminal.obey(desk, "accept", invite["message_id"])
-    await terminal.obey(desk, "link", str(two.game.id))
+    await terminal.run_command(desk, "games", "")
+    await terminal.run_command(desk, "invites", "")
+    await terminal.run_command(desk, "accept", invite["message_id"])
+    await terminal.run_command(desk, "link", str(two.game.id))
     await guest.subscribe("AUTHORIZE_REQUEST")
-    await terminal.obey(desk, "link", str(two.game.id))
-    await terminal.obey(desk, "dance", "")
+    await terminal.run_command(desk, "link", str(two.game.id))
+    await terminal.run_command(desk, "dance", "")
 
     assert said[:3] == [
         f"  Puddle ({two.game.id})",

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from hubbub.agent import addresses, ipc
-from hubbub.agent.addresses import Taken
-from hubbub.agent.agent import LINKS_MAX
-from hubbub.agent.links import REQUESTS_WAITING
+from hubbub.agent.addresses import AddressUnavailable
+from hubbub.agent.agent import CONNECTIONS_PER_APPLICATION_MAX
+from hubbub.agent.connections import QUEUED_REQUESTS_MAX
 from tests import oauth
 from tests.machine import CLOSE, FRAME, HANDSHAKE, HEADER, PING, PONG, Machine, NewMachine
-from tests.world import PATIENCE, World
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
@@ -32,11 +32,11 @@ async def machine(world: World, new_machine: NewMachine) -> Machine:
 @pytest.fixture
 async def game(world: World) -> oauth.Client:
     """A game."""
-    return await oauth.application(world, name="Puddle")
+    return await oauth.create_application(world, name="Puddle")
 
 
 async def test_ready_names_the_signed_in_user(world: World, machine: Machine, game: oauth.Client) -> None:
-    program = await machine.program(game.id)
+    program = await machine.connect_program(game.id)
 
     host = world.url.removeprefix("http://")
     assert program.ready == {
@@ -75,40 +75,40 @@ async def test_ready_names_the_signed_in_user(world: World, machine: Machine, ga
 async def test_an_invalid_handshake_is_closed_with_a_code(
     machine: Machine, handshake: Any, code: int, message: str
 ) -> None:
-    program = await machine.connect()
+    program = await machine.open_connection()
 
     program.write(HANDSHAKE, handshake)
 
     assert await program.read() == (CLOSE, {"code": code, "message": message})
-    assert await program.ended()
+    assert await program.is_closed()
 
 
 @pytest.mark.parametrize("opcode", [FRAME, PING, PONG, 9])
 async def test_the_first_frame_must_be_a_handshake(machine: Machine, opcode: int) -> None:
-    program = await machine.connect()
+    program = await machine.open_connection()
 
     program.write(opcode, {"cmd": "GET_GUILDS", "nonce": "1"})
 
     kind, payload_received = await program.read()
     assert (kind, payload_received["code"]) == (CLOSE, 1003)
-    assert await program.ended()
+    assert await program.is_closed()
 
 
 @pytest.mark.parametrize("opcode", [HANDSHAKE, 9])
 async def test_a_second_handshake_or_unknown_opcode_closes_the_connection(
     machine: Machine, game: oauth.Client, opcode: int
 ) -> None:
-    program = await machine.program(game.id)
+    program = await machine.connect_program(game.id)
 
     program.write(opcode, {"v": 1, "client_id": str(game.id)})
 
     kind, payload_received = await program.read()
     assert (kind, payload_received["code"]) == (CLOSE, 1003)
-    assert await program.ended()
+    assert await program.is_closed()
 
 
 async def test_a_frame_must_hold_json(machine: Machine, game: oauth.Client) -> None:
-    program = await machine.program(game.id)
+    program = await machine.connect_program(game.id)
 
     program.write(FRAME, b'{"cmd": ' + b"[" * 5000 + b"]" * 5000 + b"}")
 
@@ -116,7 +116,7 @@ async def test_a_frame_must_hold_json(machine: Machine, game: oauth.Client) -> N
 
 
 async def test_a_frame_above_64_kib_closes_the_connection(machine: Machine, game: oauth.Client) -> None:
-    program = await machine.program(game.id)
+    program = await machine.connect_program(game.id)
     long = {"cmd": "SET_ACTIVITY", "nonce": "1", "args": {"pid": 1, "note": "x" * 65_000}}
     assert len(json.dumps(long)) < 65_536
     program.write(FRAME, long)
@@ -126,50 +126,50 @@ async def test_a_frame_above_64_kib_closes_the_connection(machine: Machine, game
 
     kind, payload_received = await program.read()
     assert (kind, payload_received["code"]) == (CLOSE, 1003)
-    assert await program.ended()
+    assert await program.is_closed()
 
 
 async def test_a_connection_without_a_handshake_times_out(world: World, new_machine: NewMachine) -> None:
     machine = await new_machine(await world.user(), handshake_s=0.05)
-    program = await machine.connect()
+    program = await machine.open_connection()
 
     kind, payload_received = await program.read()
 
     assert (kind, payload_received["code"]) == (CLOSE, 1003)
-    assert await program.ended()
+    assert await program.is_closed()
 
 
 async def test_connecting_and_closing_at_once_logs_no_error(
     machine: Machine, game: oauth.Client, caplog: pytest.LogCaptureFixture
 ) -> None:
     for _ in range(3):
-        (await machine.connect()).close()
+        (await machine.open_connection()).close()
 
-    await machine.program(game.id)
+    await machine.connect_program(game.id)
 
     assert caplog.records == []
 
 
 async def test_a_ping_is_answered_with_its_payload(machine: Machine, game: oauth.Client) -> None:
-    program = await machine.program(game.id)
+    program = await machine.connect_program(game.id)
 
     program.write(PING, b'"caf\\u00e9  1"')
 
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         opcode, length = HEADER.unpack(await program._reader.readexactly(8))
         assert (opcode, await program._reader.readexactly(length)) == (PONG, b'"caf\\u00e9  1"')
 
 
 async def test_a_close_frame_with_any_payload_ends_the_connection(machine: Machine, game: oauth.Client) -> None:
-    program = await machine.program(game.id)
+    program = await machine.connect_program(game.id)
 
     program.write(CLOSE, {"v": 1, "client_id": str(game.id)})
 
-    assert await program.ended()
+    assert await program.is_closed()
 
 
 async def test_undecodable_payloads_are_rejected(machine: Machine, game: oauth.Client) -> None:
-    program = await machine.program(game.id)
+    program = await machine.connect_program(game.id)
 
     for payload in ({"nonce": "1"}, {"cmd": 5, "nonce": "1"}, {"cmd": "GET_USER", "args": [], "nonce": "1"}):
         program.write(FRAME, payload)
@@ -179,7 +179,7 @@ async def test_undecodable_payloads_are_rejected(machine: Machine, game: oauth.C
             4000,
             "1",
         )
-    assert (await program.refused("DANCE"))[0] == 4002
+    assert (await program.call_error("DANCE"))[0] == 4002
 
     program.write(FRAME, b"{no json")
     kind, payload_received = await program.read()
@@ -187,35 +187,35 @@ async def test_undecodable_payloads_are_rejected(machine: Machine, game: oauth.C
 
 
 async def test_replies_keep_the_order_of_the_requests(machine: Machine, game: oauth.Client) -> None:
-    program = await machine.program(game.id)
-    machine.person.thinking = asyncio.Event()
+    program = await machine.connect_program(game.id)
+    machine.consent.release = asyncio.Event()
     args = {"client_id": str(game.id), "scopes": ["identify"]}
 
     program.write(FRAME, {"cmd": "AUTHORIZE", "nonce": "first", "args": args})
     program.write(FRAME, {"cmd": "SET_ACTIVITY", "nonce": "second"})
     program.write(PING, {"n": 1})
     assert await program.read() == (PONG, {"n": 1})
-    machine.person.thinking.set()
+    machine.consent.release.set()
 
     assert [(await program.read())[1]["nonce"] for _ in range(2)] == ["first", "second"]
 
 
 async def test_too_many_pending_requests_close_the_connection(machine: Machine, game: oauth.Client) -> None:
-    program = await machine.program(game.id)
-    machine.person.thinking = asyncio.Event()
+    program = await machine.connect_program(game.id)
+    machine.consent.release = asyncio.Event()
     args = {"client_id": str(game.id), "scopes": ["identify"]}
     program.write(FRAME, {"cmd": "AUTHORIZE", "nonce": "0", "args": args})
 
-    for number in range(REQUESTS_WAITING + 2):
+    for number in range(QUEUED_REQUESTS_MAX + 2):
         program.write(FRAME, {"cmd": "SET_ACTIVITY", "nonce": str(number)})
 
     assert await program.read() == (CLOSE, {"code": 4002, "message": "Too many queued commands"})
-    assert await program.ended()
+    assert await program.is_closed()
 
 
 async def test_connections_per_application_are_limited(machine: Machine, game: oauth.Client) -> None:
-    programs = [await machine.program(game.id) for _ in range(LINKS_MAX)]
-    one_more = await machine.connect()
+    programs = [await machine.connect_program(game.id) for _ in range(CONNECTIONS_PER_APPLICATION_MAX)]
+    one_more = await machine.open_connection()
 
     one_more.write(HANDSHAKE, {"v": 1, "client_id": str(game.id)})
 
@@ -226,23 +226,23 @@ async def test_connections_per_application_are_limited(machine: Machine, game: o
 async def test_a_program_that_does_not_read_is_disconnected(
     machine: Machine, game: oauth.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ipc, "WAITING_MAX", 16_384)
-    program = await machine.program(game.id)
+    monkeypatch.setattr(ipc, "UNREAD_BYTES_MAX", 16_384)
+    program = await machine.connect_program(game.id)
     program._reader._transport.pause_reading()  # type: ignore[attr-defined]
     body = b'"' + b"x" * 60_000 + b'"'
 
     with contextlib.suppress(ConnectionError):
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             for _ in range(200):
                 program.write(PING, body)
                 await program._writer.drain()
             await program._writer.wait_closed()
 
-    assert await machine.program(game.id)
+    assert await machine.connect_program(game.id)
 
 
 async def test_an_unreachable_platform_is_reported(machine: Machine, game: oauth.Client) -> None:
-    program = await machine.connect()
+    program = await machine.open_connection()
     machine.agent.account._core.api.api = "http://127.0.0.1:1/api/v10"  # type: ignore[misc]
     machine.agent.account._core.api.timeout_ms = 100
 
@@ -274,7 +274,7 @@ def test_a_stale_socket_is_replaced_and_a_live_one_kept(tmp_path: Path, store_co
         first, second = addresses.claim([tmp_path]), addresses.claim([tmp_path])
         assert {each.path.name for each in first} == {"hubbub-ipc-0", "discord-ipc-0"}
         assert {each.path.name for each in second} == {"hubbub-ipc-2", "discord-ipc-2"}
-        with pytest.raises(Taken, match="Index 1 is in use"):
+        with pytest.raises(AddressUnavailable, match="Index 1 is in use"):
             addresses.claim([tmp_path], 1)
         addresses.release([*first, *second])
 
@@ -298,20 +298,20 @@ def test_the_first_configured_directory_is_used(tmp_path: Path, store_config: ob
     assert addresses.directories({"XDG_RUNTIME_DIR": "", "TMP": str(other)})[0] == other
     own = Path(f"/run/user/{os.getuid()}")
     assert set(addresses.directories({"TEMP": str(other)})) == {other} | ({own} if own.is_dir() else set())
-    with pytest.raises(Taken, match="XDG_RUNTIME_DIR"):
+    with pytest.raises(AddressUnavailable, match="XDG_RUNTIME_DIR"):
         addresses.directories({"XDG_RUNTIME_DIR": str(tmp_path / "nowhere")})
 
 
 def test_a_program_of_another_user_is_rejected(monkeypatch: pytest.MonkeyPatch, store_config: object) -> None:
     one, other = socket.socketpair()
     with one, other:
-        assert ipc._peer(one) == os.getpid()
+        assert ipc._peer_pid(one) == os.getpid()
         monkeypatch.setattr(os, "getuid", lambda: 4711)
         with pytest.raises(PermissionError):
-            ipc._peer(one)
+            ipc._peer_pid(one)
 
 
 def test_frames_are_little_endian(store_config: object) -> None:
     from hubbub.protocol import rpc
 
-    assert rpc.frame(3, "a") == struct.pack("<II", 3, 3) + b'"a"'
+    assert rpc.encode_frame(3, "a") == struct.pack("<II", 3, 3) + b'"a"'

@@ -10,7 +10,7 @@ from hubbub.protocol import changes
 from tests import oauth
 from tests.machine import FRAME, Machine, NewMachine, Program
 from tests.oauth import Client
-from tests.world import PATIENCE, Actor, Session, World, befriend
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Session, World, befriend
 
 PUDDLE = {
     "details": "Jumping",
@@ -33,7 +33,7 @@ class Scene:
 
     async def program(self) -> Program:
         """Connect as the game."""
-        return await self.machine.program(self.game.id)
+        return await self.machine.connect_program(self.game.id)
 
     async def seen(self, matches: Any = lambda activities: True) -> list[dict[str, Any]]:
         """Wait for a presence of Mary that Zoe receives, and return its activities."""
@@ -49,10 +49,10 @@ async def create_scene(world: World, new_machine: NewMachine, **settings: Any) -
     """The initial state of most tests."""
     mary, zoe = await world.user("mary"), await world.user("zoe")
     await befriend(mary, zoe)
-    game = await oauth.application(world, name="Puddle")
+    game = await oauth.create_application(world, name="Puddle")
     friend = await zoe.connect()
     machine = await new_machine(mary, started=False, **settings)
-    machine.presence_s = 0.01
+    machine.presence_seconds = 0.01
     await machine.start()
     return Scene(world, machine, game, mary, zoe, friend)
 
@@ -65,7 +65,7 @@ async def test_a_friend_sees_an_activity_until_it_is_cleared(world: World, new_m
     stage = await create_scene(world, new_machine)
     program = await stage.program()
 
-    stored = await program.ask("SET_ACTIVITY", {"pid": 0, "activity": PUDDLE})
+    stored = await program.call("SET_ACTIVITY", {"pid": 0, "activity": PUDDLE})
 
     assert (stored["application_id"], stored["name"], stored["type"]) == (str(stage.game.id), "Puddle", 0)
     assert stored["timestamps"] == {"start": 1_794_999_000_000}
@@ -79,14 +79,14 @@ async def test_a_friend_sees_an_activity_until_it_is_cleared(world: World, new_m
     assert activity["application_id"] == str(stage.game.id)
     assert "metadata" not in activity
 
-    assert await program.ask("SET_ACTIVITY", {"pid": 0}) is None
+    assert await program.call("SET_ACTIVITY", {"pid": 0}) is None
     await stage.seen(lambda activities: not activities)
 
 
 async def test_an_activity_ends_with_the_connection(world: World, new_machine: NewMachine) -> None:
     stage = await create_scene(world, new_machine)
     program = await stage.program()
-    await program.ask("SET_ACTIVITY", {"activity": {"state": "here"}})
+    await program.call("SET_ACTIVITY", {"activity": {"state": "here"}})
     await stage.seen(bool)
 
     program.close()
@@ -101,25 +101,25 @@ async def test_an_activity_ends_with_its_process(world: World, new_machine: NewM
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", "input()", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL
     )
-    await program.ask("SET_ACTIVITY", {"pid": process.pid, "activity": {"state": "here"}})
+    await program.call("SET_ACTIVITY", {"pid": process.pid, "activity": {"state": "here"}})
     await stage.seen(bool)
 
     process.kill()
     await process.wait()
 
     await stage.seen(lambda activities: not activities)
-    assert await program.ask("SET_ACTIVITY", {"activity": {"state": "still connected"}})
+    assert await program.call("SET_ACTIVITY", {"activity": {"state": "still connected"}})
 
 
 async def test_several_activities_are_listed_newest_first(world: World, new_machine: NewMachine) -> None:
     stage = await create_scene(world, new_machine)
-    other = await oauth.application(world, name="Ladder")
-    puddle, ladder = await stage.program(), await stage.machine.program(other.id)
+    other = await oauth.create_application(world, name="Ladder")
+    puddle, ladder = await stage.program(), await stage.machine.connect_program(other.id)
 
-    await puddle.ask("SET_ACTIVITY", {"activity": {"state": "first"}})
-    await ladder.ask("SET_ACTIVITY", {"activity": {"state": "second"}})
+    await puddle.call("SET_ACTIVITY", {"activity": {"state": "first"}})
+    await ladder.call("SET_ACTIVITY", {"activity": {"state": "second"}})
     assert names(await stage.seen(lambda activities: len(activities) == 2)) == ["Ladder", "Puddle"]
-    await puddle.ask("SET_ACTIVITY", {"activity": {"state": "again", "name": "Puddle 2"}})
+    await puddle.call("SET_ACTIVITY", {"activity": {"state": "again", "name": "Puddle 2"}})
 
     assert names(await stage.seen(lambda activities: "Puddle 2" in names(activities))) == ["Puddle 2", "Ladder"]
 
@@ -127,22 +127,22 @@ async def test_several_activities_are_listed_newest_first(world: World, new_mach
 async def test_an_activity_is_sent_again_in_a_new_session(world: World, new_machine: NewMachine) -> None:
     stage = await create_scene(world, new_machine)
     program = await stage.program()
-    await program.ask("SET_ACTIVITY", {"activity": {"state": "before"}})
+    await program.call("SET_ACTIVITY", {"activity": {"state": "before"}})
     await stage.seen(bool)
     account = stage.machine.agent.account
 
-    await account._gateway.begin_anew()
+    await account._gateway.restart_session()
 
     await stage.seen(lambda activities: not activities)
     assert [each["state"] for each in await stage.seen(bool)] == ["before"]
-    await program.ask("SET_ACTIVITY", {"activity": {"state": "after"}})
+    await program.call("SET_ACTIVITY", {"activity": {"state": "after"}})
     await stage.seen(lambda activities: activities and activities[0]["state"] == "after")
 
 
 async def test_an_activity_set_while_disconnected_is_sent_after_resume(world: World, new_machine: NewMachine) -> None:
     stage = await create_scene(world, new_machine)
     program, account = await stage.program(), stage.machine.agent.account
-    await program.ask("SET_ACTIVITY", {"activity": {"state": "before"}})
+    await program.call("SET_ACTIVITY", {"activity": {"state": "before"}})
     await stage.seen(bool)
     session_id, gateway = account.state.session_id, account._gateway
     back = asyncio.Event()
@@ -153,10 +153,10 @@ async def test_an_activity_set_while_disconnected_is_sent_after_resume(world: Wo
     gateway.sleep = wait
     assert gateway._socket is not None
     await gateway._socket.close(code=4000)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while account.is_ready:
             await asyncio.sleep(0.01)
-    assert (await program.ask("SET_ACTIVITY", {"activity": {"state": "meanwhile"}}))["state"] == "meanwhile"
+    assert (await program.call("SET_ACTIVITY", {"activity": {"state": "meanwhile"}}))["state"] == "meanwhile"
     back.set()
 
     await stage.seen(lambda activities: activities and activities[0]["state"] == "meanwhile")
@@ -178,7 +178,7 @@ async def test_rapid_updates_send_only_the_latest_activity(world: World, new_mac
     await stage.seen(lambda activities: activities and activities[0]["state"] == "step 11")
     states = [
         each["d"]["activities"][0]["state"]
-        for each in stage.friend.seen
+        for each in stage.friend.dispatches
         if each["t"] == "PRESENCE_UPDATE" and each["d"]["activities"]
     ]
     assert set(states) <= {"step 0", "step 1", "step 2", "step 3", "step 4", "step 11"}
@@ -191,15 +191,15 @@ async def test_other_activity_types_are_accepted_from_25_july_2024(world: World,
     world.clock.set(changes.SET_ACTIVITY_TYPES.at_ms - 1)
     before = await stage.program()
 
-    assert await before.refused("SET_ACTIVITY", {"activity": {"type": 2, "state": "a song"}}) == (
+    assert await before.call_error("SET_ACTIVITY", {"activity": {"type": 2, "state": "a song"}}) == (
         4000,
         'child "activity" fails because [child "type" fails because ["type" must be one of [0]]]',
     )
-    assert (await before.ask("SET_ACTIVITY", {"activity": {"type": 0, "state": "a game"}}))["type"] == 0
+    assert (await before.call("SET_ACTIVITY", {"activity": {"type": 0, "state": "a game"}}))["type"] == 0
 
     world.clock.set(changes.SET_ACTIVITY_TYPES.at_ms)
     after = await stage.program()
     for kind in (2, 3, 5):
-        assert (await after.ask("SET_ACTIVITY", {"activity": {"type": kind, "state": "a song"}}))["type"] == kind
-    assert (await after.refused("SET_ACTIVITY", {"activity": {"type": 1}}))[0] == 4000
+        assert (await after.call("SET_ACTIVITY", {"activity": {"type": kind, "state": "a song"}}))["type"] == kind
+    assert (await after.call_error("SET_ACTIVITY", {"activity": {"type": 1}}))[0] == 4000
     world.clock.set(now)

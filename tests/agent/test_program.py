@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from hubbub.agent import cli, signing_in
-from hubbub.agent.signing_in import SettingError
+from hubbub.agent import cli, login
+from hubbub.agent.login import SettingError
 from hubbub.agent.terminal import Terminal
 from tests import oauth
 from tests.machine import Program
@@ -54,7 +54,7 @@ async def outcome(process: asyncio.subprocess.Process) -> tuple[int | None, str]
 
 
 async def test_the_program_serves_until_it_is_terminated(world: World, tmp_path: Path) -> None:
-    mary, game = await world.user("mary"), await oauth.application(world, name="Puddle")
+    mary, game = await world.user("mary"), await oauth.create_application(world, name="Puddle")
     token = tmp_path / "token"
     token.write_text(mary.token + "\n")
     token.chmod(0o600)
@@ -63,8 +63,8 @@ async def test_the_program_serves_until_it_is_terminated(world: World, tmp_path:
     assert await line(process) == f"Signed in as mary at {world.url}"
     assert await line(process) == f"Listening at {tmp_path}/hubbub-ipc-0, {tmp_path}/discord-ipc-0"
     program = Program(*await asyncio.open_unix_connection(str(tmp_path / "discord-ipc-0")))
-    await program.shake(game.id)
-    assert (await program.ask("SET_ACTIVITY", {"activity": {"state": "here"}}))["name"] == "Puddle"
+    await program.handshake(game.id)
+    assert (await program.call("SET_ACTIVITY", {"activity": {"state": "here"}}))["name"] == "Puddle"
     process.send_signal(signal.SIGTERM)
 
     assert (await program.read())[1]["code"] == 1000
@@ -127,31 +127,31 @@ def test_a_token_file_readable_by_others_is_rejected(tmp_path: Path, store_confi
     path.chmod(0o644)
 
     with pytest.raises(SettingError, match=r"token_file: .* can be read by other users"):
-        signing_in.given(str(path), {})
+        login.read_given_token(str(path), {})
     path.chmod(0o600)
-    assert signing_in.given(str(path), {}) == "secret"
+    assert login.read_given_token(str(path), {}) == "secret"
     path.write_text("two words")
     with pytest.raises(SettingError, match="must contain exactly one token"):
-        signing_in.given(str(path), {})
+        login.read_given_token(str(path), {})
 
 
 def test_tokens_are_stored_per_platform_with_private_permissions(tmp_path: Path, store_config: object) -> None:
-    path = signing_in.kept_path({"XDG_CONFIG_HOME": str(tmp_path)})
+    path = login.token_store_path({"XDG_CONFIG_HOME": str(tmp_path)})
     assert path == tmp_path / "hubbub" / "agent.json"
-    assert signing_in.recall("http://one", path) is None
+    assert login.load_token("http://one", path) is None
 
-    signing_in.keep("http://one", "a", path)
-    signing_in.keep("http://two", "b", path)
+    login.store_token("http://one", "a", path)
+    login.store_token("http://two", "b", path)
 
-    assert (signing_in.recall("http://one", path), signing_in.recall("http://two", path)) == ("a", "b")
+    assert (login.load_token("http://one", path), login.load_token("http://two", path)) == ("a", "b")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    signing_in.keep("http://one", None, path)
+    login.store_token("http://one", None, path)
     assert json.loads(path.read_text()) == {"http://two": "b"}
     assert cli.main(["--sign-out", "--url", "http://two"], {"XDG_CONFIG_HOME": str(tmp_path)}) == 0
     assert json.loads(path.read_text()) == {}
     path.write_text("no json")
     with pytest.raises(SettingError, match="cannot read"):
-        signing_in.recall("http://one", path)
+        login.load_token("http://one", path)
 
 
 async def test_a_username_and_password_get_a_token(world: World) -> None:
@@ -161,13 +161,13 @@ async def test_a_username_and_password_get_a_token(world: World) -> None:
     def wrong(_: str) -> str:
         return "battery staple"
 
-    token = await signing_in.sign_in(world.url, lambda _: "mary", lambda _: "correct horse")
+    token = await login.sign_in(world.url, lambda _: "mary", lambda _: "correct horse")
     answer = await world.request("GET", "/users/@me", headers={"Authorization": token})
     assert answer.ok()["username"] == "mary"
     with pytest.raises(SettingError, match="login: the platform rejected it"):
-        await signing_in.sign_in(world.url, lambda _: "mary", wrong)
+        await login.sign_in(world.url, lambda _: "mary", wrong)
     with pytest.raises(SettingError, match="url: cannot reach"):
-        await signing_in.sign_in("http://127.0.0.1:1", lambda _: "mary", wrong)
+        await login.sign_in("http://127.0.0.1:1", lambda _: "mary", wrong)
 
 
 async def test_a_terminal_line_goes_to_the_pending_question(store_config: object) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.agent.test_presence import create_scene
 from tests.machine import NewMachine
-from tests.world import PATIENCE, World
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 pytestmark = pytest.mark.clients
 
@@ -83,7 +83,7 @@ async def test_the_pypresence_client_authorizes_and_reads_guilds(
     stage = await create_scene(world, new_machine)
     guild = await world.guild(stage.mary, name="Town Square")
     account = stage.machine.agent.account
-    assert await account.until(lambda: str(guild.id) in account.state.guilds, PATIENCE)
+    assert await account.wait_until(lambda: str(guild.id) in account.state.guilds, WAIT_TIMEOUT_SECONDS)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(stage.machine.directory))
     await world.write(
         lambda call: call.tx.run("INSERT INTO approved_scopes (application_id, scope) VALUES (?, 'rpc')", stage.game.id)

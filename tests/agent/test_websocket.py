@@ -7,7 +7,7 @@ import pytest
 
 from tests import oauth
 from tests.machine import Machine, NewMachine
-from tests.world import PATIENCE, World
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
@@ -23,7 +23,7 @@ async def machine(world: World, new_machine: NewMachine) -> Machine:
 @pytest.fixture
 async def game(world: World) -> oauth.Client:
     """A game with a web page."""
-    game = await oauth.application(world, name="Puddle")
+    game = await oauth.create_application(world, name="Puddle")
     (await game.owner.patch(f"/applications/{game.id}", json={"rpc_origins": [PAGE]})).ok()
     return game
 
@@ -36,7 +36,7 @@ class Page:
 
     async def read(self) -> Any:
         """Return the next payload."""
-        return await self.socket.receive_json(timeout=PATIENCE)
+        return await self.socket.receive_json(timeout=WAIT_TIMEOUT_SECONDS)
 
     async def ask(self, cmd: str, args: Any = None) -> Any:
         """Send a command and return the reply."""
@@ -45,7 +45,7 @@ class Page:
 
     async def closed(self) -> tuple[int | None, str | None]:
         """Wait for the close and return its code and reason."""
-        message = await self.socket.receive(timeout=PATIENCE)
+        message = await self.socket.receive(timeout=WAIT_TIMEOUT_SECONDS)
         assert message.type is aiohttp.WSMsgType.CLOSE, message
         return message.data, message.extra
 
@@ -65,7 +65,7 @@ async def test_a_web_page_cannot_use_local_commands(machine: Machine, game: oaut
     assert (ready["evt"], ready["data"]["user"]["username"]) == ("READY", "mary")
     reply = await page.ask("SET_ACTIVITY", {"activity": {"state": "here"}})
     assert (reply["evt"], reply["data"]["code"]) == ("ERROR", 4006)
-    token = (await machine.world.player(machine.owner, game.id, "identify rpc")).token
+    token = (await machine.world.bearer(machine.owner, game.id, "identify rpc")).token
     assert (await page.ask("AUTHENTICATE", {"access_token": token}))["evt"] is None
     assert (await page.ask("GET_GUILDS"))["data"] == {"guilds": []}
     await page.socket.close()
@@ -83,7 +83,7 @@ async def test_programs_without_an_origin_and_the_platforms_pages_are_trusted(
     invite = (await machine.owner.post(f"/channels/{guild.general}/invites", json={})).ok()["code"]
 
     assert (await page.ask("INVITE_BROWSER", {"code": invite}))["data"]["code"] == invite
-    assert machine.opened == [f"{machine.world.url}/invite/{invite}"]
+    assert machine.opened_urls == [f"{machine.world.url}/invite/{invite}"]
     template = (await machine.owner.post(f"/guilds/{guild.id}/templates", json={"name": "T"})).ok()["code"]
     assert (await page.ask("GUILD_TEMPLATE_BROWSER", {"code": template}))["data"]["code"] == template
     for command, args, code in (

@@ -10,8 +10,8 @@ import aiohttp
 import pytest
 
 if TYPE_CHECKING:
-    from tests.clients.town import Line, Town
-    from tests.fixtures.validator import Watch
+    from tests.clients.scene import ClientScene, CuttableProxy
+    from tests.fixtures.validator import ResponseMonitor
     from tests.world import World
 
 
@@ -51,17 +51,17 @@ def fail_on_library_errors(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 
 @pytest.fixture
-async def line() -> "AsyncIterator[Line]":
+async def line() -> "AsyncIterator[CuttableProxy]":
     """The proxy in front of the server."""
-    from tests.clients.town import Line
+    from tests.clients.scene import CuttableProxy
 
-    line = Line()
+    line = CuttableProxy()
     yield line
     await line.close()
 
 
 @pytest.fixture
-async def client_world(line: "Line", watch: "Watch", tmp_path: Path) -> "AsyncIterator[World]":
+async def client_world(line: "CuttableProxy", watch: "ResponseMonitor", tmp_path: Path) -> "AsyncIterator[World]":
     """A running, empty server. Its clock runs, because libraries heartbeat and compare times by the wall clock."""
     from hubbub.server.app import App
     from hubbub.server.commands import certificates
@@ -72,7 +72,7 @@ async def client_world(line: "Line", watch: "Watch", tmp_path: Path) -> "AsyncIt
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setblocking(False)
     line.target = listener.getsockname()[1]
-    made = certificates.make(tmp_path / "voice", [])
+    made = certificates.issue(tmp_path / "voice", [])
     voice = VoiceConfig(certificate=str(made.certificate), key=str(made.key), authority=str(made.authority))
     config = small_config(public_url=f"http://127.0.0.1:{await line.open()}", private_targets=True, voice=voice)
     # After every dated change, whatever the current date.
@@ -86,12 +86,12 @@ async def client_world(line: "Line", watch: "Watch", tmp_path: Path) -> "AsyncIt
 
 
 @pytest.fixture
-async def town(client_world: "World", line: "Line") -> "Town":
+async def town(client_world: "World", line: "CuttableProxy") -> "ClientScene":
     """Alice's guild with Bob in it, and a bot that administers it."""
-    from tests.clients.town import ADMINISTRATOR, Town
+    from tests.clients.scene import ADMINISTRATOR, ClientScene
 
     alice = await client_world.user("alice")
     bob = await client_world.user("bob")
     guild = await client_world.guild(alice, bob, name="Town Square")
     bot = await client_world.bot(guild, name="crier", permissions=ADMINISTRATOR)
-    return Town(client_world, line, alice, bob, guild, bot)
+    return ClientScene(client_world, line, alice, bob, guild, bot)

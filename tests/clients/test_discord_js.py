@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.clients.town import CROWD, PATIENCE, PICTURE, Inbox, Town
+from tests.clients.scene import LARGE_GUILD_MEMBERS, ONE_PIXEL_PNG, TIMEOUT_SECONDS, ClientScene, Inbox
 
 JS = Path(__file__).parent / "js"
 NODE = shutil.which("node")
@@ -89,7 +89,7 @@ class Bot:
         assert self._process.stdin is not None
         self._process.stdin.close()
         try:
-            await asyncio.wait_for(self._process.wait(), PATIENCE)
+            await asyncio.wait_for(self._process.wait(), TIMEOUT_SECONDS)
         except TimeoutError:
             self._process.kill()
             raise
@@ -101,7 +101,7 @@ class Bot:
 
 @asynccontextmanager
 async def running(
-    town: Town, token: str | None = None, environment: dict[str, str] | None = None, **options: Any
+    town: ClientScene, token: str | None = None, environment: dict[str, str] | None = None, **options: Any
 ) -> AsyncIterator[Bot]:
     """Run a client that logs in, and end it afterwards."""
     settings = {
@@ -128,14 +128,14 @@ async def running(
 
 
 @pytest.fixture
-async def bot(town: Town) -> AsyncIterator[Bot]:
+async def bot(town: ClientScene) -> AsyncIterator[Bot]:
     """The town's bot, ready."""
     async with running(town) as bot:
         await bot.received("clientReady")
         yield bot
 
 
-async def test_login_fills_the_cache(bot: Bot, town: Town) -> None:
+async def test_login_fills_the_cache(bot: Bot, town: ClientScene) -> None:
     cache = await bot.do("cache", guild=str(town.guild.id))
     assert cache["user"].startswith("crier")
     assert cache["application"] == str(town.bot.application_id)
@@ -147,14 +147,14 @@ async def test_login_fills_the_cache(bot: Bot, town: Town) -> None:
     assert await bot.do("about", user=str(town.bob.id)) == {"application": "crier", "user": "bob"}
 
 
-async def test_a_wrong_token_fails_the_login(town: Town) -> None:
+async def test_a_wrong_token_fails_the_login(town: ClientScene) -> None:
     async with running(town, "MTIz.none.suchtoken") as bot:
         assert (await bot.received("loginFailed"))["code"] == "TokenInvalid"
 
 
-async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, town: Town) -> None:
+async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, town: ClientScene) -> None:
     channel = str(town.guild.general)
-    message_sent = await town.guild.say(town.bob, f"ping <@{town.bot.id}>")
+    message_sent = await town.guild.send_message(town.bob, f"ping <@{town.bot.id}>")
     incoming = await bot.received("messageCreate")
     assert (incoming["id"], incoming["author"], incoming["mentions"]) == (
         message_sent["id"],
@@ -178,10 +178,10 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, town: T
     assert set(await bot.received("messageDeleteBulk")) == set(sent[:3])
 
 
-async def test_attachments_and_embeds_come_back_as_they_were_sent(bot: Bot, town: Town) -> None:
+async def test_attachments_and_embeds_come_back_as_they_were_sent(bot: Bot, town: ClientScene) -> None:
     files = [
         {"name": "notes.txt", "data": base64.b64encode(b"text").decode(), "description": "my notes", "spoiler": False},
-        {"name": "pixel.png", "data": base64.b64encode(PICTURE).decode(), "description": None, "spoiler": True},
+        {"name": "pixel.png", "data": base64.b64encode(ONE_PIXEL_PNG).decode(), "description": None, "spoiler": True},
     ]
     answer = await bot.do("attach", channel=str(town.guild.general), files=files)
     first, second = answer["attachments"]
@@ -195,7 +195,7 @@ async def test_attachments_and_embeds_come_back_as_they_were_sent(bot: Bot, town
     assert answer["timestamp"].startswith("2026-12-01T12:00:00")
 
 
-async def test_reactions_and_pins(bot: Bot, town: Town) -> None:
+async def test_reactions_and_pins(bot: Bot, town: ClientScene) -> None:
     channel = str(town.guild.general)
     message = await bot.do("send", channel=channel, content="do you like it?")
     target = {"channel": channel, "message": message}
@@ -214,7 +214,7 @@ async def test_reactions_and_pins(bot: Bot, town: Town) -> None:
     assert (await bot.received("channelPinsUpdate"))["id"] == channel
 
 
-async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot, town: Town) -> None:
+async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot, town: ClientScene) -> None:
     channel = str(town.guild.general)
     message = await bot.do("send", channel=channel, content="a long story")
     thread = await bot.do("thread", channel=channel, message=message, name="story")
@@ -233,7 +233,7 @@ async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot,
     assert (created["id"], created["parent"], created["tags"]) == (post["id"], post["forum"], [post["tag"]])
 
 
-async def test_roles_and_channels_are_created_edited_and_deleted(bot: Bot, town: Town) -> None:
+async def test_roles_and_channels_are_created_edited_and_deleted(bot: Bot, town: ClientScene) -> None:
     guild, bob = str(town.guild.id), str(town.bob.id)
     role = await bot.do("role", guild=guild, user=bob)
     assert role["worn"]
@@ -255,7 +255,7 @@ async def test_roles_and_channels_are_created_edited_and_deleted(bot: Bot, town:
     assert (await bot.received("guildUpdate"))["name"] == "Market Square"
 
 
-async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, town: Town) -> None:
+async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, town: ClientScene) -> None:
     person = {"guild": str(town.guild.id), "user": str(town.bob.id)}
     assert await bot.do("nick", **person, nick="Bobby") == "Bobby"
     await bot.received("guildMemberUpdate", lambda member: member["name"] == "Bobby")
@@ -272,7 +272,7 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, town: T
     assert await bot.do("auditLog", guild=person["guild"]) == [23, 22, 20]
 
 
-async def test_error_responses_become_the_librarys_errors(town: Town) -> None:
+async def test_error_responses_become_the_librarys_errors(town: ClientScene) -> None:
     humble = await town.world.bot(town.guild, name="humble")
     async with running(town, humble.token) as bot:
         await bot.received("clientReady")
@@ -288,7 +288,7 @@ async def test_error_responses_become_the_librarys_errors(town: Town) -> None:
         assert "content[BASE_TYPE_MAX_LENGTH]" in str(wrong.value)
 
 
-async def test_invites_typing_and_direct_messages(bot: Bot, town: Town) -> None:
+async def test_invites_typing_and_direct_messages(bot: Bot, town: ClientScene) -> None:
     channel, guild = str(town.guild.general), str(town.guild.id)
     invite = await bot.do("invite", channel=channel)
     assert invite["guild"] == guild
@@ -313,7 +313,7 @@ async def test_invites_typing_and_direct_messages(bot: Bot, town: Town) -> None:
     assert (incoming["content"], incoming["guild"]) == ("what?", None)
 
 
-async def test_presences_and_voice_states_are_received_and_sent(bot: Bot, town: Town) -> None:
+async def test_presences_and_voice_states_are_received_and_sent(bot: Bot, town: ClientScene) -> None:
     watcher = await town.bob.connect()
     seen = await bot.received("presenceUpdate", lambda presence: presence["user"] == str(town.bob.id))
     assert seen["status"] == "online"
@@ -333,36 +333,38 @@ async def test_presences_and_voice_states_are_received_and_sent(bot: Bot, town: 
 
 
 @pytest.mark.parametrize("compresses", [False, True], ids=["plain", "compressed"])
-async def test_a_cut_connection_resumes_without_missed_events(town: Town, compresses: bool) -> None:
+async def test_a_cut_connection_resumes_without_missed_events(town: ClientScene, compresses: bool) -> None:
     async with running(town, compresses=compresses) as bot:
         await bot.received("clientReady")
         assert await bot.received("debug") == COMPRESSIONS[compresses]
         expected = []
         for round in range(3):
             expected += [
-                (await town.guild.say(town.bob, f"{round}.{number} " + "é" * 500))["id"] for number in range(5)
+                (await town.guild.send_message(town.bob, f"{round}.{number} " + "é" * 500))["id"] for number in range(5)
             ]
-            assert town.line.cut() == 1
-            expected += [(await town.guild.say(town.bob, f"{round}.{number} while away"))["id"] for number in range(5)]
+            assert town.proxy.cut() == 1
+            expected += [
+                (await town.guild.send_message(town.bob, f"{round}.{number} while away"))["id"] for number in range(5)
+            ]
             await bot.received("shardResume")
         incoming = [(await bot.received("messageCreate"))["id"] for _ in expected]
-        await town.guild.say(town.bob, "the end")
+        await town.guild.send_message(town.bob, "the end")
         assert (await bot.received("messageCreate"))["content"] == "the end"
         assert incoming == expected
 
 
-async def test_guilds_are_spread_over_two_shards(town: Town) -> None:
+async def test_guilds_are_spread_over_two_shards(town: ClientScene) -> None:
     shards = await town.guilds_on_both_shards()
     async with running(town, client={"shards": [0, 1], "shardCount": 2}) as bot:
         await bot.received("clientReady")
         assert await bot.do("shards") == {str(guild): shard for shard, guilds in shards.items() for guild in guilds}
 
 
-async def test_all_members_of_a_large_guild_are_chunked(town: Town) -> None:
-    await town.fill()
+async def test_all_members_of_a_large_guild_are_chunked(town: ClientScene) -> None:
+    await town.add_members()
     async with running(town) as bot:
         await bot.received("clientReady")
         members = await bot.do("allMembers", guild=str(town.guild.id))
         assert members["large"]
         assert members["cached"] < 10
-        assert (members["all"], members["some"]) == (CROWD + 3, 100)
+        assert (members["all"], members["some"]) == (LARGE_GUILD_MEMBERS + 3, 100)

@@ -2,18 +2,18 @@
 
 import pytest
 
-from tests.clients.person import sell, use_everything
+from tests.clients.app_user import create_sku, use_every_feature
+from tests.clients.scene import ClientScene
 from tests.clients.test_discord_js import Bot as JsBot
 from tests.clients.test_discord_js import bot, pytestmark
-from tests.clients.town import Town
 
 __all__ = ["bot", "pytestmark"]
 
 
 @pytest.mark.usefixtures("bot")
-async def test_a_user_uses_every_feature_of_an_app(bot: JsBot, town: Town) -> None:
-    sku = await sell(town)
+async def test_a_user_uses_every_feature_of_an_app(bot: JsBot, town: ClientScene) -> None:
+    sku = await create_sku(town)
     offered = await bot.do("serve", guild=str(town.guild.id), sku=sku)
     assert sorted(offered) == ["Poke", "Shout", "greet", "panel", "think"]
 
-    await use_everything(town, await town.bob.connect(), sku)
+    await use_every_feature(town, await town.bob.connect(), sku)

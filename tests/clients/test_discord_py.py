@@ -13,7 +13,7 @@ import discord
 import pytest
 import yarl
 
-from tests.clients.town import CROWD, PATIENCE, PICTURE, Inbox, Town
+from tests.clients.scene import LARGE_GUILD_MEMBERS, ONE_PIXEL_PNG, TIMEOUT_SECONDS, ClientScene, Inbox
 from tests.world import World
 
 GUILD_READY_S = 0.1
@@ -66,18 +66,18 @@ async def running(bot: Bot, token: str, guilds: int = 1) -> AsyncIterator[Bot]:
         yield bot
         await bot.close()
         with suppress(asyncio.CancelledError):
-            await asyncio.wait_for(task, PATIENCE)
+            await asyncio.wait_for(task, TIMEOUT_SECONDS)
 
 
 @pytest.fixture
-async def bot(town: Town) -> AsyncIterator[Bot]:
+async def bot(town: ClientScene) -> AsyncIterator[Bot]:
     """The town's bot, ready."""
     async with running(Bot(), town.bot.token) as bot:
         yield bot
 
 
 @pytest.fixture
-def guild(bot: Bot, town: Town) -> discord.Guild:
+def guild(bot: Bot, town: ClientScene) -> discord.Guild:
     """The town's guild, from the bot's cache."""
     guild = bot.get_guild(town.guild.id)
     assert guild is not None
@@ -85,14 +85,14 @@ def guild(bot: Bot, town: Town) -> discord.Guild:
 
 
 @pytest.fixture
-def general(guild: discord.Guild, town: Town) -> discord.TextChannel:
+def general(guild: discord.Guild, town: ClientScene) -> discord.TextChannel:
     """The town's text channel."""
     channel = guild.get_channel(town.guild.general)
     assert isinstance(channel, discord.TextChannel)
     return channel
 
 
-async def test_login_fills_the_cache(bot: Bot, guild: discord.Guild, town: Town) -> None:
+async def test_login_fills_the_cache(bot: Bot, guild: discord.Guild, town: ClientScene) -> None:
     assert bot.user is not None
     assert (bot.user.id, bot.user.name, bot.user.bot) == (town.bot.id, "crier", True)
     assert bot.application_id == town.bot.application_id
@@ -120,9 +120,9 @@ async def test_a_wrong_token_fails_the_login() -> None:
 
 
 async def test_messages_are_sent_edited_replied_to_and_deleted(
-    bot: Bot, general: discord.TextChannel, town: Town
+    bot: Bot, general: discord.TextChannel, town: ClientScene
 ) -> None:
-    message_sent = await town.guild.say(town.bob, f"ping <@{town.bot.id}>")
+    message_sent = await town.guild.send_message(town.bob, f"ping <@{town.bot.id}>")
     incoming = await bot.received("message")
     assert (incoming.id, incoming.author.id, incoming.mentions) == (
         int(message_sent["id"]),
@@ -159,7 +159,7 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(
 
 async def test_attachments_come_back_as_they_were_sent(bot: Bot, general: discord.TextChannel) -> None:
     notes = discord.File(io.BytesIO(b"three lines\nof\ntext"), "notes.txt", description="my notes")
-    picture = discord.File(io.BytesIO(PICTURE), "pixel.png", spoiler=True)
+    picture = discord.File(io.BytesIO(ONE_PIXEL_PNG), "pixel.png", spoiler=True)
     message = await general.send("look", files=[notes, picture])
 
     first, second = message.attachments
@@ -168,7 +168,7 @@ async def test_attachments_come_back_as_they_were_sent(bot: Bot, general: discor
     assert first.content_type.startswith("text/plain")
     assert (second.filename, second.is_spoiler(), second.width, second.height) == ("SPOILER_pixel.png", True, 1, 1)
     assert await first.read() == b"three lines\nof\ntext"
-    assert await second.read() == PICTURE
+    assert await second.read() == ONE_PIXEL_PNG
 
     kept = await message.edit(attachments=[second])
     assert [attachment.id for attachment in kept.attachments] == [second.id]
@@ -184,7 +184,7 @@ async def test_embeds_keep_every_part(general: discord.TextChannel) -> None:
     embed.set_author(name="crier", url="https://example.com/crier").set_footer(text="the end")
     embed.add_field(name="weather", value="fine", inline=False)
     embed.set_image(url="attachment://pixel.png")
-    message = await general.send(embed=embed, file=discord.File(io.BytesIO(PICTURE), "pixel.png"))
+    message = await general.send(embed=embed, file=discord.File(io.BytesIO(ONE_PIXEL_PNG), "pixel.png"))
 
     (seen,) = message.embeds
     assert (seen.title, seen.description, seen.url) == ("News", "of the day", "https://example.com/")
@@ -198,7 +198,9 @@ async def test_embeds_keep_every_part(general: discord.TextChannel) -> None:
     assert silent.flags.suppress_embeds
 
 
-async def test_reactions_are_counted_listed_and_removed(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+async def test_reactions_are_counted_listed_and_removed(
+    bot: Bot, general: discord.TextChannel, town: ClientScene
+) -> None:
     message = await general.send("do you like it?")
     await message.add_reaction("👍")
     reaction, user = await bot.received("reaction_add")
@@ -219,9 +221,9 @@ async def test_reactions_are_counted_listed_and_removed(bot: Bot, general: disco
 
 
 async def test_threads_are_created_joined_archived_and_listed(
-    bot: Bot, general: discord.TextChannel, town: Town
+    bot: Bot, general: discord.TextChannel, town: ClientScene
 ) -> None:
-    message_sent = await town.guild.say(town.bob, "a long story")
+    message_sent = await town.guild.send_message(town.bob, "a long story")
     message = await bot.received("message", lambda message: message.id == int(message_sent["id"]))
     thread = await message.create_thread(name="story", auto_archive_duration=60)
     assert (await bot.received("thread_create")).id == thread.id == message.id
@@ -256,7 +258,7 @@ async def test_a_forum_post_carries_its_message_and_tags(bot: Bot, guild: discor
     assert [thread.id for thread in forum.threads] == [post.id]
 
 
-async def test_roles_are_created_moved_assigned_and_removed(bot: Bot, guild: discord.Guild, town: Town) -> None:
+async def test_roles_are_created_moved_assigned_and_removed(bot: Bot, guild: discord.Guild, town: ClientScene) -> None:
     role = await guild.create_role(
         name="guards", color=discord.Color.red(), hoist=True, permissions=discord.Permissions(kick_members=True)
     )
@@ -289,7 +291,9 @@ async def test_roles_are_created_moved_assigned_and_removed(bot: Bot, guild: dis
     assert guild.get_role(role.id) is None
 
 
-async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, guild: discord.Guild, town: Town) -> None:
+async def test_members_are_renamed_timed_out_kicked_and_banned(
+    bot: Bot, guild: discord.Guild, town: ClientScene
+) -> None:
     bob = guild.get_member(town.bob.id)
     await bob.edit(nick="Bobby")
     _, after = await bot.received("member_update", lambda _, after: after.nick == "Bobby")
@@ -320,7 +324,9 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, guild: 
     assert actions == [discord.AuditLogAction.unban, discord.AuditLogAction.ban, discord.AuditLogAction.kick]
 
 
-async def test_channels_are_created_edited_restricted_and_deleted(bot: Bot, guild: discord.Guild, town: Town) -> None:
+async def test_channels_are_created_edited_restricted_and_deleted(
+    bot: Bot, guild: discord.Guild, town: ClientScene
+) -> None:
     hidden = {guild.default_role: discord.PermissionOverwrite(view_channel=False)}
     category = await guild.create_category("back office")
     channel = await guild.create_text_channel(
@@ -347,7 +353,9 @@ async def test_channels_are_created_edited_restricted_and_deleted(bot: Bot, guil
     assert after.name == "Market Square"
 
 
-async def test_error_responses_become_the_librarys_errors(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+async def test_error_responses_become_the_librarys_errors(
+    bot: Bot, general: discord.TextChannel, town: ClientScene
+) -> None:
     humble = await town.world.bot(town.guild, name="humble")
     async with running(Bot(), humble.token) as other:
         guild = other.get_guild(town.guild.id)
@@ -384,7 +392,7 @@ async def test_messages_are_pinned_and_unpinned(bot: Bot, general: discord.TextC
     assert [pinned async for pinned in general.pins()] == []
 
 
-async def test_users_join_by_invite(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+async def test_users_join_by_invite(bot: Bot, general: discord.TextChannel, town: ClientScene) -> None:
     invite = await general.create_invite(max_age=300, max_uses=2, unique=True)
     assert (await bot.received("invite_create")).code == invite.code
     fetched = await bot.fetch_invite(invite.code)
@@ -398,7 +406,7 @@ async def test_users_join_by_invite(bot: Bot, general: discord.TextChannel, town
     assert (await bot.received("invite_delete")).code == invite.code
 
 
-async def test_typing_is_received_and_sent(bot: Bot, general: discord.TextChannel, town: Town) -> None:
+async def test_typing_is_received_and_sent(bot: Bot, general: discord.TextChannel, town: ClientScene) -> None:
     (await town.bob.post(f"/channels/{general.id}/typing")).ok()
     channel, user, _ = await bot.received("typing")
     assert (channel.id, user.id) == (general.id, town.bob.id)
@@ -408,12 +416,12 @@ async def test_typing_is_received_and_sent(bot: Bot, general: discord.TextChanne
 
 
 async def test_images_are_stored_and_served(bot: Bot, guild: discord.Guild) -> None:
-    await guild.edit(icon=PICTURE)
+    await guild.edit(icon=ONE_PIXEL_PNG)
     _, after = await bot.received("guild_update")
-    assert await after.icon.read() == PICTURE
-    assert (await bot.user.edit(avatar=PICTURE)).avatar is not None
+    assert await after.icon.read() == ONE_PIXEL_PNG
+    assert (await bot.user.edit(avatar=ONE_PIXEL_PNG)).avatar is not None
     await bot.received("member_update")
-    assert await bot.user.avatar.read() == PICTURE
+    assert await bot.user.avatar.read() == ONE_PIXEL_PNG
     assert await guild.get_member(bot.user.id).default_avatar.read()
 
 
@@ -431,7 +439,7 @@ async def test_components_forwards_and_polls_are_sent(bot: Bot, general: discord
     assert asked.poll.expires_at - asked.created_at <= datetime.timedelta(hours=2)
 
 
-async def test_direct_messages_are_sent_and_received(bot: Bot, guild: discord.Guild, town: Town) -> None:
+async def test_direct_messages_are_sent_and_received(bot: Bot, guild: discord.Guild, town: ClientScene) -> None:
     bob = guild.get_member(town.bob.id)
     sent = await bob.send("psst")
     assert isinstance(sent.channel, discord.DMChannel)
@@ -443,7 +451,7 @@ async def test_direct_messages_are_sent_and_received(bot: Bot, guild: discord.Gu
     assert (incoming.guild, incoming.content, incoming.channel.id) == (None, "what?", sent.channel.id)
 
 
-async def test_presences_are_received_and_sent(bot: Bot, guild: discord.Guild, town: Town) -> None:
+async def test_presences_are_received_and_sent(bot: Bot, guild: discord.Guild, town: ClientScene) -> None:
     watcher = await town.bob.connect()
     _, after = await bot.received("presence_update", lambda _, after: after.id == town.bob.id)
     assert after.status is discord.Status.online
@@ -484,7 +492,7 @@ class Signalling(discord.VoiceProtocol):
         self.cleanup()
 
 
-async def test_a_voice_channel_is_joined_and_left(bot: Bot, guild: discord.Guild, town: Town) -> None:
+async def test_a_voice_channel_is_joined_and_left(bot: Bot, guild: discord.Guild, town: ClientScene) -> None:
     (channel,) = guild.voice_channels
     connection = await channel.connect(cls=Signalling, self_mute=True)
     _, state = await connection.inbox.take(lambda received: received[0] == "state", "the voice state")
@@ -517,7 +525,7 @@ def without_zstandard() -> Any:
 
 @pytest.mark.parametrize("compression", ["zlib-stream", "zstd-stream"])
 async def test_a_cut_connection_resumes_without_missed_events(
-    town: Town, monkeypatch: pytest.MonkeyPatch, compression: str
+    town: ClientScene, monkeypatch: pytest.MonkeyPatch, compression: str
 ) -> None:
     if compression == "zlib-stream":
         monkeypatch.setattr(discord.utils, "_ActiveDecompressionContext", without_zstandard())
@@ -527,21 +535,23 @@ async def test_a_cut_connection_resumes_without_missed_events(
         expected = []
         for round in range(3):
             expected += [
-                (await town.guild.say(town.bob, f"{round}.{number} " + "é" * 500))["id"] for number in range(5)
+                (await town.guild.send_message(town.bob, f"{round}.{number} " + "é" * 500))["id"] for number in range(5)
             ]
-            assert town.line.cut() == 1
-            expected += [(await town.guild.say(town.bob, f"{round}.{number} while away"))["id"] for number in range(5)]
+            assert town.proxy.cut() == 1
+            expected += [
+                (await town.guild.send_message(town.bob, f"{round}.{number} while away"))["id"] for number in range(5)
+            ]
             await bot.received("resumed")
         incoming = [str((await bot.received("message")).id) for _ in expected]
-        await town.guild.say(town.bob, "the end")
+        await town.guild.send_message(town.bob, "the end")
         assert (await bot.received("message")).content == "the end"
         assert incoming == expected
         assert bot.ws.session_id == session
-        assert len(town.line.queries) == 4
-        assert all(f"compress={compression}" in query for query in town.line.queries)
+        assert len(town.proxy.queries) == 4
+        assert all(f"compress={compression}" in query for query in town.proxy.queries)
 
 
-async def test_guilds_are_spread_over_two_shards(town: Town) -> None:
+async def test_guilds_are_spread_over_two_shards(town: ClientScene) -> None:
     shards = await town.guilds_on_both_shards()
     async with running(ShardedBot(shard_count=2), town.bot.token, guilds=sum(map(len, shards.values()))) as bot:
         assert {guild.id: guild.shard_id for guild in bot.guilds} == {
@@ -557,22 +567,26 @@ async def test_guilds_are_spread_over_two_shards(town: Town) -> None:
             assert [member.id for member in await guild.query_members("alice")] == [town.alice.id]
 
 
-async def test_all_members_of_a_large_guild_are_chunked(town: Town) -> None:
-    await town.fill()
+async def test_all_members_of_a_large_guild_are_chunked(town: ClientScene) -> None:
+    await town.add_members()
     async with running(Bot(), town.bot.token) as bot:
         guild = bot.get_guild(town.guild.id)
         assert guild is not None
         # With presences and more members than the threshold, GUILD_CREATE has only some; the library requests the rest.
         assert guild.large
-        assert (guild.member_count, len(guild.members), guild.chunked) == (CROWD + 3, CROWD + 3, True)
+        assert (guild.member_count, len(guild.members), guild.chunked) == (
+            LARGE_GUILD_MEMBERS + 3,
+            LARGE_GUILD_MEMBERS + 3,
+            True,
+        )
         found = await guild.query_members("citizen00", limit=100)
         assert len(found) == 100
         wanted = [town.alice.id, town.bob.id]
         assert {member.id for member in await guild.query_members(user_ids=wanted, presences=True)} == set(wanted)
-        assert len([member async for member in guild.fetch_members(limit=None)]) == CROWD + 3
+        assert len([member async for member in guild.fetch_members(limit=None)]) == LARGE_GUILD_MEMBERS + 3
 
 
-async def test_joining_and_leaving_a_guild_is_reported(bot: Bot, town: Town) -> None:
+async def test_joining_and_leaving_a_guild_is_reported(bot: Bot, town: ClientScene) -> None:
     from hubbub.server.resources import members
 
     other = await town.world.guild(town.alice, name="Harbour")

@@ -6,9 +6,9 @@ import discord
 import pytest
 from discord import app_commands
 
-from tests.clients.person import Person, sell
+from tests.clients.app_user import AppUser, create_sku
+from tests.clients.scene import ClientScene
 from tests.clients.test_discord_py import Bot, point_at_us, running
-from tests.clients.town import Town
 from tests.world import Session
 
 __all__ = ["point_at_us"]
@@ -169,17 +169,17 @@ def declare(tree: app_commands.CommandTree[App], guild: discord.Object, sku: int
 
 
 @pytest.fixture
-async def bob_session(town: Town) -> Session:
+async def bob_session(town: ClientScene) -> Session:
     """A gateway session of Bob."""
     return await town.bob.connect()
 
 
-async def test_a_user_uses_every_feature_of_an_app(town: Town, bob_session: Session) -> None:
-    bob = Person(town, bob_session)
+async def test_a_user_uses_every_feature_of_an_app(town: ClientScene, bob_session: Session) -> None:
+    bob = AppUser(town, bob_session)
     async with running(App(), town.bot.token) as app:
         assert isinstance(app, App)
         guild = discord.Object(town.guild.id)
-        sku = int(await sell(town))
+        sku = int(await create_sku(town))
         declare(app.tree, guild, sku)
 
         synced = await app.tree.sync(guild=guild)
@@ -227,7 +227,7 @@ async def test_a_user_uses_every_feature_of_an_app(town: Town, bob_session: Sess
         # Context menu commands.
         await bob.run("Poke", target_id=str(town.alice.id))
         assert (await bob.next_message())["content"] == "poked alice"
-        target = await town.guild.say(town.bob, "hello")
+        target = await town.guild.send_message(town.bob, "hello")
         await bob.next_message()
         await bob.run("Shout", target_id=target["id"])
         assert (await bob.next_message())["content"] == "HELLO"
@@ -252,7 +252,7 @@ async def test_a_user_uses_every_feature_of_an_app(town: Town, bob_session: Sess
             {"type": 18, "component": {"type": 5, "custom_id": "friend", "values": [str(town.alice.id)]}},
             {"type": 18, "component": {"type": 23, "custom_id": "sure", "value": True}},
         ]
-        await bob.ask(5, {"id": modal["id"], "custom_id": modal["custom_id"], "components": filled})
+        await bob.interact(5, {"id": modal["id"], "custom_id": modal["custom_id"], "components": filled})
         assert (await bob.next_message())["content"] == "Bob likes b and alice: True"
 
         # The interaction carries Bob's entitlements, and files are downloaded.
@@ -267,11 +267,11 @@ async def test_a_user_uses_every_feature_of_an_app(town: Town, bob_session: Sess
             {"type": 18, "component": {"type": 22, "custom_id": "sizes", "values": ["s", "l"]}},
         ]
         data = {"id": modal["id"], "custom_id": modal["custom_id"], "components": filled}
-        await bob.ask(5, data, file=b"I am")
+        await bob.interact(5, data, file=b"I am")
         assert (await bob.next_message())["content"] == "proof.txt: I am, s+l"
 
 
-async def test_global_commands_are_synced_and_their_permissions_read(town: Town) -> None:
+async def test_global_commands_are_synced_and_their_permissions_read(town: ClientScene) -> None:
     async with running(App(), town.bot.token) as app:
         assert isinstance(app, App)
 

@@ -9,7 +9,7 @@ import hikari
 import pytest
 from hikari.impl.shard import GatewayShardImpl
 
-from tests.clients.town import CROWD, PICTURE, Inbox, Town
+from tests.clients.scene import LARGE_GUILD_MEMBERS, ONE_PIXEL_PNG, ClientScene, Inbox
 
 E = TypeVar("E", bound=hikari.Event)
 
@@ -17,7 +17,7 @@ E = TypeVar("E", bound=hikari.Event)
 class Bot(hikari.GatewayBot):
     """A bot that records its events."""
 
-    def __init__(self, town: Town, token: str | None = None, **options: Any) -> None:
+    def __init__(self, town: ClientScene, token: str | None = None, **options: Any) -> None:
         settings: dict[str, Any] = {"intents": hikari.Intents.ALL, "banner": None, "logs": None}
         super().__init__(
             token or town.bot.token, rest_url=town.world.api, suppress_optimization_warning=True, **(settings | options)
@@ -46,14 +46,14 @@ async def running(bot: Bot, **options: Any) -> AsyncIterator[Bot]:
 
 
 @pytest.fixture
-async def bot(town: Town) -> AsyncIterator[Bot]:
+async def bot(town: ClientScene) -> AsyncIterator[Bot]:
     """The town's bot, ready, with the guild in its cache."""
     async with running(Bot(town)) as bot:
         await bot.received(hikari.GuildAvailableEvent)
         yield bot
 
 
-async def test_login_fills_the_cache(bot: Bot, town: Town) -> None:
+async def test_login_fills_the_cache(bot: Bot, town: ClientScene) -> None:
     me = bot.get_me()
     assert me is not None
     assert (me.id, me.username, me.is_bot) == (town.bot.id, "crier", True)
@@ -71,16 +71,16 @@ async def test_login_fills_the_cache(bot: Bot, town: Town) -> None:
     assert [own.id for own in await bot.rest.fetch_my_guilds()] == [guild.id]
 
 
-async def test_a_wrong_token_fails_the_login(town: Town) -> None:
+async def test_a_wrong_token_fails_the_login(town: ClientScene) -> None:
     bot = Bot(town, "MTIz.none.suchtoken")
     with pytest.raises(hikari.UnauthorizedError):
         await bot.start(check_for_updates=False)
     await bot.close()
 
 
-async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, town: Town) -> None:
+async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, town: ClientScene) -> None:
     general = town.guild.general
-    message_sent = await town.guild.say(town.bob, f"ping <@{town.bot.id}>")
+    message_sent = await town.guild.send_message(town.bob, f"ping <@{town.bot.id}>")
     incoming = await bot.received(hikari.GuildMessageCreateEvent)
     assert (incoming.message_id, incoming.author_id, incoming.content) == (
         int(message_sent["id"]),
@@ -110,35 +110,35 @@ async def test_messages_are_sent_edited_replied_to_and_deleted(bot: Bot, town: T
     assert (await bot.received(hikari.GuildBulkMessageDeleteEvent)).message_ids == {message.id for message in sent}
 
 
-async def test_attachments_and_embeds_come_back_as_they_were_sent(bot: Bot, town: Town) -> None:
+async def test_attachments_and_embeds_come_back_as_they_were_sent(bot: Bot, town: ClientScene) -> None:
     when = datetime.datetime(2026, 12, 1, 12, tzinfo=datetime.UTC)
     embed = hikari.Embed(title="News", description="of the day", color=0x336699, timestamp=when)
     embed.set_author(name="crier").set_footer("the end").add_field("weather", "fine")
-    embed.set_image(hikari.Bytes(PICTURE, "pixel.png"))
+    embed.set_image(hikari.Bytes(ONE_PIXEL_PNG, "pixel.png"))
     message = await bot.rest.create_message(
         town.guild.general,
         "look",
         embed=embed,
-        attachments=[hikari.Bytes(b"text", "notes.txt"), hikari.Bytes(PICTURE, "two.png", spoiler=True)],
+        attachments=[hikari.Bytes(b"text", "notes.txt"), hikari.Bytes(ONE_PIXEL_PNG, "two.png", spoiler=True)],
     )
 
     names = {attachment.filename: attachment for attachment in message.attachments}
     assert {"notes.txt", "SPOILER_two.png"} <= set(names)
     assert await names["notes.txt"].read() == b"text"
-    assert await names["SPOILER_two.png"].read() == PICTURE
+    assert await names["SPOILER_two.png"].read() == ONE_PIXEL_PNG
     assert (names["SPOILER_two.png"].width, names["SPOILER_two.png"].height) == (1, 1)
     (seen,) = message.embeds
     assert (seen.title, seen.description, seen.color, seen.timestamp) == ("News", "of the day", 0x336699, when)
     assert [(field.name, field.value, field.is_inline) for field in seen.fields] == [("weather", "fine", False)]
     assert (seen.author and seen.author.name, seen.footer and seen.footer.text) == ("crier", "the end")
     assert seen.image is not None
-    assert await seen.image.read() == PICTURE
+    assert await seen.image.read() == ONE_PIXEL_PNG
 
     bare = await message.edit("nothing to see", attachments=None, embeds=None)
     assert (list(bare.attachments), list(bare.embeds)) == ([], [])
 
 
-async def test_reactions_are_counted_listed_and_removed(bot: Bot, town: Town) -> None:
+async def test_reactions_are_counted_listed_and_removed(bot: Bot, town: ClientScene) -> None:
     message = await bot.rest.create_message(town.guild.general, "do you like it?")
     await message.add_reaction("👍")
     added = await bot.received(hikari.GuildReactionAddEvent)
@@ -161,7 +161,7 @@ async def test_reactions_are_counted_listed_and_removed(bot: Bot, town: Town) ->
     await bot.received(hikari.GuildReactionDeleteAllEvent)
 
 
-async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot, town: Town) -> None:
+async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot, town: ClientScene) -> None:
     message = await bot.rest.create_message(town.guild.general, "a long story")
     thread = await bot.rest.create_message_thread(message.channel_id, message, "story")
     created = await bot.received(hikari.GuildThreadCreateEvent)
@@ -189,7 +189,7 @@ async def test_threads_and_forum_posts_are_created_joined_and_archived(bot: Bot,
     assert (await bot.received(hikari.GuildThreadDeleteEvent)).thread_id == post.id
 
 
-async def test_roles_are_created_edited_assigned_and_removed(bot: Bot, town: Town) -> None:
+async def test_roles_are_created_edited_assigned_and_removed(bot: Bot, town: ClientScene) -> None:
     role = await bot.rest.create_role(
         town.guild.id, name="guards", color=0xFF0000, hoist=True, permissions=hikari.Permissions.KICK_MEMBERS
     )
@@ -212,7 +212,7 @@ async def test_roles_are_created_edited_assigned_and_removed(bot: Bot, town: Tow
     assert bot.cache.get_role(role) is None
 
 
-async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, town: Town) -> None:
+async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, town: ClientScene) -> None:
     guild, bob = town.guild.id, town.bob.id
     await bot.rest.edit_member(guild, bob, nickname="Bobby")
     assert (await bot.received(hikari.MemberUpdateEvent)).member.display_name == "Bobby"
@@ -232,7 +232,7 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(bot: Bot, town: T
     await bot.received(hikari.BanDeleteEvent)
 
 
-async def test_channels_are_created_edited_restricted_and_deleted(bot: Bot, town: Town) -> None:
+async def test_channels_are_created_edited_restricted_and_deleted(bot: Bot, town: ClientScene) -> None:
     hidden = hikari.PermissionOverwrite(
         id=town.guild.id, type=hikari.PermissionOverwriteType.ROLE, deny=hikari.Permissions.VIEW_CHANNEL
     )
@@ -256,7 +256,7 @@ async def test_channels_are_created_edited_restricted_and_deleted(bot: Bot, town
     assert (await bot.received(hikari.GuildUpdateEvent)).guild.name == "Market Square"
 
 
-async def test_error_responses_become_the_librarys_errors(bot: Bot, town: Town) -> None:
+async def test_error_responses_become_the_librarys_errors(bot: Bot, town: ClientScene) -> None:
     humble = await town.world.bot(town.guild, name="humble")
     async with running(Bot(town, humble.token)) as other:
         with pytest.raises(hikari.ForbiddenError) as refused:
@@ -272,7 +272,7 @@ async def test_error_responses_become_the_librarys_errors(bot: Bot, town: Town) 
     assert "content" in wrong.value.errors
 
 
-async def test_pins_invites_and_typing(bot: Bot, town: Town) -> None:
+async def test_pins_invites_and_typing(bot: Bot, town: ClientScene) -> None:
     message = await bot.rest.create_message(town.guild.general, "read this first")
     await bot.rest.pin_message(message.channel_id, message)
     assert (await bot.received(hikari.GuildPinsUpdateEvent)).channel_id == town.guild.general
@@ -298,7 +298,7 @@ async def test_pins_invites_and_typing(bot: Bot, town: Town) -> None:
     assert (await watcher.next("TYPING_START"))["user_id"] == str(town.bot.id)
 
 
-async def test_direct_messages_are_sent_and_received(bot: Bot, town: Town) -> None:
+async def test_direct_messages_are_sent_and_received(bot: Bot, town: ClientScene) -> None:
     channel = await bot.rest.create_dm_channel(town.bob.id)
     assert channel.recipient.id == town.bob.id
     await channel.send("psst")
@@ -309,7 +309,7 @@ async def test_direct_messages_are_sent_and_received(bot: Bot, town: Town) -> No
     assert (incoming.content, incoming.channel_id) == ("what?", channel.id)
 
 
-async def test_presences_and_voice_states_are_received_and_sent(bot: Bot, town: Town) -> None:
+async def test_presences_and_voice_states_are_received_and_sent(bot: Bot, town: ClientScene) -> None:
     watcher = await town.bob.connect()
     seen = await bot.received(hikari.PresenceUpdateEvent, lambda event: event.user_id == town.bob.id)
     assert seen.presence.visible_status is hikari.Status.ONLINE
@@ -336,26 +336,26 @@ async def test_presences_and_voice_states_are_received_and_sent(bot: Bot, town: 
     [hikari.api.GatewayCompression.TRANSPORT_ZLIB_STREAM, hikari.api.GatewayCompression.TRANSPORT_ZSTD_STREAM],
 )
 async def test_a_cut_connection_resumes_without_missed_events(
-    town: Town, monkeypatch: pytest.MonkeyPatch, compression: hikari.api.GatewayCompression
+    town: ClientScene, monkeypatch: pytest.MonkeyPatch, compression: hikari.api.GatewayCompression
 ) -> None:
     # The bot leaves this option of its shards at the default.
     monkeypatch.setitem(GatewayShardImpl.__init__.__kwdefaults__, "compression", compression)
     async with running(Bot(town)) as bot:
         await bot.received(hikari.GuildAvailableEvent)
-        expected = [(await town.guild.say(town.bob, f"{number} " + "é" * 500))["id"] for number in range(5)]
+        expected = [(await town.guild.send_message(town.bob, f"{number} " + "é" * 500))["id"] for number in range(5)]
         # Once only: the library waits longer before each further attempt.
-        assert town.line.cut() == 1
-        expected += [(await town.guild.say(town.bob, f"{number} while away"))["id"] for number in range(5)]
+        assert town.proxy.cut() == 1
+        expected += [(await town.guild.send_message(town.bob, f"{number} while away"))["id"] for number in range(5)]
         await bot.received(hikari.ShardResumedEvent)
         incoming = [str((await bot.received(hikari.GuildMessageCreateEvent)).message_id) for _ in expected]
-        await town.guild.say(town.bob, "the end")
+        await town.guild.send_message(town.bob, "the end")
         assert (await bot.received(hikari.GuildMessageCreateEvent)).content == "the end"
         assert incoming == expected
         mode = "zlib-stream" if compression is hikari.api.GatewayCompression.TRANSPORT_ZLIB_STREAM else "zstd-stream"
-        assert [f"compress={mode}" in query for query in town.line.queries] == [True, True]
+        assert [f"compress={mode}" in query for query in town.proxy.queries] == [True, True]
 
 
-async def test_guilds_are_spread_over_two_shards(town: Town) -> None:
+async def test_guilds_are_spread_over_two_shards(town: ClientScene) -> None:
     shards = await town.guilds_on_both_shards()
     async with running(Bot(town), shard_count=2) as bot:
         assert set(bot.shards) == {0, 1}
@@ -367,15 +367,15 @@ async def test_guilds_are_spread_over_two_shards(town: Town) -> None:
                 assert available.shard.id == shard
 
 
-async def test_all_members_of_a_large_guild_are_chunked(town: Town) -> None:
-    await town.fill()
+async def test_all_members_of_a_large_guild_are_chunked(town: ClientScene) -> None:
+    await town.add_members()
     async with running(Bot(town)) as bot:
         seen: set[int] = set()
-        while len(seen) < CROWD + 3:
+        while len(seen) < LARGE_GUILD_MEMBERS + 3:
             chunk = await bot.received(hikari.MemberChunkEvent)
             seen |= set(chunk.members)
         assert chunk.chunk_count == 2
         guild = bot.cache.get_guild(town.guild.id)
         assert guild is not None
-        assert len(guild.get_members()) == CROWD + 3
-        assert len(await bot.rest.fetch_members(guild)) == CROWD + 3
+        assert len(guild.get_members()) == LARGE_GUILD_MEMBERS + 3
+        assert len(await bot.rest.fetch_members(guild)) == LARGE_GUILD_MEMBERS + 3

@@ -10,8 +10,8 @@ from aiohttp import web
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from tests.clients.person import sell, use_everything
-from tests.clients.town import Town
+from tests.clients.app_user import create_sku, use_every_feature
+from tests.clients.scene import ClientScene
 
 EPHEMERAL = 64
 COMMANDS: list[dict[str, Any]] = [
@@ -143,9 +143,9 @@ def say(kind: int, **data: Any) -> web.Response:
 
 
 @pytest.fixture
-async def app(town: Town) -> AsyncIterator[HttpApp]:
+async def app(town: ClientScene) -> AsyncIterator[HttpApp]:
     """The town's app, which never connects to the gateway."""
-    made = HttpApp(town.world.api, town.world.client, await sell(town))
+    made = HttpApp(town.world.api, town.world.client, await create_sku(town))
     application = web.Application()
     application.router.add_post("/", made.handle)
     runner = web.AppRunner(application)
@@ -161,8 +161,8 @@ async def app(town: Town) -> AsyncIterator[HttpApp]:
     await runner.cleanup()
 
 
-async def test_a_user_uses_every_feature_of_an_app(app: HttpApp, town: Town) -> None:
-    await use_everything(town, await town.bob.connect(), app.sku)
+async def test_a_user_uses_every_feature_of_an_app(app: HttpApp, town: ClientScene) -> None:
+    await use_every_feature(town, await town.bob.connect(), app.sku)
 
     # The ping with a forged signature, sent when the URL was saved.
     assert app.refused == 1

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.clients import test_discord_js as javascript
-from tests.clients.town import ADMINISTRATOR, PATIENCE, Town
+from tests.clients.scene import ADMINISTRATOR, TIMEOUT_SECONDS, ClientScene
 from tests.world import Actor
 
 FRAMES = 20
@@ -32,7 +32,7 @@ class Callers:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps({"bot": bot, "step": step, "args": args}).encode() + b"\n")
-        async with asyncio.timeout(2 * PATIENCE):
+        async with asyncio.timeout(2 * TIMEOUT_SECONDS):
             line = await self._process.stdout.readline()
         assert line, f"the bots ended before they could {step}"
         return json.loads(line)
@@ -40,7 +40,7 @@ class Callers:
     async def agreed(self, channel: int, before: str = "") -> str:
         """Wait until both bots have the same verification code, different from the previous one, and return it."""
         people = [bot.id for bot in self.bots]
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
                 first, second = [await self.do(bot, "wait", channel=channel, people=people) for bot in range(2)]
                 if first == second != before:
@@ -50,7 +50,7 @@ class Callers:
 
 
 @asynccontextmanager
-async def calling(town: Town, *bots: Actor) -> AsyncIterator[Callers]:
+async def calling(town: ClientScene, *bots: Actor) -> AsyncIterator[Callers]:
     """Start the bots in a process that trusts the voice server's certificate authority."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -69,14 +69,14 @@ async def calling(town: Town, *bots: Actor) -> AsyncIterator[Callers]:
             assert process.stdin is not None
             process.stdin.close()
             try:
-                async with asyncio.timeout(PATIENCE):
+                async with asyncio.timeout(TIMEOUT_SECONDS):
                     await process.wait()
             except TimeoutError:
                 process.kill()
                 await process.wait()
 
 
-def authority(town: Town) -> str:
+def authority(town: ClientScene) -> str:
     """Return the certificate authority that clients must trust."""
     path = town.world.app.config.voice.authority
     assert path is not None
@@ -93,7 +93,7 @@ def in_order(frames: list[str]) -> list[str]:
     return sorted(frames, key=lambda frame: int(frame.split()[-1]))
 
 
-async def test_two_discord_py_bots_hear_each_other_also_after_a_move(town: Town) -> None:
+async def test_two_discord_py_bots_hear_each_other_also_after_a_move(town: ClientScene) -> None:
     second = await town.world.bot(town.guild, name="echo", permissions=ADMINISTRATOR)
     den = await town.guild.channel("Den", type=2)
     lounge = town.guild.channels["General"]
@@ -124,7 +124,7 @@ async def test_two_discord_py_bots_hear_each_other_also_after_a_move(town: Town)
     javascript.NODE is None or not (javascript.JS / "node_modules" / "@discordjs" / "voice").is_dir(),
     reason="@discordjs/voice is not installed: make client-deps",
 )
-async def test_discord_py_and_discord_js_hear_each_other(town: Town) -> None:
+async def test_discord_py_and_discord_js_hear_each_other(town: ClientScene) -> None:
     second = await town.world.bot(town.guild, name="echo", permissions=ADMINISTRATOR)
     lounge = town.guild.channels["General"]
     environment = {"NODE_EXTRA_CA_CERTS": authority(town)}
@@ -133,7 +133,7 @@ async def test_discord_py_and_discord_js_hear_each_other(town: Town) -> None:
         await callers.do(0, "join", channel=lounge)
         await other.do("enterCall", guild=str(town.guild.id), channel=str(lounge))
         code = await callers.do(0, "wait", channel=lounge, people=[town.bot.id, second.id])
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while await other.do("code") != code:
                 await asyncio.sleep(0.05)
         await other.do("listen", user=str(town.bot.id))

@@ -7,12 +7,12 @@ import pytest
 
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
-from tests.fixtures.validator import Watch
+from tests.fixtures.validator import ResponseMonitor
 from tests.world import NOW_MS, World, small_config
 
 
 @pytest.fixture
-async def small_world(watch: Watch) -> AsyncIterator[World]:
+async def small_world(watch: ResponseMonitor) -> AsyncIterator[World]:
     """A running server on an in-memory store, for tests that do not depend on the store."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()

@@ -7,8 +7,8 @@ import aiohttp
 
 from hubbub.protocol import wire
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core.dispatch import Endpoint
-from tests.media import mp3, png, uri
+from hubbub.server.core.endpoints import Endpoint
+from tests.media import data_uri, mp3, png
 from tests.world import NOW_MS, Actor, Guild, World
 
 HOUR = 3_600_000
@@ -96,8 +96,8 @@ class Prepared:
             "create_guild_template": {"name": "another"},
             "update_guild_vanity_url": {"code": "townsquare"},
             "create_guild_join_request": {"version": None, "form_fields": []},
-            "create_guild_emoji": {"name": "second", "image": uri(png())},
-            "create_guild_soundboard_sound": {"name": "second", "sound": uri(mp3(), "audio/mpeg")},
+            "create_guild_emoji": {"name": "second", "image": data_uri(png())},
+            "create_guild_soundboard_sound": {"name": "second", "sound": data_uri(mp3(), "audio/mpeg")},
             "send_soundboard_sound": {"sound_id": self.common["sound_id"]},
             "create_message": {"content": "hello"},
             "bulk_delete_messages": {"messages": ["1", "2"]},
@@ -157,14 +157,14 @@ async def prepare(world: World, *members: Actor, bot_permissions: int = Permissi
     values["poll_id"] = await create(f"{general}/messages", json={"poll": poll})
     values["thread_id"] = await create(f"{general}/threads", json={"name": "thread", "type": 11})
     await create("/stage-instances", json={"channel_id": values["stage_id"], "topic": "talk"})
-    image = {"name": "first", "image": uri(png())}
+    image = {"name": "first", "image": data_uri(png())}
     values["emoji_id"] = await create(f"{guild_path}/emojis", json=image)
     values["application_emoji_id"] = await create(f"/applications/{bot.application_id}/emojis", actor=bot, json=image)
     form = aiohttp.FormData({"name": "first", "tags": "hello", "description": "words"})
     form.add_field("file", png(320, 320), filename="sticker.png", content_type="image/png")
     values["sticker_id"] = await create(f"{guild_path}/stickers", data=form)
     values["sound_id"] = await create(
-        f"{guild_path}/soundboard-sounds", "sound_id", json={"name": "first", "sound": uri(mp3(), "audio/mpeg")}
+        f"{guild_path}/soundboard-sounds", "sound_id", json={"name": "first", "sound": data_uri(mp3(), "audio/mpeg")}
     )
     hook = (await owner.post(f"{general}/webhooks", json={"name": "hook"})).ok()
     values["webhook_id"], values["webhook_token"] = hook["id"], hook["token"]

@@ -14,11 +14,11 @@ import aiohttp
 from hubbub.protocol import wire
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core.dispatch import Endpoint
+from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.resources import members
 from tests.contract.prepared import HOUR, Prepared
 from tests.game import game
-from tests.media import mp3, png, uri
+from tests.media import data_uri, mp3, png
 from tests.world import NOW_MS, Actor, Session
 
 DAY = 24 * HOUR
@@ -124,7 +124,7 @@ class Ready:
         session = await self.session(actor)
         state = {"guild_id": str(self.guild.id), "channel_id": channel, "self_mute": False, "self_deaf": False}
         await session.send(4, state)
-        await session.obeyed()
+        await session.wait_processed()
 
     async def event(self, **more: Any) -> str:
         """Create a scheduled event that recurs daily and return its id."""
@@ -383,7 +383,7 @@ async def _sticker(builder: Ready, caller: Actor, request: Request) -> None:
 
 @before("update_guild_emoji", "delete_guild_emoji")
 async def _emoji(builder: Ready, caller: Actor, request: Request) -> None:
-    body = {"name": builder.name(), "image": uri(png())}
+    body = {"name": builder.name(), "image": data_uri(png())}
     request.values["emoji_id"] = await builder.made(f"{builder.place}/emojis", json=body)
     if request.body is not None:
         request.body = {"name": builder.name()}
@@ -391,7 +391,7 @@ async def _emoji(builder: Ready, caller: Actor, request: Request) -> None:
 
 @before("update_guild_soundboard_sound", "delete_guild_soundboard_sound")
 async def _sound(builder: Ready, caller: Actor, request: Request) -> None:
-    body = {"name": builder.name(), "sound": uri(mp3(), "audio/mpeg")}
+    body = {"name": builder.name(), "sound": data_uri(mp3(), "audio/mpeg")}
     request.values["sound_id"] = await builder.made(
         await builder.emptied("soundboard-sounds", "sound_id"), "sound_id", json=body
     )

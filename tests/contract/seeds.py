@@ -7,10 +7,10 @@ from typing import Any
 import aiohttp
 
 from hubbub.protocol import wire
-from hubbub.server.core.dispatch import Endpoint
+from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.resources import activity_instances, members
 from tests.contract.prepared import HOUR, Prepared
-from tests.media import mp3, png, uri
+from tests.media import data_uri, mp3, png
 from tests.world import NOW_MS, Actor, Session
 
 
@@ -68,7 +68,7 @@ async def plant(prepared: Prepared) -> Seeds:
     (await owner.put(f"{guild_path}/bans/{banned.id}", json={})).ok()
     (await owner.put(f"/channels/{prepared.thread}/thread-members/{friend.id}")).ok()
     assigned_role = str(await guild.role("worn"))
-    await guild.give(friend, int(assigned_role))
+    await guild.add_role(friend, int(assigned_role))
     command = {"name": "greet", "description": "says hello"}
     commands = {
         "global": await create(f"{application_path}/commands", command, actor=bot),
@@ -92,10 +92,10 @@ async def plant(prepared: Prepared) -> Seeds:
     for each, channel in ((bot_session, prepared.voice), (owner_session, prepared.stage)):
         state = {"guild_id": str(guild.id), "channel_id": channel, "self_mute": False, "self_deaf": False}
         await each.send(4, state)
-        await each.obeyed()
+        await each.wait_processed()
     call_session = await extra.connect()
     await call_session.send(4, {"guild_id": None, "channel_id": group, "self_mute": False, "self_deaf": False})
-    await call_session.obeyed()
+    await call_session.wait_processed()
     instance = await world.write(
         lambda call: activity_instances.launch(call, bot.application_id, owner.id, guild.general, guild.id)
     )
@@ -138,8 +138,8 @@ async def plant(prepared: Prepared) -> Seeds:
         "create_dm": Seed(bot, {}, {"recipient_id": str(friend.id)}),
         "create_guild": Seed(owner, {}, {"name": "Another"}),
         "create_guild_from_template": Seed(owner, {}, {"name": "Copy"}),
-        "create_guild_emoji": Seed(bot, {}, {"name": "third", "image": uri(png())}),
-        "create_guild_soundboard_sound": Seed(bot, {}, {"name": "third", "sound": uri(mp3(), "audio/mpeg")}),
+        "create_guild_emoji": Seed(bot, {}, {"name": "third", "image": data_uri(png())}),
+        "create_guild_soundboard_sound": Seed(bot, {}, {"name": "third", "sound": data_uri(mp3(), "audio/mpeg")}),
         "create_stage_instance": Seed(bot, {}, {"channel_id": other_stage, "topic": "more"}),
         "send_soundboard_sound": Seed(bot, {"channel_id": prepared.voice}),
         "get_self_voice_state": Seed(bot),

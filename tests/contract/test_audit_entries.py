@@ -13,8 +13,8 @@ from hubbub.protocol.enums import AuditLogAction as A
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.operation import Auth
 from hubbub.protocol.permissions import Permissions as P
-from hubbub.server.core.dispatch import Endpoint
-from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.endpoints import Endpoint
+from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.resources import channels
 from tests.contract.prepared import prepare
 from tests.contract.ready import DAY, Ready
@@ -146,7 +146,7 @@ async def moderator(builder: Ready, is_bot: bool) -> Actor:
     """Create an administrator with the highest role, who owns none of the guild's objects."""
     actor = await builder.world.bot(builder.guild) if is_bot else await builder.member()
     role = await builder.guild.role("highest", P.ADMINISTRATOR)
-    await builder.guild.give(actor, role)
+    await builder.guild.add_role(actor, role)
     (await builder.owner.patch(f"{builder.place}/roles", json=[{"id": str(role), "position": 20}])).ok()
     return actor
 
@@ -191,7 +191,7 @@ async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(
 
     assert not wrong, "\n".join(wrong)
     await session.settle()
-    received = {frame["d"]["id"] for frame in session.seen if frame["t"] == "GUILD_AUDIT_LOG_ENTRY_CREATE"}
+    received = {frame["d"]["id"] for frame in session.dispatches if frame["t"] == "GUILD_AUDIT_LOG_ENTRY_CREATE"}
     assert audit_log.ids - received == set()
 
 
@@ -246,7 +246,7 @@ async def test_every_audit_action_is_written_by_the_server(builder: Ready) -> No
         seen.update(kinds)
 
     # A member in a voice channel is moved, then disconnected.
-    await guild.allow(user, P.VIEW_CHANNEL | P.CONNECT | P.SEND_MESSAGES | P.CHANGE_NICKNAME)
+    await guild.allow_permissions(user, P.VIEW_CHANNEL | P.CONNECT | P.SEND_MESSAGES | P.CHANGE_NICKNAME)
     await builder.join(user, prepared.voice)
     other = str(await guild.channel("other", type=2))
     await audit_log.new_entries()

@@ -11,8 +11,8 @@ import pytest
 from hubbub.protocol import wire
 from hubbub.protocol.operation import Auth
 from hubbub.server.app import SLICES
-from hubbub.server.core.dispatch import Endpoint, Table
-from tests.world import Actor, Answer, World
+from hubbub.server.core.endpoints import Endpoint, EndpointTable
+from tests.world import Actor, ApiResponse, World
 
 INVALID_VALUES = ({"no": [7.5]}, 7.5, [[7.5]], "no!")
 """Candidate invalid values. Nearly every type rejects at least one of them."""
@@ -52,7 +52,7 @@ def _rejected_value(kind: Any) -> tuple[Any, list[str]] | None:
     return None
 
 
-def unmentioned(answer: Answer, paths: list[str]) -> list[str]:
+def unmentioned(answer: ApiResponse, paths: list[str]) -> list[str]:
     """Return the paths that the validation error does not mention."""
     if answer.status != 400 or answer.json.get("code") != 50035:
         return [f"{answer.status} {answer.body[:200]!r}"]
@@ -74,7 +74,7 @@ class Callers:
         self.user, self.bot, self.world = user, bot, user.world
         self._tokens: dict[tuple[str, ...], Actor] = {}
 
-    async def send(self, endpoint: Endpoint, path: str, **options: Any) -> Answer:
+    async def send(self, endpoint: Endpoint, path: str, **options: Any) -> ApiResponse:
         """Send a request as a caller that the operation admits."""
         operation = endpoint.operation
         if Auth.USER in operation.auth:
@@ -99,7 +99,7 @@ async def callers(small_world: World) -> Callers:
 
 def endpoints_with_body() -> Iterator[tuple[Endpoint, Any]]:
     """Yield every operation with a body, once for each of its body types."""
-    for endpoint in Table(SLICES):
+    for endpoint in EndpointTable(SLICES):
         body = endpoint.operation.body
         forms = get_args(body) if get_origin(body) in (Union, UnionType) else (body,)
         if endpoint.name not in OAUTH2_FORMS:
@@ -141,7 +141,7 @@ async def test_a_body_of_the_wrong_json_type_is_rejected(callers: Callers) -> No
 
 async def test_every_invalid_query_parameter_is_reported(callers: Callers) -> None:
     missing: list[str] = []
-    for endpoint in Table(SLICES):
+    for endpoint in EndpointTable(SLICES):
         if endpoint.operation.query is NoneType:
             continue
         names = [
@@ -170,7 +170,7 @@ def _accepts_text(kind: Any) -> bool:
 
 async def test_every_invalid_path_id_is_reported(callers: Callers) -> None:
     missing: list[str] = []
-    for endpoint in Table(SLICES):
+    for endpoint in EndpointTable(SLICES):
         for name, is_id in zip(endpoint.operation.parameters, endpoint.snowflakes, strict=True):
             if is_id:
                 body = None if endpoint.operation.body is NoneType else {}

@@ -12,7 +12,7 @@ async def test_an_undeclared_event_fails_the_test(world: World) -> None:
     object.__setattr__(wire.CREATE_MESSAGE, "emits", ())
     try:
         with pytest.raises(AssertionError, match=r"create_message.*MESSAGE_CREATE"):
-            await guild.say(guild.owner)
+            await guild.send_message(guild.owner)
     finally:
         object.__setattr__(wire.CREATE_MESSAGE, "emits", declared)
-    await guild.say(guild.owner)
+    await guild.send_message(guild.owner)

@@ -8,12 +8,12 @@ import pytest
 from hubbub.protocol.enums import GatewayOpcode
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
-from tests.fixtures.validator import Watch
+from tests.fixtures.validator import ResponseMonitor
 from tests.world import NOW_MS, World, small_config
 
 
 @pytest.fixture
-async def limited_world(watch: Watch) -> AsyncIterator[World]:
+async def limited_world(watch: ResponseMonitor) -> AsyncIterator[World]:
     """A world with production rate limits."""
     app = App(small_config(rate_limits="real"), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
@@ -61,11 +61,15 @@ async def test_a_resumed_session_receives_missed_events(world: World) -> None:
     session = await (await world.bot(guild)).connect()
     await session.settle()
     await session.socket.close(code=4000)
-    await guild.say(alice, "while you were away")
+    await guild.send_message(alice, "while you were away")
 
     async with world.client.ws_connect(f"{session.ready['resume_gateway_url']}?v=10&encoding=json") as socket:
         await socket.receive_json()
-        resume = {"token": session.actor.token, "session_id": session.ready["session_id"], "seq": session.seen[-1]["s"]}
+        resume = {
+            "token": session.actor.token,
+            "session_id": session.ready["session_id"],
+            "seq": session.dispatches[-1]["s"],
+        }
         await socket.send_json({"op": GatewayOpcode.RESUME, "d": resume})
         frames = [await socket.receive_json() for _ in range(2)]
 
@@ -74,4 +78,4 @@ async def test_a_resumed_session_receives_missed_events(world: World) -> None:
         ("RESUMED", resume["seq"] + 2),
     ]
     assert frames[0]["d"]["content"] == "while you were away"
-    world.heard("RESUMED")
+    world.report_event("RESUMED")

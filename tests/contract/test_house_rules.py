@@ -129,9 +129,10 @@ def test_only_listed_files_contain_async_code() -> None:
         if any(isinstance(node, ast.AsyncFunctionDef) for node in ast.walk(tree(path)))
     }
 
-    # Handlers run in the store's threads; async code is needed outside of a transaction (core/work.py). Passwords are hashed
-    # between two transactions, login codes are counted before they are checked, ID tokens are signed. A search writes only when
-    # its index is behind. The files of deleted messages are removed. The others call webhooks, identity and payment providers.
+    # Handlers run in the store's threads; async code is needed outside of a transaction (core/async_operation.py).
+    # Passwords are hashed between two transactions, login codes are counted before they are checked, ID tokens are signed. A
+    # search writes only when its index is behind. The files of deleted messages are removed. The others call webhooks, identity and
+    # payment providers.
     assert async_files == {
         "hubbub/server/resources/accounts/routes.py",
         "hubbub/server/resources/applications/endpoints.py",
@@ -142,12 +143,12 @@ def test_only_listed_files_contain_async_code() -> None:
         "hubbub/server/resources/identity_providers/oidc.py",
         "hubbub/server/resources/identity_providers/providers.py",
         "hubbub/server/resources/identity_providers/routes.py",
-        "hubbub/server/resources/identity_providers/verify.py",
+        "hubbub/server/resources/identity_providers/verification.py",
         "hubbub/server/resources/interactions/jobs.py",
         "hubbub/server/resources/lobbies/routes.py",
         "hubbub/server/resources/messages/jobs.py",
         "hubbub/server/resources/oauth2/routes.py",
-        "hubbub/server/resources/oauth2/signing.py",
+        "hubbub/server/resources/oauth2/id_token_signatures.py",
         "hubbub/server/resources/search/routes.py",
         "hubbub/server/resources/subscriptions/jobs.py",
         "hubbub/server/resources/subscriptions/ledger.py",

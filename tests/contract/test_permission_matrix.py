@@ -19,10 +19,10 @@ from hubbub.protocol import errors
 from hubbub.protocol.operation import Auth
 from hubbub.protocol.permissions import Permissions as P
 from hubbub.server.app import SLICES
-from hubbub.server.core.dispatch import Endpoint, Table
+from hubbub.server.core.endpoints import Endpoint, EndpointTable
 from tests.contract.prepared import Prepared, prepare
 from tests.contract.ready import MAKERS, Ready, Request
-from tests.world import Actor, Answer, Guild, World
+from tests.world import Actor, ApiResponse, Guild, World
 
 HANDLER_PERMISSIONS = {
     # Permissions that http.md 4 requires beyond `needs`; for objects of other users where own objects require less.
@@ -176,7 +176,7 @@ SHARED_PARAMETERS = {"guild_id", "channel_id", "user_id", "emoji_name", "overwri
 @cache
 def guild_endpoints() -> list[Endpoint]:
     """Return every operation with a guild or a channel in its path."""
-    return [each for each in Table(SLICES) if {"guild_id", "channel_id"} & set(each.operation.parameters)]
+    return [each for each in EndpointTable(SLICES) if {"guild_id", "channel_id"} & set(each.operation.parameters)]
 
 
 @cache
@@ -185,7 +185,7 @@ def checked_endpoints() -> list[Endpoint]:
 
     The list is complete: the `watch` fixture checks every response of every test against the operation's `raises`."""
     codes = {errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS}
-    others = [each for each in Table(SLICES) if each.operation.needs or codes & set(each.operation.raises)]
+    others = [each for each in EndpointTable(SLICES) if each.operation.needs or codes & set(each.operation.raises)]
     return [
         *guild_endpoints(),
         *(each for each in others if each.name not in {every.name for every in guild_endpoints()}),
@@ -263,23 +263,23 @@ async def matrix(request: pytest.FixtureRequest, small_world: World) -> Matrix:
     if bots:
         owner = await world.bot(guild)
         highest = await guild.role("highest", P.ADMINISTRATOR)
-        await guild.give(owner, highest)
+        await guild.add_role(owner, highest)
         (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(highest), "position": 20}])).ok()
-        await other.allow(callers[3], P.ADMINISTRATOR)
+        await other.allow_permissions(callers[3], P.ADMINISTRATOR)
     return await _matrix(prepared, [*callers, owner], other)
 
 
 async def _matrix(prepared: Prepared, callers: list[Actor], other: Guild) -> Matrix:
     guild = prepared.guild
     role = await guild.role("able")
-    await guild.give(callers[1], role)
+    await guild.add_role(callers[1], role)
     roles = f"/guilds/{guild.id}/roles"
     (await guild.owner.patch(roles, json=[{"id": str(role), "position": 9}])).ok()
     (await guild.owner.patch(f"{roles}/{guild.id}", json={"permissions": "0"})).ok()
     return Matrix(prepared, callers, role, (other.id, other.general))
 
 
-def outcome(answer: Answer) -> tuple[int, int]:
+def outcome(answer: ApiResponse) -> tuple[int, int]:
     """Return the status and the error code of a response."""
     body = answer.json if answer.status >= 400 else None
     return answer.status, body.get("code", 0) if isinstance(body, dict) else 0
@@ -294,7 +294,7 @@ def single_bits(bits: int) -> list[int]:
 async def test_every_operation_requires_the_documented_permissions(matrix: Matrix) -> None:
     wrong: list[str] = []
 
-    def expect(endpoint: Endpoint, caller: str, answer: Answer, expected: bool) -> None:
+    def expect(endpoint: Endpoint, caller: str, answer: ApiResponse, expected: bool) -> None:
         if not expected or answer.status >= 500:
             wrong.append(f"{endpoint.name}, {caller}: {answer.status} {answer.body[:200]!r}")
 
@@ -395,7 +395,7 @@ async def test_conditional_elevated_permissions_require_mfa(matrix: Matrix) -> N
 
 
 def test_the_tables_name_only_existing_operations() -> None:
-    names = {endpoint.name for endpoint in Table(SLICES)}
+    names = {endpoint.name for endpoint in EndpointTable(SLICES)}
 
     assert {
         *HANDLER_PERMISSIONS,
@@ -463,7 +463,7 @@ async def test_applications_use_their_own_operations_in_their_guilds(small_world
 
         async def send(
             caller: Actor, values: dict[str, str] = values, body: Any = body, endpoint: Any = endpoint
-        ) -> Answer:
+        ) -> ApiResponse:
             options = {} if endpoint.operation.method in ("GET", "DELETE") else {"json": body}
             return await caller.request(endpoint.operation.method, endpoint.operation.url(**values), **options)
 

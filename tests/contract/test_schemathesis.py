@@ -24,13 +24,13 @@ from schemathesis.specs.openapi.checks import (
 from hubbub.protocol.operation import Auth
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.dispatch import Endpoint
+from hubbub.server.core.endpoints import Endpoint
 from tests.contract.prepared import Prepared, prepare
 from tests.contract.seeds import Seed, Seeds, plant
-from tests.media import mp3, png, uri
+from tests.media import data_uri, mp3, png
 from tests.world import NOW_MS, World, small_config
 
-schemathesis.openapi.format("data-uri", st.sampled_from([uri(png()), uri(mp3(), "audio/mpeg"), "data:,"]))
+schemathesis.openapi.format("data-uri", st.sampled_from([data_uri(png()), data_uri(mp3(), "audio/mpeg"), "data:,"]))
 
 EXAMPLES = 2
 """Number of examples for each operation: of valid requests, and as many of invalid ones."""

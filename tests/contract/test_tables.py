@@ -9,7 +9,7 @@ from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.operation import Auth
 from hubbub.protocol.resources import webhook_events
 from hubbub.server.app import SLICES
-from hubbub.server.core.dispatch import Table, endpoint
+from hubbub.server.core.endpoints import EndpointTable, build_endpoint
 from tests.contract.tables import commands, events, operations, vocabulary
 
 
@@ -31,11 +31,11 @@ def test_every_handler_accepts_its_path_parameters() -> None:
     names = {operation: name for name, operation in operations().items()}
     for part in SLICES:
         for operation, handler in part.handlers():
-            endpoint(operation, handler, name=names[operation], tag=part.name)
+            build_endpoint(operation, handler, name=names[operation], tag=part.name)
 
 
 def test_no_two_operations_share_a_method_and_path() -> None:
-    Table(SLICES)
+    EndpointTable(SLICES)
 
 
 def test_handlers_are_named_like_their_operations() -> None:
@@ -104,8 +104,10 @@ def test_every_emitted_event_is_declared() -> None:
 def test_every_webhook_event_declares_its_data() -> None:
     also_by_gateway = {event.name: event.payload for event in events() if event.webhook}
 
-    assert set(webhook_events.DATA) == set(WebhookEventType)
-    assert {name: webhook_events.DATA[WebhookEventType(name)] for name in also_by_gateway} == also_by_gateway
-    assert {type for type, data in webhook_events.DATA.items() if data is None} == {
+    assert set(webhook_events.EVENT_DATA_TYPES) == set(WebhookEventType)
+    assert {
+        name: webhook_events.EVENT_DATA_TYPES[WebhookEventType(name)] for name in also_by_gateway
+    } == also_by_gateway
+    assert {type for type, data in webhook_events.EVENT_DATA_TYPES.items() if data is None} == {
         WebhookEventType.QUEST_USER_ENROLLMENT
     }

@@ -12,7 +12,7 @@ import pytest
 from hubbub.protocol import wire
 from hubbub.protocol.numbers import INT32_MAX, INT32_MIN
 from hubbub.server.app import SLICES
-from hubbub.server.core.dispatch import Table
+from hubbub.server.core.endpoints import EndpointTable
 from tests.fixtures import validator
 
 _PARAMETER = re.compile(r"\{[^}]*\}")
@@ -89,9 +89,9 @@ class PublicDescription:
 def test_integers_are_limited_as_in_the_public_description() -> None:
     file = validator.description_file()
     if file is None:
-        pytest.skip(validator.absence())
+        pytest.skip(validator.missing_description_notice())
     described = PublicDescription(json.loads(file.read_text()))
-    table = {(each.operation.method, _PARAMETER.sub("{}", each.operation.path)): each for each in Table(SLICES)}
+    table = {(each.operation.method, _PARAMETER.sub("{}", each.operation.path)): each for each in EndpointTable(SLICES)}
     too_wide: set[str] = set()
     for method, path, operation, parameters in described.operations():
         endpoint = table[method, path]
@@ -109,7 +109,7 @@ def test_integers_are_limited_as_in_the_public_description() -> None:
 
 
 def test_flags_are_limited_to_nonnegative_63_bit_numbers() -> None:
-    for endpoint in Table(SLICES):
+    for endpoint in EndpointTable(SLICES):
         for form in alternatives(endpoint.operation.body):
             if isinstance(form, type) and issubclass(form, msgspec.Struct):
                 flags = [each for each in msgspec.structs.fields(form) if each.name.endswith("flags")]

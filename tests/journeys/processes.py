@@ -21,10 +21,10 @@ import aiohttp
 import zstandard
 
 from tests.fixtures import validator
-from tests.world import Answer
+from tests.world import ApiResponse
 
-START_S = 60.0
-PATIENCE_S = 60.0
+START_TIMEOUT_SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 """Timeout in seconds for an event that must happen, on a busy machine."""
 PASSWORD = "correct horse"
 
@@ -78,7 +78,7 @@ class Server:
             self._process = subprocess.Popen(
                 [*self._command, *flags], stdout=log, stderr=log, env=environment, cwd=self.directory
             )
-        async with asyncio.timeout(START_S):
+        async with asyncio.timeout(START_TIMEOUT_SECONDS):
             while not self._ready_file.exists():
                 assert self._process.poll() is None, f"the server ended by itself: {self.log_text()}"
                 await asyncio.sleep(0.02)
@@ -101,7 +101,7 @@ class Server:
         assert self._process is not None
         self._process.send_signal(signal.SIGTERM)
 
-    async def ended(self, within: float = PATIENCE_S) -> int:
+    async def ended(self, within: float = TIMEOUT_SECONDS) -> int:
         """Wait for the process to end and return its exit code."""
         assert self._process is not None
         async with asyncio.timeout(within):
@@ -126,7 +126,7 @@ async def running(directory: Path, command: str, *flags: str) -> AsyncIterator[S
         server.stop()
 
 
-class Person:
+class ApiUser:
     """A user with a token, who can use any process of the platform."""
 
     def __init__(self, client: aiohttp.ClientSession, url: str, id: str, token: str) -> None:
@@ -135,11 +135,11 @@ class Person:
         self.id = id
         self.token = token
 
-    def at(self, server: Server) -> "Person":
+    def at(self, server: Server) -> "ApiUser":
         """Return the same user at another server."""
-        return Person(self.client, server.url, self.id, self.token)
+        return ApiUser(self.client, server.url, self.id, self.token)
 
-    async def request(self, method: str, path: str, *, json: Any = None, **options: Any) -> Answer:
+    async def request(self, method: str, path: str, *, json: Any = None, **options: Any) -> ApiResponse:
         """Send an API request and return the decoded body."""
         headers = {"Authorization": self.token} if self.token else {}
         headers |= options.pop("headers", {})
@@ -147,25 +147,25 @@ class Person:
             headers["Content-Type"] = "application/json"
             options["data"] = jsonlib.dumps(json)
         async with self.client.request(method, f"{self.url}/api/v10{path}", headers=headers, **options) as response:
-            answer = Answer(response.status, response.headers, await response.read())
-        if validator.current is not None:
-            validator.current.answer(method, path, answer)
+            answer = ApiResponse(response.status, response.headers, await response.read())
+        if validator.current_monitor is not None:
+            validator.current_monitor.check_response(method, path, answer)
         return answer
 
-    async def get(self, path: str, **options: Any) -> Answer:
+    async def get(self, path: str, **options: Any) -> ApiResponse:
         """Send a GET request."""
         return await self.request("GET", path, **options)
 
-    async def post(self, path: str, json: Any = None, **options: Any) -> Answer:
+    async def post(self, path: str, json: Any = None, **options: Any) -> ApiResponse:
         """Send a POST request."""
         return await self.request("POST", path, json={} if json is None else json, **options)
 
-    async def say(self, channel_id: str, content: str) -> Any:
+    async def create_message(self, channel_id: str, content: str) -> Any:
         """Create a message."""
         return (await self.post(f"/channels/{channel_id}/messages", {"content": content})).ok()
 
 
-async def metric(person: Person, name: str) -> float:
+async def metric(person: ApiUser, name: str) -> float:
     """Return the sum of a metric over its labels."""
     async with person.client.get(f"{person.url}/metrics") as response:
         text = await response.text()
@@ -174,24 +174,24 @@ async def metric(person: Person, name: str) -> float:
     return sum(map(float, found))
 
 
-def people(client: aiohttp.ClientSession, server: Server) -> dict[str, Person]:
+def demo_users(client: aiohttp.ClientSession, server: Server) -> dict[str, ApiUser]:
     """Return the users of the demo world, its bot included."""
     found = {name: (user["id"], user["token"]) for name, user in server.document["users"].items()}
     for name, application in server.document["applications"].items():
         if application["bot"] is not None:
             found[name] = (application["bot"]["id"], f"Bot {application['bot']['token']}")
-    return {name: Person(client, server.url, *who) for name, who in found.items()}
+    return {name: ApiUser(client, server.url, *who) for name, who in found.items()}
 
 
-async def register(client: aiohttp.ClientSession, server: Server, name: str) -> Person:
+async def register(client: aiohttp.ClientSession, server: Server, name: str) -> ApiUser:
     """Register a new user."""
-    stranger = Person(client, server.url, "", "")
+    stranger = ApiUser(client, server.url, "", "")
     body = {"username": f"{name}{next(_names)}", "password": PASSWORD}
     made = (await stranger.post("/auth/register", body)).ok()
-    return Person(client, server.url, made["user_id"], made["token"])
+    return ApiUser(client, server.url, made["user_id"], made["token"])
 
 
-async def found_guild(owner: Person, *others: Person) -> tuple[str, str, str]:
+async def create_guild(owner: ApiUser, *others: ApiUser) -> tuple[str, str, str]:
     """Create a guild with these members; return its id, its first text channel and an unlimited invite."""
     guild_id = (await owner.post("/guilds", {"name": "Trouble"})).ok()["id"]
     channels = (await owner.get(f"/guilds/{guild_id}/channels")).ok()
@@ -202,10 +202,10 @@ async def found_guild(owner: Person, *others: Person) -> tuple[str, str, str]:
     return guild_id, channel_id, code
 
 
-class Listener:
+class GatewaySession:
     """A gateway session over any number of connections; it stores the dispatches of all of them."""
 
-    def __init__(self, person: Person, gateway: str, *, compress: str = "", intents: int = 0) -> None:
+    def __init__(self, person: ApiUser, gateway: str, *, compress: str = "", intents: int = 0) -> None:
         self.person = person
         self.compress = compress
         self.intents = intents
@@ -217,14 +217,14 @@ class Listener:
         self.seq = 0
         self.closed_with: int | None = None
         self.socket: aiohttp.ClientWebSocketResponse | None = None
-        self.attentive = asyncio.Event()
+        self.is_reading = asyncio.Event()
         """Reading pauses while this is cleared."""
-        self.attentive.set()
+        self.is_reading.set()
         self._gateway = gateway
         self._reading: asyncio.Task[None] | None = None
         self._arrived = asyncio.Condition()
 
-    async def open(self) -> "Listener":
+    async def open(self) -> "GatewaySession":
         """Connect, identify, and read READY and the guilds."""
         await self.connect()
         await self.identify()
@@ -247,7 +247,7 @@ class Listener:
         self.socket = socket
         hello = len(self.opcodes)
         self._reading = asyncio.create_task(self._read(socket))
-        await self.until(lambda: len(self.opcodes) > hello)
+        await self.wait_until(lambda: len(self.opcodes) > hello)
         assert self.opcodes[hello]["op"] == 10, self.opcodes[hello]
 
     async def resume(self) -> None:
@@ -291,7 +291,7 @@ class Listener:
         elif self.compress == "zstd-stream":
             inflate = zstandard.ZstdDecompressor().decompressobj()
         async for message in socket:
-            await self.attentive.wait()
+            await self.is_reading.wait()
             data = message.data if inflate is None else inflate.decompress(message.data)
             frame = jsonlib.loads(data)
             async with self._arrived:
@@ -305,7 +305,7 @@ class Listener:
             self.closed_with = socket.close_code
             self._arrived.notify_all()
 
-    async def until(self, condition: Callable[[], bool], within: float = PATIENCE_S) -> None:
+    async def wait_until(self, condition: Callable[[], bool], within: float = TIMEOUT_SECONDS) -> None:
         """Wait for a condition, checked whenever a frame arrives."""
         try:
             async with asyncio.timeout(within), self._arrived:
@@ -327,7 +327,7 @@ class Listener:
                 position += 1
             return False
 
-        await self.until(find)
+        await self.wait_until(find)
         return self.frames[position]["d"]
 
     async def message(self, content: str, *, since: int = 0) -> Any:
@@ -336,18 +336,18 @@ class Listener:
 
     async def opcode(self, op: int) -> Frame:
         """Return the first frame with this opcode."""
-        await self.until(lambda: any(frame["op"] == op for frame in self.opcodes))
+        await self.wait_until(lambda: any(frame["op"] == op for frame in self.opcodes))
         return next(frame for frame in self.opcodes if frame["op"] == op)
 
-    async def end(self) -> int | None:
+    async def wait_closed(self) -> int | None:
         """Wait for the close and return its code."""
-        await self.until(lambda: self.closed_with is not None)
+        await self.wait_until(lambda: self.closed_with is not None)
         return self.closed_with
 
     def contents(self) -> list[str]:
         """Return the contents of received messages, in order."""
         return [frame["d"]["content"] for frame in self.frames if frame["t"] == "MESSAGE_CREATE"]
 
-    def numbers(self) -> list[int]:
+    def sequence_numbers(self) -> list[int]:
         """Return the sequence numbers of all dispatches."""
         return [frame["s"] for frame in self.frames]

@@ -16,14 +16,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import UserId
-from hubbub.protocol.resources.identities import MERGES_A_DAY
+from hubbub.protocol.resources.identities import MERGES_PER_DAY_MAX
 from hubbub.server.app import App
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.resources import accounts, applications, identities, users
 from tests.oauth import Client
-from tests.players import BOT_ISSUED, by_bot, game
-from tests.world import NOW_MS, Actor, Answer, World, small_config
+from tests.players import BOT_ISSUED, game, request_bot_token
+from tests.world import NOW_MS, Actor, ApiResponse, World, small_config
 
 DAY_MS = 86_400_000
 WEEK_MS = 7 * DAY_MS
@@ -157,7 +157,7 @@ class Links(RuleBasedStateMachine):
 
     @rule(player=st.sampled_from(PLAYERS))
     def play(self, player: str) -> None:
-        answer: Answer = self.run(by_bot(self.head, player))
+        answer: ApiResponse = self.run(request_bot_token(self.head, player))
         holder = self.holders.get(player)
         if holder is not None and holder not in self.provisional:
             assert answer.refused(400, 530010)["user_id"] == str(holder)
@@ -175,7 +175,7 @@ class Links(RuleBasedStateMachine):
     @rule(who=st.integers(0, 1))
     def authorize(self, who: int) -> None:
         person = self.people[who]
-        answer: Answer = self.run(self.head.ask(person.actor, SCOPE))
+        answer: ApiResponse = self.run(self.head.authorize(person.actor, SCOPE))
         if self.is_banned(person):
             answer.refused(401, 0)
             return
@@ -213,7 +213,9 @@ class Links(RuleBasedStateMachine):
     def authorize_with(self, person: Person, token: str) -> None:
         """Authorize the game for a user with an external token, and check the result against the model."""
         code = self.run(self.head.code(person.actor, SCOPE))
-        answer: Answer = self.run(self.head.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=token))
+        answer: ApiResponse = self.run(
+            self.head.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=token)
+        )
         me = person.actor.id
         owner = dict(self.texts()).get(token)
         players = [player for player, holder in self.holders.items() if holder == owner]
@@ -227,7 +229,7 @@ class Links(RuleBasedStateMachine):
             answer.refused(400, 530017)
         elif me in self.holders.values():
             answer.refused(400, 530023)
-        elif sum(moment > self.now - DAY_MS for moment in person.merges) >= MERGES_A_DAY:
+        elif sum(moment > self.now - DAY_MS for moment in person.merges) >= MERGES_PER_DAY_MAX:
             answer.refused(429, 0)
         else:
             tokens = answer.ok()
@@ -247,7 +249,7 @@ class Links(RuleBasedStateMachine):
     def refresh(self, data: st.DataObject, replay: bool) -> None:
         grant = data.draw(st.sampled_from([each for each in self.grants if each.refresh]))
         if replay and grant.used:
-            answer: Answer = self.run(self.head.refresh(grant.used[-1]))
+            answer: ApiResponse = self.run(self.head.refresh(grant.used[-1]))
             assert (answer.status, answer.json["error"]) == (400, "invalid_grant")
             if grant.alive:
                 self.end(grant)
@@ -279,7 +281,7 @@ class Links(RuleBasedStateMachine):
             "child_application_id": str(self.child.id),
             "parent_client_secret": self.head.secret,
         }
-        answer: Answer = self.run(self.world.request("POST", "/partner-sdk/child-token", json=body))
+        answer: ApiResponse = self.run(self.world.request("POST", "/partner-sdk/child-token", json=body))
         if not grant.alive or grant.expires_ms <= self.now:
             answer.refused(403, 50025)
         else:
@@ -309,7 +311,7 @@ class Links(RuleBasedStateMachine):
     def unmerge(self, player: str) -> None:
         assert self.head.bot is not None
         path = "/partner-sdk/provisional-accounts/unmerge/bot"
-        answer: Answer = self.run(self.head.bot.post(path, json={"external_user_id": player}))
+        answer: ApiResponse = self.run(self.head.bot.post(path, json={"external_user_id": player}))
         holder = self.holders.get(player)
         if holder is None:
             answer.refused(404, 10013)
@@ -323,7 +325,7 @@ class Links(RuleBasedStateMachine):
     def remove(self, who: int) -> None:
         """Deauthorize the application for a user."""
         person = self.people[who]
-        listed: Answer = self.run(person.actor.get("/oauth2/tokens"))
+        listed: ApiResponse = self.run(person.actor.get("/oauth2/tokens"))
         if self.is_banned(person):
             listed.refused(401, 0)
             return
@@ -371,11 +373,11 @@ class Links(RuleBasedStateMachine):
         async def look() -> None:
             good = dict(self.texts())
             for text, owner in good.items():
-                actor = await self.world.app.auth.by_token(text)
+                actor = await self.world.app.auth.find_by_token(text)
                 assert actor is not None, "a good token was refused"
                 assert actor.user_id == owner, "a token opens somebody else's account"
             for text in self.dead:
-                assert await self.world.app.auth.by_token(text) is None, "a token outlived its link"
+                assert await self.world.app.auth.find_by_token(text) is None, "a token outlived its link"
 
         if self.people:
             self.run(look())

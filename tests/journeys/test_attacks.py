@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 from tests.fixtures.postgres import with_database
-from tests.journeys.processes import PATIENCE_S, Listener, Person, Server, people, running
+from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, GatewaySession, Server, demo_users, running
 
 pytestmark = pytest.mark.xdist_group("attacks")
 
@@ -69,8 +69,8 @@ async def client() -> AsyncIterator[aiohttp.ClientSession]:
 
 
 @pytest.fixture
-def alice(server: Server, client: aiohttp.ClientSession) -> Person:
-    return people(client, server)["alice"]
+def alice(server: Server, client: aiohttp.ClientSession) -> ApiUser:
+    return demo_users(client, server)["alice"]
 
 
 def guild_of(server: Server) -> str:
@@ -87,7 +87,7 @@ async def exchange(server: Server, request: bytes, *, more: bytes = b"") -> tupl
     """Send raw bytes; return status, JSON body and head, or status 0 if the connection closes without a response."""
     reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             writer.write(request + more)
             try:
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -101,7 +101,7 @@ async def exchange(server: Server, request: bytes, *, more: bytes = b"") -> tupl
         writer.close()
 
 
-def head(method: str, path: str, person: Person | None = None, **headers: str) -> bytes:
+def head(method: str, path: str, person: ApiUser | None = None, **headers: str) -> bytes:
     lines = [f"{method} {path} HTTP/1.1", "Host: hubbub"]
     if person is not None:
         lines.append(f"Authorization: {person.token}")
@@ -109,7 +109,7 @@ def head(method: str, path: str, person: Person | None = None, **headers: str) -
     return "\r\n".join([*lines, "", ""]).encode("utf-8", "surrogateescape")
 
 
-def posting(path: str, person: Person, body: bytes, **headers: str) -> bytes:
+def posting(path: str, person: ApiUser, body: bytes, **headers: str) -> bytes:
     return head("POST", path, person, Content_Type="application/json", Content_Length=str(len(body)), **headers) + body
 
 
@@ -157,12 +157,12 @@ BODIES: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
-async def test_a_malformed_body_is_rejected(server: Server, alice: Person, body: bytes) -> None:
+async def test_a_malformed_body_is_rejected(server: Server, alice: ApiUser, body: bytes) -> None:
     path = f"/api/v10/channels/{general(server)}/messages"
     refused(await exchange(server, posting(path, alice, body)), 400)
 
 
-async def test_the_last_of_duplicate_keys_counts(server: Server, alice: Person) -> None:
+async def test_the_last_of_duplicate_keys_counts(server: Server, alice: ApiUser) -> None:
     path = f"/api/v10/channels/{general(server)}/messages"
     status, body, _ = await exchange(server, posting(path, alice, b'{"content":"one","content":"two"}'))
     assert (status, body["content"]) == (200, "two")
@@ -171,7 +171,7 @@ async def test_the_last_of_duplicate_keys_counts(server: Server, alice: Person) 
 TEXTS = ["a\u0000b", "\u202e\u200b\ufeff", "\x1b[31m", "'; DROP TABLE users; --", "%s %d {}", "\U0010ffff", "a" * 2000]
 
 
-async def test_unusual_text_is_stored_or_rejected(server: Server, alice: Person) -> None:
+async def test_unusual_text_is_stored_or_rejected(server: Server, alice: ApiUser) -> None:
     channel_id = general(server)
     for text in TEXTS:
         for path, field in (
@@ -230,7 +230,7 @@ PATHS: dict[str, tuple[int, int]] = {
 
 @pytest.mark.parametrize(("path", "expected"), PATHS.items(), ids=[path[:50] for path in PATHS])
 async def test_a_malformed_path_is_rejected(
-    server: Server, alice: Person, path: str, expected: tuple[int, int]
+    server: Server, alice: ApiUser, path: str, expected: tuple[int, int]
 ) -> None:
     answer = await exchange(server, head("GET", path, alice))
     body = refused(answer)
@@ -254,7 +254,7 @@ QUERIES: dict[str, tuple[int, int]] = {
 
 @pytest.mark.parametrize(("query", "expected"), QUERIES.items(), ids=[query[:30] for query in QUERIES])
 async def test_a_malformed_query_is_rejected(
-    server: Server, alice: Person, query: str, expected: tuple[int, int]
+    server: Server, alice: ApiUser, query: str, expected: tuple[int, int]
 ) -> None:
     channel_id = general(server)
     answer = await exchange(server, head("GET", f"/api/v10/channels/{channel_id}/messages?{query}", alice))
@@ -263,11 +263,11 @@ async def test_a_malformed_query_is_rejected(
 
 
 @pytest.mark.parametrize(("query", "count"), [("limit=1&limit=2", 2), ("&&&&", 3), ("=", 3), ("%", 3)])
-async def test_meaningless_parts_of_a_query_are_ignored(server: Server, alice: Person, query: str, count: int) -> None:
+async def test_meaningless_parts_of_a_query_are_ignored(server: Server, alice: ApiUser, query: str, count: int) -> None:
     channel_id = general(server)
     contents = [f"{query} {number}" for number in range(3)]
     for content in contents:
-        await alice.say(channel_id, content)
+        await alice.create_message(channel_id, content)
 
     status, body, _ = await exchange(server, head("GET", f"/api/v10/channels/{channel_id}/messages?{query}", alice))
 
@@ -310,7 +310,7 @@ async def test_a_malformed_request_is_rejected_or_dropped(server: Server, reques
         refused(answer)
 
 
-async def test_a_reason_cannot_inject_headers(server: Server, alice: Person) -> None:
+async def test_a_reason_cannot_inject_headers(server: Server, alice: ApiUser) -> None:
     path = f"/api/v10/guilds/{guild_of(server)}/roles"
     reason = "%0d%0aSet-Cookie:%20a=b%0d%0a%0d%0a<script>%00%ff"
     status, _, response_head = await exchange(server, posting(path, alice, b"{}", X_Audit_Log_Reason=reason))
@@ -327,21 +327,21 @@ async def test_a_reason_cannot_inject_headers(server: Server, alice: Person) -> 
     assert answer[0] in (200, 400), answer
 
 
-async def test_a_declared_size_above_the_limit_is_rejected_before_upload(server: Server, alice: Person) -> None:
+async def test_a_declared_size_above_the_limit_is_rejected_before_upload(server: Server, alice: ApiUser) -> None:
     path = f"/api/v10/channels/{general(server)}/messages"
     for kind, length in (("application/json", 100 * 2**20), ("multipart/form-data; boundary=x", 10**15)):
         request = head("POST", path, alice, Content_Type=kind, Content_Length=str(length))
         refused(await exchange(server, request + b"{"), 413)
 
 
-async def test_an_endless_body_is_cut_off(server: Server, alice: Person) -> None:
+async def test_an_endless_body_is_cut_off(server: Server, alice: ApiUser) -> None:
     path = f"/api/v10/channels/{general(server)}/messages"
     request = head("POST", path, alice, Content_Type="application/json", Transfer_Encoding="chunked")
     chunk = b"100000\r\n" + b" " * 2**20 + b"\r\n"
     refused(await exchange(server, request, more=chunk * 4), 413)
 
 
-async def test_a_compressed_body_is_not_expanded(server: Server, alice: Person) -> None:
+async def test_a_compressed_body_is_not_expanded(server: Server, alice: ApiUser) -> None:
     packer = zlib.compressobj(9, zlib.DEFLATED, 31)
     bomb = packer.compress(b" " * (64 * 2**20)) + packer.flush()
     before = psutil.Process(server.pid).memory_info().rss
@@ -381,13 +381,13 @@ PARTS: dict[str, tuple[str, bytes]] = {
 
 
 @pytest.mark.parametrize(("kind", "body"), PARTS.values(), ids=PARTS.keys())
-async def test_a_malformed_upload_is_rejected(server: Server, alice: Person, kind: str, body: bytes) -> None:
+async def test_a_malformed_upload_is_rejected(server: Server, alice: ApiUser, kind: str, body: bytes) -> None:
     path = f"/api/v10/channels/{general(server)}/messages"
     request = head("POST", path, alice, Content_Type=kind, Content_Length=str(len(body)))
     refused(await exchange(server, request, more=body), 400, 413)
 
 
-async def test_a_file_name_cannot_be_a_path(server: Server, alice: Person) -> None:
+async def test_a_file_name_cannot_be_a_path(server: Server, alice: ApiUser) -> None:
     names = [
         "../../../../etc/passwd",
         "..",
@@ -419,7 +419,7 @@ async def test_a_file_name_cannot_be_a_path(server: Server, alice: Person) -> No
 
 async def test_slow_senders_time_out(short_timeout_server: Server, client: aiohttp.ClientSession) -> None:
     """Send half a head, half a body, a body byte by byte, and nothing: each connection ends soon after its timeout."""
-    server, alice = short_timeout_server, people(client, short_timeout_server)["alice"]
+    server, alice = short_timeout_server, demo_users(client, short_timeout_server)["alice"]
     beginnings = [b"", b"GET /api/v10/gateway HTTP/1.1\r\nX-A: b"] * 5
     path, form = f"/api/v10/channels/{general(server)}/messages", "multipart/form-data; boundary=x"
     body = head("POST", path, alice, Content_Type="application/json", Content_Length="1000") + b'{"content":'
@@ -441,7 +441,7 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
             return await ended
         return b""
 
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         answers = await asyncio.gather(*map(trickle, beginnings))
     # A client that sent a whole head gets an error response.
     for answer, beginning in zip(answers, beginnings, strict=True):
@@ -455,13 +455,13 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
 
 async def gateway(client: aiohttp.ClientSession, server: Server, query: str = "") -> aiohttp.ClientWebSocketResponse:
     socket = await client.ws_connect(f"{server.gateway}?v=10&encoding=json{query}", max_msg_size=0)
-    assert (await socket.receive_json(timeout=PATIENCE_S))["op"] == 10
+    assert (await socket.receive_json(timeout=TIMEOUT_SECONDS))["op"] == 10
     return socket
 
 
 async def closed(socket: aiohttp.ClientWebSocketResponse) -> int | None:
     """Wait for the close and return its code."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         async for _ in socket:
             pass
     return socket.close_code
@@ -494,7 +494,7 @@ async def raw_gateway(server: Server, frames: bytes) -> int | None:
         )
     )
     try:
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
             writer.write(frames)
             while True:
@@ -552,7 +552,7 @@ async def test_a_malformed_frame_ends_the_connection(server: Server, frames: byt
 async def test_invalid_session_commands_close_the_session_or_are_ignored(
     server: Server, client: aiohttp.ClientSession
 ) -> None:
-    bot = people(client, server)["demo-bot"]
+    bot = demo_users(client, server)["demo-bot"]
     guild_id = guild_of(server)
     payloads: list[tuple[int, Any]] = [
         (3, {"status": "online", "activities": [{"name": "x" * 5000, "type": 0}], "since": 10**18, "afk": False}),
@@ -571,7 +571,7 @@ async def test_invalid_session_commands_close_the_session_or_are_ignored(
         (1, 2**63),
         (1, "x"),
     ]
-    whole = await Listener(bot, server.gateway, intents=3276799).open()
+    whole = await GatewaySession(bot, server.gateway, intents=3276799).open()
     for op, d in payloads:
         if whole.closed_with is not None:
             assert whole.closed_with in (4001, 4002, 4007), (op, d, whole.closed_with)
@@ -581,7 +581,7 @@ async def test_invalid_session_commands_close_the_session_or_are_ignored(
         acknowledged = [f["op"] for f in whole.opcodes].count(11)
         with contextlib.suppress(ConnectionError):
             await whole.send(1, None)
-        await whole.until(
+        await whole.wait_until(
             lambda count=acknowledged: (  # type: ignore[misc]
                 whole.closed_with is not None or [f["op"] for f in whole.opcodes].count(11) > count
             )
@@ -648,10 +648,10 @@ async def test_operator_endpoints_reject_other_methods(server: Server, method: s
 
 
 async def test_attacks_do_not_affect_other_sessions(
-    server: Server, client: aiohttp.ClientSession, alice: Person
+    server: Server, client: aiohttp.ClientSession, alice: ApiUser
 ) -> None:
     """A session stays connected during many attacks and receives every message."""
-    bob = await Listener(people(client, server)["bob"], server.gateway).open()
+    bob = await GatewaySession(demo_users(client, server)["bob"], server.gateway).open()
     channel_id = general(server)
     stop = asyncio.Event()
 
@@ -668,7 +668,7 @@ async def test_attacks_do_not_affect_other_sessions(
     ]
     sent = []
     for number in range(5):
-        await alice.say(channel_id, f"calm {number}")
+        await alice.create_message(channel_id, f"calm {number}")
         sent.append(f"calm {number}")
         await bob.message(sent[-1])
         await bob.send(1, bob.seq)

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from tests.fixtures.postgres import start_postgres
-from tests.journeys.processes import PATIENCE_S, Person, Server, found_guild, register
+from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, Server, create_guild, register
 
 pytestmark = [pytest.mark.crash, pytest.mark.xdist_group("crash")]
 
@@ -46,9 +46,9 @@ class Ledger:
 class CrashGuild:
     """The guild of the test."""
 
-    owner: Person
-    visitors: list[Person]
-    fans: list[Person]
+    owner: ApiUser
+    visitors: list[ApiUser]
+    fans: list[ApiUser]
     guild_id: str
     channel_id: str
     code: str
@@ -60,9 +60,9 @@ class CrashGuild:
 async def settle_in(client: aiohttp.ClientSession, server: Server, ledger: Ledger) -> CrashGuild:
     owner, *others = await asyncio.gather(*(register(client, server, "person") for _ in range(5)))
     visitors, fans = others[:2], others[2:]
-    guild_id, channel_id, code = await found_guild(owner, *fans)
+    guild_id, channel_id, code = await create_guild(owner, *fans)
     role = (await owner.post(f"/guilds/{guild_id}/roles", {"name": "role-0"})).ok()
-    target = await owner.say(channel_id, "target")
+    target = await owner.create_message(channel_id, "target")
     ledger.messages[target["id"]] = "target"
     ledger.tried.add("target")
     ledger.joins_acknowledged = ledger.joins_tried = len(fans)
@@ -84,11 +84,11 @@ async def write_until_killed(crash_guild: CrashGuild, ledger: Ledger, enough: as
             if ledger.count >= ACKNOWLEDGED_BEFORE_KILL:
                 enough.set()
 
-    def talking(person: Person) -> Callable[[], Awaitable[None]]:
+    def talking(person: ApiUser) -> Callable[[], Awaitable[None]]:
         async def talk() -> None:
             content = f"message {next(crash_guild.numbers)}"
             ledger.tried.add(content)
-            made = await person.say(crash_guild.channel_id, content)
+            made = await person.create_message(crash_guild.channel_id, content)
             ledger.messages[made["id"]] = content
 
         return talk
@@ -96,7 +96,7 @@ async def write_until_killed(crash_guild: CrashGuild, ledger: Ledger, enough: as
     async def delete() -> None:
         content = f"doomed {next(crash_guild.numbers)}"
         ledger.tried.add(content)
-        made = await crash_guild.owner.say(crash_guild.channel_id, content)
+        made = await crash_guild.owner.create_message(crash_guild.channel_id, content)
         (await crash_guild.owner.request("DELETE", f"/channels/{crash_guild.channel_id}/messages/{made['id']}")).ok()
         ledger.deleted.add(made["id"])
 
@@ -107,7 +107,7 @@ async def write_until_killed(crash_guild: CrashGuild, ledger: Ledger, enough: as
         (await crash_guild.owner.request("PATCH", path, json={"name": name})).ok()
         ledger.role_acknowledged = ledger.role_tried
 
-    def visiting(person: Person) -> Callable[[], Awaitable[None]]:
+    def visiting(person: ApiUser) -> Callable[[], Awaitable[None]]:
         async def come_or_go() -> None:
             inside = ledger.inside[person.id]
             ledger.inside[person.id] = None
@@ -121,7 +121,7 @@ async def write_until_killed(crash_guild: CrashGuild, ledger: Ledger, enough: as
 
         return come_or_go
 
-    def reacting(person: Person) -> Callable[[], Awaitable[None]]:
+    def reacting(person: ApiUser) -> Callable[[], Awaitable[None]]:
         async def react() -> None:
             reacted = ledger.reacted[person.id]
             ledger.reacted[person.id] = None
@@ -136,7 +136,7 @@ async def write_until_killed(crash_guild: CrashGuild, ledger: Ledger, enough: as
     await asyncio.gather(*map(again_and_again, steps))
 
 
-async def list_messages(person: Person, channel_id: str) -> list[dict[str, Any]]:
+async def list_messages(person: ApiUser, channel_id: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     while True:
         after = found[-1]["id"] if found else "0"
@@ -208,7 +208,7 @@ async def kill_again_and_again(server: Server, times: int, also: Callable[[], No
             enough = asyncio.Event()
             writing = asyncio.create_task(write_until_killed(crash_guild, ledger, enough))
             ready = asyncio.create_task(enough.wait())
-            await asyncio.wait([writing, ready], return_when=asyncio.FIRST_COMPLETED, timeout=PATIENCE_S)
+            await asyncio.wait([writing, ready], return_when=asyncio.FIRST_COMPLETED, timeout=TIMEOUT_SECONDS)
             assert ready.done(), (writing, server.log_text())
             server.kill()
             await writing

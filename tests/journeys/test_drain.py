@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.journeys.processes import PATIENCE_S, Listener, Person, Server, metric, people, running
+from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, GatewaySession, Server, demo_users, metric, running
 
 pytestmark = pytest.mark.xdist_group("drain")
 
@@ -23,7 +23,7 @@ async def client() -> AsyncIterator[aiohttp.ClientSession]:
 
 
 async def begin_message(
-    person: Person, server: Server, content: str
+    person: ApiUser, server: Server, content: str
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, bytes]:
     """Send the first half of a request; return the connection and the second half."""
     channel_id = server.document["guilds"]["Town Square"]["channels"]["general"]
@@ -39,9 +39,9 @@ async def begin_message(
 async def test_a_terminated_server_drains(tmp_path: Path, client: aiohttp.ClientSession) -> None:
     flags = ("--data", str(tmp_path / "data"), "--gateway-drain-ms", str(DRAIN_S * 1000))
     async with running(tmp_path, "dev", *flags) as server:
-        known = people(client, server)
-        stubborn = await Listener(known["alice"], server.gateway).open()
-        polite = await Listener(known["bob"], server.gateway, compress="zlib-stream").open()
+        known = demo_users(client, server)
+        stubborn = await GatewaySession(known["alice"], server.gateway).open()
+        polite = await GatewaySession(known["bob"], server.gateway, compress="zlib-stream").open()
         reader, writer, rest = await begin_message(known["carol"], server, "in flight")
         while await metric(known["carol"], "http_requests_active") == 0:
             await asyncio.sleep(0.01)
@@ -59,10 +59,10 @@ async def test_a_terminated_server_drains(tmp_path: Path, client: aiohttp.Client
         # A session may leave by itself; one that stays is closed with a code on which every library resumes.
         assert polite.socket is not None
         await polite.socket.close(code=4900)
-        assert await stubborn.end() == 4000
+        assert await stubborn.wait_closed() == 4000
         assert asyncio.get_running_loop().time() >= ended_at
         # New connections are refused,
-        async with asyncio.timeout(PATIENCE_S):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             while True:
                 try:
                     _, probe = await asyncio.open_connection("127.0.0.1", server.port)
@@ -72,9 +72,9 @@ async def test_a_terminated_server_drains(tmp_path: Path, client: aiohttp.Client
                 await asyncio.sleep(0.01)
         # but requests that have started finish.
         writer.write(rest)
-        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE_S)
+        answer = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), TIMEOUT_SECONDS)
         assert answer.startswith(b"HTTP/1.1 200 OK"), answer
-        made = json.loads(await asyncio.wait_for(reader.read(), PATIENCE_S))
+        made = json.loads(await asyncio.wait_for(reader.read(), TIMEOUT_SECONDS))
         writer.close()
         assert await server.ended() == 0
         log_lines = server.log_text()
@@ -93,7 +93,7 @@ async def test_an_unfinished_request_does_not_delay_shutdown_forever(
 ) -> None:
     flags = ("--gateway-drain-ms", "300", "--http-read-timeout-ms", "3600000")
     async with running(tmp_path, "dev", *flags) as server:
-        known = people(client, server)
+        known = demo_users(client, server)
         _, writer, _ = await begin_message(known["carol"], server, "never")
         while await metric(known["carol"], "http_requests_active") == 0:
             await asyncio.sleep(0.01)

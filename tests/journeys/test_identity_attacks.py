@@ -12,11 +12,11 @@ from aiohttp import web
 from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
-from hubbub.server.core import guarded
-from hubbub.server.core.guarded import GuardedClient, UnreachableError
+from hubbub.server.core import outbound_http
+from hubbub.server.core.outbound_http import OutboundClient, UnreachableError
 from hubbub.server.resources.identity_providers import issuers
-from tests.issuer import Issuer, configurations, enter, leave, trust
-from tests.players import BOT_ISSUED, by_bot, game, link, link_tokens, token_of
+from tests.issuer import Issuer, configuration_path, request_token, request_unmerge, trust
+from tests.players import BOT_ISSUED, game, link_account, link_tokens, provisional_player, request_bot_token
 from tests.receiver import Receiver
 from tests.world import NOW_MS, World
 
@@ -41,11 +41,11 @@ async def test_ssrf_through_a_redirect_of_the_issuer(trusting_world: World, issu
     client = await game(trusting_world)
     for path in ("/.well-known/openid-configuration", "/jwks"):
         issuer.redirects = {path: f"{issuer.url}/inner"}
-        issuer.raw["/inner"] = json.dumps({"issuer": issuer.url, "keys": []}).encode()
+        issuer.raw_bodies["/inner"] = json.dumps({"issuer": issuer.url, "keys": []}).encode()
 
         (await trust(client, issuer)).refused(400, 530008 if path != "/jwks" else 530009)
 
-    assert "/inner" not in issuer.asked
+    assert "/inner" not in issuer.requested_paths
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ async def test_ssrf_through_the_name_of_the_issuer(world: World, url: str) -> No
     client = await game(world)
     body = {"clients": [{"id": "game"}], "oidc_issuer_url": url}
 
-    assert (await client.owner.put(configurations(client), json=body)).errors("oidc_issuer_url") == [
+    assert (await client.owner.put(configuration_path(client), json=body)).errors("oidc_issuer_url") == [
         "OIDC_ISSUER_INVALID"
     ]
 
@@ -99,7 +99,7 @@ async def test_ssrf_through_the_url_of_a_webhook(world: World, field: str, url: 
 async def test_ssrf_through_a_redirect_of_a_webhook(near_world: World, receiver: Receiver) -> None:
     """A redirect from a webhook receiver is not followed, so it cannot lead to an internal host."""
     bot = await near_world.bot()
-    receiver.of((await bot.get("/applications/@me")).ok())
+    receiver.use_key_of((await bot.get("/applications/@me")).ok())
     reached: list[str] = []
 
     async def inner(request: web.Request) -> web.Response:
@@ -136,7 +136,7 @@ async def test_ssrf_through_a_name_that_resolves_to_an_internal_address(
 
     monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve, raising=False)
     body = {"clients": [{"id": "game"}], "oidc_issuer_url": "https://id.example.com"}
-    answer = await client.owner.put(configurations(client), json=body)
+    answer = await client.owner.put(configuration_path(client), json=body)
 
     answer.refused(400, 530008)
 
@@ -159,10 +159,10 @@ async def test_ssrf_by_dns_rebinding(monkeypatch: pytest.MonkeyPatch) -> None:
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(loop, "getaddrinfo", resolve, raising=False)
     monkeypatch.setattr(type(loop), "sock_connect", connect, raising=False)
-    outside = GuardedClient()
+    outside = OutboundClient()
     with pytest.raises(UnreachableError):
         await outside.request("GET", "https://id.example.com/")
-    with pytest.raises(guarded.ForbiddenTargetError):
+    with pytest.raises(outbound_http.ForbiddenTargetError):
         await outside.request("GET", "https://id.example.com/")
     await outside.close()
 
@@ -180,7 +180,7 @@ async def test_ssrf_through_the_keys_of_an_issuer(trusting_world: World, issuer:
 
 async def test_an_endless_response(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
-    issuer.raw["/.well-known/openid-configuration"] = b" " * (guarded.ANSWER_MAX + 1)
+    issuer.raw_bodies["/.well-known/openid-configuration"] = b" " * (outbound_http.RESPONSE_BYTES_MAX + 1)
 
     (await trust(client, issuer)).refused(400, 530008)
 
@@ -194,9 +194,9 @@ async def test_algorithm_none(trusting_world: World, issuer: Issuer) -> None:
 
     for alg in ("none", "None", "NONE", "", None, 7):
         token = forged({"alg": alg, "kid": "one"}, claims_of(issuer))
-        (await enter(client, token)).refused(400, 530020)
+        (await request_token(client, token)).refused(400, 530020)
     signed = issuer.token()
-    (await enter(client, signed.rpartition(".")[0] + ".")).refused(400, 530020)
+    (await request_token(client, signed.rpartition(".")[0] + ".")).refused(400, 530020)
 
 
 async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
@@ -212,19 +212,19 @@ async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
             body = forged({"alg": f"HS{bits}", "kid": "rsa"}, claims_of(issuer)).rpartition(".")[0]
             signature = hmac.digest(secret, body.encode(), f"sha{bits}")
             token = f"{body}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
-            (await enter(client, token)).refused(400, 530020)
+            (await request_token(client, token)).refused(400, 530020)
 
 
 async def test_a_shared_secret_among_the_keys(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     secret = OctKey.generate_key(256, parameters={"kid": "shared"})
     shown = [secret.as_dict(private=True), issuer.keys["one"].as_dict(private=False)]
-    issuer.raw["/jwks"] = json.dumps({"keys": shown}).encode()
+    issuer.raw_bodies["/jwks"] = json.dumps({"keys": shown}).encode()
     (await trust(client, issuer)).ok()
 
     token = jwt.encode({"alg": "HS256", "kid": "shared"}, claims_of(issuer), secret, algorithms=["HS256"])
 
-    (await enter(client, token)).refused(400, 530020)
+    (await request_token(client, token)).refused(400, 530020)
 
 
 async def test_key_and_algorithm_of_different_families(trusting_world: World, issuer: Issuer) -> None:
@@ -232,19 +232,19 @@ async def test_key_and_algorithm_of_different_families(trusting_world: World, is
     issuer.add_rsa("rsa")
     (await trust(client, issuer)).ok()
 
-    (await enter(client, issuer.token(key="rsa", alg="RS256", header={"kid": "one"}))).refused(400, 530020)
-    (await enter(client, issuer.token(header={"kid": "rsa"}))).refused(400, 530020)
+    (await request_token(client, issuer.token(key="rsa", alg="RS256", header={"kid": "one"}))).refused(400, 530020)
+    (await request_token(client, issuer.token(header={"kid": "rsa"}))).refused(400, 530020)
 
 
 @pytest.mark.parametrize("kid", ["../../etc/passwd", "one' OR '1'='1", "http://127.0.0.1/key", "\0", "x" * 5000, "ONE"])
 async def test_kid_injection(trusting_world: World, issuer: Issuer, kid: str) -> None:
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
-    issuer.asked.clear()
+    issuer.requested_paths.clear()
 
-    (await enter(client, issuer.token(header={"kid": kid}))).refused(400, 530020)
+    (await request_token(client, issuer.token(header={"kid": kid}))).refused(400, 530020)
 
-    assert issuer.asked == []
+    assert issuer.requested_paths == []
 
 
 async def test_a_key_supplied_in_the_header(trusting_world: World, issuer: Issuer) -> None:
@@ -263,8 +263,8 @@ async def test_a_key_supplied_in_the_header(trusting_world: World, issuer: Issue
         ):
             top = {"alg": "ES256", "kid": "one", **header}
             token = jwt.encode(top, claims_of(issuer), mine)
-            (await enter(client, token)).refused(400, 530020)
-        assert attacker.asked == []
+            (await request_token(client, token)).refused(400, 530020)
+        assert attacker.requested_paths == []
     finally:
         await attacker.close()
 
@@ -278,7 +278,7 @@ async def test_an_unknown_critical_header(trusting_world: World, issuer: Issuer)
     algorithm = jws.JWSRegistry.algorithms["ES256"]
     signature = base64.urlsafe_b64encode(algorithm.sign(body.encode(), key)).rstrip(b"=").decode()
 
-    (await enter(client, f"{body}.{signature}")).refused(400, 530020)
+    (await request_token(client, f"{body}.{signature}")).refused(400, 530020)
 
 
 # Foreign accounts
@@ -289,8 +289,8 @@ async def test_a_token_of_another_client_of_the_same_issuer(trusting_world: Worl
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
 
-    (await enter(client, issuer.token("victim", aud="evil-game"))).refused(400, 530003)
-    (await enter(client, issuer.token("victim", aud=["evil-game"], azp="game"))).refused(400, 530003)
+    (await request_token(client, issuer.token("victim", aud="evil-game"))).refused(400, 530003)
+    (await request_token(client, issuer.token("victim", aud=["evil-game"], azp="game"))).refused(400, 530003)
 
 
 async def test_an_issuer_that_signs_for_another_issuer(trusting_world: World, issuer: Issuer) -> None:
@@ -301,10 +301,10 @@ async def test_an_issuer_that_signs_for_another_issuer(trusting_world: World, is
     try:
         clients = [{"id": "game"}, {"id": "beta", "oidc_issuer_url": other.url}]
         (await trust(client, issuer, clients=clients)).ok()
-        (await enter(client, other.token("victim", iss=issuer.url))).refused(400, 530020)
-        (await enter(client, other.token("victim"))).refused(400, 530003)
-        mine = (await enter(client, issuer.token("same"))).ok()["access_token"]
-        theirs = (await enter(client, other.token("same", aud="beta"))).ok()["access_token"]
+        (await request_token(client, other.token("victim", iss=issuer.url))).refused(400, 530020)
+        (await request_token(client, other.token("victim"))).refused(400, 530003)
+        mine = (await request_token(client, issuer.token("same"))).ok()["access_token"]
+        theirs = (await request_token(client, other.token("same", aud="beta"))).ok()["access_token"]
         ids = [token.partition(".")[0] for token in (mine, theirs)]
         assert ids[0] != ids[1]
     finally:
@@ -315,10 +315,10 @@ async def test_taking_over_a_linked_account(trusting_world: World, issuer: Issue
     """A player token of a linked user never yields a token of that user's account."""
     client, alice, mallory = await game(trusting_world), await trusting_world.user(), await trusting_world.user()
     (await trust(client, issuer)).ok()
-    await link(client, alice, issuer.token("victim"), "OIDC")
+    await link_account(client, alice, issuer.token("victim"), "OIDC")
 
-    (await enter(client, issuer.token("victim"))).refused(400, 530010)
-    (await by_bot(client, "x", provisional_user_id=str(alice.id))).refused(404, 10013)
+    (await request_token(client, issuer.token("victim"))).refused(400, 530010)
+    (await request_bot_token(client, "x", provisional_user_id=str(alice.id))).refused(404, 10013)
     code = await client.code(mallory, "sdk.social_layer")
     more = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("victim")}
     (await client.exchange(code, **more)).refused(400, 530014)
@@ -326,7 +326,7 @@ async def test_taking_over_a_linked_account(trusting_world: World, issuer: Issue
 
 async def test_a_stolen_player_token_of_another_game(world: World) -> None:
     client, evil, mallory = await game(world), await game(world), await world.user()
-    victim = await token_of(client, "victim")
+    victim = await provisional_player(client, "victim")
 
     code = await evil.code(mallory, "sdk.social_layer")
     answer = await evil.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=victim.token)
@@ -341,8 +341,8 @@ async def test_unlinking_a_foreign_account(trusting_world: World, issuer: Issuer
     (await trust(evil, issuer)).ok()
     tokens = await link_tokens(client, alice, issuer.token("victim"), "OIDC")
 
-    (await leave(evil, issuer.token("victim"))).refused(404, 10013)
-    (await leave(client, issuer.token("victim", exp=NOW - 1))).refused(400, 530001)
+    (await request_unmerge(evil, issuer.token("victim"))).refused(404, 10013)
+    (await request_unmerge(client, issuer.token("victim", exp=NOW - 1))).refused(400, 530001)
     assert evil.bot is not None
     path = "/partner-sdk/provisional-accounts/unmerge/bot"
     (await evil.bot.post(path, json={"external_user_id": "victim"})).refused(404, 10013)
@@ -357,4 +357,4 @@ async def test_a_key_that_is_too_short(trusting_world: World, issuer: Issuer) ->
     issuer.keys["small"] = small
     (await trust(client, issuer)).ok()
 
-    (await enter(client, issuer.token(key="small", alg="RS256"))).refused(400, 530020)
+    (await request_token(client, issuer.token(key="small", alg="RS256"))).refused(400, 530020)

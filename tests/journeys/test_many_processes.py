@@ -14,9 +14,9 @@ import pytest
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import App
 from hubbub.server.core.config import Config, GatewayConfig
-from hubbub.server.transports.gateway.presence import SILENT_S
+from hubbub.server.transports.gateway.presence import NODE_TIMEOUT_SECONDS
 from tests.fixtures.nats import NatsServer
-from tests.journeys.processes import PATIENCE_S, Listener, Person, Server, found_guild, register, running
+from tests.journeys.processes import TIMEOUT_SECONDS, ApiUser, GatewaySession, Server, create_guild, register, running
 
 pytestmark = pytest.mark.xdist_group("many_processes")
 
@@ -31,9 +31,9 @@ class Cluster:
     apis: list[Server]
     gateways: list[Server]
 
-    async def listen(self, person: Person, gateway: int, **options: Any) -> Listener:
+    async def listen(self, person: ApiUser, gateway: int, **options: Any) -> GatewaySession:
         """Open a session at one of the gateways."""
-        return await Listener(person, self.gateways[gateway].gateway, **options).open()
+        return await GatewaySession(person, self.gateways[gateway].gateway, **options).open()
 
 
 @contextlib.asynccontextmanager
@@ -78,7 +78,7 @@ NEVER_POLLS = "from hubbub.server import app; app.POLL_MS = 3_600_000"
 
 async def wait_until(ask: Callable[[], Any]) -> None:
     """Repeat a check until it succeeds or times out."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(TIMEOUT_SECONDS):
         while not await ask():
             await asyncio.sleep(0.02)
 
@@ -89,7 +89,7 @@ async def test_an_event_in_one_process_reaches_all_processes(
     async with cluster(tmp_path, postgres_database, nats_url, NEVER_POLLS) as platform:
         one, two = platform.apis
         alice, bob, carol = [await register(platform.client, api, "person") for api in (one, two, one)]
-        guild_id, channel_id, _ = await found_guild(alice, bob, carol)
+        guild_id, channel_id, _ = await create_guild(alice, bob, carol)
         alice_hears = await platform.listen(alice, 0)
         bob_hears = await platform.listen(bob, 1, compress="zlib-stream")
 
@@ -103,38 +103,46 @@ async def test_an_event_in_one_process_reaches_all_processes(
         await alice_hears.close()
 
 
-async def messages_reach_both_gateways(alice: Person, two: Server, channel_id: str, listeners: list[Listener]) -> None:
-    await alice.say(channel_id, "from the first")
-    await alice.at(two).say(channel_id, "from the second")
+async def messages_reach_both_gateways(
+    alice: ApiUser, two: Server, channel_id: str, listeners: list[GatewaySession]
+) -> None:
+    await alice.create_message(channel_id, "from the first")
+    await alice.at(two).create_message(channel_id, "from the second")
     for listener in listeners:
         await listener.message("from the second")
         assert listener.contents() == ["from the first", "from the second"]
 
 
 async def permissions_filter_at_once(
-    alice: Person, bob: Person, one: Server, two: Server, channel_id: str, bob_hears: Listener, witness: Listener
+    alice: ApiUser,
+    bob: ApiUser,
+    one: Server,
+    two: Server,
+    channel_id: str,
+    bob_hears: GatewaySession,
+    witness: GatewaySession,
 ) -> None:
     path = f"/channels/{channel_id}/permissions/{bob.id}"
     for number in range(5):
         (await alice.at(two).request("PUT", path, json=DENIED)).ok()
-        await alice.at(one).say(channel_id, f"secret {number}")
+        await alice.at(one).create_message(channel_id, f"secret {number}")
         (await bob.at(one).get(f"/channels/{channel_id}/messages")).refused(403, 50001)
         # A gateway that is late uses the permissions at the time of reading, when Bob may see everything again.
         await witness.message(f"secret {number}")
         (await alice.at(two).request("DELETE", path)).ok()
-        await alice.at(one).say(channel_id, f"open {number}")
+        await alice.at(one).create_message(channel_id, f"open {number}")
         await bob_hears.message(f"open {number}")
     assert not [content for content in bob_hears.contents() if content.startswith("secret")]
 
 
 async def presence_is_seen_everywhere(
     platform: Cluster,
-    alice: Person,
-    bob: Person,
-    carol: Person,
+    alice: ApiUser,
+    bob: ApiUser,
+    carol: ApiUser,
     guild_id: str,
-    alice_hears: Listener,
-    bob_hears: Listener,
+    alice_hears: GatewaySession,
+    bob_hears: GatewaySession,
 ) -> None:
     await bob_hears.send(3, {"status": "dnd", "activities": [], "since": None, "afk": False})
     await alice_hears.event("PRESENCE_UPDATE", lambda d: d["user"]["id"] == bob.id and d["status"] == "dnd")
@@ -161,11 +169,11 @@ async def presence_is_seen_everywhere(
 
 
 async def jobs_run_where_the_worker_is(
-    alice: Person, guild_id: str, channel_id: str, alice_hears: Listener, postgres_database: str
+    alice: ApiUser, guild_id: str, channel_id: str, alice_hears: GatewaySession, postgres_database: str
 ) -> None:
     """The second API process has no worker: the first one runs its jobs at once, without waiting for its next poll."""
     made = (await alice.post(f"/guilds/{guild_id}/channels", {"name": "doomed"})).ok()
-    await alice.say(made["id"], "gone soon")
+    await alice.create_message(made["id"], "gone soon")
     invite = (await alice.post(f"/channels/{channel_id}/invites", {"max_age": 1})).ok()
     (await alice.request("DELETE", f"/channels/{made['id']}")).ok()
     async with await psycopg.AsyncConnection.connect(postgres_database, autocommit=True) as connection:
@@ -180,13 +188,13 @@ async def jobs_run_where_the_worker_is(
 
 
 async def a_revoked_token_ends_everywhere(
-    alice: Person, bob: Person, one: Server, two: Server, channel_id: str, bob_hears: Listener
+    alice: ApiUser, bob: ApiUser, one: Server, two: Server, channel_id: str, bob_hears: GatewaySession
 ) -> None:
     for api in (one, two):
         (await bob.at(api).get("/users/@me")).ok()
     (await bob.at(one).post("/auth/logout")).ok()
     (await bob.at(one).get("/users/@me")).refused(401, 0)
-    assert await bob_hears.end() == 4004
+    assert await bob_hears.wait_closed() == 4004
 
     async def refused() -> bool:
         return (await bob.at(two).get("/users/@me")).status == 401
@@ -201,9 +209,9 @@ async def test_sessions_restart_after_a_bus_outage(
     async with cluster(tmp_path, postgres_database, nats.url) as platform:
         one, two = platform.apis
         alice, bob, carol = [await register(platform.client, api, "person") for api in (one, two, one)]
-        _, channel_id, _ = await found_guild(alice, bob, carol)
+        _, channel_id, _ = await create_guild(alice, bob, carol)
         listeners = [await platform.listen(alice, 0), await platform.listen(bob, 1), await platform.listen(alice, 1)]
-        await alice.say(channel_id, "before")
+        await alice.create_message(channel_id, "before")
         for listener in listeners:
             await listener.message("before")
         (await carol.at(two).get("/users/@me")).ok()
@@ -217,7 +225,7 @@ async def test_sessions_restart_after_a_bus_outage(
         nats.stop()
         await wait_until(lambda: bus_is(False))
         # Responses depend only on the store, so writes continue.
-        await alice.at(one).say(channel_id, "unheard")
+        await alice.at(one).create_message(channel_id, "unheard")
         # Revocations cannot be received, so no cached token is trusted.
         (await carol.at(one).post("/auth/logout")).ok()
         (await carol.at(two).get("/users/@me")).refused(401, 0)
@@ -232,7 +240,7 @@ async def test_sessions_restart_after_a_bus_outage(
         history = (await bob.get(f"/channels/{channel_id}/messages")).ok()
         assert [message["content"] for message in history[:2]] == ["unheard", "before"]
         for server in platform.apis:
-            await alice.at(server).say(channel_id, f"after by {server.port}")
+            await alice.at(server).create_message(channel_id, f"after by {server.port}")
             for listener in listeners:
                 await listener.message(f"after by {server.port}")
         # Presences are complete again too.
@@ -251,11 +259,11 @@ async def test_another_node_cleans_up_after_a_killed_gateway(
             aiohttp.ClientSession() as client,
         ):
             alice, bob = [await register(client, home, "person") for _ in range(2)]
-            guild_id, _, _ = await found_guild(alice, bob)
+            guild_id, _, _ = await create_guild(alice, bob)
             channels = (await alice.get(f"/guilds/{guild_id}/channels")).ok()
             voice_id = next(channel["id"] for channel in channels if channel["type"] == 2)
-            alice_hears = await Listener(alice, home.gateway).open()
-            bob_hears = await Listener(bob, doomed.gateway).open()
+            alice_hears = await GatewaySession(alice, home.gateway).open()
+            bob_hears = await GatewaySession(bob, doomed.gateway).open()
             await bob_hears.send(
                 4, {"guild_id": guild_id, "channel_id": voice_id, "self_mute": False, "self_deaf": False}
             )
@@ -264,7 +272,7 @@ async def test_another_node_cleans_up_after_a_killed_gateway(
             doomed.kill()
             # Advance the clock by which nodes watch each other.
             assert here.gateway is not None
-            here.gateway.sessions.feed.sweep(asyncio.get_running_loop().time() + SILENT_S)
+            here.gateway.sessions.presence_feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS)
             assert (await alice_hears.opcode(9))["d"] is False
 
             async def cleared_away() -> bool:
@@ -287,33 +295,33 @@ async def test_sessions_restart_when_another_node_dies_but_not_when_it_shuts_dow
     async with local_node(tmp_path, postgres_database, nats_url) as (here, home, flags):
         async with aiohttp.ClientSession() as client:
             alice = await register(client, home, "alice")
-            _, channel_id, _ = await found_guild(alice)
-            hears = await Listener(alice, home.gateway).open()
+            _, channel_id, _ = await create_guild(alice)
+            hears = await GatewaySession(alice, home.gateway).open()
             assert here.gateway is not None
-            feed = here.gateway.sessions.feed
+            feed = here.gateway.sessions.presence_feed
 
             async with running(tmp_path, "serve", "--roles", "api", *flags) as leaving:
-                await alice.at(leaving).say(channel_id, "by one that goes")
+                await alice.at(leaving).create_message(channel_id, "by one that goes")
                 leaving.terminate()
                 assert await leaving.ended() == 0
             # Bus messages arrive in order, so with this one the shutdown announcement has arrived too.
             await here.bus.flush()
-            feed.sweep(asyncio.get_running_loop().time() + SILENT_S)
-            await alice.say(channel_id, "still here")
+            feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS)
+            await alice.create_message(channel_id, "still here")
             await hears.message("still here")
             assert [frame["op"] for frame in hears.opcodes] == [10]
 
             async with running(tmp_path, "serve", "--roles", "api", *flags) as doomed:
-                await alice.at(doomed).say(channel_id, "by one that dies")
+                await alice.at(doomed).create_message(channel_id, "by one that dies")
                 await hears.message("by one that dies")
                 doomed.kill()
-            feed.sweep(asyncio.get_running_loop().time() + SILENT_S / 2)
+            feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS / 2)
             assert [frame["op"] for frame in hears.opcodes] == [10]
-            feed.sweep(asyncio.get_running_loop().time() + SILENT_S)
+            feed.sweep(asyncio.get_running_loop().time() + NODE_TIMEOUT_SECONDS)
             assert (await hears.opcode(9))["d"] is False
             before = len(hears.frames)
             await hears.identify()
             await hears.event("GUILD_CREATE", since=before)
-            await alice.say(channel_id, "again")
+            await alice.create_message(channel_id, "again")
             await hears.message("again", since=before)
             await hears.close()

@@ -11,7 +11,7 @@ from hubbub.server.core import logs
 from hubbub.server.resources import accounts, applications
 from hubbub.server.resources.accounts import passwords
 from hubbub.server.resources.oauth2 import redirects
-from tests.oauth import REDIRECT, application, fields_of, pkce, refused
+from tests.oauth import REDIRECT, create_application, oauth2_error, pkce, url_fields
 from tests.world import World
 
 NATIVE = "http://127.0.0.1/callback"
@@ -19,50 +19,54 @@ NATIVE = "http://127.0.0.1/callback"
 
 async def test_code_injection(world: World) -> None:
     """A stolen code is used in another session or by another client."""
-    alice, client, thief = await world.user(), await application(world), await application(world)
+    alice, client, thief = await world.user(), await create_application(world), await create_application(world)
     _, challenge = pkce()
     mine, _ = pkce()
     code = await client.code(alice, code_challenge=challenge, code_challenge_method="S256")
 
-    refused(await thief.exchange(code), "invalid_grant")
-    refused(await thief.exchange(code, code_verifier=mine), "invalid_grant")
-    refused(await client.exchange(code, code_verifier=mine), "invalid_grant")
-    refused(await client.exchange(code, code_verifier="short"), "invalid_grant")
-    refused(await client.exchange(code), "invalid_grant")
+    oauth2_error(await thief.exchange(code), "invalid_grant")
+    oauth2_error(await thief.exchange(code, code_verifier=mine), "invalid_grant")
+    oauth2_error(await client.exchange(code, code_verifier=mine), "invalid_grant")
+    oauth2_error(await client.exchange(code, code_verifier="short"), "invalid_grant")
+    oauth2_error(await client.exchange(code), "invalid_grant")
 
 
 async def test_code_replay_revokes_the_tokens_of_the_code(world: World) -> None:
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     code = await client.code(alice)
     tokens = (await client.exchange(code)).ok()
 
-    refused(await client.exchange(code), "invalid_grant")
+    oauth2_error(await client.exchange(code), "invalid_grant")
 
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
-    refused(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+    oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
 async def test_a_code_replayed_by_another_client_revokes_nothing(world: World) -> None:
-    alice, client, thief = await world.user(), await application(world), await application(world)
+    alice, client, thief = await world.user(), await create_application(world), await create_application(world)
     code = await client.code(alice)
     tokens = (await client.exchange(code)).ok()
 
-    refused(await thief.exchange(code), "invalid_grant")
+    oauth2_error(await thief.exchange(code), "invalid_grant")
 
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
 
 
 async def test_pkce_downgrade(world: World) -> None:
     """The challenge is removed from the request or weakened, and the client sends its verifier as usual."""
-    alice, client, public = await world.user(), await application(world), await application(world, public=True)
+    alice, client, public = (
+        await world.user(),
+        await create_application(world),
+        await create_application(world, public=True),
+    )
     verifier, _ = pkce()
 
     stripped = await client.code(alice)
-    refused(await client.exchange(stripped, code_verifier=verifier), "invalid_grant")
-    refused(await public.ask(alice), "invalid_request")
+    oauth2_error(await client.exchange(stripped, code_verifier=verifier), "invalid_grant")
+    oauth2_error(await public.authorize(alice), "invalid_request")
     for method in (None, "plain", "s256"):
         more = {"code_challenge": verifier, "code_challenge_method": method}
-        refused(await public.ask(alice, **more), "invalid_request")
+        oauth2_error(await public.authorize(alice, **more), "invalid_request")
 
 
 REGISTERED = ("https://game.example/callback", "https://game.example/a?b=c", NATIVE)
@@ -105,34 +109,34 @@ REGISTERED = ("https://game.example/callback", "https://game.example/a?b=c", NAT
 )
 async def test_redirect_tricks(world: World, trick: str) -> None:
     """A redirect URI that only looks like a registered one."""
-    alice, client = await world.user(), await application(world, redirect_uris=REGISTERED)
+    alice, client = await world.user(), await create_application(world, redirect_uris=REGISTERED)
 
     for answer in (
-        await alice.get(client.address(redirect_uri=trick)),
-        await alice.post(client.address(redirect_uri=trick), json={"authorize": True}),
-        await alice.post(client.address(redirect_uri=trick), json={"authorize": False}),
+        await alice.get(client.authorize_path(redirect_uri=trick)),
+        await alice.post(client.authorize_path(redirect_uri=trick), json={"authorize": True}),
+        await alice.post(client.authorize_path(redirect_uri=trick), json={"authorize": False}),
     ):
-        refused(answer, "invalid_request")
+        oauth2_error(answer, "invalid_request")
         assert "Location" not in answer.headers
 
 
 async def test_open_redirect_by_denying(world: World) -> None:
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
 
     for scope in ("identify", "wings"):
         more = {"redirect_uri": "https://evil.example/", "scope": scope}
-        answer = await alice.post(client.address(**more), json={"authorize": False})
+        answer = await alice.post(client.authorize_path(**more), json={"authorize": False})
         assert answer.status == 400
         assert "evil.example" not in answer.body.decode()
 
 
 async def test_the_redirect_of_the_exchange_must_be_that_of_the_request(world: World) -> None:
-    alice, client = await world.user(), await application(world, redirect_uris=(REDIRECT, NATIVE))
+    alice, client = await world.user(), await create_application(world, redirect_uris=(REDIRECT, NATIVE))
 
-    refused(await client.exchange(await client.code(alice), redirect_uri=NATIVE), "invalid_grant")
-    refused(await client.exchange(await client.code(alice), redirect_uri=None), "invalid_grant")
+    oauth2_error(await client.exchange(await client.code(alice), redirect_uri=NATIVE), "invalid_grant")
+    oauth2_error(await client.exchange(await client.code(alice), redirect_uri=None), "invalid_grant")
     native = await client.code(alice, redirect_uri="http://127.0.0.1:5001/callback")
-    refused(await client.exchange(native, redirect_uri="http://127.0.0.1:5002/callback"), "invalid_grant")
+    oauth2_error(await client.exchange(native, redirect_uri="http://127.0.0.1:5002/callback"), "invalid_grant")
     (await client.exchange(native, redirect_uri="http://127.0.0.1:5001/callback")).ok()
 
 
@@ -146,22 +150,22 @@ async def test_the_redirect_of_the_exchange_must_be_that_of_the_request(world: W
     ],
 )
 async def test_a_loopback_redirect_may_have_any_port(world: World, registered: str, asked: str) -> None:
-    alice, client = await world.user(), await application(world, redirect_uris=(registered,))
+    alice, client = await world.user(), await create_application(world, redirect_uris=(registered,))
 
-    assert (await client.ask(alice, redirect_uri=asked)).ok()["url"].startswith(asked)
+    assert (await client.authorize(alice, redirect_uri=asked)).ok()["url"].startswith(asked)
 
 
 async def test_custom_schemes_need_pkce(world: World) -> None:
-    alice, client = await world.user(), await application(world, redirect_uris=("mygame:/authorize/callback",))
+    alice, client = await world.user(), await create_application(world, redirect_uris=("mygame:/authorize/callback",))
     verifier, challenge = pkce()
 
     for uri in ("mygame:/authorize/callback", f"hubbub-{client.id}:/authorize/callback"):
-        refused(await client.ask(alice, redirect_uri=uri), "invalid_request")
-        refused(await client.ask(alice, redirect_uri=uri, response_type="token"), "unauthorized_client")
+        oauth2_error(await client.authorize(alice, redirect_uri=uri), "invalid_request")
+        oauth2_error(await client.authorize(alice, redirect_uri=uri, response_type="token"), "unauthorized_client")
         more = {"redirect_uri": uri, "code_challenge": challenge, "code_challenge_method": "S256"}
-        url = (await client.ask(alice, **more)).ok()["url"]
+        url = (await client.authorize(alice, **more)).ok()["url"]
         assert url.startswith(f"{uri}?code=")
-        (await client.exchange(fields_of(url)["code"], redirect_uri=uri, code_verifier=verifier)).ok()
+        (await client.exchange(url_fields(url)["code"], redirect_uri=uri, code_verifier=verifier)).ok()
 
 
 @pytest.mark.parametrize(
@@ -169,21 +173,21 @@ async def test_custom_schemes_need_pkce(world: World) -> None:
     ["javascript:/authorize/callback", "data:/authorize/callback", "mygame://authorize/callback", "mygame:x", "a b"],
 )
 def test_schemes_that_a_browser_executes_cannot_be_registered(uri: str) -> None:
-    assert not applications.is_sound_redirect(uri)
+    assert not applications.is_valid_redirect(uri)
     assert not redirects.matches([uri], 1, uri)
 
 
 async def test_refresh_replay_revokes_the_token_family(world: World) -> None:
     """A refresh token is stolen; the thief and the client both use it, and the server cannot tell them apart."""
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     first, other = await client.tokens(alice), await client.tokens(alice)
     second = (await client.refresh(first["refresh_token"])).ok()
     third = (await client.refresh(second["refresh_token"])).ok()
 
-    error = refused(await client.refresh(first["refresh_token"]), "invalid_grant")
+    error = oauth2_error(await client.refresh(first["refresh_token"]), "invalid_grant")
 
-    assert error == wire.INVALID_REFRESH_TOKEN
-    refused(await client.refresh(third["refresh_token"]), "invalid_grant")
+    assert error == wire.INVALID_REFRESH_TOKEN_DESCRIPTION
+    oauth2_error(await client.refresh(third["refresh_token"]), "invalid_grant")
     (await client.bearer(alice, third["access_token"]).get("/users/@me")).refused(401, 0)
     # Tokens of another grant stay valid.
     (await client.refresh(other["refresh_token"])).ok()
@@ -191,19 +195,19 @@ async def test_refresh_replay_revokes_the_token_family(world: World) -> None:
 
 async def test_mix_up(world: World) -> None:
     """A client of two servers must know which of them responded (RFC 9207)."""
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     issuer = (await world.request("GET", f"{world.url}/.well-known/openid-configuration")).ok()["issuer"]
 
-    granted = (await client.ask(alice)).ok()["url"]
-    implicit = (await client.ask(alice, response_type="token")).ok()["url"]
-    denied = (await alice.post(client.address(), json={"authorize": False})).ok()["url"]
+    granted = (await client.authorize(alice)).ok()["url"]
+    implicit = (await client.authorize(alice, response_type="token")).ok()["url"]
+    denied = (await alice.post(client.authorize_path(), json={"authorize": False})).ok()["url"]
 
-    assert [fields_of(url)["iss"] for url in (granted, implicit, denied)] == [issuer] * 3
+    assert [url_fields(url)["iss"] for url in (granted, implicit, denied)] == [issuer] * 3
 
 
 async def test_token_in_the_url(world: World) -> None:
     """RFC 9700 4.3.2: URLs are logged in many places."""
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     token = (await client.tokens(alice))["access_token"]
 
     (await world.request("GET", f"/users/@me?access_token={token}")).refused(401, 0)
@@ -213,12 +217,12 @@ async def test_token_in_the_url(world: World) -> None:
 
 
 async def test_token_in_the_log(world: World, caplog: pytest.LogCaptureFixture) -> None:
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     caplog.set_level(logging.DEBUG)
 
     verifier, challenge = pkce()
-    url = (await client.ask(alice, code_challenge=challenge, code_challenge_method="S256")).ok()["url"]
-    code = fields_of(url)["code"]
+    url = (await client.authorize(alice, code_challenge=challenge, code_challenge_method="S256")).ok()["url"]
+    code = url_fields(url)["code"]
     tokens = (await client.exchange(code, code_verifier=verifier)).ok()
     await client.exchange(code, code_verifier=verifier)
     await client.refresh(tokens["refresh_token"])
@@ -233,19 +237,19 @@ async def test_token_in_the_log(world: World, caplog: pytest.LogCaptureFixture) 
 
 
 async def test_scope_upgrade_by_refresh_or_code(world: World) -> None:
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     tokens = await client.tokens(alice, "identify")
 
-    refused(await client.refresh(tokens["refresh_token"], scope="identify guilds"), "invalid_scope")
+    oauth2_error(await client.refresh(tokens["refresh_token"], scope="identify guilds"), "invalid_scope")
     assert (await client.exchange(await client.code(alice), scope="identify guilds")).ok()["scope"] == "identify"
 
 
 async def test_a_token_of_one_application_is_not_one_of_another(world: World) -> None:
     """RFC 9700 4.8: a token of another application is passed to this one."""
-    alice, evil = await world.user(), await application(world)
-    victim = await application(world)
+    alice, evil = await world.user(), await create_application(world)
+    victim = await create_application(world)
     guild = await world.guild(alice)
-    await victim.ask(alice, "bot", response_type=None, permissions=1, body={"guild_id": str(guild.id)})
+    await victim.authorize(alice, "bot", response_type=None, permissions=1, body={"guild_id": str(guild.id)})
     bob = await world.user()
     token = (await evil.tokens(bob, "guilds.join"))["access_token"]
     assert victim.bot is not None
@@ -256,11 +260,11 @@ async def test_a_token_of_one_application_is_not_one_of_another(world: World) ->
 
 
 async def test_refresh_and_access_tokens_are_not_interchangeable(world: World) -> None:
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     tokens = await client.tokens(alice)
 
     (await client.bearer(alice, tokens["refresh_token"]).get("/users/@me")).refused(401, 0)
-    refused(await client.refresh(tokens["access_token"]), "invalid_grant")
+    oauth2_error(await client.refresh(tokens["access_token"]), "invalid_grant")
     (await world.request("GET", "/users/@me", headers={"Authorization": tokens["access_token"]})).refused(401, 0)
     (await world.request("GET", "/users/@me", headers={"Authorization": f"Bot {tokens['access_token']}"})).refused(
         401, 0
@@ -269,24 +273,24 @@ async def test_refresh_and_access_tokens_are_not_interchangeable(world: World) -
 
 async def test_an_application_cannot_grant_itself_more_with_a_token(world: World) -> None:
     """Only the user can consent: no access token may do it for them."""
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     game = client.bearer(alice, (await client.tokens(alice))["access_token"])
 
-    (await game.get(client.address("guilds"))).refused(401, 0)
-    (await game.post(client.address("guilds"), json={"authorize": True})).refused(401, 0)
+    (await game.get(client.authorize_path("guilds"))).refused(401, 0)
+    (await game.post(client.authorize_path("guilds"), json={"authorize": True})).refused(401, 0)
     (await game.get("/oauth2/tokens")).refused(401, 0)
     (await game.get("/auth/sessions")).refused(401, 0)
 
 
 async def test_a_banned_owner_gets_no_token_with_client_credentials(world: World) -> None:
-    client = await application(world)
+    client = await create_application(world)
     granted = await client.post("/oauth2/token", grant_type="client_credentials", scope="identify")
     token = granted.ok()["access_token"]
 
     await world.write(lambda call: accounts.ban(call, UserId(client.owner.id)))
 
     assert (await client.bearer(client.owner, token).get("/users/@me")).status == 401
-    refused(await client.post("/oauth2/token", grant_type="client_credentials", scope="identify"), "invalid_grant")
+    oauth2_error(await client.post("/oauth2/token", grant_type="client_credentials", scope="identify"), "invalid_grant")
     await world.write(lambda call: accounts.unban(call, UserId(client.owner.id)))
     (await client.post("/oauth2/token", grant_type="client_credentials", scope="identify")).ok()
 

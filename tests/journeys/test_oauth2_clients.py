@@ -16,8 +16,8 @@ from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.jwk import KeySet
 
-from tests.oauth import Client, application, fields_of
-from tests.world import PATIENCE, Actor, World
+from tests.oauth import Client, create_application, url_fields
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ async def in_thread(function: Callable[..., T], *arguments: Any, **options: Any)
 
 async def metadata(world: World) -> Any:
     """Fetch the authorization server metadata."""
-    found = await in_thread(requests.get, f"{world.url}/.well-known/openid-configuration", timeout=PATIENCE)
+    found = await in_thread(requests.get, f"{world.url}/.well-known/openid-configuration", timeout=WAIT_TIMEOUT_SECONDS)
     return found.json()
 
 
@@ -59,7 +59,7 @@ def session(client: Client, method: str, scope: str, **more: Any) -> OAuth2Sessi
 
 @pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post", "none"])
 async def test_the_code_flow_with_pkce_refresh_and_revocation(world: World, method: str) -> None:
-    alice, client = await world.user(), await application(world, public=method == "none")
+    alice, client = await world.user(), await create_application(world, public=method == "none")
     server = await metadata(world)
     kept: list[Any] = []
     oauth = session(
@@ -94,7 +94,7 @@ async def test_the_code_flow_with_pkce_refresh_and_revocation(world: World, meth
 
 
 async def test_the_client_notices_a_forged_state(world: World) -> None:
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     server = await metadata(world)
     oauth = session(client, "client_secret_basic", "identify")
     verifier = generate_token(48)
@@ -112,7 +112,7 @@ async def test_the_client_notices_a_forged_state(world: World) -> None:
 
 
 async def test_the_client_understands_error_responses(world: World) -> None:
-    client = await application(world)
+    client = await create_application(world)
     server = await metadata(world)
     oauth = session(client, "client_secret_basic", "identify")
 
@@ -124,7 +124,7 @@ async def test_the_client_understands_error_responses(world: World) -> None:
 
 
 async def test_client_credentials(world: World) -> None:
-    client = await application(world)
+    client = await create_application(world)
     server = await metadata(world)
     oauth = OAuth2Session(str(client.id), client.secret, scope="identify applications.commands.update")
 
@@ -135,7 +135,7 @@ async def test_client_credentials(world: World) -> None:
 
 
 async def test_the_implicit_flow(world: World) -> None:
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     oauth = OAuth2Session(str(client.id), scope="identify", redirect_uri=client.redirect_uri)
     server = await metadata(world)
 
@@ -147,11 +147,11 @@ async def test_the_implicit_flow(world: World) -> None:
 
 
 async def test_the_device_flow(world: World) -> None:
-    alice, client = await world.user(), await application(world, public=True)
+    alice, client = await world.user(), await create_application(world, public=True)
     server = await metadata(world)
     form = {"client_id": str(client.id), "scope": "openid identify"}
     begun = (
-        await in_thread(requests.post, server["device_authorization_endpoint"], data=form, timeout=PATIENCE)
+        await in_thread(requests.post, server["device_authorization_endpoint"], data=form, timeout=WAIT_TIMEOUT_SECONDS)
     ).json()
     oauth = OAuth2Session(str(client.id), token_endpoint_auth_method="none")
 
@@ -162,7 +162,7 @@ async def test_the_device_flow(world: World) -> None:
 
     with pytest.raises(OAuthError, match="authorization_pending"):
         await poll()
-    body = {"user_code": fields_of(begun["verification_uri_complete"])["user_code"], "result": "granted"}
+    body = {"user_code": url_fields(begun["verification_uri_complete"])["user_code"], "result": "granted"}
     (await alice.post("/oauth2/device/finish", json=body)).ok()
     world.clock.advance(begun["interval"] * 1000)
     token = await poll()
@@ -171,7 +171,7 @@ async def test_the_device_flow(world: World) -> None:
 
 
 async def test_a_relying_party_verifies_the_id_token(world: World) -> None:
-    alice, client = await world.user("alice"), await application(world)
+    alice, client = await world.user("alice"), await create_application(world)
     server = await metadata(world)
     oauth = session(client, "client_secret_basic", "openid identify email")
     verifier, nonce = generate_token(48), generate_token()
@@ -181,11 +181,13 @@ async def test_a_relying_party_verifies_the_id_token(world: World) -> None:
     )
     assert create_s256_code_challenge(verifier) in address
     back = await consent(world, alice, address)
-    assert fields_of(back)["iss"] == server["issuer"]
+    assert url_fields(back)["iss"] == server["issuer"]
     token = await in_thread(
         oauth.fetch_token, server["token_endpoint"], authorization_response=back, state=state, code_verifier=verifier
     )
-    keys = KeySet.import_key_set((await in_thread(requests.get, server["jwks_uri"], timeout=PATIENCE)).json())
+    keys = KeySet.import_key_set(
+        (await in_thread(requests.get, server["jwks_uri"], timeout=WAIT_TIMEOUT_SECONDS)).json()
+    )
     decoded = jwt.decode(token["id_token"], keys, algorithms=server["id_token_signing_alg_values_supported"])
     claims = CodeIDToken(
         decoded.claims,

@@ -12,8 +12,8 @@ from hubbub.protocol import changes, wire
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.resources import members
 from tests import media
-from tests.journeys.mirror import Mirror, differences
-from tests.world import Actor, Answer, Guild, Session, World
+from tests.journeys.client_state import ClientState, differences
+from tests.world import Actor, ApiResponse, Guild, Session, World
 
 STEPS = 25
 
@@ -54,14 +54,14 @@ class Story:
         for actor, identify, session in self.watchers:
             await session.settle()
             again = await actor.connect(**identify)
-            remembered, fresh = Mirror(session.seen), Mirror(again.seen)
-            fresh.blurred = remembered.blurred
+            remembered, fresh = ClientState(session.dispatches), ClientState(again.dispatches)
+            fresh.unknown_last_message = remembered.unknown_last_message
             await again.close()
-            found = differences(remembered.picture(), fresh.picture())
+            found = differences(remembered.snapshot(), fresh.snapshot())
             assert not found, "\n".join([f"{actor.name} does not know it all:", *found])
 
 
-def made(answer: Answer, among: list[int]) -> None:
+def made(answer: ApiResponse, among: list[int]) -> None:
     """Store the id of a created object; a refusal stores nothing."""
     if answer.status < 300:
         among.append(int(answer.json["id"]))
@@ -213,10 +213,10 @@ async def express(story: Story, choose: Choose) -> None:
     action = choose(4)
     if action == 0:
         roles = [str(role) for role in story.roles[: choose(2)]]
-        body: dict[str, Any] = {"name": f"emoji_{choose(9)}", "image": media.uri(media.png()), "roles": roles}
+        body: dict[str, Any] = {"name": f"emoji_{choose(9)}", "image": media.data_uri(media.png()), "roles": roles}
         await story.owner.post(emojis, json=body)
     elif action == 1:
-        body = {"name": f"sound {choose(9)}", "sound": media.uri(media.ogg(), "audio/ogg")}
+        body = {"name": f"sound {choose(9)}", "sound": media.data_uri(media.ogg(), "audio/ogg")}
         if (shown := one(choose, known)) is not None:
             body["emoji_id"] = shown["id"]
         await story.owner.post(sounds, json=body)
@@ -306,7 +306,7 @@ async def speak(story: Story, choose: Choose) -> None:
         "self_deaf": False,
     }
     await story.voice.send(4, voice_state)
-    await story.voice.obeyed()
+    await story.voice.wait_processed()
 
 
 async def move_in_voice(story: Story, choose: Choose) -> None:
@@ -319,7 +319,7 @@ async def show_presence(story: Story, choose: Choose) -> None:
     """Set Carol's status."""
     status = ("online", "dnd", "invisible")[choose(3)]
     await story.voice.send(3, {"since": None, "activities": [], "status": status, "afk": False})
-    await story.voice.obeyed()
+    await story.voice.wait_processed()
 
 
 async def converse(story: Story, choose: Choose) -> None:

@@ -9,10 +9,10 @@ from hubbub.sdk import CallStatus
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.core.config import Config, GatewayConfig, VoiceConfig
-from tests.fixtures.validator import Watch
+from tests.fixtures.validator import ResponseMonitor
 from tests.journeys.processes import running
+from tests.sdk.audio import CallParticipant
 from tests.sdk.players import game, player
-from tests.sdk.sound import InCall
 from tests.sdk.test_calls import connection_of, wait_for_mutual_audio
 from tests.world import World
 
@@ -20,9 +20,9 @@ pytestmark = pytest.mark.xdist_group("many_processes")
 
 
 async def test_two_sdk_clients_move_with_their_call(
-    tmp_path: Path, postgres_database: str, nats_url: str, watch: Watch
+    tmp_path: Path, postgres_database: str, nats_url: str, watch: ResponseMonitor
 ) -> None:
-    made = certificates.make(tmp_path / "voice", [])
+    made = certificates.issue(tmp_path / "voice", [])
     shared = ["--database-url", postgres_database, "--nats-url", nats_url, "--data", str(tmp_path / "data")]
     voice = ["--roles", "voice", "--voice-certificate", str(made.certificate), "--voice-key", str(made.key)]
     home = App(
@@ -48,7 +48,7 @@ async def test_two_sdk_clients_move_with_their_call(
             application, people = await game(world), []
             for name, hertz in (("mary", 440.0), ("zoe", 660.0)):
                 person = await player(world, application, name, threaded=False)
-                people.append(InCall(person, await person.client.create_or_join_lobby("secret"), hertz))
+                people.append(CallParticipant(person, await person.client.create_or_join_lobby("secret"), hertz))
                 await people[-1].becomes(CallStatus.CONNECTED)
             await wait_for_mutual_audio(*people)
             first = people[0].call._state.ticket

@@ -44,9 +44,9 @@ from hubbub.server.resources import accounts, applications, identities
 from tests import oauth
 from tests.clients.test_discord_py import Bot
 from tests.clients.test_discord_py import running as connected
-from tests.journeys.front import Front, behind_a_front
+from tests.journeys.load_balancer import LoadBalancer, cluster_behind_load_balancer
 from tests.pages import Browser
-from tests.world import NOW_MS, PATIENCE, Actor, Answer, World, small_config
+from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, World, small_config
 
 pytestmark = pytest.mark.xdist_group("many_processes")
 
@@ -64,7 +64,7 @@ Seen = TypeVar("Seen")
 
 
 @pytest.fixture(params=["one process", "many processes"])
-async def platform(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[tuple[World, Front | None]]:
+async def platform(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[tuple[World, LoadBalancer | None]]:
     """A platform, and the load balancer in front of it if it has several processes."""
     if request.param == "one process":
         app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
@@ -74,7 +74,7 @@ async def platform(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         await app.stop()
         return
     database: str = request.getfixturevalue("postgres_database")
-    async with behind_a_front(tmp_path, database, request.getfixturevalue("nats_url")) as both:
+    async with cluster_behind_load_balancer(tmp_path, database, request.getfixturevalue("nats_url")) as both:
         yield both
 
 
@@ -100,7 +100,7 @@ class Player:
     async def sees(self, what: Callable[[], Seen | None]) -> Seen:
         """Wait until the game sees something; checked after every callback."""
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
                 while not (seen := what()):
                     self._came.clear()
                     await self._came.wait()
@@ -172,7 +172,7 @@ class Publisher:
         async def consent(url: str) -> None:
             parts = urlsplit(url)
             page = await browser.open(f"{parts.path}?{parts.query}")
-            back = page if page.status in (302, 303) else await browser.press(page, "Authorize")
+            back = page if page.status in (302, 303) else await browser.submit(page, "Authorize")
             async with aiohttp.ClientSession() as game, game.get(yarl.URL(back.location, encoded=True)) as shown:
                 pages.append(await shown.text())
 
@@ -200,7 +200,7 @@ class Publisher:
         answer = await self.head.bot.post("/partner-sdk/token/bot", json=body)
         return Player(self, answer.ok()["access_token"])
 
-    async def backend(self, method: str, path: str, **body: Any) -> Answer:
+    async def backend(self, method: str, path: str, **body: Any) -> ApiResponse:
         """Send a request as the backend of Puddle."""
         assert self.puddle.bot is not None
         return await self.puddle.bot.request(method, path, json=body)
@@ -211,7 +211,7 @@ async def publisher(world: World) -> Publisher:
     owner = await world.user("developer")
     social = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
     made = [
-        await oauth.application(world, owner, public=True, redirect_uris=(LOOPBACK,), flags=social, name=name)
+        await oauth.create_application(world, owner, public=True, redirect_uris=(LOOPBACK,), flags=social, name=name)
         for name in ("Rain House", "Puddle", "Pond")
     ]
 
@@ -226,7 +226,7 @@ async def publisher(world: World) -> Publisher:
     return Publisher(world, *made)
 
 
-async def test_the_social_layer(platform: tuple[World, Front | None], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_social_layer(platform: tuple[World, LoadBalancer | None], monkeypatch: pytest.MonkeyPatch) -> None:
     world, front = platform
     house = await publisher(world)
     async with contextlib.AsyncExitStack() as leaving:
@@ -282,7 +282,7 @@ async def test_the_social_layer(platform: tuple[World, Front | None], monkeypatc
         kept = (await chat.get(f"/channels/{group['id']}/messages")).ok()
         assert [(each["id"], each["author"]["id"]) for each in kept] == [(str(whispered), str(back.id))]
     if front is not None:
-        assert min(front.asked.values()) > 2, front.asked
+        assert min(front.request_counts.values()) > 2, front.request_counts
 
 
 async def friends_are_made(mary: Player, zoe: Player, rob: Player, pip: Player) -> None:

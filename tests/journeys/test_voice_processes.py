@@ -9,7 +9,7 @@ import pytest
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.core.config import Config, GatewayConfig
-from tests.fixtures.validator import Watch
+from tests.fixtures.validator import ResponseMonitor
 from tests.game import game
 from tests.journeys.processes import Server, running
 from tests.server.voice.caller import Caller, opus
@@ -21,9 +21,9 @@ pytestmark = pytest.mark.xdist_group("many_processes")
 
 
 async def test_a_call_moves_to_another_voice_server_when_its_own_stops(
-    tmp_path: Path, postgres_database: str, nats_url: str, watch: Watch
+    tmp_path: Path, postgres_database: str, nats_url: str, watch: ResponseMonitor
 ) -> None:
-    made = certificates.make(tmp_path / "voice", [])
+    made = certificates.issue(tmp_path / "voice", [])
     trust = ssl.create_default_context(cafile=made.authority)
     shared = ["--database-url", postgres_database, "--nats-url", nats_url, "--data", str(tmp_path / "data")]
     voice = ["--roles", "voice", "--voice-certificate", str(made.certificate), "--voice-key", str(made.key)]
@@ -77,7 +77,7 @@ async def calls(world: World, trust: ssl.SSLContext, servers: dict[str, Server])
     (await guild.owner.patch(path, json={"mute": False})).ok()
 
     played = await game(world)
-    carol, dave = [LobbyCaller(world, await (await played.player()).play(), trust) for _ in range(2)]
+    carol, dave = [LobbyCaller(world, await (await played.player()).connect_sdk(), trust) for _ in range(2)]
     lobby = await meet(carol, dave, endpoint)
     servers[endpoint].terminate()
     for caller, event in (

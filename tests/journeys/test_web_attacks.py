@@ -13,8 +13,8 @@ from yarl import URL
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import LogConfig
-from tests.oauth import REDIRECT, Client, application, edit, fields_of
-from tests.pages import PASSWORD, Browser, Shown
+from tests.oauth import REDIRECT, Client, create_application, set_application_columns, url_fields
+from tests.pages import PASSWORD, Browser, Page
 from tests.world import NOW_MS, Actor, World, small_config
 
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -23,13 +23,13 @@ SMUGGLED = "\"><script>alert(1)</script><img src=x onerror=alert(1)>'"
 
 async def consenting(world: World) -> tuple[Browser, Client, Actor]:
     """Create a user in front of a consent page."""
-    client, mary = await application(world, name="Orchard"), await world.user("mary")
+    client, mary = await create_application(world, name="Orchard"), await world.user("mary")
     browser = Browser(world)
-    browser.enter_as(mary)
+    browser.sign_in_as(mary)
     return browser, client, mary
 
 
-def token_of(shown: Shown) -> str:
+def token_of(shown: Page) -> str:
     """Return the form token of a page."""
     return dict(shown.forms[-1].values)["form_token"]
 
@@ -49,8 +49,8 @@ def token_of(shown: Shown) -> str:
 async def test_csrf_on_consent(world: World, headers: dict[str, str], with_token: str | None) -> None:
     browser, client, mary = await consenting(world)
     other = Browser(world)
-    other.enter_as(await world.user("eve"))
-    address = client.address()
+    other.sign_in_as(await world.user("eve"))
+    address = client.authorize_path()
     tokens = {
         "right": token_of(await browser.open(address)),
         "of another": token_of(await other.open(address)),
@@ -87,7 +87,7 @@ async def test_clickjacking(world: World) -> None:
     pages += [
         await browser.open(path)
         for path in (
-            client.address(),
+            client.authorize_path(),
             "/oauth2/authorize?client_id=1",
             "/activate",
             "/settings/apps",
@@ -112,7 +112,7 @@ async def test_session_fixation(world: World, planted: str) -> None:
     visitor = (await victim.open("/login")).headers.getall("Set-Cookie", [])
     assert not any("planted" in cookie for cookie in visitor)
     if planted == "nonsense":
-        victim.enter_as(Actor(world, 0, fixed, "nobody"))
+        victim.sign_in_as(Actor(world, 0, fixed, "nobody"))
 
     done = await victim.log_in("mary")
 
@@ -147,7 +147,7 @@ async def test_open_redirect_after_the_login(world: World, target: str) -> None:
     browser = Browser(world)
 
     page = await browser.open(f"/login?next={quote(target, safe='')}")
-    done = await browser.press(page, "Log in", login="mary", password=PASSWORD, follow=False)
+    done = await browser.submit(page, "Log in", login="mary", password=PASSWORD, follow=False)
 
     assert done.status == 303
     parts = urlsplit(done.location)
@@ -185,7 +185,7 @@ async def test_open_redirect_through_redirect_uri(world: World, redirect: str) -
     browser, client, _ = await consenting(world)
 
     for more in ({}, {"prompt": "none"}, {"scope": "nonsense"}, {"response_type": "token"}):
-        address = client.address(**({"redirect_uri": redirect} | more))
+        address = client.authorize_path(**({"redirect_uri": redirect} | more))
         shown = await browser.request("GET", address)
         assert (shown.status, "Location" in shown.headers, shown.refresh) == (400, False, None)
         assert not [url for _, url in shown.links if not url.startswith(("/", "#"))]
@@ -198,7 +198,7 @@ async def test_open_redirect_by_an_application_that_causes_an_error(world: World
     """RFC 9700 4.11.2: a registered redirect URI is not enough to redirect a user who has not consented."""
     browser, client, _ = await consenting(world)
 
-    shown = await browser.request("GET", client.address("nonsense", prompt="none"))
+    shown = await browser.request("GET", client.authorize_path("nonsense", prompt="none"))
 
     assert (shown.status, "Location" in shown.headers, shown.refresh) == (400, False, None)
 
@@ -210,16 +210,18 @@ async def test_token_in_log_or_url(world: World, caplog: pytest.LogCaptureFixtur
     try:
         async with aiohttp.ClientSession() as client_session:
             here = World(app, client_session)
-            client = await application(here)
+            client = await create_application(here)
             browser = Browser(here)
             await browser.register("mary")
             session = browser.cookies["hubbub_session"]
-            done = await browser.press(await browser.open(client.address(state="st4te")), "Authorize", follow=False)
-            code = fields_of(done.location)["code"]
+            done = await browser.submit(
+                await browser.open(client.authorize_path(state="st4te")), "Authorize", follow=False
+            )
+            code = url_fields(done.location)["code"]
             device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
             page = await browser.open(device["verification_uri_complete"])
-            page = await browser.press(page, "Continue")
-            await browser.press(page, "Authorize")
+            page = await browser.submit(page, "Continue")
+            await browser.submit(page, "Authorize")
             await browser.open("/settings/account")
     finally:
         await app.stop()
@@ -228,7 +230,7 @@ async def test_token_in_log_or_url(world: World, caplog: pytest.LogCaptureFixtur
     assert "GET /oauth2/authorize 200" in written
     for secret in (session, code, PASSWORD, device["user_code"], device["device_code"], "st4te"):
         assert secret not in written
-    for shown in browser.seen:
+    for shown in browser.history:
         assert session not in shown.url
         assert session not in shown.headers.get("Location", "")
         assert session not in shown.body
@@ -249,9 +251,9 @@ async def test_user_enumeration_on_the_login_page(world: World) -> None:
 async def test_user_enumeration_on_the_page_for_devices_and_applications(world: World) -> None:
     """Only signed-in users learn whether an application or a code exists."""
     stranger = Browser(world)
-    client = await application(world)
+    client = await create_application(world)
 
-    for path in (client.address(), "/oauth2/authorize?client_id=1", "/activate?user_code=ABCDEFGH"):
+    for path in (client.authorize_path(), "/oauth2/authorize?client_id=1", "/activate?user_code=ABCDEFGH"):
         assert (await stranger.request("GET", path)).location.startswith("/login?next=")
 
 
@@ -260,31 +262,31 @@ async def test_brute_force_on_the_login_page(world: World) -> None:
     browser = Browser(world)
     page = await browser.open("/login")
 
-    answers = [await browser.press(page, "Log in", login="mary", password=f"guess {n}") for n in range(11)]
+    answers = [await browser.submit(page, "Log in", login="mary", password=f"guess {n}") for n in range(11)]
 
     assert [answer.status for answer in answers] == [400] * 10 + [429]
     assert "Try again in 15 minutes" in answers[-1].text
-    assert (await browser.press(page, "Log in", login="mary", password=PASSWORD)).status == 429
+    assert (await browser.submit(page, "Log in", login="mary", password=PASSWORD)).status == 429
 
 
 async def test_xss_through_names_and_state(world: World) -> None:
-    client = await application(world, name=SMUGGLED[:32])
+    client = await create_application(world, name=SMUGGLED[:32])
     mary = await world.user("mary")
     (await mary.patch("/users/@me", json={"global_name": SMUGGLED[:32]})).ok()
     (await client.owner.patch("/users/@me", json={"global_name": SMUGGLED[:32]})).ok()
     guild = await world.guild(mary, name=SMUGGLED)
     await client.tokens(mary)
     browser = Browser(world)
-    browser.enter_as(mary)
+    browser.sign_in_as(mary)
     device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
     pages = [
-        await browser.open(client.address("identify", state=SMUGGLED, nonce=SMUGGLED)),
-        await browser.open(client.address(SMUGGLED, state=SMUGGLED)),
+        await browser.open(client.authorize_path("identify", state=SMUGGLED, nonce=SMUGGLED)),
+        await browser.open(client.authorize_path(SMUGGLED, state=SMUGGLED)),
         await browser.open(f"/oauth2/authorize?client_id={client.id}&scope=bot&guild_id={guild.id}"),
         await browser.open(f"/oauth2/authorize?client_id={quote(SMUGGLED)}"),
         await browser.open(f"/activate?user_code={quote(SMUGGLED[:32])}"),
-        await browser.press(await browser.open("/activate"), "Continue", user_code=device["user_code"]),
-        await browser.press(await browser.open("/activate"), "Continue", user_code=SMUGGLED[:32]),
+        await browser.submit(await browser.open("/activate"), "Continue", user_code=device["user_code"]),
+        await browser.submit(await browser.open("/activate"), "Continue", user_code=SMUGGLED[:32]),
         await browser.open("/settings/apps"),
         await browser.open("/settings/account"),
         await Browser(world).open(f"/login?next=/{quote(SMUGGLED)}"),
@@ -312,7 +314,7 @@ async def test_xss_through_a_link_of_the_application(world: World) -> None:
         )
     )
 
-    page = await browser.open(client.address())
+    page = await browser.open(client.authorize_path())
 
     assert "javascript:" not in page.body
     assert dict(page.links)["Terms of service"] == "https://game.example/terms"
@@ -350,7 +352,7 @@ async def test_cookies_over_plain_http_are_hidden_from_scripts_and_other_sites(w
     browser = Browser(world)
     await browser.register("mary")
 
-    cookies = [each for shown in browser.seen for each in shown.headers.getall("Set-Cookie", [])]
+    cookies = [each for shown in browser.history for each in shown.headers.getall("Set-Cookie", [])]
 
     assert any(each.startswith("hubbub_session=") for each in cookies)
     assert all("HttpOnly" in each and "SameSite=Lax" in each and "Path=/" in each for each in cookies)
@@ -359,7 +361,13 @@ async def test_cookies_over_plain_http_are_hidden_from_scripts_and_other_sites(w
 async def test_pages_in_a_shared_cache(world: World) -> None:
     browser, client, _ = await consenting(world)
 
-    for path in (client.address(), "/settings/account", "/settings/apps", "/activate", "/settings/account/export"):
+    for path in (
+        client.authorize_path(),
+        "/settings/account",
+        "/settings/apps",
+        "/activate",
+        "/settings/account/export",
+    ):
         shown = await browser.open(path)
         assert shown.headers["Cache-Control"] == "no-store"
         assert shown.headers["X-Content-Type-Options"] == "nosniff"
@@ -373,14 +381,14 @@ async def test_a_bot_token_or_an_access_token_in_the_cookie(world: World) -> Non
 
     for token in (stolen, client.bot.token):
         thief = Browser(world)
-        thief.enter_as(Actor(world, 0, token, "thief"))
+        thief.sign_in_as(Actor(world, 0, token, "thief"))
         assert (await thief.open("/settings/account")).url.startswith("/login")
 
 
 async def test_installing_a_private_bot_through_the_page(world: World) -> None:
     browser, client, mary = await consenting(world)
     guild = await world.guild(mary)
-    await edit(world, client, bot_public=0)
+    await set_application_columns(world, client, bot_public=0)
 
     address = f"/oauth2/authorize?client_id={client.id}&scope=bot&guild_id={guild.id}"
     page = await browser.open(address)

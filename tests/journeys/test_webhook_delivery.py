@@ -14,9 +14,9 @@ from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.resources import webhook_events
-from tests.fixtures.validator import Watch
-from tests.receiver import Receiver, be_patient, subscribe
-from tests.world import NOW_MS, PATIENCE, Actor, World, small_config
+from tests.fixtures.validator import ResponseMonitor
+from tests.receiver import Receiver, extend_timeouts, subscribe_to_events
+from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, World, small_config
 
 ATTEMPTS_S = [0, 1, 3, 7, 15, 31, 63, 127, 255, 383, 511]
 """Seconds after the first attempt: each delay doubles up to 128, and there is no attempt after 600."""
@@ -46,14 +46,14 @@ async def failed(bot: Actor) -> list[Any]:
 async def bot(near_world: World, receiver: Receiver) -> Actor:
     """An application with a webhook URL."""
     made = await near_world.bot()
-    await subscribe(receiver, made, "ENTITLEMENT_UPDATE")
+    await subscribe_to_events(receiver, made, "ENTITLEMENT_UPDATE")
     return made
 
 
 async def test_a_failing_receiver_is_retried_with_backoff_for_ten_minutes(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
-    receiver.status = 500
+    receiver.default_status = 500
     attempts: list[int] = []
     await happen(near_world, bot, 1, "lost?")
 
@@ -84,10 +84,10 @@ async def test_events_wait_for_an_unreachable_receiver_and_arrive_in_order(
 
 
 async def test_a_failing_subject_delays_only_its_own_events(near_world: World, receiver: Receiver, bot: Actor) -> None:
-    receiver.answers = [500, 500]
+    receiver.next_statuses = [500, 500]
     await happen(near_world, bot, 1, "first")
     await happen(near_world, bot, 1, "second")
-    receiver.answers = [204, 500]
+    receiver.next_statuses = [204, 500]
     await happen(near_world, bot, 2, "other")
     assert [event["data"] for event in receiver.events] == ["first", "other"]
 
@@ -99,7 +99,7 @@ async def test_a_failing_subject_delays_only_its_own_events(near_world: World, r
 async def test_the_next_event_of_a_subject_is_sent_after_a_failed_one_is_dropped(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
-    receiver.answers = [500] * len(ATTEMPTS_S)
+    receiver.next_statuses = [500] * len(ATTEMPTS_S)
     await happen(near_world, bot, 1, "poison")
     await happen(near_world, bot, 1, "good")
 
@@ -110,7 +110,7 @@ async def test_the_next_event_of_a_subject_is_sent_after_a_failed_one_is_dropped
 
 
 async def test_a_slow_response_is_not_an_acknowledgement(near_world: World, receiver: Receiver, bot: Actor) -> None:
-    receiver.answers = [0, 204]
+    receiver.next_statuses = [0, 204]
 
     # Three real seconds: sockets do not follow the world's clock.
     await happen(near_world, bot, 1, "slow")
@@ -122,21 +122,21 @@ async def test_a_slow_response_is_not_an_acknowledgement(near_world: World, rece
 async def test_a_slow_receiver_gets_events_of_many_subjects_exactly_once(
     near_world: World, receiver: Receiver, bot: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    be_patient(near_world, monkeypatch)
+    extend_timeouts(near_world, monkeypatch)
     assert bot.application_id is not None
     application_id, kind = ApplicationId(bot.application_id), WebhookEventType.ENTITLEMENT_UPDATE
     # The receiver responds only when it holds as many requests as one application may have: none waits for a
     # connection.
-    receiver.together = asyncio.Barrier(jobs.OWNER_MAX)
+    receiver.barrier = asyncio.Barrier(jobs.OWNER_JOBS_MAX)
 
     def happens(call: Call) -> None:
-        for subject in range(2 * jobs.OWNER_MAX):
+        for subject in range(2 * jobs.OWNER_JOBS_MAX):
             webhook_events.send(call, application_id, kind, subject, subject_id=subject)
 
     await near_world.write(happens)
     await due(near_world)
 
-    assert sorted(event["data"] for event in receiver.events) == list(range(2 * jobs.OWNER_MAX))
+    assert sorted(event["data"] for event in receiver.events) == list(range(2 * jobs.OWNER_JOBS_MAX))
     assert await failed(bot) == []
 
 
@@ -144,10 +144,10 @@ async def test_a_receiver_that_rejects_the_signature_is_retried(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
     other = await near_world.bot()
-    receiver.of((await other.get("/applications/@me")).ok())
+    receiver.use_key_of((await other.get("/applications/@me")).ok())
     await happen(near_world, bot, 1, "mine")
     assert receiver.events == []
-    receiver.of((await bot.get("/applications/@me")).ok())
+    receiver.use_key_of((await bot.get("/applications/@me")).ok())
 
     await near_world.clock.run_for(1_000)
 
@@ -155,7 +155,7 @@ async def test_a_receiver_that_rejects_the_signature_is_retried(
 
 
 async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
-    tmp_path: Path, receiver: Receiver, watch: Watch
+    tmp_path: Path, receiver: Receiver, watch: ResponseMonitor
 ) -> None:
     config = small_config(data=str(tmp_path), private_targets=True)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
@@ -163,9 +163,9 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
     async with aiohttp.ClientSession() as client:
         world = World(app, client)
         bot = await world.bot()
-        await subscribe(receiver, bot, "ENTITLEMENT_UPDATE")
+        await subscribe_to_events(receiver, bot, "ENTITLEMENT_UPDATE")
         # The receiver gets the first event and does not respond; two more wait behind it, and one for another subject.
-        receiver.answers = [0, 0]
+        receiver.next_statuses = [0, 0]
         application_id, kind = ApplicationId(bot.application_id or 0), WebhookEventType.ENTITLEMENT_UPDATE
         for subject, data in ((1, "a"), (1, "b"), (1, "c"), (2, "d")):
             await world.write(
@@ -173,7 +173,7 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
                     call, application_id, kind, data, subject_id=subject
                 )
             )
-        await receiver.take(2)
+        await receiver.wait_for_events(2)
         await world.close()
         # Simulates a kill: claimed jobs are neither finished nor released.
         assert app.worker is not None
@@ -202,7 +202,7 @@ async def test_deliveries_of_a_killed_process_are_completed_by_the_next(
 
 
 async def test_an_orderly_shutdown_releases_its_events_at_once(
-    tmp_path: Path, receiver: Receiver, watch: Watch
+    tmp_path: Path, receiver: Receiver, watch: ResponseMonitor
 ) -> None:
     config = small_config(data=str(tmp_path), private_targets=True)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
@@ -210,18 +210,18 @@ async def test_an_orderly_shutdown_releases_its_events_at_once(
     async with aiohttp.ClientSession() as client:
         world = World(app, client)
         bot = await world.bot()
-        await subscribe(receiver, bot, "ENTITLEMENT_UPDATE")
-        receiver.status = 500
+        await subscribe_to_events(receiver, bot, "ENTITLEMENT_UPDATE")
+        receiver.default_status = 500
         await happen(world, bot, 1, "a")
         await world.close()
         await app.stop()
 
-    receiver.status = 204
+    receiver.default_status = 204
     later = App(config, clock=ControlledClock(NOW_MS + 1_000, running=False))
     await later.start()
     async with aiohttp.ClientSession() as client:
         await due(World(later, client))
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             assert [event["data"] for event in receiver.events] == ["a", "a"]
     await later.stop()
 
@@ -229,7 +229,7 @@ async def test_an_orderly_shutdown_releases_its_events_at_once(
 async def test_redirects_and_error_statuses_are_not_acknowledgements(
     near_world: World, receiver: Receiver, bot: Actor
 ) -> None:
-    receiver.answers = [302, 404, 200]
+    receiver.next_statuses = [302, 404, 200]
     await happen(near_world, bot, 1, "x")
     await near_world.clock.run_for(10_000)
 

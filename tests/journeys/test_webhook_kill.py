@@ -7,7 +7,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.journeys.processes import Person, Server, people
+from tests.journeys.processes import ApiUser, Server, demo_users
 from tests.receiver import Receiver
 
 pytestmark = [pytest.mark.crash, pytest.mark.xdist_group("crash")]
@@ -19,7 +19,7 @@ ROUNDS = 4
 class Shop:
     """An application that creates and deletes test entitlements."""
 
-    def __init__(self, bot: Person, receiver: Receiver) -> None:
+    def __init__(self, bot: ApiUser, receiver: Receiver) -> None:
         self.bot, self.receiver = bot, receiver
         self.base = ""
         self.sku = ""
@@ -29,7 +29,7 @@ class Shop:
     async def open(self) -> None:
         """Create a SKU and set the webhook URL."""
         about = (await self.bot.get("/applications/@me")).ok()
-        self.receiver.of(about)
+        self.receiver.use_key_of(about)
         self.base = f"/applications/{about['id']}"
         types = ["ENTITLEMENT_CREATE", "ENTITLEMENT_DELETE"]
         settings = {"event_webhooks_url": self.receiver.url, "event_webhooks_status": 2, "event_webhooks_types": types}
@@ -37,7 +37,7 @@ class Shop:
         sold = {"type": SUBSCRIPTION, "name": "Gold", "flags": FOR_USERS}
         self.sku = (await self.bot.post(f"{self.base}/skus", sold)).ok()["id"]
 
-    async def give_and_take(self, person: Person) -> None:
+    async def give_and_take(self, person: ApiUser) -> None:
         """Cause two events about one user."""
         body = {"sku_id": self.sku, "owner_id": person.id, "owner_type": 2}
         given = (await self.bot.post(f"{self.base}/entitlements", body)).ok()["id"]
@@ -72,39 +72,39 @@ async def test_a_killed_process_loses_no_event(
     try:
         async with aiohttp.ClientSession() as client:
             await server.start()
-            town: dict[str, Any] = people(client, server)
+            town: dict[str, Any] = demo_users(client, server)
             shop = Shop(town["demo-bot"], receiver)
             await shop.open()
             alice, bob = town["alice"], town["bob"]
             for _ in range(2):
                 await shop.give_and_take(alice)
-            await receiver.take(4)
+            await receiver.wait_for_events(4)
 
             # From now on the receiver does not acknowledge, and more events wait behind the first.
-            receiver.status = 0
+            receiver.default_status = 0
             for _ in range(ROUNDS):
                 await shop.give_and_take(alice)
                 await shop.give_and_take(bob)
-            await receiver.take(6)
+            await receiver.wait_for_events(6)
             server.kill()
-            await receiver.left()
-            before, receiver.status = len(receiver.events), 204
+            await receiver.wait_disconnected()
+            before, receiver.default_status = len(receiver.events), 204
             await server.start()
-            shop.bot = people(client, server)["demo-bot"]
+            shop.bot = demo_users(client, server)["demo-bot"]
             # The dead process's jobs are free again after two minutes; events behind them wait for them.
             await advance(server, client, 121_000)
             # All but the first four, each once.
             expected = before - 4 + sum(map(len, shop.expected.values()))
-            await receiver.take(expected)
+            await receiver.wait_for_events(expected)
 
             assert shop.received() == shop.expected
             assert len(receiver.events) == expected
             assert (await shop.bot.get(f"{shop.base}/webhook-events/failed")).ok() == []
             await shop.give_and_take(bob)
-            await receiver.take(expected + 2)
+            await receiver.wait_for_events(expected + 2)
             await advance(server, client, 3_600_000)
             await shop.give_and_take(alice)
-            await receiver.take(expected + 4)
+            await receiver.wait_for_events(expected + 4)
             assert shop.received() == shop.expected
             assert len(receiver.events) == expected + 4
     finally:

@@ -35,12 +35,12 @@ def test_changes_take_effect_on_their_day(change: Change, before: str, after: st
 
 @pytest.mark.parametrize("change", changes.ALL.values(), ids=changes.ALL.keys())
 def test_each_change_is_inactive_before_and_active_from_its_date(change: Change) -> None:
-    assert change.subject != change.before != ""
+    assert change.after != change.before != ""
     assert not change.active(change.at_ms - 1)
     assert change.active(change.at_ms)
     assert change.active(change.at_ms + 1)
     assert datetime.fromtimestamp(change.at_ms / 1000, UTC).date() == change.date
-    assert change.subject.endswith(".")
+    assert change.after.endswith(".")
 
 
 def test_each_change_is_listed_by_the_name_of_its_constant() -> None:

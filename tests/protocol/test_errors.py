@@ -138,7 +138,7 @@ def test_an_error_is_described_by_field() -> None:
     form.add(("members", 0, "flags"), "BAD", "No such flag.")
     form.add("", "ODD", "Something is odd.")
 
-    assert form.error().in_words() == "name: Too short.; members.0.flags: No such flag.; Something is odd."
-    assert form.error().in_words({"0": "ann"}).split("; ")[1] == "members.ann.flags: No such flag."
-    assert errors.UNKNOWN_CHANNEL().in_words() == "Unknown Channel"
-    assert errors.PAYMENT_SOURCE_REQUIRED(message="Declined.").in_words() == "Declined."
+    assert form.error().describe() == "name: Too short.; members.0.flags: No such flag.; Something is odd."
+    assert form.error().describe({"0": "ann"}).split("; ")[1] == "members.ann.flags: No such flag."
+    assert errors.UNKNOWN_CHANNEL().describe() == "Unknown Channel"
+    assert errors.PAYMENT_SOURCE_REQUIRED(message="Declined.").describe() == "Declined."

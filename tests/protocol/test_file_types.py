@@ -2,7 +2,7 @@
 
 import pytest
 
-from hubbub.protocol.resources.attachments import is_file_type, is_of_type
+from hubbub.protocol.resources.attachments import is_file_type, matches_file_types
 
 
 @pytest.mark.parametrize("text", ["image", "VIDEO", "Audio", ".png", ".TAR.gz", ".7z", ".c++", ".файл"])
@@ -34,4 +34,4 @@ def test_invalid_filters_are_rejected(text: str) -> None:
     ],
 )
 def test_file_names_match_by_category_or_extension(filename: str, filters: list[str], matches: bool) -> None:
-    assert is_of_type(filename, filters) is matches
+    assert matches_file_types(filename, filters) is matches

@@ -10,19 +10,19 @@ from hubbub.protocol.permissions import (
     Overwrite,
     Permissions,
     Rank,
+    apply_implied_denials,
     base_permissions,
     can_act_on,
     can_grant,
     can_overwrite,
     can_see_thread,
     channel_permissions,
-    effective,
-    highest,
-    names,
+    effective_permissions,
+    highest_role,
     outranks,
+    permission_names,
     thread_permissions,
-    while_timed_out,
-    without_implied_denials,
+    timed_out_permissions,
 )
 
 P = Permissions
@@ -60,12 +60,12 @@ def test_bits_have_their_documented_positions(bit: int, number: int) -> None:
 
 
 def test_names_are_listed_from_the_lowest_bit() -> None:
-    assert names(P.BYPASS_SLOWMODE | P.KICK_MEMBERS | P.VIEW_CHANNEL) == [
+    assert permission_names(P.BYPASS_SLOWMODE | P.KICK_MEMBERS | P.VIEW_CHANNEL) == [
         "KICK_MEMBERS",
         "VIEW_CHANNEL",
         "BYPASS_SLOWMODE",
     ]
-    assert names(0) == []
+    assert permission_names(0) == []
 
 
 def test_guild_bits_have_no_effect_in_overwrites() -> None:
@@ -138,7 +138,9 @@ def test_an_administrator_has_everything_everywhere(
     everyone: Overwrite | None, roles: list[Overwrite], member: Overwrite | None
 ) -> None:
     base = base_permissions(False, P.ADMINISTRATOR, [])
-    assert effective(channel_permissions(base, everyone, roles, member), timed_out=True, voice=True) == P.ALL
+    assert (
+        effective_permissions(channel_permissions(base, everyone, roles, member), timed_out=True, voice=True) == P.ALL
+    )
 
 
 @given(bits, st.lists(bits, max_size=5).flatmap(lambda roles: st.tuples(st.just(roles), st.permutations(roles))))
@@ -162,9 +164,9 @@ def test_overwrites_never_grant_administrator(
 
 @given(bits, st.booleans(), st.booleans())
 def test_implied_denials_only_remove_permissions(value: int, timed_out: bool, voice: bool) -> None:
-    left = effective(value, timed_out=timed_out, voice=voice)
+    left = effective_permissions(value, timed_out=timed_out, voice=voice)
     assert left & ~value == 0
-    assert effective(left, timed_out=timed_out, voice=voice) == left
+    assert effective_permissions(left, timed_out=timed_out, voice=voice) == left
 
 
 WRITING = P.MENTION_EVERYONE | P.SEND_TTS_MESSAGES | P.ATTACH_FILES | P.EMBED_LINKS
@@ -185,13 +187,13 @@ WRITING = P.MENTION_EVERYONE | P.SEND_TTS_MESSAGES | P.ATTACH_FILES | P.EMBED_LI
     ],
 )
 def test_implied_denials(value: int, voice: bool, expected: int) -> None:
-    assert without_implied_denials(value, voice=voice) == expected
+    assert apply_implied_denials(value, voice=voice) == expected
 
 
 def test_a_timeout_leaves_only_read_permissions() -> None:
-    assert while_timed_out(TALK | P.MANAGE_GUILD) == READ
-    assert while_timed_out(P.SEND_MESSAGES) == 0
-    assert while_timed_out(P.ALL) == P.ALL
+    assert timed_out_permissions(TALK | P.MANAGE_GUILD) == READ
+    assert timed_out_permissions(P.SEND_MESSAGES) == 0
+    assert timed_out_permissions(P.ALL) == P.ALL
 
 
 @pytest.mark.parametrize(
@@ -209,8 +211,8 @@ def test_posting_in_a_thread_has_its_own_bit(parent: int, can_send: bool) -> Non
 
 def test_send_messages_in_threads_allows_attaching_files_in_threads() -> None:
     parent = READ | P.ATTACH_FILES | P.SEND_MESSAGES_IN_THREADS
-    assert not effective(parent) & P.ATTACH_FILES
-    assert effective(thread_permissions(parent)) & P.ATTACH_FILES
+    assert not effective_permissions(parent) & P.ATTACH_FILES
+    assert effective_permissions(thread_permissions(parent)) & P.ATTACH_FILES
 
 
 @pytest.mark.parametrize(
@@ -243,9 +245,9 @@ def test_higher_roles_outrank_lower_ones(actor: Rank, target: Rank, expected: bo
 
 
 def test_the_highest_role_is_the_greatest_position_then_the_lowest_id() -> None:
-    assert highest([(1, 5), (3, 9), (3, 7), (2, 1)]) == (3, 7)
-    assert outranks(highest([(0, 100)]), highest([]))
-    assert not outranks(highest([]), highest([]))
+    assert highest_role([(1, 5), (3, 9), (3, 7), (2, 1)]) == (3, 7)
+    assert outranks(highest_role([(0, 100)]), highest_role([]))
+    assert not outranks(highest_role([]), highest_role([]))
 
 
 @given(st.tuples(st.integers(0, 9), st.integers(0, 9)), st.tuples(st.integers(0, 9), st.integers(0, 9)))

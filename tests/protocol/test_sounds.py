@@ -2,25 +2,25 @@
 
 import pytest
 
-from hubbub.protocol.sounds import SoundData, measure
+from hubbub.protocol.sounds import SoundData, inspect_audio
 from tests import media
 
 
 def test_the_last_page_gives_the_duration_of_an_ogg_stream() -> None:
-    assert measure(media.ogg(1234))[::2] == ("audio/ogg", 1234)
-    assert measure(media.ogg(1234, hertz=8000))[::2] == ("audio/ogg", 1234)
+    assert inspect_audio(media.ogg(1234))[::2] == ("audio/ogg", 1234)
+    assert inspect_audio(media.ogg(1234, hertz=8000))[::2] == ("audio/ogg", 1234)
 
 
 def test_opus_is_measured_at_48_kilohertz_without_its_pre_skip() -> None:
     head = b"OpusHead\x01\x02" + (480).to_bytes(2, "little") + (16000).to_bytes(4, "little") + b"\0" * 3
     data = media.ogg_page(head, 0, 2, 0) + media.ogg_page(b"x", 48_480, 4, 1)
-    assert measure(data).duration_ms == 1000
+    assert inspect_audio(data).duration_ms == 1000
 
 
 def test_flac_in_ogg_is_measured_by_its_stream_information() -> None:
     head = b"\x7fFLAC\x01\x00\x00\x01fLaC\x00\x00\x00\x22" + b"\0" * 10 + (22050 << 4).to_bytes(3, "big") + b"\0" * 21
     data = media.ogg_page(head, 0, 2, 0) + media.ogg_page(b"x", 11025, 4, 1)
-    assert measure(data).duration_ms == 500
+    assert inspect_audio(data).duration_ms == 500
 
 
 @pytest.mark.parametrize(
@@ -36,29 +36,29 @@ def test_flac_in_ogg_is_measured_by_its_stream_information() -> None:
     ids=["truncated", "trailing data", "not audio", "empty", "magic only", "decreasing position"],
 )
 def test_an_ogg_that_cannot_be_measured_has_no_duration(data: bytes) -> None:
-    assert measure(data)[::2] == ("audio/ogg", None)
+    assert inspect_audio(data)[::2] == ("audio/ogg", None)
 
 
 def test_an_mp3_is_measured_by_its_frames_without_tags() -> None:
     tag = b"ID3\x04\x00\x00\x00\x00\x01\x00" + b"t" * 128
     tail = b"TAG" + b"x" * 125
-    plain = measure(media.mp3(100))
+    plain = inspect_audio(media.mp3(100))
     assert (plain.content_type, plain.duration_ms) == ("audio/mpeg", 2612)
-    assert measure(media.mp3(100, tag=tag) + tail) == plain
+    assert inspect_audio(media.mp3(100, tag=tag) + tail) == plain
 
 
 def test_data_between_frames_makes_an_mp3_unmeasurable() -> None:
-    assert measure(media.mp3(3) + b"\0" * 5000).duration_ms is None
-    assert measure(b"ID3\x04\x00\x00\x00\x00\x00\x00" + b"x" * 100)[::2] == ("audio/mpeg", None)
+    assert inspect_audio(media.mp3(3) + b"\0" * 5000).duration_ms is None
+    assert inspect_audio(b"ID3\x04\x00\x00\x00\x00\x00\x00" + b"x" * 100)[::2] == ("audio/mpeg", None)
 
 
 @pytest.mark.parametrize("data", [b"", b"RIFF\0\0\0\0WAVE", b"\xff\xfb", b"fLaC", b"hello"])
 def test_other_formats_are_not_sounds(data: bytes) -> None:
-    assert measure(data).content_type is None
+    assert inspect_audio(data).content_type is None
 
 
 def test_a_sound_data_uri_is_parsed_and_encoded() -> None:
-    sound = SoundData.parse(media.uri(media.ogg(), "audio/mpeg"))
+    sound = SoundData.parse(media.data_uri(media.ogg(), "audio/mpeg"))
     assert (sound.content_type, sound.duration_ms) == ("audio/ogg", 1000)
     assert SoundData.parse(sound.on_wire()) == sound
     for text in ("data:image/png;base64,QQ==", "data:audio/ogg;base64,#", "OggS"):

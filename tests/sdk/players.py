@@ -7,7 +7,7 @@ from typing import Any
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions
 from tests import oauth
-from tests.world import PATIENCE, Actor, World
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 
 LOOPBACK = "http://127.0.0.1/callback"
 SCOPES = "openid sdk.social_layer"
@@ -21,12 +21,12 @@ async def game(world: World, **more: Any) -> oauth.Client:
         "flags": ApplicationFlags.SOCIAL_LAYER_INTEGRATION,
         "name": "Puddle",
     }
-    made = await oauth.application(world, **(settings | more))
+    made = await oauth.create_application(world, **(settings | more))
     made.redirect_uri = LOOPBACK
     return made
 
 
-class Heard:
+class CallbackRecorder:
     """Records the calls of a callback, in order."""
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class Heard:
     async def next(self, matches: Callable[..., bool] = lambda *_: True) -> Any:
         """Return the next unread call that matches. A single argument is returned bare, several as a tuple."""
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
                 while True:
                     for position in range(self._taken, len(self.all)):
                         if matches(*self.all[position]):
@@ -58,14 +58,14 @@ class Player:
     """A user playing a game, with the SDK client of that game."""
 
     def __init__(self, person: Actor, client: Client, tokens: dict[str, Any]) -> None:
-        self.person = person
+        self.user = person
         self.id = person.id
         self.client = client
         self.tokens = tokens
 
-    def hears(self, event: str) -> Heard:
+    def record_event(self, event: str) -> CallbackRecorder:
         """Record the calls of an event's callback from now on."""
-        recorder = Heard()
+        recorder = CallbackRecorder()
         getattr(self.client, f"set_{event}_callback")(recorder)
         return recorder
 

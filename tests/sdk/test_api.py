@@ -74,7 +74,7 @@ async def test_an_operation_without_files_rejects_files(world: World) -> None:
 async def test_path_parameters_are_percent_encoded(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    message_id = int((await guild.say(alice))["id"])
+    message_id = int((await guild.send_message(alice))["id"])
     client = client_of(alice)
     general = guild.general
 

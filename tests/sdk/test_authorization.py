@@ -23,8 +23,8 @@ from hubbub.sdk import (
     SdkError,
 )
 from hubbub.sdk.tokens import Tokens
-from tests.sdk.players import Heard, game, new_client, player
-from tests.world import PATIENCE, Actor, World
+from tests.sdk.players import CallbackRecorder, game, new_client, player
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
 
 BEARER = AuthorizationTokenType.BEARER
 
@@ -95,7 +95,7 @@ async def test_a_player_links_an_account_in_a_browser(world: World) -> None:
     assert redirect_uri.endswith("/callback")
     assert (tokens.token_type, tokens.expires_in, tokens.scopes) == (BEARER, 604_800, "openid sdk.social_layer")
     assert await client.fetch_current_user(BEARER, tokens.access_token) == (mary.id, "mary")
-    await asyncio.wait_for(_until(lambda: browser.pages), PATIENCE)
+    await asyncio.wait_for(_until(lambda: browser.pages), WAIT_TIMEOUT_SECONDS)
     assert "return to the game" in browser.pages[0]
     await client.close()
 
@@ -126,7 +126,7 @@ async def test_optional_authorization_fields_are_sent(world: World) -> None:
 async def test_a_user_who_denies_consent_aborts_the_authorization(world: World) -> None:
     application, mary = await game(world), await world.user()
     client = new_client(world, open_browser=Browser(mary, grants=False))
-    completed = Heard()
+    completed = CallbackRecorder()
 
     challenge = client.create_authorization_code_verifier().challenge
     client.authorize(
@@ -184,7 +184,7 @@ async def test_a_custom_scheme_redirect_completes_the_authorization(
     application = await game(world, redirect_uris=("puddle:/authorize/callback",))
     if parameter is None:
         # Phones use the standard form, which the server accepts without registration.
-        monkeypatch.setattr("hubbub.sdk.authorization.MOBILE", ("linux", "darwin", "win32"))
+        monkeypatch.setattr("hubbub.sdk.authorization.MOBILE_PLATFORMS", ("linux", "darwin", "win32"))
     mary = await world.user()
     browser = Browser(mary)
     client = new_client(world, open_browser=browser)
@@ -198,7 +198,7 @@ async def test_a_custom_scheme_redirect_completes_the_authorization(
             custom_scheme_param=parameter,
         )
     )
-    await asyncio.wait_for(_until(lambda: browser.returned), PATIENCE)
+    await asyncio.wait_for(_until(lambda: browser.returned), WAIT_TIMEOUT_SECONDS)
     client.handle_authorize_redirect(browser.returned)
 
     if browser.returned.startswith("http") or "error" in browser.returned:
@@ -254,7 +254,7 @@ async def test_a_revoked_token_is_rejected(world: World) -> None:
 async def test_a_refreshed_token_is_returned_with_its_type(world: World) -> None:
     application = await game(world)
     mary = await player(world, application, "mary", connect=False)
-    completed, updated = Heard(), Heard()
+    completed, updated = CallbackRecorder(), CallbackRecorder()
 
     mary.client.refresh_token(application.id, mary.tokens["refresh_token"], completed)
     result, access_token, _, token_type, _, _ = await completed.next()
@@ -295,7 +295,7 @@ async def test_update_token_accepts_only_bearer_tokens(world: World) -> None:
 # Device authorization
 
 
-def quick(world: World, client: Client) -> list[float]:
+def skip_device_waits(world: World, client: Client) -> list[float]:
     """Replace the device flow's waits with advances of the world's clock."""
     waits: list[float] = []
 
@@ -359,9 +359,9 @@ async def test_a_denied_device_code_aborts_the_authorization(world: World) -> No
         (await mary.post("/oauth2/device/finish", json={"user_code": code, "result": "denied"})).ok()
 
     client = new_client(
-        world, open_browser=lambda url: asyncio.run_coroutine_threadsafe(refuse(url), loop).result(PATIENCE)
+        world, open_browser=lambda url: asyncio.run_coroutine_threadsafe(refuse(url), loop).result(WAIT_TIMEOUT_SECONDS)
     )
-    quick(world, client)
+    skip_device_waits(world, client)
 
     with pytest.raises(SdkError) as caught:
         await client.get_token_from_device(DeviceAuthorizationArgs(client_id=application.id, scopes="identify"))
@@ -372,7 +372,7 @@ async def test_a_denied_device_code_aborts_the_authorization(world: World) -> No
 
 async def test_a_device_without_a_browser_shows_the_code_and_the_url(world: World) -> None:
     application, mary = await game(world), await world.user()
-    logged = Heard()
+    logged = CallbackRecorder()
 
     def no_browser(url: str) -> None:
         raise OSError("No browser could be started")
@@ -401,11 +401,11 @@ async def test_authorization_fails_at_once_when_no_browser_starts(
 ) -> None:
     application = await game(world)
     monkeypatch.setattr(webbrowser, "open", lambda url: False)
-    client, logged = new_client(world), Heard()
+    client, logged = new_client(world), CallbackRecorder()
     client.add_log_callback(logged, LoggingSeverity.WARNING)
 
     with pytest.raises(SdkError) as caught:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             await authorize(client, application.id)
 
     result = caught.value.result
@@ -422,7 +422,7 @@ async def test_authorization_fails_at_once_when_no_browser_starts(
 
 async def test_the_expiration_callback_fires_once(world: World) -> None:
     mary = await player(world, await game(world), connect=False)
-    ending = mary.hears("token_expiration")
+    ending = mary.record_event("token_expiration")
     # All but nine minutes of the week have passed, which is inside the ten-minute warning period.
     world.clock.advance((604_800 - 540) * 1000)
 

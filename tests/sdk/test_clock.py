@@ -8,8 +8,8 @@ import pytest
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions
 from hubbub.sdk.clock import PlatformClock
-from tests.sdk.players import Heard, Player, game, player
-from tests.sdk.test_presence import befriend, playing
+from tests.sdk.players import CallbackRecorder, Player, game, player
+from tests.sdk.test_presence import befriend, joinable_activity
 from tests.world import World
 
 HOUR_MS = 3_600_000
@@ -35,7 +35,7 @@ async def pair(world: World, wrong: Callable[[], int]) -> AsyncIterator[tuple[Pl
 
 async def test_history_shows_72_hours_of_the_platforms_time(world: World, pair: tuple[Player, Player]) -> None:
     mary, zoe = pair
-    expiring = zoe.hears("message_created")
+    expiring = zoe.record_event("message_created")
     old = await mary.client.send_user_message(zoe.id, "old")
     await expiring.next(lambda which: which == old)
     assert [each.id for each in await zoe.client.get_user_messages_with_limit(mary.id, 5)] == [old]
@@ -55,9 +55,9 @@ async def test_an_invite_is_valid_for_six_hours_of_the_platforms_time(
     world: World, pair: tuple[Player, Player]
 ) -> None:
     mary, zoe = pair
-    invited, updated = zoe.hears("activity_invite_created"), zoe.hears("activity_invite_updated")
-    seen = zoe.hears("user_updated")
-    await mary.client.update_rich_presence(playing())
+    invited, updated = zoe.record_event("activity_invite_created"), zoe.record_event("activity_invite_updated")
+    seen = zoe.record_event("user_updated")
+    await mary.client.update_rich_presence(joinable_activity())
     await seen.next(lambda who: who == mary.id)
 
     await mary.client.send_activity_invite(zoe.id, "come and jump")
@@ -71,7 +71,7 @@ async def test_an_invite_is_valid_for_six_hours_of_the_platforms_time(
 
 async def test_token_expiration_follows_the_platforms_clock(world: World, wrong: Callable[[], int]) -> None:
     mary = await player(world, await game(world), connect=False)
-    client, ending = Client(ClientCreateOptions(web_base=world.url), clock=wrong), Heard()
+    client, ending = Client(ClientCreateOptions(web_base=world.url), clock=wrong), CallbackRecorder()
     client.set_token_expiration_callback(ending)
     # The client did not request this token itself, so it knows only the expiration time.
     await client.update_token(AuthorizationTokenType.BEARER, mary.tokens["access_token"])
@@ -95,9 +95,9 @@ class Machine:
     def __init__(self) -> None:
         self.seconds = 0.0
         self.clock = PlatformClock(lambda: 5)
-        self.clock.passed = lambda: self.seconds
+        self.clock.monotonic = lambda: self.seconds
         self.jumps = 0
-        self.clock.watchers.append(self._jumped)
+        self.clock.jump_watchers.append(self._jumped)
 
     def _jumped(self) -> None:
         self.jumps += 1
@@ -107,18 +107,18 @@ def test_response_headers_set_the_clock_to_the_millisecond_or_second() -> None:
     machine = Machine()
     assert machine.clock() == 5
 
-    machine.clock.note({"Date": "Thu, 01 Jan 2026 00:00:10 GMT"})
+    machine.clock.update_from_headers({"Date": "Thu, 01 Jan 2026 00:00:10 GMT"})
     assert machine.clock() == 1_767_225_610_000
-    machine.clock.note({"X-RateLimit-Reset": "1767225613.250", "X-RateLimit-Reset-After": "2.000"})
+    machine.clock.update_from_headers({"X-RateLimit-Reset": "1767225613.250", "X-RateLimit-Reset-After": "2.000"})
     assert machine.clock() == 1_767_225_611_250
     machine.seconds += 1.5
     assert machine.clock() == 1_767_225_612_750
 
     # A Date header is no more precise than this, and a cached response carries no time.
-    machine.clock.note({"Date": "Thu, 01 Jan 2026 00:00:12 GMT"})
-    machine.clock.note({"Date": "Wed, 31 Dec 2025 00:00:00 GMT", "Age": "86400"})
+    machine.clock.update_from_headers({"Date": "Thu, 01 Jan 2026 00:00:12 GMT"})
+    machine.clock.update_from_headers({"Date": "Wed, 31 Dec 2025 00:00:00 GMT", "Age": "86400"})
     assert (machine.clock(), machine.jumps) == (1_767_225_612_750, 2)
-    machine.clock.note({"Date": "Thu, 01 Jan 2026 01:00:00 GMT"})
+    machine.clock.update_from_headers({"Date": "Thu, 01 Jan 2026 01:00:00 GMT"})
     assert (machine.clock(), machine.jumps) == (1_767_229_200_000, 3)
 
 
@@ -135,19 +135,19 @@ def test_response_headers_set_the_clock_to_the_millisecond_or_second() -> None:
 def test_headers_without_a_valid_time_are_ignored(headers: dict[str, str]) -> None:
     machine = Machine()
 
-    machine.clock.note(headers)
+    machine.clock.update_from_headers(headers)
 
     assert (machine.clock(), machine.jumps) == (5, 0)
 
 
 def test_ids_only_move_the_clock_forward() -> None:
     machine = Machine()
-    machine.clock.heard(1000 << 22)
+    machine.clock.update_from_id(1000 << 22)
     assert machine.clock() == EPOCH_MS + 1000
 
-    machine.clock.heard(900 << 22)
+    machine.clock.update_from_id(900 << 22)
     assert machine.clock() == EPOCH_MS + 1000
-    machine.clock.heard(5000 << 22)
+    machine.clock.update_from_id(5000 << 22)
     assert machine.clock() == EPOCH_MS + 5000
 
 

@@ -8,9 +8,9 @@ import pytest
 
 import hubbub.sdk as sdk
 from hubbub.sdk import compat
-from hubbub.sdk.naming import pascal
+from hubbub.sdk.spec_names import to_pascal_case
 from tests.sdk.names import CLASSES, MODULE, names_of
-from tests.sdk.players import Heard, game, player
+from tests.sdk.players import CallbackRecorder, game, player
 from tests.world import World
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spec" / "sdk.md").read_text(encoding="utf-8")
@@ -80,7 +80,7 @@ def test_documented_value_records_have_setters() -> None:
 
     for name in listed:
         kind = getattr(compat, name)
-        fields = [pascal(field) for field, about in getattr(kind, "fields", {}).items() if about.compat]
+        fields = [to_pascal_case(field) for field, about in getattr(kind, "fields", {}).items() if about.compat]
         assert [field for field in fields if not hasattr(kind, f"Set{field}")] == [], name
 
 
@@ -129,7 +129,7 @@ def test_every_documented_record_exists() -> None:
 async def test_a_game_runs_with_the_compat_names(world: World) -> None:
     mary = await player(world, await game(world), "mary", connect=False)
     client = compat.Client(compat.ClientCreateOptions(web_base=world.url))
-    statuses, created, completed = Heard(), Heard(), Heard()
+    statuses, created, completed = CallbackRecorder(), CallbackRecorder(), CallbackRecorder()
     client.SetStatusChangedCallback(statuses)
     client.SetMessageCreatedCallback(created)
 

@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from hubbub.sdk import ClientError, ClientStatus, ClientThread, ErrorType, SdkError
-from tests.sdk.players import Heard, game, new_client, player
+from tests.sdk.players import CallbackRecorder, game, new_client, player
 from tests.world import World
 
 
 async def test_a_connected_player_knows_the_current_user(world: World) -> None:
     application = await game(world)
     mary = await player(world, application, "mary", connect=False)
-    statuses = mary.hears("status_changed")
+    statuses = mary.record_event("status_changed")
 
     assert mary.client.get_current_user_v2() is None
     unauthenticated = mary.client.get_current_user()
@@ -49,7 +49,7 @@ async def test_threads_have_names_and_accept_priorities(world: World) -> None:
 
 async def test_disconnecting_ends_the_session(world: World) -> None:
     mary = await player(world, await game(world))
-    statuses = mary.hears("status_changed")
+    statuses = mary.record_event("status_changed")
 
     await mary.client.disconnect()
 
@@ -61,7 +61,7 @@ async def test_disconnecting_ends_the_session(world: World) -> None:
 
 async def test_connecting_without_a_token_fails(world: World) -> None:
     client = new_client(world)
-    statuses = Heard()
+    statuses = CallbackRecorder()
     client.set_status_changed_callback(statuses)
 
     with pytest.raises(SdkError) as caught:
@@ -76,7 +76,7 @@ async def test_an_invalid_token_ends_the_attempt_without_retry(world: World) -> 
     application = await game(world)
     mary = await player(world, application, connect=False)
     await mary.client.revoke_token(application.id, mary.tokens["access_token"])
-    statuses = mary.hears("status_changed")
+    statuses = mary.record_event("status_changed")
 
     with pytest.raises(SdkError) as caught:
         await mary.client.connect()
@@ -93,7 +93,7 @@ async def test_an_invalid_token_ends_the_attempt_without_retry(world: World) -> 
 async def test_revoking_the_token_ends_a_running_session(world: World) -> None:
     application = await game(world)
     mary = await player(world, application)
-    statuses = mary.hears("status_changed")
+    statuses = mary.record_event("status_changed")
 
     await mary.client.revoke_token(application.id, mary.tokens["access_token"])
 
@@ -106,13 +106,13 @@ async def test_revoking_the_token_ends_a_running_session(world: World) -> None:
 
 async def test_a_lost_connection_is_resumed_without_missed_events(world: World) -> None:
     mary = await player(world, await game(world))
-    statuses, users = mary.hears("status_changed"), mary.hears("user_updated")
+    statuses, users = mary.record_event("status_changed"), mary.record_event("user_updated")
     gateway = mary.client._parts[_connection()].gateway
     session = gateway.session_id
 
     async def reconnect_at_once(_: float) -> None:
         # An event happens while the connection is down.
-        (await mary.person.patch("/users/@me", json={"global_name": "Mary Shaw"})).ok()
+        (await mary.user.patch("/users/@me", json={"global_name": "Mary Shaw"})).ok()
 
     gateway.sleep = reconnect_at_once
     gateway._socket._conn.transport.abort()
@@ -145,8 +145,8 @@ async def test_operations_need_a_session(world: World) -> None:
 
 async def test_a_disabled_feature_reports_disabled(world: World) -> None:
     mary = await player(world, await game(world))
-    mary.client._core.disabled = frozenset({"CreateOrJoinLobby"})
-    recorder = Heard()
+    mary.client._core.disabled_functions = frozenset({"CreateOrJoinLobby"})
+    recorder = CallbackRecorder()
 
     mary.client.create_or_join_lobby("secret", recorder)
 
@@ -157,7 +157,7 @@ async def test_a_disabled_feature_reports_disabled(world: World) -> None:
 
 async def test_destroying_a_client_fails_a_pending_operation_once(world: World) -> None:
     mary = await player(world, await game(world), connect=False)
-    recorder = Heard()
+    recorder = CallbackRecorder()
 
     mary.client.fetch_current_user(1, mary.tokens["access_token"], recorder)  # type: ignore[arg-type]
     waiting = mary.client.get_user_guilds()

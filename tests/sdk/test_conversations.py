@@ -6,9 +6,9 @@ import pytest
 
 from hubbub.sdk import AuthorizationTokenType, Client, ErrorType, HttpStatusCode, SdkError
 from tests import oauth
-from tests.sdk.players import Heard, game, new_client, player
-from tests.sdk.test_provisional import by_bot
-from tests.world import PATIENCE, World
+from tests.sdk.players import CallbackRecorder, game, new_client, player
+from tests.sdk.test_provisional import provisional_token
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 BEARER = AuthorizationTokenType.BEARER
 
@@ -16,7 +16,7 @@ BEARER = AuthorizationTokenType.BEARER
 async def provisional_player(world: World, application: oauth.Client, name: str) -> tuple[Client, int]:
     """Create a provisional player."""
     client = new_client(world)
-    await client.update_token(BEARER, (await by_bot(application, name)).ok()["access_token"])
+    await client.update_token(BEARER, (await provisional_token(application, name)).ok()["access_token"])
     await client.connect()
     me = client.get_current_user_v2()
     assert me is not None
@@ -32,8 +32,8 @@ async def send_until_rejected(client: Client, user_id: int) -> None:
 async def test_messages_between_strangers_are_not_stored(world: World) -> None:
     application = await game(world)
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
-    created, updated, deleted = (zoe.hears(f"message_{each}") for each in ("created", "updated", "deleted"))
-    own = mary.hears("message_created")
+    created, updated, deleted = (zoe.record_event(f"message_{each}") for each in ("created", "updated", "deleted"))
+    own = mary.record_event("message_created")
 
     sent = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
 
@@ -70,7 +70,7 @@ async def test_provisional_players_can_message_while_both_are_connected(world: W
     application = await game(world)
     one, _ = await provisional_player(world, application, "hero-1")
     two, two_id = await provisional_player(world, application, "hero-2")
-    created, updated = Heard(), Heard()
+    created, updated = CallbackRecorder(), CallbackRecorder()
     two.set_message_created_callback(created)
     two.set_message_updated_callback(updated)
 
@@ -87,7 +87,7 @@ async def test_provisional_players_can_message_while_both_are_connected(world: W
 
     await two.disconnect()
     with pytest.raises(SdkError) as caught:
-        await asyncio.wait_for(send_until_rejected(one, two_id), PATIENCE)
+        await asyncio.wait_for(send_until_rejected(one, two_id), WAIT_TIMEOUT_SECONDS)
     result = caught.value.result
     # 50278: they have no mutual guild either.
     assert (result.type, result.error_code, result.status) == (ErrorType.HTTP_ERROR, 50278, HttpStatusCode.FORBIDDEN)
@@ -99,14 +99,14 @@ async def test_a_group_message_is_not_a_message_to_one_recipient(world: World) -
     application = await game(world)
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
     rob = await world.user("rob")
-    await world.guild(mary.person, zoe.person, rob)
-    created = mary.hears("message_created")
+    await world.guild(mary.user, zoe.user, rob)
+    created = mary.record_event("message_created")
     private = await zoe.client.send_user_message(mary.id, "for mary alone")
     await created.next(lambda which: which == private)
     body = {"recipients": [str(zoe.id), str(rob.id)]}
-    group = (await mary.person.post("/users/@me/channels", json=body)).ok()["id"]
+    group = (await mary.user.post("/users/@me/channels", json=body)).ok()["id"]
 
-    posted_id = (await zoe.person.post(f"/channels/{group}/messages", json={"content": "for everybody"})).ok()["id"]
+    posted_id = (await zoe.user.post(f"/channels/{group}/messages", json={"content": "for everybody"})).ok()["id"]
 
     await created.next(lambda which: which == int(posted_id))
     message = mary.client.get_message_handle(int(posted_id))

@@ -10,6 +10,7 @@ from typing import Any
 
 import psutil
 import pytest
+from tests.sdk.test_callback_queue import ResultRecorder, pump_until
 
 import hubbub.sdk as sdk
 from hubbub.sdk import (
@@ -23,11 +24,10 @@ from hubbub.sdk import (
 )
 from hubbub.server.core.faults import Fault, GatewayFault, HttpFault
 from tests.machine import NewMachine
-from tests.sdk import threads
+from tests.sdk import sdk_threads
 from tests.sdk.players import game, player
-from tests.sdk.test_provisional import by_bot
-from tests.sdk.test_pump import Ends, pump_until
-from tests.world import PATIENCE, World
+from tests.sdk.test_provisional import provisional_token
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
@@ -45,7 +45,7 @@ def nothing_is_left(recwarn: pytest.WarningsRecorder) -> Iterator[None]:
     before = listening()
     yield
     gc.collect()
-    assert threads.network() == set()
+    assert sdk_threads.network_threads() == set()
     assert listening() <= before
     assert [str(each.message) for each in recwarn if issubclass(each.category, ResourceWarning)] == []
 
@@ -64,13 +64,13 @@ def connected(port: int) -> int:
 
 def destroy_while(
     world: World, token: str, condition: Callable[[Client], bool], begin: Callable[[Client], Any]
-) -> Ends:
+) -> ResultRecorder:
     """Run a game loop until a condition holds, then close its client in the middle of a frame."""
     client = Client(ClientCreateOptions(web_base=world.url))
-    client.update_token(BEARER, token).result(PATIENCE)
+    client.update_token(BEARER, token).result(WAIT_TIMEOUT_SECONDS)
     begin(client)
     pump_until(client, lambda: condition(client))
-    ended = Ends()
+    ended = ResultRecorder()
     for _ in range(3):
         client.fetch_current_user(BEARER, token, ended)
     started = time.monotonic()
@@ -120,7 +120,7 @@ async def test_pending_operations_fail_once_in_every_status(
 async def test_destroying_during_browser_authorization(world: World) -> None:
     application = await game(world)
     opened: list[str] = []
-    ended = Ends()
+    ended = ResultRecorder()
 
     def play() -> None:
         client = Client(ClientCreateOptions(web_base=world.url), open_browser=opened.append)
@@ -130,7 +130,7 @@ async def test_destroying_during_browser_authorization(world: World) -> None:
         # A browser opens connections that it may never use.
         with socket.create_connection(("127.0.0.1", port)) as idle:
             client.close()
-            idle.settimeout(PATIENCE)
+            idle.settimeout(WAIT_TIMEOUT_SECONDS)
             try:
                 assert idle.recv(1) == b""
             except ConnectionResetError:
@@ -146,7 +146,7 @@ async def test_destroying_during_browser_authorization(world: World) -> None:
 async def test_destroying_during_device_authorization(world: World) -> None:
     application = await game(world)
     opened: list[str] = []
-    ended = Ends()
+    ended = ResultRecorder()
 
     def play() -> None:
         client = Client(ClientCreateOptions(web_base=world.url), open_browser=opened.append)
@@ -162,16 +162,16 @@ async def test_destroying_during_device_authorization(world: World) -> None:
 
 async def test_destroying_during_account_linking(world: World) -> None:
     application = await game(world)
-    token = (await by_bot(application, "hero-1")).ok()["access_token"]
+    token = (await provisional_token(application, "hero-1")).ok()["access_token"]
     mary = await player(world, application)
-    guild = await world.guild(mary.person)
+    guild = await world.guild(mary.user)
     assert application.bot is not None
     me = await mary.client.fetch_current_user(BEARER, token)
     members = [{"id": str(mary.id), "flags": 1}, {"id": str(me.id)}]
     lobby_id = int((await application.bot.post("/lobbies", json={"members": members})).ok()["id"])
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
     asked: list[str] = []
-    ended = Ends()
+    ended = ResultRecorder()
 
     def play() -> None:
         client = Client(ClientCreateOptions(web_base=world.url))
@@ -194,15 +194,15 @@ async def test_destroying_while_the_chat_client_is_busy(
 ) -> None:
     machine, application = await new_machine(await world.user()), await game(world)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
-    machine.person.thinking = asyncio.Event()
-    ended = Ends()
+    machine.consent.release = asyncio.Event()
+    ended = ResultRecorder()
 
     def play() -> None:
         client = Client(ClientCreateOptions(web_base=world.url))
         client.set_application_id(application.id)
         challenge = client.create_authorization_code_verifier().challenge
         client.authorize(AuthorizationArgs(scopes="identify", code_challenge=challenge), ended)
-        pump_until(client, lambda: bool(machine.person.asked))
+        pump_until(client, lambda: bool(machine.consent.questions))
         client.close()
         sdk.run_callbacks()
 
@@ -226,7 +226,7 @@ async def test_destroying_closes_all_connections_to_the_platform(world: World) -
             lambda client: client.connect(),
         )
 
-    end = time.monotonic() + PATIENCE
-    while connected(port) > before or threads.network() or threads.aside():
+    end = time.monotonic() + WAIT_TIMEOUT_SECONDS
+    while connected(port) > before or sdk_threads.network_threads() or sdk_threads.background_threads():
         assert time.monotonic() < end, "a connection or a thread is left"
         await asyncio.sleep(0.05)

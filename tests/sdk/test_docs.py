@@ -14,7 +14,7 @@ import pytest
 
 import hubbub.sdk
 from hubbub.sdk import Client, ClientStatus, api, client, compat
-from tests.sdk import threads
+from tests.sdk import sdk_threads
 from tests.sdk.players import game, player
 from tests.sdk.test_authorization import Browser
 from tests.world import World
@@ -68,7 +68,7 @@ async def test_the_documented_game_loop_program_works(world: World) -> None:
     await asyncio.to_thread(exec, in_a_loop, names)
 
     assert 0 < frames < 6000
-    assert threads.network() == set()
+    assert sdk_threads.network_threads() == set()
     await mary.client.close()
 
 

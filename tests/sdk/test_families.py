@@ -8,7 +8,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, identities
 from tests import oauth
 from tests.sdk.players import SCOPES, Player, game, new_client
-from tests.sdk.test_presence import befriend, playing, shown
+from tests.sdk.test_presence import activity_of, befriend, joinable_activity
 from tests.world import World
 
 BEARER = AuthorizationTokenType.BEARER
@@ -44,11 +44,11 @@ async def test_a_player_of_a_sibling_game_sees_the_activity_and_is_invited(world
     head, (puddle, pond) = await family(world, "Puddle", "Pond")
     mary, zoe = await player_of(world, head, puddle, "mary"), await player_of(world, head, pond, "zoe")
     await befriend(mary, zoe)
-    changed, invited = zoe.hears("user_updated"), zoe.hears("activity_invite_created")
+    changed, invited = zoe.record_event("user_updated"), zoe.record_event("activity_invite_created")
 
-    await mary.client.update_rich_presence(playing())
-    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is not None)
-    seen = shown(zoe, mary)
+    await mary.client.update_rich_presence(joinable_activity())
+    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
+    seen = activity_of(zoe, mary)
     assert seen is not None
     assert (seen.application_id, seen.parent_application_id) == (puddle.id, head.id)
     group = zoe.client.get_relationships_by_group(RelationshipGroupType.ONLINE_PLAYING_GAME)
@@ -70,7 +70,7 @@ async def test_a_message_from_a_sibling_game_names_its_application(world: World)
     head, (puddle, pond) = await family(world, "Puddle", "Pond")
     mary, zoe = await player_of(world, head, puddle, "mary"), await player_of(world, head, pond, "zoe")
     await befriend(mary, zoe)
-    created = zoe.hears("message_created")
+    created = zoe.record_event("message_created")
 
     sent = await mary.client.send_user_message(zoe.id, "hello from the puddle")
 

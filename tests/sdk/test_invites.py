@@ -3,8 +3,8 @@
 import pytest
 
 from hubbub.sdk import ActivityActionTypes, ActivityParty, AuthorizationTokenType, ErrorType, SdkError
-from tests.sdk.players import Heard, Player, game, new_client, player
-from tests.sdk.test_presence import friends, playing, shown
+from tests.sdk.players import CallbackRecorder, Player, game, new_client, player
+from tests.sdk.test_presence import activity_of, friends, joinable_activity
 from tests.world import World
 
 HOUR_MS = 3_600_000
@@ -13,16 +13,16 @@ HOUR_MS = 3_600_000
 async def hosting(world: World) -> tuple[Player, Player]:
     """Create two friends; Mary has an activity that Zoe can see and join."""
     mary, zoe = await friends(world)
-    changed = zoe.hears("user_updated")
-    await mary.client.update_rich_presence(playing())
-    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is not None)
+    changed = zoe.record_event("user_updated")
+    await mary.client.update_rich_presence(joinable_activity())
+    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
     return mary, zoe
 
 
 async def test_an_invited_player_accepts_and_gets_the_join_secret(world: World) -> None:
     mary, zoe = await hosting(world)
-    invited, messages = zoe.hears("activity_invite_created"), zoe.hears("message_created")
-    own = mary.hears("activity_invite_created")
+    invited, messages = zoe.record_event("activity_invite_created"), zoe.record_event("message_created")
+    own = mary.record_event("activity_invite_created")
 
     await mary.client.send_activity_invite(zoe.id, "come and jump")
 
@@ -41,7 +41,7 @@ async def test_a_players_other_devices_see_the_invite_and_its_acceptance(world: 
     phone = new_client(world)
     await phone.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
     await phone.connect()
-    here, there, messages = zoe.hears("activity_invite_created"), Heard(), Heard()
+    here, there, messages = zoe.record_event("activity_invite_created"), CallbackRecorder(), CallbackRecorder()
     phone.set_activity_invite_created_callback(there)
     phone.set_message_created_callback(messages)
 
@@ -64,17 +64,17 @@ async def test_an_invite_that_fails_on_one_device_can_be_accepted_on_another(wor
     phone = new_client(world)
     await phone.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
     await phone.connect()
-    here, there = zoe.hears("activity_invite_created"), Heard()
+    here, there = zoe.record_event("activity_invite_created"), CallbackRecorder()
     phone.set_activity_invite_created_callback(there)
     await mary.client.send_activity_invite(zoe.id, "come and jump")
     invite = await here.next()
-    gone, back = zoe.hears("activity_invite_updated"), Heard()
+    gone, back = zoe.record_event("activity_invite_updated"), CallbackRecorder()
     phone.set_activity_invite_updated_callback(back)
     mary.client.clear_rich_presence()
     await gone.next()
     with pytest.raises(SdkError):
         await zoe.client.accept_activity_invite(invite)
-    await mary.client.update_rich_presence(playing())
+    await mary.client.update_rich_presence(joinable_activity())
     await back.next(lambda each: each.is_valid)
 
     assert await phone.accept_activity_invite(await there.next()) == "let-me-in"
@@ -86,9 +86,9 @@ async def test_an_invite_that_fails_on_one_device_can_be_accepted_on_another(wor
 
 async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
     mary, zoe = await hosting(world)
-    at_zoe, at_mary = zoe.hears("message_created"), mary.hears("message_created")
+    at_zoe, at_mary = zoe.record_event("message_created"), mary.record_event("message_created")
     first = await mary.client.send_user_message(zoe.id, "hello")
-    invited = zoe.hears("activity_invite_created")
+    invited = zoe.record_event("activity_invite_created")
     await mary.client.send_activity_invite(zoe.id, "come and jump")
     invite = await invited.next()
     last = await mary.client.send_user_message(zoe.id, "or not")
@@ -106,7 +106,7 @@ async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
         for here, other in ((zoe, mary), (mary, zoe)):
             history = here.client._core.cache.histories[other.id]
             assert not history.complete
-            assert history.enough(limit)
+            assert history.can_serve(limit)
             fetched = await here.client.get_user_messages_with_limit(other.id, limit)
             assert [each.id for each in fetched] == expected
     handle = zoe.client.get_message_handle(invite.message_id)
@@ -119,9 +119,11 @@ async def test_an_invite_is_a_message_of_the_conversation(world: World) -> None:
 
 async def test_a_join_request_to_a_full_party_is_rejected(world: World) -> None:
     mary, zoe = await hosting(world)
-    changed = zoe.hears("user_updated")
-    await mary.client.update_rich_presence(playing(party=ActivityParty(id="party-1", current_size=4, max_size=4)))
-    await changed.next(lambda who: (seen := shown(zoe, mary)) is not None and seen.party.current_size == 4)  # type: ignore[union-attr]
+    changed = zoe.record_event("user_updated")
+    await mary.client.update_rich_presence(
+        joinable_activity(party=ActivityParty(id="party-1", current_size=4, max_size=4))
+    )
+    await changed.next(lambda who: (seen := activity_of(zoe, mary)) is not None and seen.party.current_size == 4)  # type: ignore[union-attr]
 
     with pytest.raises(SdkError) as caught:
         await zoe.client.send_activity_join_request(mary.id)
@@ -133,7 +135,7 @@ async def test_a_join_request_to_a_full_party_is_rejected(world: World) -> None:
 
 async def test_a_player_asks_to_join_and_is_invited(world: World) -> None:
     mary, zoe = await hosting(world)
-    asked, invited = mary.hears("activity_invite_created"), zoe.hears("activity_invite_created")
+    asked, invited = mary.record_event("activity_invite_created"), zoe.record_event("activity_invite_created")
 
     await zoe.client.send_activity_join_request(mary.id)
     request = await asked.next()
@@ -151,20 +153,20 @@ async def test_a_player_asks_to_join_and_is_invited(world: World) -> None:
 
 async def test_an_invite_is_valid_while_its_sender_plays(world: World) -> None:
     mary, zoe = await hosting(world)
-    invited, updated = zoe.hears("activity_invite_created"), zoe.hears("activity_invite_updated")
+    invited, updated = zoe.record_event("activity_invite_created"), zoe.record_event("activity_invite_updated")
     await mary.client.send_activity_invite(zoe.id, "")
     await invited.next()
 
     mary.client.clear_rich_presence()
     assert not (await updated.next()).is_valid
-    await mary.client.update_rich_presence(playing())
+    await mary.client.update_rich_presence(joinable_activity())
     assert (await updated.next()).is_valid
     world.clock.advance(7 * HOUR_MS)
     # Any response gives Zoe's client the platform's time.
     await zoe.client.get_user_guilds()
     assert not (await updated.next()).is_valid
-    changed = zoe.hears("user_updated")
-    await mary.client.update_rich_presence(playing(details="Still jumping"))
+    changed = zoe.record_event("user_updated")
+    await mary.client.update_rich_presence(joinable_activity(details="Still jumping"))
     await changed.next(lambda who: who == mary.id)
     assert len(updated.all) == 3
     await mary.client.close()
@@ -173,7 +175,7 @@ async def test_an_invite_is_valid_while_its_sender_plays(world: World) -> None:
 
 async def test_inviting_needs_a_joinable_activity(world: World) -> None:
     mary = await player(world, await game(world))
-    await mary.client.update_rich_presence(playing(secrets=None))
+    await mary.client.update_rich_presence(joinable_activity(secrets=None))
 
     for operation in (mary.client.send_activity_invite(5, ""), mary.client.send_activity_join_request(5)):
         with pytest.raises(SdkError) as caught:
@@ -189,9 +191,9 @@ async def test_an_invite_with_presence_scopes_has_no_content(world: World) -> No
     from tests.sdk.test_presence import befriend
 
     await befriend(mary, zoe)
-    changed, invited = zoe.hears("user_updated"), zoe.hears("activity_invite_created")
-    await mary.client.update_rich_presence(playing())
-    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is not None)
+    changed, invited = zoe.record_event("user_updated"), zoe.record_event("activity_invite_created")
+    await mary.client.update_rich_presence(joinable_activity())
+    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
 
     await mary.client.send_activity_invite(zoe.id, "words that are dropped")
 
@@ -204,7 +206,7 @@ async def test_an_invite_with_presence_scopes_has_no_content(world: World) -> No
 
 async def test_invites_wait_for_a_disconnected_player(world: World) -> None:
     mary, zoe = await hosting(world)
-    invited = zoe.hears("activity_invite_created")
+    invited = zoe.record_event("activity_invite_created")
     await zoe.client.disconnect()
     await mary.client.send_activity_invite(zoe.id, "come and jump")
 
@@ -216,7 +218,7 @@ async def test_invites_wait_for_a_disconnected_player(world: World) -> None:
     # This client already knows the invite and is not notified again; another client is, until the invite is accepted.
     await zoe.client.disconnect()
     await zoe.client.connect()
-    phone, there = new_client(world), Heard()
+    phone, there = new_client(world), CallbackRecorder()
     phone.set_activity_invite_created_callback(there)
     await phone.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
     await phone.connect()
@@ -231,7 +233,7 @@ async def test_invites_wait_for_a_disconnected_player(world: World) -> None:
 @pytest.mark.parametrize("over", ["accepted", "old", "taken back", "blocked"])
 async def test_an_expired_invite_is_not_delivered_on_connect(world: World, over: str) -> None:
     mary, zoe = await hosting(world)
-    invited = zoe.hears("activity_invite_created")
+    invited = zoe.record_event("activity_invite_created")
     await mary.client.send_activity_invite(zoe.id, "come and jump")
     invite = await invited.next()
     if over == "accepted":
@@ -242,7 +244,7 @@ async def test_an_expired_invite_is_not_delivered_on_connect(world: World, over:
         await mary.client.delete_user_message(zoe.id, invite.message_id)
     else:
         await zoe.client.block_user(mary.id)
-    phone, there = new_client(world), Heard()
+    phone, there = new_client(world), CallbackRecorder()
     phone.set_activity_invite_created_callback(there)
     await phone.update_token(AuthorizationTokenType.BEARER, zoe.tokens["access_token"])
 
@@ -257,11 +259,11 @@ async def test_an_expired_invite_is_not_delivered_on_connect(world: World, over:
 
 async def test_an_invite_expires_after_six_hours_without_any_response(world: World) -> None:
     mary, zoe = await hosting(world)
-    invited, updated = zoe.hears("activity_invite_created"), zoe.hears("activity_invite_updated")
+    invited, updated = zoe.record_event("activity_invite_created"), zoe.record_event("activity_invite_updated")
     # Zoe's client receives the invite when it is almost six hours old, and no later response changes the clock.
     clock, passed_s = zoe.client._core.clock, 6 * 3600 - 0.2
-    clock.note = lambda headers: None  # type: ignore[method-assign]
-    clock._ahead_ms, clock.passed = world.clock.now_ms(), lambda: passed_s
+    clock.update_from_headers = lambda headers: None  # type: ignore[method-assign]
+    clock._offset_ms, clock.monotonic = world.clock.now_ms(), lambda: passed_s
 
     await mary.client.send_activity_invite(zoe.id, "come and jump")
     invite = await invited.next()

@@ -16,24 +16,24 @@ from hubbub.sdk import (
     DeviceAuthorizationArgs,
     ErrorType,
     SdkError,
-    launching,
+    launch_entries,
 )
 from hubbub.sdk.tokens import Tokens
 from hubbub.server.core.faults import HttpFault
 from tests import oauth
 from tests.machine import NewMachine
 from tests.pages import Browser
-from tests.sdk.players import SCOPES, Heard, Player, game, new_client, player
+from tests.sdk.players import SCOPES, CallbackRecorder, Player, game, new_client, player
 from tests.sdk.test_presence import friends
-from tests.sdk.test_provisional import BOT_ISSUED, by_bot
-from tests.world import PATIENCE, World, befriend
+from tests.sdk.test_provisional import BOT_ISSUED, provisional_token
+from tests.world import WAIT_TIMEOUT_SECONDS, World, befriend
 
 BEARER = AuthorizationTokenType.BEARER
 
 
 async def linked_lobby(world: World, application: oauth.Client, mary: Player, guest: int) -> int:
     """Create a lobby of two players that is linked to a channel."""
-    guild = await world.guild(mary.person)
+    guild = await world.guild(mary.user)
     assert application.bot is not None
     members = [{"id": str(mary.id), "flags": 1}, {"id": str(guest)}]
     lobby_id = int((await application.bot.post("/lobbies", json={"members": members})).ok()["id"])
@@ -46,7 +46,7 @@ async def test_a_provisional_player_links_an_account_and_joins_the_guild(
 ) -> None:
     application = await game(world)
     mary, rob = await player(world, application, "mary"), await world.user("rob")
-    token = (await by_bot(application, "hero-1")).ok()["access_token"]
+    token = (await provisional_token(application, "hero-1")).ok()["access_token"]
     client = new_client(world)
     guest = (await client.fetch_current_user(BEARER, token)).id
     lobby_id = await linked_lobby(world, application, mary, guest)
@@ -54,7 +54,7 @@ async def test_a_provisional_player_links_an_account_and_joins_the_guild(
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
     await client.update_token(BEARER, token)
     await client.connect()
-    asked, completed = Heard(), Heard()
+    asked, completed = CallbackRecorder(), CallbackRecorder()
 
     client.join_linked_lobby_guild(lobby_id, asked, completed)
     await asked.next()
@@ -75,7 +75,7 @@ async def test_a_provisional_player_links_an_account_and_joins_the_guild(
     result, url = await completed.next()
     assert result.successful, result
     assert url.startswith(f"{world.url}/invite/")
-    assert machine.opened == [url]
+    assert machine.opened_urls == [url]
     (await rob.post(f"/invites/{url.rpartition('/')[2]}", json={})).ok()
     await client.close()
     await mary.client.close()
@@ -87,24 +87,24 @@ async def test_joining_a_linked_guild_opens_the_join_page(
     application = await game(world)
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
     lobby_id = await linked_lobby(world, application, mary, zoe.id)
-    machine = await new_machine(zoe.person)
+    machine = await new_machine(zoe.user)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
-    completed = Heard()
+    completed = CallbackRecorder()
     zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is no guest"), completed)
     result, _ = await completed.next()
     assert result.successful, result
     browser = Browser(world)
-    browser.enter_as(zoe.person)
+    browser.sign_in_as(zoe.user)
 
-    page = await browser.open(machine.opened[0])
+    page = await browser.open(machine.opened_urls[0])
     assert page.status == 200
     assert "invited you to Guild" in page.text
-    page = await browser.press(page, "Accept invite")
+    page = await browser.submit(page, "Accept invite")
 
     assert page.status == 200
     assert "You joined Guild." in page.text
     assert "mary linked this channel to a game lobby." in page.text
-    page = await browser.press(page, "Send", content="I am here")
+    page = await browser.submit(page, "Send", content="I am here")
     assert "I am here" in page.text
     await mary.client.close()
     await zoe.client.close()
@@ -114,9 +114,9 @@ async def test_messages_and_settings_open_in_the_chat_client(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mary, zoe = await friends(world)
-    hers, other_players = await new_machine(zoe.person), await new_machine(await world.user())
+    hers, other_players = await new_machine(zoe.user), await new_machine(await world.user())
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(hers.directory))
-    created = zoe.hears("message_created")
+    created = zoe.record_event("message_created")
     sent = await mary.client.send_user_message(zoe.id, "hello")
     await created.next(lambda which: which == sent)
     message = zoe.client.get_message_handle(sent)
@@ -124,15 +124,15 @@ async def test_messages_and_settings_open_in_the_chat_client(
 
     await zoe.client.open_message_in_platform(sent, lambda: pytest.fail("zoe is no guest"))
     await zoe.client.open_connected_games_settings_in_platform()
-    assert hers.opened == [
+    assert hers.opened_urls == [
         f"{world.url}/app/channels/@me/{message.channel_id}/{sent}",
         f"{world.url}/settings/apps",
     ]
     browser = Browser(world)
-    browser.enter_as(zoe.person)
-    for url in hers.opened:
+    browser.sign_in_as(zoe.user)
+    for url in hers.opened_urls:
         assert (await browser.open(url)).status == 200, url
-    page = await browser.open(hers.opened[0])
+    page = await browser.open(hers.opened_urls[0])
     assert "hello" in page.text
     assert f'<li id="message-{sent}" class="marked"' in page.body
 
@@ -154,9 +154,9 @@ async def test_presence_shown_by_the_chat_client_ends_when_the_game_connects(
 ) -> None:
     application, zoe = await game(world), await world.user("zoe")
     mary = await player(world, application, connect=False)
-    await befriend(mary.person, zoe)
+    await befriend(mary.user, zoe)
     friend = await zoe.connect()
-    machine = await new_machine(mary.person)
+    machine = await new_machine(mary.user)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
     mary.client.set_application_id(application.id)
     await mary.client.update_rich_presence(Activity(name="Puddle II"))
@@ -165,7 +165,7 @@ async def test_presence_shown_by_the_chat_client_ends_when_the_game_connects(
     await mary.client.connect()
 
     await friend.next("PRESENCE_UPDATE", lambda data: not data["activities"])
-    assert machine.agent.desk.activities.shown() == []
+    assert machine.agent.context.activities.newest_first() == []
     await mary.client.close()
 
 
@@ -198,12 +198,12 @@ async def test_device_polling_continues_after_a_network_outage(world: World) -> 
 async def test_the_device_code_screen_is_shown_and_closed() -> None:
     shown: list[str] = []
     client = Client(open_browser=shown.append)
-    closed = Heard()
+    closed = CallbackRecorder()
     client.set_authorize_device_screen_closed_callback(closed)
 
     client.open_authorize_device_screen(99, "ABCD2345")
     client.open_authorize_device_screen(99, "A&b=c d#e")
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while len(shown) < 2:
             await asyncio.sleep(0.01)
     client.close_authorize_device_screen()
@@ -237,7 +237,7 @@ def test_registering_a_launch_command_writes_a_desktop_entry(tmp_path: Path, mon
         f'Exec="{tmp_path}/my games/puddle" --luck=50%% --say '
         r'"a \\"\\$HOME\\" \\\\ \\`b\\`" "" %u' + "\n"
     ) in entry(101)
-    started = launching.find("101")
+    started = launch_entries.find_launch("101")
     assert started is not None
     assert started.arguments == [
         f"{tmp_path}/my games/puddle",
@@ -247,13 +247,17 @@ def test_registering_a_launch_command_writes_a_desktop_entry(tmp_path: Path, mon
         "",
     ]
     assert client.register_launch_command(102, "")
-    itself = launching.find("102")
+    itself = launch_entries.find_launch("102")
     assert itself is not None
     assert (itself.arguments[0], itself.working_directory) == (os.path.abspath(sys.executable), str(tmp_path))
 
     for wrong in ("one\nExec=another", "'unbalanced", "no-such-program-anywhere --play", "   "):
         assert not client.register_launch_command(103, wrong)
-    assert [launching.find(unknown_id) for unknown_id in ("103", "../applications/hubbub-99", "")] == [None, None, None]
+    assert [launch_entries.find_launch(unknown_id) for unknown_id in ("103", "../applications/hubbub-99", "")] == [
+        None,
+        None,
+        None,
+    ]
     client.close()
 
 

@@ -15,7 +15,7 @@ async def two(world: World) -> tuple[Player, Player]:
 
 async def test_two_players_join_a_lobby_by_its_secret(world: World) -> None:
     mary, zoe = await two(world)
-    created, added = mary.hears("lobby_created"), mary.hears("lobby_member_added")
+    created, added = mary.record_event("lobby_created"), mary.record_event("lobby_member_added")
 
     lobby_id = await mary.client.create_or_join_lobby_with_metadata("secret", {"map": "pond"}, {"boots": "red"})
     assert await created.next() == lobby_id
@@ -44,7 +44,7 @@ async def test_message_handles_reflect_edits_and_deletion(world: World) -> None:
     mary, zoe = await player(world, application, "mary"), await player(world, application, "zoe")
     lobby_id = await mary.client.create_or_join_lobby("secret")
     await zoe.client.create_or_join_lobby("secret")
-    received, updated = zoe.hears("message_created"), zoe.hears("message_updated")
+    received, updated = zoe.record_event("message_created"), zoe.record_event("message_updated")
 
     message_id = await mary.client.send_lobby_message_with_metadata(lobby_id, f"hello <@{zoe.id}>", {"mood": "wet"})
 
@@ -92,8 +92,8 @@ async def test_leaving_removes_the_member_and_disconnecting_does_not(world: Worl
     mary, zoe = await two(world)
     lobby_id = await mary.client.create_or_join_lobby("secret")
     await zoe.client.create_or_join_lobby("secret")
-    removed, changed = mary.hears("lobby_member_removed"), mary.hears("lobby_member_updated")
-    gone = zoe.hears("lobby_deleted")
+    removed, changed = mary.record_event("lobby_member_removed"), mary.record_event("lobby_member_updated")
+    gone = zoe.record_event("lobby_deleted")
     lobby = mary.client.get_lobby_handle(lobby_id)
     assert lobby is not None
 
@@ -122,11 +122,11 @@ async def test_leaving_removes_the_member_and_disconnecting_does_not(world: Worl
 async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
     application = await game(world)
     mary = await player(world, application, "mary")
-    guild = await world.guild(mary.person)
+    guild = await world.guild(mary.user)
     await guild.channel("second", position=5)
     assert application.bot is not None
     body = {"members": [{"id": str(mary.id), "flags": 1}]}
-    created = mary.hears("lobby_created")
+    created = mary.record_event("lobby_created")
     made = (await application.bot.post("/lobbies", json=body)).ok()
     lobby_id = int(made["id"])
     await created.next()
@@ -145,7 +145,7 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
         None,
     )
 
-    updated = mary.hears("lobby_updated")
+    updated = mary.record_event("lobby_updated")
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
     lobby = mary.client.get_lobby_handle(lobby_id)
     assert lobby is not None
@@ -157,8 +157,8 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
         "general",
     )
 
-    received = mary.hears("message_created")
-    posted = await guild.say(mary.person, "from the guild")
+    received = mary.record_event("message_created")
+    posted = await guild.send_message(mary.user, "from the guild")
     assert await received.next() == int(posted["id"])
     message = mary.client.get_message_handle(int(posted["id"]))
     assert message is not None
@@ -172,14 +172,14 @@ async def test_a_lobby_is_linked_to_a_channel(world: World) -> None:
 
     # The game resolves the mentions that it has names for; it has none for other channels and for roles.
     mentions = f"<@{mary.id}> <#{guild.general}> <#{guild.id + 1}> <@&{guild.id}>"
-    named = int((await guild.say(mary.person, mentions))["id"])
+    named = int((await guild.send_message(mary.user, mentions))["id"])
     await received.next(lambda which: which == named)
     message = mary.client.get_message_handle(named)
     assert message is not None
     assert (message.raw_content, message.content) == (mentions, f"@mary #general <#{guild.id + 1}> <@&{guild.id}>")
 
-    deleted = mary.hears("message_deleted")
-    (await mary.person.delete(f"/channels/{guild.general}/messages/{named}")).ok()
+    deleted = mary.record_event("message_deleted")
+    (await mary.user.delete(f"/channels/{guild.general}/messages/{named}")).ok()
     assert await deleted.next() == (named, guild.general)
 
     await mary.client.unlink_channel_from_lobby(lobby_id)
@@ -192,10 +192,10 @@ async def test_a_player_joins_the_guild_of_the_linked_channel(world: World) -> N
     opened: list[str] = []
     mary = await player(world, application, "mary")
     zoe = await player(world, application, "zoe", open_browser=opened.append)
-    guild = await world.guild(mary.person)
+    guild = await world.guild(mary.user)
     assert application.bot is not None
     body = {"members": [{"id": str(mary.id), "flags": 1}, {"id": str(zoe.id)}]}
-    created = zoe.hears("lobby_created")
+    created = zoe.record_event("lobby_created")
     lobby_id = int((await application.bot.post("/lobbies", json=body)).ok()["id"])
     await created.next()
 
@@ -203,13 +203,13 @@ async def test_a_player_joins_the_guild_of_the_linked_channel(world: World) -> N
         await zoe.client.join_linked_lobby_guild(lobby_id, lambda: None)
     assert caught.value.result.type is ErrorType.VALIDATION_ERROR
 
-    updated = zoe.hears("lobby_updated")
+    updated = zoe.record_event("lobby_updated")
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
     await updated.next()
     url = await zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is no provisional account"))
 
     assert opened == [url]
-    (await zoe.person.post(f"/invites/{url.rpartition('/')[2]}", json={})).ok()
+    (await zoe.user.post(f"/invites/{url.rpartition('/')[2]}", json={})).ok()
     assert Permissions.VIEW_CHANNEL
     await mary.client.close()
     await zoe.client.close()

@@ -19,7 +19,7 @@ from hubbub.sdk import (
     SdkError,
     TokenExchange,
 )
-from tests.sdk.players import Heard, game, player
+from tests.sdk.players import CallbackRecorder, game, player
 from tests.world import World
 
 EVERYTHING = LoggingSeverity.VERBOSE
@@ -84,7 +84,7 @@ def test_log_lines_of_any_level_redact_tokens(line: str, severity: LoggingSeveri
     client, logged = Client(debug=True), []
     client.add_log_callback(lambda text, _: logged.append(text), EVERYTHING)
     assert client.set_log_dir(str(tmp_path), EVERYTHING)
-    client._core.logs.hide(token)
+    client._core.logs.add_secrets(token)
 
     client._core.logs.write(line.format(token=token), severity)
     client.run_callbacks()
@@ -127,7 +127,7 @@ async def test_python_errors_and_logs_do_not_contain_tokens(caplog: pytest.LogCa
     loop.slow_callback_duration = 0.0
     server = await asyncio.start_server(send_garbage, "127.0.0.1", 0)
     base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    token, lines = "MTIzNDU2.abc-DEF_ghi.jkl", Heard()
+    token, lines = "MTIzNDU2.abc-DEF_ghi.jkl", CallbackRecorder()
     client = Client(ClientCreateOptions(web_base=base), debug=True)
     client.add_log_callback(lines, EVERYTHING)
     client._core.api._http._tries = 1

@@ -15,14 +15,14 @@ from hubbub.protocol.voice import AES_GCM, XCHACHA20
 from hubbub.sdk import AudioModeType
 from hubbub.sdk.audio import FRAME_BYTES, FRAME_SAMPLES
 from hubbub.sdk.media import packets, samples
-from hubbub.sdk.media.encryption import Encryption, GroupError
-from hubbub.sdk.media.gate import HANG, Gate
-from hubbub.sdk.media.jitter import DEEP, DELAY, DRY, Jitter
+from hubbub.sdk.media.aec_dump import FILENAMES, AecDump
+from hubbub.sdk.media.encryption import CallEncryption, GroupError
+from hubbub.sdk.media.jitter_buffer import BUFFERED_FRAMES_MAX, EMPTY_READS_MAX, PLAYOUT_DELAY_FRAMES, JitterBuffer
 from hubbub.sdk.media.opus import Decoder, Encoder, OpusError
-from hubbub.sdk.media.packets import Sealer, UnopenedError
-from hubbub.sdk.media.recording import NAMES, Recording
+from hubbub.sdk.media.packets import PacketCodec, PacketError
+from hubbub.sdk.media.voice_gate import HANGOVER_FRAMES, VoiceGate
 from hubbub.server.transports.voice.ciphers import CIPHERS
-from tests.sdk.sound import Tone, share
+from tests.sdk.audio import Tone, tone_share
 
 KEY = bytes(range(32))
 
@@ -32,45 +32,45 @@ KEY = bytes(range(32))
 
 @pytest.mark.parametrize("mode", [AES_GCM, XCHACHA20])
 def test_client_and_server_decrypt_each_others_packets(mode: str) -> None:
-    ours, theirs = Sealer(mode, KEY, 77), CIPHERS[mode](KEY)
+    ours, theirs = PacketCodec(mode, KEY, 77), CIPHERS[mode](KEY)
 
     packet = ours.seal(b"frame", 960)
-    assert theirs.open(packet, 12) == (b"frame", 1)
+    assert theirs.decrypt(packet, 12) == (b"frame", 1)
     assert struct.unpack(">BBHII", packet[:12]) == (0x80, 0x78, 1, 960, 77)
 
     header = struct.pack(">BBHII", 0x90, 0x78, 9, 0, 5) + b"\xbe\xde\x00\x01"
-    assert ours.open(theirs.seal(header, b"extnframe")) == (5, 9, b"frame")
-    report = theirs.seal(struct.pack(">BBHI", 0x80, 201, 1, 5), b"report")
+    assert ours.open(theirs.encrypt(header, b"extnframe")) == (5, 9, b"frame")
+    report = theirs.encrypt(struct.pack(">BBHI", 0x80, 201, 1, 5), b"report")
     assert ours.open(report) is None
 
 
 @given(st.binary(max_size=200))
 def test_a_packet_with_a_wrong_key_is_rejected(data: bytes) -> None:
-    with pytest.raises(UnopenedError):
-        Sealer(AES_GCM, KEY, 77).open(data)
+    with pytest.raises(PacketError):
+        PacketCodec(AES_GCM, KEY, 77).open(data)
 
 
 def test_only_a_matching_discovery_response_sets_the_address() -> None:
-    asked = packets.discovery(7)
+    asked = packets.discovery_request(7)
     assert len(asked) == 74
     answer = struct.pack(">HHI64sH", 2, 70, 7, b"192.0.2.7", 5000)
 
-    assert packets.discovered(answer, 7) == ("192.0.2.7", 5000)
-    assert packets.discovered(answer, 8) is None
-    assert packets.discovered(asked, 7) is None
-    assert packets.discovered(answer[:-1], 7) is None
+    assert packets.parse_discovery_response(answer, 7) == ("192.0.2.7", 5000)
+    assert packets.parse_discovery_response(answer, 8) is None
+    assert packets.parse_discovery_response(asked, 7) is None
+    assert packets.parse_discovery_response(answer[:-1], 7) is None
 
 
 # Jitter buffer
 
 
-def played(jitter: Jitter, times: int) -> list[bytes | str | None]:
+def played(jitter: JitterBuffer, times: int) -> list[bytes | str | None]:
     """Take frames from the jitter buffer; a missing frame is reported as such."""
     return [("lost" if lost else frame) for frame, lost in (jitter.take() for _ in range(times))]
 
 
 def test_frames_are_played_in_sequence_order() -> None:
-    jitter = Jitter()
+    jitter = JitterBuffer()
     for sequence in (65535, 65534, 0, 2, 1):
         jitter.put(sequence, b"%d" % sequence)
 
@@ -78,7 +78,7 @@ def test_frames_are_played_in_sequence_order() -> None:
 
 
 def test_a_missing_frame_is_skipped_and_a_late_one_dropped() -> None:
-    jitter = Jitter()
+    jitter = JitterBuffer()
     for sequence in (1, 2, 4, 5):
         jitter.put(sequence, b"%d" % sequence)
 
@@ -88,36 +88,36 @@ def test_a_missing_frame_is_skipped_and_a_late_one_dropped() -> None:
 
 
 def test_playback_waits_for_a_few_frames_with_a_limit() -> None:
-    jitter = Jitter()
+    jitter = JitterBuffer()
     jitter.put(1, b"1")
 
-    assert played(jitter, DELAY) == [None] * (DELAY - 1) + [b"1"]
+    assert played(jitter, PLAYOUT_DELAY_FRAMES) == [None] * (PLAYOUT_DELAY_FRAMES - 1) + [b"1"]
     # After a pause the buffer fills again before playback.
-    played(jitter, DRY)
+    played(jitter, EMPTY_READS_MAX)
     jitter.put(2, b"2")
-    assert played(jitter, DELAY) == [None] * (DELAY - 1) + [b"2"]
+    assert played(jitter, PLAYOUT_DELAY_FRAMES) == [None] * (PLAYOUT_DELAY_FRAMES - 1) + [b"2"]
 
 
 @given(st.lists(st.integers(0, 0xFFFF) | st.just(-1), max_size=400), st.randoms())
 def test_the_buffer_stays_small_for_any_input(sequences: list[int], chance: random.Random) -> None:
-    jitter = Jitter()
+    jitter = JitterBuffer()
     for sequence in sequences:
         if sequence < 0 or chance.random() < 0.3:
             jitter.take()
         else:
             jitter.put(sequence, b"x")
-        assert len(jitter) <= DEEP
+        assert len(jitter) <= BUFFERED_FRAMES_MAX
 
 
 def test_a_jump_in_sequence_numbers_is_followed() -> None:
-    jitter = Jitter()
+    jitter = JitterBuffer()
     for sequence in (1, 2, 3):
         jitter.put(sequence, b"old")
     played(jitter, 3)
     for sequence in (30000, 30001, 30002):
         jitter.put(sequence, b"new")
 
-    assert b"new" in played(jitter, DELAY)
+    assert b"new" in played(jitter, PLAYOUT_DELAY_FRAMES)
 
 
 # Voice activity detection
@@ -133,16 +133,16 @@ class VoiceSettings:
 
 
 def test_the_gate_opens_above_the_threshold_and_holds_briefly() -> None:
-    gate = Gate(VoiceSettings())
+    gate = VoiceGate(VoiceSettings())
 
     assert [gate.passes(level) for level in (-80.0, -59.0, -80.0)] == [False, True, True]
-    assert [gate.passes(-80.0) for _ in range(HANG)] == [True] * (HANG - 2) + [False, False]
+    assert [gate.passes(-80.0) for _ in range(HANGOVER_FRAMES)] == [True] * (HANGOVER_FRAMES - 2) + [False, False]
 
 
 def test_the_automatic_threshold_separates_voice_from_background_noise() -> None:
     settings = VoiceSettings()
     settings.vad = (True, -60.0)
-    gate = Gate(settings)
+    gate = VoiceGate(settings)
 
     assert not any(gate.passes(-55.0) for _ in range(100))
     assert gate.passes(-40.0)
@@ -152,7 +152,7 @@ def test_the_automatic_threshold_separates_voice_from_background_noise() -> None
 def test_push_to_talk_stays_open_for_the_release_delay() -> None:
     settings = VoiceSettings()
     settings.audio_mode, settings.ptt_release_delay_ms = AudioModeType.MODE_PTT, 30
-    gate = Gate(settings)
+    gate = VoiceGate(settings)
 
     assert not gate.passes(0.0)
     settings.ptt_active = True
@@ -174,7 +174,7 @@ def test_a_tone_survives_opus_encoding() -> None:
             received += decoder.decode(encoded)
 
     assert len(received) == 20 * FRAME_BYTES
-    assert share(array("h", received[-10 * FRAME_BYTES :]), 440.0) > 0.99
+    assert tone_share(array("h", received[-10 * FRAME_BYTES :]), 440.0) > 0.99
 
 
 @given(st.binary(max_size=100))
@@ -188,49 +188,54 @@ def test_any_opus_input_decodes_or_raises(data: bytes) -> None:
 def test_scaling_and_mixing_clip_to_the_sample_range() -> None:
     loud = array("h", [30000, -30000] * (FRAME_SAMPLES // 2))
 
-    assert set(samples.scaled(loud, 2.0)) == {32767, -32768}
-    assert set(samples.scaled(loud, 0.5)) == {15000, -15000}
-    assert set(samples.mixed(loud, loud)) == {32767, -32768}
+    assert set(samples.scale(loud, 2.0)) == {32767, -32768}
+    assert set(samples.scale(loud, 0.5)) == {15000, -15000}
+    assert set(samples.mix(loud, loud)) == {32767, -32768}
     assert samples.level(samples.silence()) == -100.0
     assert samples.level(loud) == pytest.approx(-0.77, abs=0.01)
-    assert len(samples.frame_of(b"\1")) == len(samples.frame_of(bytes(9 * FRAME_BYTES))) == FRAME_SAMPLES
+    assert len(samples.to_frame(b"\1")) == len(samples.to_frame(bytes(9 * FRAME_BYTES))) == FRAME_SAMPLES
 
 
 def test_recordings_are_written_up_to_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.sdk.media.recording.FRAMES_MOST", 2)
-    recording = Recording(tmp_path)
+    monkeypatch.setattr("hubbub.sdk.media.aec_dump.FRAMES_MAX", 2)
+    recording = AecDump(tmp_path)
     for _ in range(3):
-        recording.take(b"\1" * FRAME_BYTES, None)
+        recording.write(b"\1" * FRAME_BYTES, None)
     recording.close()
 
-    with wave.open(str(tmp_path / NAMES[0])) as received, wave.open(str(tmp_path / NAMES[1])) as captured:
+    with wave.open(str(tmp_path / FILENAMES[0])) as received, wave.open(str(tmp_path / FILENAMES[1])) as captured:
         assert (received.getnframes(), captured.getnframes(), received.getframerate()) == (1920, 1920, 48_000)
         assert set(received.readframes(9999)) == {1}
         assert set(captured.readframes(9999)) == {0}
-    Recording(None).take(None, None)
-    Recording(tmp_path / "nowhere").take(None, None)
+    AecDump(None).write(None, None)
+    AecDump(tmp_path / "nowhere").write(None, None)
 
 
 # End-to-end encryption
 
 
 def test_frames_need_a_group_to_be_encrypted_or_decrypted() -> None:
-    alone = Encryption(5, 7)
+    alone = CallEncryption(5, 7)
 
-    assert (alone.ready, alone.code) == (False, "")
+    assert (alone.ready, alone.privacy_code) == (False, "")
     assert alone.seal(b"frame") is None
     assert alone.open(6, b"plain") is None
     assert alone.open(6, b"forged\xfa\xfa") is None
-    assert alone.open(6, packets.SILENCE) == packets.SILENCE
+    assert alone.open(6, packets.SILENCE_FRAME) == packets.SILENCE_FRAME
 
 
 @given(st.binary(max_size=120))
 def test_an_invalid_group_message_raises_only_the_expected_error(data: bytes) -> None:
-    ours = Encryption(5, 7)
-    takes: list[Any] = [ours.take_sender, ours.take_commit, ours.take_welcome, lambda it: ours.take_proposals(it, {5})]
+    ours = CallEncryption(5, 7)
+    takes: list[Any] = [
+        ours.set_external_sender,
+        ours.process_commit,
+        ours.process_welcome,
+        lambda it: ours.process_proposals(it, {5}),
+    ]
     for take in takes:
         try:
             take(data)
         except GroupError:
             pass
-    assert ours.begin_anew()
+    assert ours.reset()

@@ -12,7 +12,7 @@ HOUR_MS = 3_600_000
 
 async def test_friends_send_edit_and_delete_messages(world: World) -> None:
     mary, zoe = await friends(world)
-    created, updated, deleted = (zoe.hears(f"message_{each}") for each in ("created", "updated", "deleted"))
+    created, updated, deleted = (zoe.record_event(f"message_{each}") for each in ("created", "updated", "deleted"))
 
     sent = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
 
@@ -43,7 +43,7 @@ async def test_friends_send_edit_and_delete_messages(world: World) -> None:
 
 async def test_the_first_message_shown_in_the_chat_client_carries_a_disclosure(world: World) -> None:
     mary, zoe = await friends(world)
-    created = zoe.hears("message_created")
+    created = zoe.record_event("message_created")
 
     sent = [await mary.client.send_user_message(zoe.id, f"line {n}") for n in range(2)]
     await created.next(lambda which: which == sent[1])
@@ -64,17 +64,17 @@ async def test_the_first_message_shown_in_the_chat_client_carries_a_disclosure(w
 async def test_history_is_served_from_the_cache_when_complete(world: World) -> None:
     mary, zoe = await friends(world)
     old = [await mary.client.send_user_message(zoe.id, f"old {n}") for n in range(3)]
-    created = zoe.hears("message_created")
+    created = zoe.record_event("message_created")
     await zoe.client.disconnect()
     await zoe.client.connect()
     asked: list[str] = []
-    ask = zoe.client._core.ask
+    ask = zoe.client._core.request
 
     async def watch(method: str, path: str, **more: object) -> bytes:
         asked.append(f"{method} {path}")
         return await ask(method, path, **more)  # type: ignore[arg-type]
 
-    zoe.client._core.ask = watch  # type: ignore[method-assign, assignment]
+    zoe.client._core.request = watch  # type: ignore[method-assign, assignment]
 
     def fetched() -> int:
         return asked.count("GET /users/{user_id}/messages")
@@ -110,7 +110,7 @@ async def test_summaries_list_every_conversation_partner(world: World) -> None:
 async def test_moderation_metadata_reaches_both_players(world: World) -> None:
     application = await game(world)
     mary, zoe = await friends(world, application)
-    created, updated = zoe.hears("message_created"), zoe.hears("message_updated")
+    created, updated = zoe.record_event("message_created"), zoe.record_event("message_updated")
     sent = await mary.client.send_user_message(zoe.id, "hello")
     await created.next(lambda which: which == sent)
     message = zoe.client.get_message_handle(sent)

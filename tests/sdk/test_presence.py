@@ -23,7 +23,7 @@ from tests.sdk.players import Player, game, player
 from tests.world import World
 
 
-def playing(**more: object) -> Activity:
+def joinable_activity(**more: object) -> Activity:
     """Return an activity that can be joined."""
     fields: dict[str, object] = {
         "name": "Puddle",
@@ -39,7 +39,7 @@ def playing(**more: object) -> Activity:
 
 async def befriend(one: Player, other: Player) -> None:
     """Make two players friends in their game."""
-    asked, accepted = other.hears("relationship_created"), one.hears("relationship_created")
+    asked, accepted = other.record_event("relationship_created"), one.record_event("relationship_created")
     await one.client.send_game_friend_request_by_id(other.id)
     await asked.next()
     await other.client.accept_game_friend_request(one.id)
@@ -54,7 +54,7 @@ async def friends(world: World, application: oauth.Client | None = None) -> tupl
     return mary, zoe
 
 
-def shown(viewer: Player, other: Player) -> Activity | None:
+def activity_of(viewer: Player, other: Player) -> Activity | None:
     user = viewer.client.get_user(other.id)
     assert user is not None
     return user.game_activity
@@ -62,14 +62,14 @@ def shown(viewer: Player, other: Player) -> Activity | None:
 
 async def test_a_friend_sees_the_activity(world: World) -> None:
     mary, zoe = await friends(world)
-    changed, regrouped = zoe.hears("user_updated"), zoe.hears("relationship_groups_updated")
+    changed, regrouped = zoe.record_event("user_updated"), zoe.record_event("relationship_groups_updated")
 
-    activity = playing(type=ActivityTypes.COMPETING)
+    activity = joinable_activity(type=ActivityTypes.COMPETING)
     activity.add_button(ActivityButton(label="Site", url="https://puddle.example"))
     await mary.client.update_rich_presence(activity)
 
-    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is not None)
-    seen = shown(zoe, mary)
+    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
+    seen = activity_of(zoe, mary)
     assert seen is not None
     assert (seen.name, seen.type, seen.state, seen.details) == (
         "Puddle",
@@ -87,7 +87,7 @@ async def test_a_friend_sees_the_activity(world: World) -> None:
     assert [each.id for each in group] == [mary.id]
 
     mary.client.clear_rich_presence()
-    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is None)
+    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is None)
     group = zoe.client.get_relationships_by_group(RelationshipGroupType.ONLINE_ELSEWHERE)
     assert [each.id for each in group] == [mary.id]
     await mary.client.close()
@@ -96,7 +96,7 @@ async def test_a_friend_sees_the_activity(world: World) -> None:
 
 async def test_a_friend_sees_the_online_status(world: World) -> None:
     mary, zoe = await friends(world)
-    changed = zoe.hears("user_updated")
+    changed = zoe.record_event("user_updated")
     user = zoe.client.get_user(mary.id)
     assert user is not None
 
@@ -115,20 +115,20 @@ async def test_a_friend_sees_the_online_status(world: World) -> None:
 
 async def test_players_see_their_own_status_and_activity(world: World) -> None:
     mary = await player(world, await game(world), "mary")
-    me, changed = mary.client.get_current_user_v2(), mary.hears("user_updated")
+    me, changed = mary.client.get_current_user_v2(), mary.record_event("user_updated")
     assert me is not None
     assert (me.status, me.game_activity) == (StatusType.ONLINE, None)
 
     await mary.client.set_online_status(StatusType.DND)
     assert (await changed.next(), me.status) == (mary.id, StatusType.DND)
-    await mary.client.update_rich_presence(playing())
+    await mary.client.update_rich_presence(joinable_activity())
     assert await changed.next() == mary.id
-    seen = shown(mary, mary)
+    seen = activity_of(mary, mary)
     assert seen is not None
-    assert (seen.state, seen.party) == ("In a puddle", playing().party)
+    assert (seen.state, seen.party) == ("In a puddle", joinable_activity().party)
     # Repeating an activity causes no event, and an activity without a name gets the application's.
-    await mary.client.update_rich_presence(playing(name=""))
-    again = shown(mary, mary)
+    await mary.client.update_rich_presence(joinable_activity(name=""))
+    again = activity_of(mary, mary)
     assert again is not None
     assert again.name == "Puddle"
     mary.client.clear_rich_presence()
@@ -144,14 +144,14 @@ async def test_players_see_their_own_status_and_activity(world: World) -> None:
 
 async def test_a_new_session_receives_current_activities(world: World) -> None:
     mary, zoe = await friends(world)
-    changed = zoe.hears("user_updated")
-    await mary.client.update_rich_presence(playing())
-    await changed.next(lambda who: who == mary.id and shown(zoe, mary) is not None)
+    changed = zoe.record_event("user_updated")
+    await mary.client.update_rich_presence(joinable_activity())
+    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
 
     await zoe.client.disconnect()
     await zoe.client.connect()
 
-    seen = shown(zoe, mary)
+    seen = activity_of(zoe, mary)
     assert seen is not None
     assert seen.state == "In a puddle"
     await mary.client.close()
@@ -162,7 +162,7 @@ async def test_an_invalid_activity_is_rejected_before_sending(world: World) -> N
     mary = await player(world, await game(world))
 
     with pytest.raises(SdkError) as caught:
-        await mary.client.update_rich_presence(playing(state="x"))
+        await mary.client.update_rich_presence(joinable_activity(state="x"))
 
     assert caught.value.result.type is ErrorType.VALIDATION_ERROR
     assert "state" in caught.value.result.error
@@ -184,9 +184,9 @@ async def test_rapid_presence_updates_send_only_the_latest(world: World) -> None
         sent.append(data)
 
     presence.sleep, presence._gateway.send = wait, send
-    updates = [mary.client.update_rich_presence(playing(details=f"jump {n}")) for n in range(5)]
+    updates = [mary.client.update_rich_presence(joinable_activity(details=f"jump {n}")) for n in range(5)]
     await asyncio.gather(*updates)
-    more = [mary.client.update_rich_presence(playing(details=f"splash {n}")) for n in range(10)]
+    more = [mary.client.update_rich_presence(joinable_activity(details=f"splash {n}")) for n in range(10)]
     while not waits:
         await asyncio.sleep(0)
     gate.set()

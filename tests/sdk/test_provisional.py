@@ -18,14 +18,14 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, identities
 from tests.oauth import Client as Application
 from tests.sdk.players import game, new_client
-from tests.sdk.test_authorization import Browser, quick
-from tests.world import PATIENCE, Answer, World
+from tests.sdk.test_authorization import Browser, skip_device_waits
+from tests.world import WAIT_TIMEOUT_SECONDS, ApiResponse, World
 
 BEARER = AuthorizationTokenType.BEARER
 BOT_ISSUED = AuthenticationExternalAuthType.PLATFORM_BOT_ISSUED_ACCESS_TOKEN
 
 
-async def by_bot(application: Application, external_user_id: str) -> Answer:
+async def provisional_token(application: Application, external_user_id: str) -> ApiResponse:
     """Get a provisional token from the game's bot for an external user."""
     assert application.bot is not None
     return await application.bot.post("/partner-sdk/token/bot", json={"external_user_id": external_user_id})
@@ -33,7 +33,7 @@ async def by_bot(application: Application, external_user_id: str) -> Answer:
 
 async def test_a_provisional_player_connects_and_chooses_a_name(world: World) -> None:
     application = await game(world)
-    token = (await by_bot(application, "hero-1")).ok()["access_token"]
+    token = (await provisional_token(application, "hero-1")).ok()["access_token"]
     client = new_client(world)
     await client.update_token(BEARER, token)
     await client.connect()
@@ -53,7 +53,7 @@ async def test_a_provisional_player_connects_and_chooses_a_name(world: World) ->
 
 async def test_a_provisional_account_merges_into_a_full_account(world: World) -> None:
     application, mary = await game(world), await world.user("mary")
-    provisional = (await by_bot(application, "hero-1")).ok()["access_token"]
+    provisional = (await provisional_token(application, "hero-1")).ok()["access_token"]
     client = new_client(world, open_browser=Browser(mary))
     verifier = client.create_authorization_code_verifier()
     code, redirect_uri = await client.authorize(
@@ -69,7 +69,7 @@ async def test_a_provisional_account_merges_into_a_full_account(world: World) ->
     )
 
     assert (await client.fetch_current_user(BEARER, tokens.access_token)).id == mary.id
-    refused = (await by_bot(application, "hero-1")).refused(400, 530010)
+    refused = (await provisional_token(application, "hero-1")).refused(400, 530010)
     assert refused["user_id"] == str(mary.id)
     await client.close()
 
@@ -97,7 +97,7 @@ async def test_a_bad_credential_reports_the_error_code(world: World) -> None:
 
 async def test_a_device_links_a_provisional_account(world: World) -> None:
     application, mary = await game(world), await world.user("mary")
-    provisional = (await by_bot(application, "hero-1")).ok()["access_token"]
+    provisional = (await provisional_token(application, "hero-1")).ok()["access_token"]
     loop = asyncio.get_running_loop()
 
     async def grant(url: str) -> None:
@@ -105,9 +105,9 @@ async def test_a_device_links_a_provisional_account(world: World) -> None:
         (await mary.post("/oauth2/device/finish", json={"user_code": code, "result": "granted"})).ok()
 
     client = new_client(
-        world, open_browser=lambda url: asyncio.run_coroutine_threadsafe(grant(url), loop).result(PATIENCE)
+        world, open_browser=lambda url: asyncio.run_coroutine_threadsafe(grant(url), loop).result(WAIT_TIMEOUT_SECONDS)
     )
-    quick(world, client)
+    skip_device_waits(world, client)
 
     tokens = await client.get_token_from_device_provisional_merge(
         DeviceAuthorizationArgs(client_id=application.id, scopes="openid sdk.social_layer"), BOT_ISSUED, provisional

@@ -24,8 +24,8 @@ async def two(world: World) -> tuple[Player, Player]:
 @pytest.mark.parametrize("kind", ["game", "platform"])
 async def test_a_request_is_sent_accepted_and_ended(world: World, kind: str) -> None:
     mary, zoe = await two(world)
-    created, deleted = zoe.hears("relationship_created"), mary.hears("relationship_deleted")
-    accepted = mary.hears("relationship_created")
+    created, deleted = zoe.record_event("relationship_created"), mary.record_event("relationship_deleted")
+    accepted = mary.record_event("relationship_created")
     platform = kind == "platform"
 
     await getattr(mary.client, f"send_{kind}_friend_request_by_id")(zoe.id)
@@ -50,11 +50,11 @@ async def test_a_request_is_sent_accepted_and_ended(world: World, kind: str) -> 
 async def test_a_request_by_name_can_be_rejected_and_cancelled(world: World) -> None:
     mary, zoe = await two(world)
     created, deleted, ended = (
-        zoe.hears("relationship_created"),
-        mary.hears("relationship_deleted"),
-        zoe.hears("relationship_deleted"),
+        zoe.record_event("relationship_created"),
+        mary.record_event("relationship_deleted"),
+        zoe.record_event("relationship_deleted"),
     )
-    sent = mary.hears("relationship_created")
+    sent = mary.record_event("relationship_created")
 
     await mary.client.send_game_friend_request("zoe")
     await created.next()
@@ -79,7 +79,7 @@ async def test_a_request_by_name_can_be_rejected_and_cancelled(world: World) -> 
     await mary.client.send_platform_friend_request_by_id(zoe.id)
     await sent.next(lambda who, platform: platform)
     await created.next(lambda who, platform: platform)
-    rejected = mary.hears("relationship_deleted")
+    rejected = mary.record_event("relationship_deleted")
     await zoe.client.reject_platform_friend_request(mary.id)
     assert await rejected.next() == (zoe.id, True)
     assert relationship_types(mary, zoe) == (NONE, NONE)
@@ -89,7 +89,7 @@ async def test_a_request_by_name_can_be_rejected_and_cancelled(world: World) -> 
 
 async def test_a_blocked_user_cannot_send_friend_requests(world: World) -> None:
     mary, zoe = await two(world)
-    created, deleted = mary.hears("relationship_created"), mary.hears("relationship_deleted")
+    created, deleted = mary.record_event("relationship_created"), mary.record_event("relationship_deleted")
 
     await mary.client.block_user(zoe.id)
     assert await created.next() == (zoe.id, True)
@@ -143,7 +143,7 @@ async def test_a_refusal_carries_the_error_code(world: World) -> None:
 
 async def test_friends_are_searchable_and_grouped_after_connecting(world: World) -> None:
     mary, zoe = await two(world)
-    created, accepted = zoe.hears("relationship_created"), mary.hears("relationship_created")
+    created, accepted = zoe.record_event("relationship_created"), mary.record_event("relationship_created")
     await mary.client.send_game_friend_request("zoe")
     await created.next()
     await zoe.client.accept_game_friend_request(mary.id)

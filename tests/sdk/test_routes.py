@@ -7,7 +7,7 @@ import re
 
 from hubbub.protocol import resources
 from hubbub.protocol.operation import Operation
-from hubbub.sdk.messages import DISCLOSURES
+from hubbub.sdk.messages import DISCLOSURES_ROUTE
 from tests.contract.tables import SOURCE
 
 
@@ -17,7 +17,7 @@ def requested() -> set[str]:
         f"{method} {route}{rest}"
         for route in ("/users/@me/relationships", "/users/@me/game-relationships")
         for method, rest in (("POST", ""), ("PUT", "/{}"), ("DELETE", "/{}"))
-    } | {f"{method} {plain(DISCLOSURES)}" for method in ("GET", "POST")}
+    } | {f"{method} {plain(DISCLOSURES_ROUTE)}" for method in ("GET", "POST")}
     for path in (SOURCE / "sdk").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):

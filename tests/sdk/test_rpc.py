@@ -27,8 +27,8 @@ from hubbub.sdk.authorization import Authorization
 from hubbub.sdk.presence import Presence
 from tests import oauth
 from tests.machine import Machine, NewMachine
-from tests.sdk.players import Heard, game, new_client
-from tests.world import PATIENCE, World, befriend
+from tests.sdk.players import CallbackRecorder, game, new_client
+from tests.world import WAIT_TIMEOUT_SECONDS, World, befriend
 
 BEARER = AuthorizationTokenType.BEARER
 
@@ -54,13 +54,13 @@ def client_of(world: World, application: oauth.Client, **more: Any) -> Client:
 
 async def until(holds: Any) -> None:
     """Wait for something that the agent is about to do."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while not holds():
             await asyncio.sleep(0.01)
 
 
 def subscribed(machine: Machine, event: str) -> bool:
-    return any(each.event == event for link in machine.agent.desk.links for each in link.subscriptions)
+    return any(each.event == event for link in machine.agent.context.connections for each in link.subscriptions)
 
 
 async def test_authorization_prefers_the_chat_client_over_a_browser(world: World, machine: Machine) -> None:
@@ -72,7 +72,7 @@ async def test_authorization_prefers_the_chat_client_over_a_browser(world: World
         AuthorizationArgs(client_id=puddle.id, scopes="openid identify", code_challenge=verifier.challenge)
     )
 
-    (question,) = machine.person.asked
+    (question,) = machine.consent.questions
     assert (question.application, question.user_name) == ("Puddle", "mary")
     tokens = await client.get_token(puddle.id, code, verifier.verifier, redirect_uri)
     assert (await client.fetch_current_user(BEARER, tokens.access_token)).id == machine.owner.id
@@ -83,13 +83,13 @@ async def test_the_authorization_request_carries_the_process_id(
     world: World, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Any] = []
-    authorize = commands.TABLE["AUTHORIZE"]
+    authorize = commands.HANDLERS["AUTHORIZE"]
 
     async def record_authorize(desk: Any, link: Any, request: Any) -> Any:
         asked.append(request.args["pid"])
         return await authorize(desk, link, request)
 
-    monkeypatch.setitem(commands.TABLE, "AUTHORIZE", record_authorize)
+    monkeypatch.setitem(commands.HANDLERS, "AUTHORIZE", record_authorize)
     client = client_of(world, await game(world))
     verifier = client.create_authorization_code_verifier()
     args = AuthorizationArgs(scopes="identify", code_challenge=verifier.challenge)
@@ -113,7 +113,7 @@ async def test_chat_client_errors_are_distinguished(world: World, machine: Machi
             await client.authorize(args)
         return caught.value.result.type, caught.value.result.error, caught.value.result.error_code
 
-    machine.person.agrees = False
+    machine.consent.granted = False
     assert await refused("identify", puddle.id) == (ErrorType.ABORTED, "access_denied", 0)
     assert await refused("fly", puddle.id) == (ErrorType.AUTHORIZATION_FAILED, "invalid_scope", 0)
     # Another application uses its own connection; this one stays with Puddle.
@@ -140,17 +140,17 @@ async def test_linking_can_start_in_the_chat_client_even_after_a_restart(world: 
     puddle = await game(world)
     client = client_of(world, puddle)
     rpc_of(client).look_again_s = 0.01
-    recorder = Heard()
+    recorder = CallbackRecorder()
 
     client.register_authorize_request_callback(recorder)
     await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
-    assert await machine.agent.desk.request_authorization(str(puddle.id)) == 1
+    assert await machine.agent.context.request_authorization(str(puddle.id)) == 1
     assert await recorder.next() == ()
 
     await machine.stop()
     await machine.start(1)
     await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
-    await machine.agent.desk.request_authorization(str(puddle.id))
+    await machine.agent.context.request_authorization(str(puddle.id))
     assert await recorder.next() == ()
 
     client.remove_authorize_request_callback()
@@ -161,21 +161,21 @@ async def test_linking_can_start_in_the_chat_client_even_after_a_restart(world: 
 async def test_a_linked_game_gets_no_link_request(world: World, machine: Machine) -> None:
     puddle = await game(world)
     client = client_of(world, puddle, open_browser=lambda url: pytest.fail(f"a browser was opened: {url}"))
-    recorder, logged = Heard(), list[str]()
-    terminal, desk = Terminal(say=logged.append), machine.agent.desk
+    recorder, logged = CallbackRecorder(), list[str]()
+    terminal, desk = Terminal(write_line=logged.append), machine.agent.context
 
     client.register_authorize_request_callback(recorder)
     await until(lambda: subscribed(machine, "AUTHORIZE_REQUEST"))
     # Granting the `identify` scope does not link an account.
     await puddle.tokens(machine.owner, "identify")
-    await terminal.obey(desk, "games", "")
-    await terminal.obey(desk, "link", str(puddle.id))
+    await terminal.run_command(desk, "games", "")
+    await terminal.run_command(desk, "link", str(puddle.id))
     await recorder.next()
     verifier = client.create_authorization_code_verifier()
     scopes = client.get_default_communication_scopes()
     await client.authorize(AuthorizationArgs(scopes=scopes, code_challenge=verifier.challenge))
-    await terminal.obey(desk, "games", "")
-    await terminal.obey(desk, "link", str(puddle.id))
+    await terminal.run_command(desk, "games", "")
+    await terminal.run_command(desk, "link", str(puddle.id))
 
     assert logged == [
         f"  Puddle ({puddle.id}), can be linked",
@@ -199,7 +199,7 @@ async def test_presence_without_a_session_goes_through_the_chat_client(world: Wo
 
     (seen,) = (await friend.next("PRESENCE_UPDATE", lambda data: data["activities"]))["activities"]
     assert (seen["name"], seen["type"], seen["details"], seen["buttons"]) == ("Puddle II", 5, "Jumping", ["Watch"])
-    (kept,) = machine.agent.desk.activities._shown
+    (kept,) = machine.agent.context.activities._activities
     assert kept.pid == os.getpid()
     client.clear_rich_presence()
     await friend.next("PRESENCE_UPDATE", lambda data: not data["activities"])
@@ -222,7 +222,7 @@ async def test_clearing_presence_without_session_and_chat_client_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    client, logged = Client(debug=True), Heard()
+    client, logged = Client(debug=True), CallbackRecorder()
     client.add_log_callback(logged, LoggingSeverity.INFO)
 
     client.clear_rich_presence()
@@ -239,7 +239,7 @@ async def test_an_invite_accepted_in_the_chat_client_joins_the_game(
     await befriend(machine.owner, zoe)
     elsewhere = await new_machine(zoe)
     host, guest = client_of(world, puddle), client_of(world, puddle)
-    joined, with_application = Heard(), Heard()
+    joined, with_application = CallbackRecorder(), CallbackRecorder()
     party = ActivityParty(id="party-1", current_size=1, max_size=4)
     shown = Activity(name="Puddle", party=party, secrets=ActivitySecrets(join="come-in"))
 
@@ -249,9 +249,9 @@ async def test_an_invite_accepted_in_the_chat_client_joins_the_game(
     guest.set_activity_join_with_application_callback(with_application)
     await until(lambda: subscribed(elsewhere, "ACTIVITY_JOIN"))
     await host.send_activity_invite(zoe.id, "come and play")
-    await until(lambda: elsewhere.agent.desk.invites)
-    (message_id,) = elsewhere.agent.desk.invites
-    await Terminal(say=lambda _: None).obey(elsewhere.agent.desk, "accept", message_id)
+    await until(lambda: elsewhere.agent.context.invites)
+    (message_id,) = elsewhere.agent.context.invites
+    await Terminal(write_line=lambda _: None).run_command(elsewhere.agent.context, "accept", message_id)
 
     assert await joined.next() == "come-in"
     assert await with_application.next() == (puddle.id, "come-in")
@@ -282,30 +282,32 @@ async def test_a_game_with_presence_authorizes_for_its_publisher(world: World, m
         AuthorizationArgs(client_id=publisher.id, scopes="identify", code_challenge=verifier.challenge)
     )
 
-    (question,) = machine.person.asked
+    (question,) = machine.consent.questions
     assert question.application == "Pond"
     tokens = await client.get_token(publisher.id, code, verifier.verifier, redirect_uri)
     assert tokens.access_token
     await client.get_platform_client_connected_user(publisher.id)
-    assert sorted(int(link.application_id) for link in machine.agent.desk.links) == sorted([puddle.id, publisher.id])
+    assert sorted(int(link.application_id) for link in machine.agent.context.connections) == sorted(
+        [puddle.id, publisher.id]
+    )
     # Presence set by the first application is cleared for the first, whatever the client uses now.
     client.set_application_id(publisher.id)
     await client._parts[Presence]._clear_locally()
-    assert machine.agent.desk.activities._shown == {}
+    assert machine.agent.context.activities._activities == {}
     await client.close()
 
 
 async def test_a_disconnecting_chat_client_fails_pending_requests(world: World, machine: Machine) -> None:
     client = client_of(world, await game(world))
     verifier = client.create_authorization_code_verifier()
-    machine.person.thinking = asyncio.Event()
+    machine.consent.release = asyncio.Event()
     args = AuthorizationArgs(scopes="identify", code_challenge=verifier.challenge)
 
     async def ask() -> None:
         await client.authorize(args)
 
     waiting = asyncio.create_task(ask())
-    await until(lambda: machine.person.asked)
+    await until(lambda: machine.consent.questions)
 
     await machine.stop()
 
@@ -330,13 +332,13 @@ async def test_a_ping_is_answered_with_its_payload(tmp_path: Path, monkeypatch: 
         await read(reader)
         user = {"id": "4711", "username": "mary"}
         ready = {"cmd": "DISPATCH", "evt": "READY", "data": {"v": 1, "user": user}, "nonce": None}
-        writer.write(rpc.frame(1, ready) + rpc.frame(3, "are you there"))
+        writer.write(rpc.encode_frame(1, ready) + rpc.encode_frame(3, "are you there"))
         answered.set_result(await read(reader))
         writer.close()
 
     async with await asyncio.start_unix_server(serve, str(tmp_path / "hubbub-ipc-0")):
         client = Client()
         await client.get_platform_client_connected_user(99)
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             assert await answered == b'"are you there"'
         await client.close()

@@ -10,7 +10,7 @@ import pytest
 import hubbub
 import hubbub.sdk as sdk
 from hubbub.sdk import activities, compat, version
-from hubbub.sdk.payloads import ActivityPayload, read
+from hubbub.sdk.payloads import ActivityPayload, decode_payload
 
 
 def whole() -> sdk.Activity:
@@ -62,7 +62,7 @@ def test_empty_fields_are_omitted() -> None:
 
 
 def test_an_activity_is_decoded_from_a_presence() -> None:
-    payload = read(
+    payload = decode_payload(
         b'{"name":"Puddle","type":0,"application_id":"7","state":"hi","party":{"id":"p","size":[1,4]},"flags":2,'
         b'"supported_platforms":["desktop","toaster"],"buttons":["Site"],"assets":{"large_image":"x"},"new":1}',
         ActivityPayload,
@@ -98,11 +98,11 @@ def test_an_activity_is_decoded_from_a_presence() -> None:
 )
 def test_out_of_range_values_are_reported(changes: dict[str, Any], problem: str) -> None:
     activity = whole()
-    assert list(activities.problems(activity)) == []
+    assert list(activities.validation_errors(activity)) == []
     for name, value in changes.items():
         setattr(activity, name, value)
 
-    assert problem in next(activities.problems(activity))
+    assert problem in next(activities.validation_errors(activity))
 
 
 @pytest.mark.parametrize(

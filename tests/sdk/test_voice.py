@@ -5,8 +5,8 @@ import importlib.util
 import pytest
 
 from hubbub.sdk import AudioBackend, AudioModeType, Call, CallError, CallStatus, Client, ErrorType, MissingExtraError
-from tests.sdk.players import Heard
-from tests.world import PATIENCE
+from tests.sdk.players import CallbackRecorder
+from tests.world import WAIT_TIMEOUT_SECONDS
 
 
 def test_starting_a_call_without_the_voice_extra_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +93,7 @@ async def test_devices_follow_the_audio_backend() -> None:
         def inputs(self) -> list[tuple[str, str]]:
             return self.plugged
 
-    desk, received = PluggableBackend(), Heard()
+    desk, received = PluggableBackend(), CallbackRecorder()
     client = Client(audio=desk)
     client.set_device_change_callback(received)
 
@@ -118,9 +118,9 @@ async def test_devices_follow_the_audio_backend() -> None:
 def test_device_callbacks_get_no_result() -> None:
     client, received = Client(), []
 
-    client.get_input_devices(lambda devices: received.append(len(devices))).result(PATIENCE)
-    client.end_calls(lambda: received.append("ended")).result(PATIENCE)
-    client.is_platform_app_installed(lambda installed: received.append(installed)).result(PATIENCE)
+    client.get_input_devices(lambda devices: received.append(len(devices))).result(WAIT_TIMEOUT_SECONDS)
+    client.end_calls(lambda: received.append("ended")).result(WAIT_TIMEOUT_SECONDS)
+    client.is_platform_app_installed(lambda installed: received.append(installed)).result(WAIT_TIMEOUT_SECONDS)
     client.run_callbacks()
 
     assert received == [1, "ended", False]

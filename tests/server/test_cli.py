@@ -21,8 +21,8 @@ import pytest
 from hubbub.server import cli
 from hubbub.server.commands.serve import summary
 from hubbub.server.core import config as settings
-from hubbub.server.ready import Ready
-from hubbub.server.worlds.building import Built, BuiltApplication, BuiltBot, BuiltUser
+from hubbub.server.ready import ReadyDocument
+from hubbub.server.worlds.builder import BuiltApplication, BuiltBot, BuiltUser, BuiltWorld
 
 TIMEOUT_SECONDS = 60.0
 
@@ -251,7 +251,7 @@ def test_a_missing_or_new_data_folder_is_reported(data: Path, capsys: pytest.Cap
 def test_every_setting_is_documented() -> None:
     page = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
     for key in settings.KEYS:
-        if key not in cli.REHEARSAL:
+        if key not in cli.REHEARSAL_SETTINGS:
             assert f"`{key}`" in page, key
 
 
@@ -393,13 +393,13 @@ def test_a_backup_requires_an_existing_data_folder(data: Path, capsys: pytest.Ca
 
 
 def test_the_summary_names_urls_users_and_bots() -> None:
-    built = Built(
+    built = BuiltWorld(
         users={"ann": BuiltUser(id=1, token="t-ann", password="p-ann")},  # type: ignore[arg-type]
         applications={
             "helper": BuiltApplication(id=2, client_secret="s", public_key="k", bot=BuiltBot(id=2, token="t-bot"))  # type: ignore[arg-type]
         },
     )
-    document = Ready(
+    document = ReadyDocument(
         api="A", gateway="G", web="http://W", cdn="C", control="K", control_token="T",
         users=built.users, applications=built.applications, guilds={},
     )  # fmt: skip
@@ -411,7 +411,7 @@ def test_the_summary_names_urls_users_and_bots() -> None:
 
 
 def test_the_summary_of_serve_names_no_users_and_only_enabled_pages() -> None:
-    document = Ready(
+    document = ReadyDocument(
         api="A", gateway="G", web="http://W", cdn="C", control=None, control_token=None, users={}, applications={},
         guilds={},
     )  # fmt: skip

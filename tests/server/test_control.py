@@ -13,7 +13,7 @@ from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.control import Control
 from hubbub.server.core.clock import ControlledClock
-from tests.world import NOW_MS, PATIENCE, Actor, Answer, World, small_config
+from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, World, small_config
 
 SECOND_MS = 1000
 
@@ -25,7 +25,7 @@ class Rehearsal(World):
         super().__init__(app, client)
         self.control = control
 
-    async def control_request(self, method: str, path: str, *, token: str | None = None, **options: Any) -> Answer:
+    async def control_request(self, method: str, path: str, *, token: str | None = None, **options: Any) -> ApiResponse:
         """Call the control API."""
         headers = {"Authorization": f"Bearer {token or self.control.token}", **options.pop("headers", {})}
         return await self.request(method, f"{self.url}/control{path}", headers=headers, **options)
@@ -46,7 +46,7 @@ async def rehearsal() -> AsyncIterator[Rehearsal]:
     app = App(small_config(rate_limits="report"), clock=ControlledClock(NOW_MS, running=False))
     control = Control(app)
     await app.start()
-    control.built = await worlds.begin(app, worlds.demo(), 0)
+    control.built = await worlds.load_initial(app, worlds.demo(), 0)
     async with aiohttp.ClientSession() as client:
         world = Rehearsal(app, client, control)
         yield world
@@ -237,7 +237,7 @@ async def test_a_restore_ends_all_gateway_sessions(rehearsal: Rehearsal) -> None
 async def test_a_restore_disconnects_players_from_lobbies(rehearsal: Rehearsal) -> None:
     alice = rehearsal.actor("alice")
     game_id = rehearsal.control.built.applications["demo-game"].id
-    player = await rehearsal.player(alice, game_id)
+    player = await rehearsal.bearer(alice, game_id)
     session = await player.connect(Intents.LOBBIES)
     lobby_id = (await player.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
     snapshot = (await rehearsal.control_request("POST", "/snapshots")).ok()
@@ -405,7 +405,7 @@ async def test_faults_can_delay_drop_and_invalidate_a_session(rehearsal: Rehears
 
 async def wait_until_closed(session: Any) -> None:
     """Wait until the session's connection is closed."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await session._task
 
 
@@ -492,7 +492,7 @@ async def test_the_report_lists_gateway_commands_over_the_limit(rehearsal: Rehea
 
 async def test_the_report_lists_session_starts_that_would_have_waited(rehearsal: Rehearsal) -> None:
     bot = rehearsal.actor("demo-bot")
-    starts = rehearsal.app.gateway.starts
+    starts = rehearsal.app.gateway.session_starts
     starts._settings = msgspec.structs.replace(starts._settings, max_concurrency=1)
     for _ in range(2):
         await bot.connect()
@@ -539,7 +539,7 @@ async def test_the_trace_contains_closed_connections(rehearsal: Rehearsal) -> No
     session = await bot.connect()
     fault = {"door": "gateway", "effect": "close", "code": 4001, "user_id": str(bot.id)}
     (await rehearsal.control_request("POST", "/faults", json=fault)).ok()
-    assert await session.closed() == 4001
+    assert await session.wait_closed() == 4001
 
     # The demo game has no privileged intents.
     with pytest.raises(AssertionError, match="closed with 4014"):
@@ -572,5 +572,5 @@ async def test_settle_waits_until_all_events_are_delivered(rehearsal: Rehearsal)
     await alice.post(f"/channels/{channel}/messages", json={"content": "hello"})
     assert (await rehearsal.control_request("POST", "/settle")).status == 204
 
-    await session.obeyed()
-    assert {"GUILD_MEMBER_UPDATE", "MESSAGE_CREATE"} <= set(session.names())
+    await session.wait_processed()
+    assert {"GUILD_MEMBER_UPDATE", "MESSAGE_CREATE"} <= set(session.unread_names())

@@ -13,16 +13,16 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.resources import channels
-from hubbub.server.transports.gateway.limits import LARGE_GUILD, MemberRequests
-from tests.media import png, uri
+from hubbub.server.transports.gateway.limits import LARGE_GUILD_MEMBERS, MemberRequests
+from tests.media import data_uri, png
 from tests.server.resources.test_soundboard import OGG
 from tests.server.resources.test_stickers import upload
-from tests.world import Actor, Answer, Guild, World
+from tests.world import Actor, ApiResponse, Guild, World
 
 V2 = 1 << 15
 
 
-async def both_sides(world: World, change: Change, request: Any) -> tuple[Answer, Answer]:
+async def both_sides(world: World, change: Change, request: Any) -> tuple[ApiResponse, ApiResponse]:
     """Return the responses to a request one millisecond before a change and at the change."""
     world.clock.set(change.at_ms - 1)
     before = await request()
@@ -35,7 +35,7 @@ async def test_nonces_are_enforced_since_the_change(world: World) -> None:
     guild = await world.guild()
     body = {"content": "once", "nonce": "n1", "enforce_nonce": True}
 
-    async def twice() -> Answer:
+    async def twice() -> ApiResponse:
         first = (await guild.owner.post(f"/channels/{guild.general}/messages", json=body)).ok()
         second = await guild.owner.post(f"/channels/{guild.general}/messages", json=body)
         assert (second.ok()["id"] == first["id"]) is changes.ENFORCE_NONCE.active(world.clock.now_ms())
@@ -49,7 +49,7 @@ async def test_forwarding_works_since_the_change(world: World) -> None:
     guild = await world.guild()
     target = await guild.channel("there")
     world.clock.set(changes.MESSAGE_FORWARDING.at_ms - 10_000)
-    message = await guild.say(guild.owner, "carry me")
+    message = await guild.send_message(guild.owner, "carry me")
     reference = {"type": 1, "channel_id": str(guild.general), "message_id": message["id"]}
 
     before, after = await both_sides(
@@ -114,12 +114,12 @@ def test_member_requests_are_limited_for_large_guilds_first_and_then_for_all() -
     def waits(guild_id: int, count: int) -> list[int]:
         return [requests.wait_ms(1, guild_id, count) for _ in range(2)]
 
-    assert waits(10, LARGE_GUILD) == [0, 0]
+    assert waits(10, LARGE_GUILD_MEMBERS) == [0, 0]
     clock.set(changes.MEMBER_REQUEST_LIMIT_LARGE.at_ms)
-    assert waits(10, LARGE_GUILD) == [0, 30_000]
-    assert waits(11, LARGE_GUILD - 1) == [0, 0]
+    assert waits(10, LARGE_GUILD_MEMBERS) == [0, 30_000]
+    assert waits(11, LARGE_GUILD_MEMBERS - 1) == [0, 0]
     clock.set(changes.MEMBER_REQUEST_LIMIT.at_ms)
-    assert waits(11, LARGE_GUILD - 1) == [0, 30_000]
+    assert waits(11, LARGE_GUILD_MEMBERS - 1) == [0, 30_000]
 
 
 @pytest.mark.dated(changes.PRUNE_PERMISSIONS)
@@ -167,7 +167,7 @@ async def test_voice_states_can_be_read_over_http_since_the_change(world: World)
 async def test_paginated_pins_work_since_the_change_and_old_routes_always(world: World) -> None:
     guild = await world.guild()
     world.clock.set(changes.PAGINATED_PINS.at_ms - 10_000)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     new, old = f"/channels/{guild.general}/messages/pins", f"/channels/{guild.general}/pins"
 
     for method, path in (("PUT", f"/{message['id']}"), ("GET", ""), ("DELETE", f"/{message['id']}")):
@@ -187,7 +187,7 @@ async def test_bypass_slowmode_works_since_the_change(world: World) -> None:
         await guild.member(Permissions.BYPASS_SLOWMODE),
     )
 
-    async def twice(member: Actor) -> Answer:
+    async def twice(member: Actor) -> ApiResponse:
         await member.post(f"/channels/{slow}/messages", json={"content": "first"})
         return await member.post(f"/channels/{slow}/messages", json={"content": "second"})
 
@@ -203,11 +203,11 @@ async def test_bypass_slowmode_works_since_the_change(world: World) -> None:
     (await new.post(threads, json=body)).refused(429, 20016)
 
 
-async def create_expression(actor: Actor, guild: Guild, kind: str) -> Answer:
+async def create_expression(actor: Actor, guild: Guild, kind: str) -> ApiResponse:
     """Add an emoji, sticker or sound to a guild."""
     if kind == "stickers":
         return await upload(actor, guild)
-    body = {"name": "fresh", "image": uri(png())} if kind == "emojis" else {"name": "fresh", "sound": OGG}
+    body = {"name": "fresh", "image": data_uri(png())} if kind == "emojis" else {"name": "fresh", "sound": OGG}
     return await actor.post(f"/guilds/{guild.id}/{kind}", json=body)
 
 
@@ -255,11 +255,11 @@ async def test_bots_create_and_change_own_expressions_since_the_change(world: Wo
 async def test_a_bot_sets_its_guild_profile_since_the_change(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    body = {"avatar": uri(png()), "banner": uri(png()), "bio": "a bot of this guild"}
+    body = {"avatar": data_uri(png()), "banner": data_uri(png()), "bio": "a bot of this guild"}
 
     bios = []
 
-    async def change() -> Answer:
+    async def change() -> ApiResponse:
         response = await bot.patch(f"/guilds/{guild.id}/members/@me", json=body)
         # No response contains the bio.
         query = "SELECT bio FROM members WHERE user_id = ?"
@@ -306,7 +306,7 @@ async def test_splitting_permissions_adds_the_newer_permissions_to_the_older(wor
     bot = await world.bot(guild, permissions=Permissions.MANAGE_MESSAGES)
     member = await guild.member(0)
     await guild.overwrite(guild.general, member.id, allow=Permissions.MANAGE_EVENTS, deny=Permissions.MANAGE_MESSAGES)
-    pin = f"/channels/{guild.general}/messages/pins/{(await guild.say(guild.owner))['id']}"
+    pin = f"/channels/{guild.general}/messages/pins/{(await guild.send_message(guild.owner))['id']}"
     before, after = await both_sides(world, changes.PERMISSION_SPLITS, lambda: bot.put(pin))
     before.ok()
     after.refused(403, 50013)

@@ -9,7 +9,7 @@ from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.resources.messages import components
-from tests.media import png, uri
+from tests.media import data_uri, png
 from tests.world import Actor, World
 
 ROW = {"type": 1, "components": [{"type": 2, "style": 6, "sku_id": "123"}]}
@@ -70,7 +70,7 @@ async def test_members_have_banners_since_the_change(world: World) -> None:
     banners = []
     for moment in (-1, 0):
         world.clock.set(changes.MEMBER_BANNER.at_ms + moment)
-        body = {"banner": uri(png())}
+        body = {"banner": data_uri(png())}
         banners.append((await guild.owner.patch(f"/guilds/{guild.id}/members/@me", json=body)).ok()["banner"])
 
     assert banners[0] is None

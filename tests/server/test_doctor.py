@@ -9,12 +9,12 @@ import pytest
 from hubbub.server import cli
 from hubbub.server.core.config import ActivitiesConfig, Config
 from hubbub.server.core.sqlite import SqliteDatabase
-from hubbub.server.doctor import Finding, examine
+from hubbub.server.doctor import Finding, run_checks
 
 
 async def findings(**settings: Any) -> dict[str, Finding]:
     """Return the doctor's findings for a configuration, by subject."""
-    return {finding.subject: finding async for finding in examine(Config(**{"port": 0, **settings}))}
+    return {finding.subject: finding async for finding in run_checks(Config(**{"port": 0, **settings}))}
 
 
 async def test_a_valid_configuration_has_no_problems_and_creates_no_files(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ async def test_a_database_in_use_is_noted_and_an_invalid_one_is_a_problem(tmp_pa
     assert (await findings(data=str(tmp_path)))["database"].level == "note"
     await database.close()
     found = (await findings(data=str(tmp_path)))["database"]
-    assert (found.level, "up to date" in found.words) == ("ok", True)
+    assert (found.level, "up to date" in found.message) == ("ok", True)
 
     (tmp_path / "hubbub.sqlite3").write_bytes(b"this is not a database" * 100)
     found = (await findings(data=str(tmp_path)))["database"]
@@ -46,7 +46,7 @@ async def test_a_database_of_a_newer_version_is_a_problem(tmp_path: Path) -> Non
     )
     await database.close()
     found = (await findings(data=str(tmp_path)))["database"]
-    assert (found.level, "newer version" in found.words) == ("problem", True)
+    assert (found.level, "newer version" in found.message) == ("problem", True)
 
 
 async def test_a_data_folder_that_is_a_file_is_a_problem(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ async def test_a_folder_that_cannot_be_created_is_a_problem(tmp_path: Path, belo
         found = (await findings(data=str(folder / below)))["data"]
 
         # No user can create folders there, with any permissions.
-        assert (found.level, str(folder) in found.words) == ("problem", True), found
+        assert (found.level, str(folder) in found.message) == ("problem", True), found
 
 
 async def test_a_port_in_use_is_a_problem(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ async def test_the_public_url_must_be_usable_by_clients(settings: dict[str, str]
 async def test_activities_require_their_own_domain(settings: dict[str, str], level: str, text: str) -> None:
     activities = ActivitiesConfig(proxy_host=settings.get("proxy_host"))
     found = (await findings(activities=activities, public_url=settings.get("public_url")))["activities"]
-    assert (found.level, text in found.words) == (level, True), found
+    assert (found.level, text in found.message) == (level, True), found
 
 
 async def test_unreachable_servers_are_problems_and_secrets_are_not_printed() -> None:
@@ -119,13 +119,13 @@ async def test_unreachable_servers_are_problems_and_secrets_are_not_printed() ->
         database_url="postgresql://hubbub:hush-hush@127.0.0.1:1/x", nats_url="nats://hush:hush-hush@127.0.0.1:1"
     )
     assert found["database"].level == found["nats"].level == "problem"
-    assert not any("hush-hush" in finding.words for finding in found.values())
+    assert not any("hush-hush" in finding.message for finding in found.values())
 
 
 async def test_reachable_servers_are_ok(postgres_url: str, nats_url: str) -> None:
     found = await findings(database_url=postgres_url, nats_url=nats_url)
     assert (found["database"].level, found["nats"].level, found["processes"].level) == ("ok", "ok", "ok")
-    assert "PostgreSQL" in found["database"].words
+    assert "PostgreSQL" in found["database"].message
 
 
 async def test_nats_requires_postgresql(nats_url: str) -> None:

@@ -7,35 +7,44 @@ import pytest
 
 from hubbub.server import cli
 from hubbub.server.app import SLICES
-from hubbub.server.core.dispatch import Table
-from hubbub.server.parity import Described, Seen, ledger, page, place, read_description, served_beyond, summary
+from hubbub.server.core.endpoints import EndpointTable
+from hubbub.server.parity import (
+    DescribedOperation,
+    RecordedResponse,
+    ledger,
+    operation_key,
+    read_description,
+    render_page,
+    summary,
+    undescribed_endpoints,
+)
 from tests.fixtures.validator import Traffic, description_file
 
-GET_USER = Described("get_user", "GET", "/users/{id}")
-CREATE_ROLE = Described("create_guild_role", "POST", "/guilds/{g}/roles")
-UNKNOWN = Described("fly", "POST", "/users/{user_id}/fly")
-LIST_ROLES = Described("list_guild_roles", "GET", "/guilds/{guild_id}/roles")
+GET_USER = DescribedOperation("get_user", "GET", "/users/{id}")
+CREATE_ROLE = DescribedOperation("create_guild_role", "POST", "/guilds/{g}/roles")
+UNKNOWN = DescribedOperation("fly", "POST", "/users/{user_id}/fly")
+LIST_ROLES = DescribedOperation("list_guild_roles", "GET", "/guilds/{guild_id}/roles")
 
 
 @pytest.fixture(scope="module")
-def table() -> Table:
-    return Table(SLICES)
+def table() -> EndpointTable:
+    return EndpointTable(SLICES)
 
 
 def test_parameter_names_do_not_matter() -> None:
-    assert place("get", "/users/{user_id}/x/{b}") == place("GET", "/users/{u}/x/{other}")
-    assert place("get", "/users/{user_id}") != place("get", "/users/@me")
+    assert operation_key("get", "/users/{user_id}/x/{b}") == operation_key("GET", "/users/{u}/x/{other}")
+    assert operation_key("get", "/users/{user_id}") != operation_key("get", "/users/@me")
 
 
-def test_each_operation_has_a_slice_a_state_and_tests(table: Table) -> None:
+def test_each_operation_has_a_slice_a_state_and_tests(table: EndpointTable) -> None:
     traffic = [
-        Seen("get_user", 200, True, "tests/server/test_b.py::test_two"),
-        Seen("get_user", 200, True, "tests/server/test_a.py::test_one"),
-        Seen("get_user", 404, True, "tests/server/test_a.py::test_none"),
-        Seen("create_guild_role", 403, True, "tests/server/test_a.py::test_refused"),
+        RecordedResponse("get_user", 200, True, "tests/server/test_b.py::test_two"),
+        RecordedResponse("get_user", 200, True, "tests/server/test_a.py::test_one"),
+        RecordedResponse("get_user", 404, True, "tests/server/test_a.py::test_none"),
+        RecordedResponse("create_guild_role", 403, True, "tests/server/test_a.py::test_refused"),
         # A response that was not validated against the description does not count.
-        Seen("create_guild_role", 200, None, "tests/server/test_a.py::test_unchecked"),
-        Seen("list_guild_roles", 200, False, "tests/server/test_a.py::test_wrong"),
+        RecordedResponse("create_guild_role", 200, None, "tests/server/test_a.py::test_unchecked"),
+        RecordedResponse("list_guild_roles", 200, False, "tests/server/test_a.py::test_wrong"),
     ]
 
     lines = ledger([GET_USER, CREATE_ROLE, UNKNOWN, LIST_ROLES], table, traffic)
@@ -44,13 +53,13 @@ def test_each_operation_has_a_slice_a_state_and_tests(table: Table) -> None:
     assert [line.endpoint.tag if line.endpoint else None for line in lines] == ["users", "roles", None, "roles"]
     assert lines[0].tests == ["tests/server/test_a.py::test_one", "tests/server/test_b.py::test_two"]
     assert summary(lines) == "4 operations described, 3 served, 1 exercised by a test with a valid response"
-    written = page(lines, [], with_traffic=True)
+    written = render_page(lines, [], with_traffic=True)
     assert "| get_user | GET /users/{id} | users | exercised | `server/test_a.py` test_one and 1 more |" in written
     assert "| fly | POST /users/{user_id}/fly |  | not served |  |" in written
 
 
-def test_operations_beyond_the_description_are_listed(table: Table) -> None:
-    beyond = {endpoint.name for endpoint in served_beyond([GET_USER], table)}
+def test_operations_beyond_the_description_are_listed(table: EndpointTable) -> None:
+    beyond = {endpoint.name for endpoint in undescribed_endpoints([GET_USER], table)}
 
     assert "get_user" not in beyond
     assert "create_guild" in beyond
@@ -99,11 +108,11 @@ def test_traffic_has_one_line_for_each_distinct_response_of_a_test(
     ]
 
 
-def test_operations_with_a_described_id_have_the_described_path(table: Table) -> None:
+def test_operations_with_a_described_id_have_the_described_path(table: EndpointTable) -> None:
     file = description_file()
     if file is None:
         pytest.skip("the public description is not here")
-    described = {each.id: place(each.method, each.path) for each in read_description(file)}
-    served = {each.name: place(each.operation.method, each.operation.path) for each in table}
+    described = {each.id: operation_key(each.method, each.path) for each in read_description(file)}
+    served = {each.name: operation_key(each.operation.method, each.operation.path) for each in table}
 
     assert {name: served[name] for name in served.keys() & described.keys() if served[name] != described[name]} == {}

@@ -15,7 +15,7 @@ from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.resources import relationships
 from hubbub.server.worlds import WorldError
-from hubbub.server.worlds.files import EVERYONE
+from hubbub.server.worlds.schema import EVERYONE
 from tests.world import Actor, World, small_config
 
 SMALL_WORLD = """
@@ -59,7 +59,7 @@ async def app() -> AsyncIterator[App]:
     await app.stop()
 
 
-async def build_world(text: str | None, seed: int) -> worlds.Built:
+async def build_world(text: str | None, seed: int) -> worlds.BuiltWorld:
     """Build a world in its own app."""
     app = App(small_config())
     await app.start()
@@ -334,11 +334,11 @@ async def test_a_rejected_world_creates_nothing(app: App) -> None:
 
 
 async def test_beginning_twice_returns_the_same_world(app: App) -> None:
-    first = await worlds.begin(app, worlds.read_text(SMALL_WORLD), 3)
+    first = await worlds.load_initial(app, worlds.read_text(SMALL_WORLD), 3)
 
-    assert await worlds.begin(app, worlds.read_text(SMALL_WORLD), 3) == first
+    assert await worlds.load_initial(app, worlds.read_text(SMALL_WORLD), 3) == first
     with pytest.raises(WorldError, match="another world or seed"):
-        await worlds.begin(app, worlds.demo(), 3)
+        await worlds.load_initial(app, worlds.demo(), 3)
 
 
 GUILD_WORLD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'

@@ -66,7 +66,7 @@ def test_options_by_name(kind: int, about: str) -> None:
 
 
 def test_a_modal_is_submitted_with_its_default_values() -> None:
-    assert forms.filled(MODAL, {}, name) == [
+    assert forms.modal_values(MODAL, {}, name) == [
         {"type": 1, "components": [{"type": 4, "custom_id": "name", "value": "nobody"}]},
         {"type": 18, "component": {"type": 21, "custom_id": "colour", "value": "b"}},
         {"type": 18, "component": {"type": 23, "custom_id": "sure", "value": False}},
@@ -77,7 +77,9 @@ def test_a_modal_is_submitted_with_its_default_values() -> None:
 
 def test_a_modal_by_custom_ids_and_labels() -> None:
     given = {"Name": "Ann", "colour": "r", "Sure?": True, "where": "general", "Sizes": ["s"]}
-    made = [each for row in forms.filled(MODAL, given, name) for each in row.get("components", [row.get("component")])]
+    made = [
+        each for row in forms.modal_values(MODAL, given, name) for each in row.get("components", [row.get("component")])
+    ]
     assert [each.get("value", each.get("values")) for each in made] == ["Ann", "r", True, ["channel general"], ["s"]]
 
 

@@ -16,7 +16,7 @@ class Window:
     """One user's chat client."""
 
     page: Any
-    town: "Town"
+    town: "ChatPlatform"
     person: Actor
     problems: list[str] = field(default_factory=list)
     """Errors and policy violations reported on the console."""
@@ -55,7 +55,7 @@ class Window:
 
 
 @dataclass
-class Town:
+class ChatPlatform:
     """A platform with its control API, and browsers."""
 
     world: World
@@ -72,7 +72,7 @@ class Town:
         headers = {"Authorization": f"Bearer {self.control.token}"}
         return (await self.world.request("POST", f"{self.url}/control/faults", json=fault, headers=headers)).ok()
 
-    async def mend(self) -> None:
+    async def clear_faults(self) -> None:
         """Clear all faults."""
         headers = {"Authorization": f"Bearer {self.control.token}"}
         await self.world.request("DELETE", f"{self.url}/control/faults", headers=headers)

@@ -14,7 +14,7 @@ from hubbub.server.core.clock import ControlledClock
 from tests.world import NOW_MS, World, small_config
 
 if TYPE_CHECKING:
-    from tests.web.square import Square
+    from tests.web.app_guild import AppGuild
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
@@ -63,9 +63,9 @@ async def chromium() -> AsyncIterator[Opener]:
 
 
 @pytest.fixture
-async def still(chromium: Opener) -> "AsyncIterator[Square]":
+async def still(chromium: Opener) -> "AsyncIterator[AppGuild]":
     """A guild on a stopped clock, with a bot that the test itself acts for."""
-    from tests.web.square import opened
+    from tests.web.app_guild import open_platform
 
-    async with opened(chromium, ControlledClock(NOW_MS, running=False)) as made:
+    async with open_platform(chromium, ControlledClock(NOW_MS, running=False)) as made:
         yield made

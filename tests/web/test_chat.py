@@ -12,7 +12,7 @@ from hubbub.server.app import App
 from hubbub.server.control import Control
 from hubbub.server.core.clock import ControlledClock
 from tests.server.resources.test_attachments import PNG
-from tests.web.chat import Town, general
+from tests.web.chat import ChatPlatform, general
 from tests.web.conftest import PHONE, Opener
 from tests.world import NOW_MS, World, small_config
 
@@ -20,20 +20,20 @@ pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 
 @pytest.fixture
-async def town(chromium: Opener) -> AsyncIterator[Town]:
+async def town(chromium: Opener) -> AsyncIterator[ChatPlatform]:
     """A platform with fault injection, and browsers."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     control = Control(app)
     await app.start()
     async with aiohttp.ClientSession() as client:
         world = World(app, client)
-        yield Town(world, control, chromium)
+        yield ChatPlatform(world, control, chromium)
         await world.close()
     await control.close()
     await app.stop()
 
 
-async def test_two_users_see_each_others_messages_and_changes_at_once(town: Town) -> None:
+async def test_two_users_see_each_others_messages_and_changes_at_once(town: ChatPlatform) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     async with town.window(nora, general(guild)) as hers, town.window(tom, general(guild)) as his:
@@ -76,7 +76,7 @@ async def test_two_users_see_each_others_messages_and_changes_at_once(town: Town
         await (await hers.sees("And to you")).locator(".reply-line", has_text="deleted message").wait_for()
 
 
-async def test_files_are_chosen_dropped_pasted_and_sent(town: Town) -> None:
+async def test_files_are_chosen_dropped_pasted_and_sent(town: ChatPlatform) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     async with town.window(nora, general(guild)) as hers, town.window(tom, general(guild)) as his:
@@ -118,7 +118,7 @@ HOSTILE = [
 ]
 
 
-async def test_hostile_message_content_is_shown_as_text(town: Town) -> None:
+async def test_hostile_message_content_is_shown_as_text(town: ChatPlatform) -> None:
     name = "<b>x</b><script>window.stolen = 1</script>"
     nora, eve = await town.world.user("nora"), await town.world.user("eve")
     (await eve.patch("/users/@me", json={"global_name": name[:32]})).ok()
@@ -126,9 +126,9 @@ async def test_hostile_message_content_is_shown_as_text(town: Town) -> None:
     await guild.channel("voices", type=2, topic=None)
     (await nora.patch(f"/channels/{guild.general}", json={"topic": name})).ok()
     for words in HOSTILE:
-        await guild.say(eve, words)
+        await guild.send_message(eve, words)
     box = {"title": name, "url": "https://example.com/", "description": HOSTILE[2], "footer": {"text": name}}
-    last = await guild.say(eve, "the last", embeds=[box])
+    last = await guild.send_message(eve, "the last", embeds=[box])
     async with town.window(nora, general(guild)) as hers:
         await hers.sees("the last")
         await hers.page.get_by_text("<b>x</b><script>window.stolen").first.wait_for()
@@ -146,10 +146,10 @@ async def test_hostile_message_content_is_shown_as_text(town: Town) -> None:
         assert await hers.page.locator(f"#message-{last['id']} .embed").inner_text() != ""
 
 
-async def test_a_lost_connection_is_reported_and_resumed_without_missed_messages(town: Town) -> None:
+async def test_a_lost_connection_is_reported_and_resumed_without_missed_messages(town: ChatPlatform) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
-    await guild.say(tom, "before")
+    await guild.send_message(tom, "before")
     async with town.window(nora, general(guild)) as hers:
         hers.expected = ("WebSocket",)
         await hers.sees("before")
@@ -157,13 +157,13 @@ async def test_a_lost_connection_is_reported_and_resumed_without_missed_messages
         await town.fault(door="gateway", effect="close", code=4000, moment="identify", times=2)
         await town.fault(door="gateway", effect="drop", user_id=str(nora.id))
         await hers.page.get_by_text("Connection lost.").wait_for()
-        await guild.say(tom, "meanwhile")
+        await guild.send_message(tom, "meanwhile")
         await hers.sees("meanwhile")
         await hers.page.get_by_text("Connection lost.").wait_for(state="hidden")
 
         # An invalid session is replaced by a new one, which reads the missed messages.
         await town.fault(door="gateway", effect="invalid_session", user_id=str(nora.id))
-        await guild.say(tom, "afterwards")
+        await guild.send_message(tom, "afterwards")
         await hers.sees("afterwards")
         await hers.say("still here")
         await hers.sees("still here")
@@ -171,7 +171,7 @@ async def test_a_lost_connection_is_reported_and_resumed_without_missed_messages
         assert words == ["before", "meanwhile", "afterwards", "still here"]
 
 
-async def test_a_page_that_slept_detects_its_dead_connection(town: Town) -> None:
+async def test_a_page_that_slept_detects_its_dead_connection(town: ChatPlatform) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     deaf: list[bool] = []
@@ -188,7 +188,7 @@ async def test_a_page_that_slept_detects_its_dead_connection(town: Town) -> None
         await hers.go(general(guild))
         await hers.page.get_by_role("textbox", name="Message #general").wait_for()
         deaf[0] = True
-        await guild.say(tom, "while you slept")
+        await guild.send_message(tom, "while you slept")
         # The computer wakes up an hour later.
         await hers.page.evaluate("() => { const now = Date.now; Date.now = () => now() + 3_600_000; }")
         await hers.page.evaluate("window.dispatchEvent(new Event('focus'))")
@@ -196,7 +196,7 @@ async def test_a_page_that_slept_detects_its_dead_connection(town: Town) -> None
         assert len(deaf) >= 2
 
 
-async def test_a_failed_message_shows_the_error_and_is_sent_once_on_retry(town: Town) -> None:
+async def test_a_failed_message_shows_the_error_and_is_sent_once_on_retry(town: ChatPlatform) -> None:
     nora = await town.world.user("nora")
     guild = await town.world.guild(nora)
     route = "/channels/{channel_id}/messages"
@@ -228,7 +228,7 @@ async def test_a_failed_message_shows_the_error_and_is_sent_once_on_retry(town: 
         assert await hers.field.input_value() == "x" * 2003
 
 
-async def test_a_channel_deleted_while_open_shows_a_notice(town: Town) -> None:
+async def test_a_channel_deleted_while_open_shows_a_notice(town: ChatPlatform) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     first, second = await guild.channel("first"), await guild.channel("second")
@@ -254,7 +254,7 @@ async def test_a_channel_deleted_while_open_shows_a_notice(town: Town) -> None:
         )
 
 
-async def test_an_expired_token_leads_to_the_login_page(town: Town) -> None:
+async def test_an_expired_token_leads_to_the_login_page(town: ChatPlatform) -> None:
     nora = await town.world.user("nora")
     guild = await town.world.guild(nora)
     async with town.window(nora, general(guild)) as hers:
@@ -268,7 +268,7 @@ async def test_an_expired_token_leads_to_the_login_page(town: Town) -> None:
         await hers.page.wait_for_url("**/login?next=/app")
 
 
-async def test_the_token_is_given_only_to_same_origin_scripts_and_not_stored(town: Town) -> None:
+async def test_the_token_is_given_only_to_same_origin_scripts_and_not_stored(town: ChatPlatform) -> None:
     nora = await town.world.user("nora")
     async with town.window(nora) as hers:
         kept = "JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie, document.documentElement.outerHTML])"
@@ -282,11 +282,11 @@ async def test_the_token_is_given_only_to_same_origin_scripts_and_not_stored(tow
     assert (answer.status, nora.token.encode() in answer.body) == (403, False)
 
 
-async def test_on_a_phone_one_panel_is_visible_at_a_time_and_all_are_reachable(town: Town) -> None:
+async def test_on_a_phone_one_panel_is_visible_at_a_time_and_all_are_reachable(town: ChatPlatform) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom, name="The Guild of All Harbours and Lighthouses of the North")
     side = await guild.channel("a-rather-long-name-for-a-channel-on-a-phone")
-    await guild.say(tom, "unbroken" * 40)
+    await guild.send_message(tom, "unbroken" * 40)
     async with town.window(nora, "/app", width=PHONE) as hers:
         page = hers.page
         await page.get_by_role("navigation", name="Guilds").get_by_role("link", name="The Guild").click()
@@ -306,12 +306,12 @@ async def test_on_a_phone_one_panel_is_visible_at_a_time_and_all_are_reachable(t
         assert await page.evaluate("document.documentElement.scrollWidth") == PHONE
 
 
-async def test_everything_can_be_done_with_the_keyboard(town: Town) -> None:
+async def test_everything_can_be_done_with_the_keyboard(town: ChatPlatform) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom)
     await guild.channel("zebra")
     for number in range(3):
-        await guild.say(tom, f"number {number}")
+        await guild.send_message(tom, f"number {number}")
     async with town.window(nora, general(guild)) as hers:
         page, keys = hers.page, hers.page.keyboard
         await hers.sees("number 2")
@@ -351,6 +351,6 @@ async def test_everything_can_be_done_with_the_keyboard(town: Town) -> None:
         await page.goto(f"{town.url}{general(guild)}")
         await hers.sees("typed")
         # A live region announces new messages and nothing else.
-        await guild.say(tom, "hear this")
+        await guild.send_message(tom, "hear this")
         await page.get_by_role("log", name="New messages").get_by_text("tom: hear this").wait_for()
         assert "number" not in await page.get_by_role("log", name="New messages").inner_text()

@@ -14,17 +14,17 @@ from hubbub.server.control import Control
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import ActivitiesConfig
 from hubbub.server.resources import members, oauth2
-from tests.clients.town import PICTURE
-from tests.oauth import application
+from tests.clients.scene import ONE_PIXEL_PNG
+from tests.oauth import create_application
+from tests.web.activity import HOST, PROBE, SCOPES, SDK, SampleActivity, inside, launch, playing
+from tests.web.app_guild import AppGuild
 from tests.web.conftest import PHONE, Opener
 from tests.web.polling import wait_until
-from tests.web.square import Square
-from tests.web.stage import HOST, PROBE, SCOPES, SDK, Stage, inside, launch, playing
 from tests.world import NOW_MS, Actor, World, small_config
 
 
 @pytest.fixture
-async def stage(chromium: Opener) -> AsyncIterator[Stage]:
+async def stage(chromium: Opener) -> AsyncIterator[SampleActivity]:
     """A platform that serves activities, and one activity."""
     config = small_config(private_targets=True, activities=ActivitiesConfig(proxy_host=HOST))
     app = Platform(config, clock=ControlledClock(NOW_MS, running=False))
@@ -34,12 +34,12 @@ async def stage(chromium: Opener) -> AsyncIterator[Stage]:
         world = World(app, http)
         alice, bob = await world.user("alice"), await world.user("bob")
         guild = await world.guild(alice, bob, name="Town Square")
-        client = await application(world, alice, name="Chess", flags=ApplicationFlags.EMBEDDED)
+        client = await create_application(world, alice, name="Chess", flags=ApplicationFlags.EMBEDDED)
         assert client.bot is not None
         bot: Actor = client.bot
         await world.write(lambda call: members.add(call, guild.id, bot.id), actor=alice.id)
         await world.write(lambda call: oauth2.approve_scopes(call, client.id, ["rpc.activities.write"]))
-        made = Stage(Square(world, alice, bob, guild, bot, chromium), client, control)
+        made = SampleActivity(AppGuild(world, alice, bob, guild, bot, chromium), client, control)
         target = await made.open()
         mapped = {"url_map": [{"prefix": "/", "target": target}]}
         (await bot.post(f"/applications/{client.id}/proxy-config", json=mapped)).ok()
@@ -58,7 +58,7 @@ def stays(data: dict[str, Any], person: Actor) -> bool:
 
 
 @pytest.mark.skipif(not SDK.is_dir(), reason="the public SDK is not installed (make test installs it where Node is)")
-async def test_the_public_sdk_runs_an_activity(stage: Stage) -> None:
+async def test_the_public_sdk_runs_an_activity(stage: SampleActivity) -> None:
     square = stage.square
     world, guild = square.world, square.guild
     # Presence and activity events arrive in any order.
@@ -111,7 +111,7 @@ async def test_the_public_sdk_runs_an_activity(stage: Stage) -> None:
         assert world.url not in str(received)
 
 
-async def test_the_host_follows_the_protocol(stage: Stage) -> None:
+async def test_the_host_follows_the_protocol(stage: SampleActivity) -> None:
     stage.page = PROBE
     square = stage.square
     async with square.visit(square.bob) as window:
@@ -165,7 +165,7 @@ async def test_the_host_follows_the_protocol(stage: Stage) -> None:
         await window.page.locator("iframe").wait_for(state="detached")
 
 
-async def test_a_wrong_client_id_is_rejected(stage: Stage) -> None:
+async def test_a_wrong_client_id_is_rejected(stage: SampleActivity) -> None:
     stage.page = PROBE
     async with stage.square.visit(stage.square.bob, width=PHONE) as window:
         frame = await launch(window)
@@ -179,11 +179,11 @@ async def test_a_wrong_client_id_is_rejected(stage: Stage) -> None:
         await window.page.locator("iframe").wait_for(state="detached")
 
 
-async def test_a_link_opens_the_activity_with_its_parameters(stage: Stage) -> None:
+async def test_a_link_opens_the_activity_with_its_parameters(stage: SampleActivity) -> None:
     stage.page = PROBE
     square = stage.square
     link = f"{square.world.url}/activities/{stage.client.id}?custom_id=round-7"
-    await square.guild.say(square.alice, f"come and play {link}")
+    await square.guild.send_message(square.alice, f"come and play {link}")
     async with square.visit(square.bob) as window:
         row = await window.sees("come and play")
         await row.get_by_role("link", name="/activities/").click()
@@ -200,14 +200,14 @@ async def test_a_link_opens_the_activity_with_its_parameters(stage: Stage) -> No
         await window.page.locator("iframe").wait_for(state="detached")
 
 
-async def test_an_app_responds_by_launching_its_activity(stage: Stage) -> None:
+async def test_an_app_responds_by_launching_its_activity(stage: SampleActivity) -> None:
     stage.page = PROBE
     square = stage.square
     events = await square.bot.connect(Intents.GUILDS | Intents.GUILD_EMBEDDED_ACTIVITIES)
     commands = f"/applications/{stage.client.id}/guilds/{square.guild.id}/commands"
     (await square.bot.post(commands, json={"name": "chess", "description": "Opens a board"})).ok()
     async with square.visit(square.bob) as window, square.visit(square.alice) as other:
-        await window.begin("chess")
+        await window.open_command_form("chess")
         await window.page.keyboard.press("Enter")
         asked = await events.next("INTERACTION_CREATE")
         callback = f"/interactions/{asked['id']}/{asked['token']}/callback?with_response=true"
@@ -253,7 +253,7 @@ MISFITS: list[Any] = [
 ]
 
 
-async def test_an_activity_in_a_voice_channel(stage: Stage) -> None:
+async def test_an_activity_in_a_voice_channel(stage: SampleActivity) -> None:
     square = stage.square
     async with playing(stage, square.bob, "identify", channel="General") as (window, ask):
         page = window.page
@@ -271,7 +271,7 @@ async def test_an_activity_in_a_voice_channel(stage: Stage) -> None:
         assert await ask("GET_PLATFORM_BEHAVIORS") == {}
 
 
-async def test_an_activity_can_set_the_users_presence(stage: Stage) -> None:
+async def test_an_activity_can_set_the_users_presence(stage: SampleActivity) -> None:
     square = stage.square
     alice_session = await square.alice.connect()
     async with playing(stage, square.bob, "identify rpc.activities.write") as (_, ask):
@@ -293,7 +293,7 @@ async def test_an_activity_can_set_the_users_presence(stage: Stage) -> None:
         await alice_session.next("PRESENCE_UPDATE", lambda data: not data["activities"])
 
 
-async def test_an_activity_sells_skus_and_shares_images(stage: Stage) -> None:
+async def test_an_activity_sells_skus_and_shares_images(stage: SampleActivity) -> None:
     square = stage.square
     body = {"type": 2, "name": "Crown", "price": 499, "published": True}
     sku = (await square.bot.post(f"/applications/{stage.client.id}/skus", json=body)).ok()
@@ -317,11 +317,11 @@ async def test_an_activity_sells_skus_and_shares_images(stage: Stage) -> None:
 
         asking = asyncio.create_task(ask("INITIATE_IMAGE_UPLOAD"))
         dialog = page.get_by_role("dialog", name="Chess requests an image")
-        file = {"name": "board.png", "mimeType": "image/png", "buffer": PICTURE}
+        file = {"name": "board.png", "mimeType": "image/png", "buffer": ONE_PIXEL_PNG}
         await dialog.get_by_label("Image").set_input_files(file)
         await dialog.get_by_role("button", name="Upload image").click()
         address = (await asking)["image_url"]
-        assert (await square.world.request("GET", address)).body == PICTURE
+        assert (await square.world.request("GET", address)).body == ONE_PIXEL_PNG
 
         # The image is shared with others if Bob agrees.
         sharing = asyncio.create_task(ask("OPEN_SHARE_MOMENT_DIALOG", {"mediaUrl": address}))
@@ -331,7 +331,7 @@ async def test_an_activity_sells_skus_and_shares_images(stage: Stage) -> None:
         assert message["content"] == address
 
 
-async def test_messages_shared_by_an_activity_are_confirmed_by_the_user(stage: Stage) -> None:
+async def test_messages_shared_by_an_activity_are_confirmed_by_the_user(stage: SampleActivity) -> None:
     square = stage.square
     async with playing(stage, square.bob, "identify") as (window, ask):
         page = window.page

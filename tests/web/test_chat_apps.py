@@ -12,32 +12,32 @@ from aiohttp import web
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from hubbub.server.core.clock import ControlledClock, RealClock
+from tests.clients.scene import ONE_PIXEL_PNG
 from tests.clients.test_http_app import COMMANDS, HttpApp
-from tests.clients.town import PICTURE
+from tests.web.app_guild import AppGuild, open_platform, run_bot
 from tests.web.conftest import PHONE, Opener
 from tests.web.polling import wait_until
-from tests.web.square import Square, crier, opened
 from tests.world import NOW_MS
 
 
 @pytest.fixture
-async def square(chromium: Opener, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Square]:
+async def square(chromium: Opener, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AppGuild]:
     """A guild for a discord.py bot, which has its URLs built in.
 
     The clock is stopped, so that a slow machine is never too late. It is not behind the real time, by which the
     library judges expiration.
     """
-    async with opened(chromium, ControlledClock(max(NOW_MS, RealClock().now_ms()), running=False)) as made:
+    async with open_platform(chromium, ControlledClock(max(NOW_MS, RealClock().now_ms()), running=False)) as made:
         monkeypatch.setattr(discord.http.Route, "BASE", made.world.api)
         monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(made.world.gateway))
         monkeypatch.setattr(discord.asset.Asset, "BASE", f"{made.world.url}/cdn")
         yield made
 
 
-async def test_a_command_is_run_by_keyboard_alone(square: Square) -> None:
-    async with crier(square), square.visit(square.bob) as window:
+async def test_a_command_is_run_by_keyboard_alone(square: AppGuild) -> None:
+    async with run_bot(square), square.visit(square.bob) as window:
         page, keyboard = window.page, window.page.keyboard
-        form = await window.begin("greet")
+        form = await window.open_command_form("greet")
 
         # The first field has the focus: a user is searched by name.
         await keyboard.press("Enter")
@@ -75,15 +75,15 @@ async def test_a_command_is_run_by_keyboard_alone(square: Square) -> None:
         assert await page.evaluate("document.activeElement.matches('textarea')")
 
         # Escape restores the typed text as plain text.
-        await window.begin("panel")
+        await window.open_command_form("panel")
         await keyboard.press("Escape")
         assert await window.composer.input_value() == "/panel"
 
 
-async def test_files_and_menus(square: Square) -> None:
-    async with crier(square), square.visit(square.bob) as window:
+async def test_files_and_menus(square: AppGuild) -> None:
+    async with run_bot(square), square.visit(square.bob) as window:
         page = window.page
-        form = await window.begin("greet")
+        form = await window.open_command_form("greet")
         await form.get_by_role("button", name="whom").click()
         await page.get_by_role("option", name="alice").click()
         await form.get_by_label("times").fill("2")
@@ -100,15 +100,15 @@ async def test_files_and_menus(square: Square) -> None:
         await message.get_by_role("button", name="More").click()
         await page.get_by_role("menuitem", name="Shout").click()
         await window.sees("ALICE X2, SAD, NOWHERE, IN INK")
-        await square.guild.say(square.alice, "good morning")
+        await square.guild.send_message(square.alice, "good morning")
         row = await window.sees("good morning")
         await row.get_by_role("button", name="alice").click()
         await page.get_by_role("button", name="Poke").click()
         await window.sees("poked alice")
 
 
-async def test_buttons_and_selects(square: Square) -> None:
-    async with crier(square), square.visit(square.bob) as window:
+async def test_buttons_and_selects(square: AppGuild) -> None:
+    async with run_bot(square), square.visit(square.bob) as window:
         page, keyboard = window.page, window.page.keyboard
         await window.run("panel")
         panel = await window.sees("here is the panel")
@@ -149,8 +149,8 @@ WATCH = """() => {
 """Records which buttons were pending, however briefly."""
 
 
-async def test_an_app_that_does_not_answer(square: Square) -> None:
-    async with crier(square) as (app, _), square.visit(square.bob) as window:
+async def test_an_app_that_does_not_answer(square: AppGuild) -> None:
+    async with run_bot(square) as (app, _), square.visit(square.bob) as window:
         await window.run("panel")
         panel = await window.sees("here is the panel")
         await window.page.evaluate(WATCH)
@@ -166,8 +166,8 @@ async def test_an_app_that_does_not_answer(square: Square) -> None:
         assert await panel.get_by_text("did not respond").count() == 0
 
 
-async def test_a_modal_is_filled_in(square: Square) -> None:
-    async with crier(square), square.visit(square.bob) as window:
+async def test_a_modal_is_filled_in(square: AppGuild) -> None:
+    async with run_bot(square), square.visit(square.bob) as window:
         page, keyboard = window.page, window.page.keyboard
         await window.run("panel")
         panel = await window.sees("here is the panel")
@@ -196,8 +196,8 @@ async def test_a_modal_is_filled_in(square: Square) -> None:
         await window.sees("Bob likes b and alice: True")
 
 
-async def test_a_modal_with_files_on_a_phone(square: Square) -> None:
-    async with crier(square), square.visit(square.bob, width=PHONE) as window:
+async def test_a_modal_with_files_on_a_phone(square: AppGuild) -> None:
+    async with run_bot(square), square.visit(square.bob, width=PHONE) as window:
         page = window.page
         await window.run("prove")
         dialog = page.get_by_role("dialog")
@@ -226,8 +226,8 @@ async def test_a_modal_with_files_on_a_phone(square: Square) -> None:
         await window.sees("two.txt: two, s+l, Pear")
 
 
-async def test_a_deferred_response(square: Square) -> None:
-    async with crier(square) as (_, go), square.visit(square.bob) as window, square.visit(square.alice) as other:
+async def test_a_deferred_response(square: AppGuild) -> None:
+    async with run_bot(square) as (_, go), square.visit(square.bob) as window, square.visit(square.alice) as other:
         await window.run("slow think")
         thinking = window.page.locator("li.message.ephemeral")
         await thinking.get_by_text("Thinking").wait_for()
@@ -235,14 +235,14 @@ async def test_a_deferred_response(square: Square) -> None:
         answer = await window.sees("thought it over")
         await answer.get_by_text("Only you can see this").wait_for()
         # Other users see none of it.
-        await square.guild.say(square.alice, "anything new?")
+        await square.guild.send_message(square.alice, "anything new?")
         await other.sees("anything new?")
         assert await other.page.locator("li.message").count() == 1
         await answer.get_by_role("button", name="Dismiss").click()
         await answer.wait_for(state="detached")
 
 
-async def test_an_app_that_has_only_a_web_server(square: Square) -> None:
+async def test_an_app_that_has_only_a_web_server(square: AppGuild) -> None:
     app = HttpApp(square.world.api, square.world.client, "0")
     server = web.Application()
     server.router.add_post("/", app.handle)
@@ -258,7 +258,7 @@ async def test_an_app_that_has_only_a_web_server(square: Square) -> None:
 
     async with square.visit(square.bob) as window:
         page = window.page
-        form = await window.begin("greet")
+        form = await window.open_command_form("greet")
         await form.get_by_role("button", name="whom").click()
         await page.get_by_role("option", name="alice").click()
         await form.get_by_role("button", name="+ city").click()
@@ -274,7 +274,7 @@ async def test_an_app_that_has_only_a_web_server(square: Square) -> None:
     await runner.cleanup()
 
 
-async def test_names_in_the_browsers_language(still: Square) -> None:
+async def test_names_in_the_browsers_language(still: AppGuild) -> None:
     command = {
         "name": "weather",
         "description": "Says what falls from the sky",
@@ -286,7 +286,7 @@ async def test_names_in_the_browsers_language(still: Square) -> None:
     (await still.bot.post(path, json=command)).ok()
     interactions = await still.bot.connect()
     async with still.visit(still.bob, locale="de-DE") as window:
-        form = await window.begin("wett")
+        form = await window.open_command_form("wett")
         await form.get_by_text("Sagt, was vom Himmel fällt").wait_for()
         await form.get_by_role("button", name="+ ort").click()
         await window.page.keyboard.type("Bern")
@@ -303,19 +303,19 @@ async def test_names_in_the_browsers_language(still: Square) -> None:
         await form.wait_for(state="detached")
 
 
-async def answer(square: Square, asked: Any, kind: int, **data: Any) -> None:
+async def answer(square: AppGuild, asked: Any, kind: int, **data: Any) -> None:
     """Respond to an interaction over HTTP, as a bot without a library."""
     path = f"/interactions/{asked['id']}/{asked['token']}/callback"
     (await square.world.request("POST", path, json={"type": kind, "data": data})).ok()
 
 
-async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(still: Square) -> None:
+async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(still: AppGuild) -> None:
     option = {"type": 3, "name": "word", "description": "which", "autocomplete": True, "required": True}
     path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
     (await still.bot.post(path, json={"name": "find", "description": "Finds", "options": [option]})).ok()
     interactions = await still.bot.connect()
     async with still.visit(still.bob) as window:
-        form = await window.begin("find")
+        form = await window.open_command_form("find")
         # Nothing is typed yet, but the app may offer choices.
         empty = await interactions.next("INTERACTION_CREATE")
         assert empty["data"]["options"][0]["value"] == ""
@@ -327,7 +327,7 @@ async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(still
         await answer(still, second, 8, choices=[{"name": "abacus", "value": "1"}])
         await window.page.get_by_role("option", name="abacus").wait_for()
         await answer(still, first, 8, choices=[{"name": "apple", "value": "2"}])
-        await still.guild.say(still.alice, "meanwhile")
+        await still.guild.send_message(still.alice, "meanwhile")
         await window.sees("meanwhile")
         assert await window.page.get_by_role("option").all_inner_texts() == ["abacus"]
 
@@ -341,18 +341,18 @@ async def test_an_older_autocomplete_response_does_not_replace_a_newer_one(still
         await form.wait_for(state="detached")
 
 
-async def test_a_command_that_changed_since_it_was_loaded(still: Square) -> None:
+async def test_a_command_that_changed_since_it_was_loaded(still: AppGuild) -> None:
     path = f"/applications/{still.bot.application_id}/guilds/{still.guild.id}/commands"
     made = (await still.bot.post(path, json={"name": "vote", "description": "Votes"})).ok()
     async with still.visit(still.bob) as window:
-        form = await window.begin("vote")
+        form = await window.open_command_form("vote")
         option = {"type": 5, "name": "yes", "description": "or no", "required": True}
         (await still.bot.patch(f"{path}/{made['id']}", json={"options": [option]})).ok()
         await form.get_by_role("button", name="Run").click()
         await form.get_by_text("This command has changed").wait_for()
         await form.get_by_role("button", name="Cancel").click()
         await window.composer.fill("")
-        form = await window.begin("vote")
+        form = await window.open_command_form("vote")
         await form.get_by_role("button", name="yes").wait_for()
         # A required option is requested before the command is sent.
         await form.get_by_role("button", name="Run").click()
@@ -375,13 +375,13 @@ def layout(channel_id: int) -> list[dict[str, Any]]:
     return [{"type": 17, "accent_color": 0xE2A541, "components": inside}, {"type": 12, "items": [picture]}]
 
 
-async def test_a_message_made_of_layout_components(still: Square) -> None:
+async def test_a_message_made_of_layout_components(still: AppGuild) -> None:
     files = [{"id": 0, "filename": "plan.txt"}, {"id": 1, "filename": "map.png"}]
     payload = {"flags": 1 << 15, "components": layout(still.guild.general), "attachments": files}
     form = aiohttp.FormData()
     form.add_field("payload_json", json.dumps(payload))
     form.add_field("files[0]", b"the plan", filename="plan.txt", content_type="text/plain")
-    form.add_field("files[1]", PICTURE, filename="map.png", content_type="image/png")
+    form.add_field("files[1]", ONE_PIXEL_PNG, filename="map.png", content_type="image/png")
     (await still.bot.post(f"/channels/{still.guild.general}/messages", data=form)).ok()
 
     async with still.visit(still.bob) as window:

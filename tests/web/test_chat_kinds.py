@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.web.app_guild import AppGuild, Window
 from tests.web.polling import wait_until
-from tests.web.square import Square, Window
 from tests.world import Session
 
 KINDS: list[dict[str, Any]] = [
@@ -25,7 +25,7 @@ async def next_interaction(interactions: Session) -> Any:
     return await interactions.next("INTERACTION_CREATE")
 
 
-async def answer(square: Square, asked: Any, kind: int, data: dict[str, Any] | None = None) -> None:
+async def answer(square: AppGuild, asked: Any, kind: int, data: dict[str, Any] | None = None) -> None:
     """Respond to an interaction."""
     body: dict[str, Any] = {"type": kind} if data is None else {"type": kind, "data": data}
     (await square.world.request("POST", f"/interactions/{asked['id']}/{asked['token']}/callback", json=body)).ok()
@@ -40,18 +40,18 @@ async def choose(window: Window, within: Any, label: str, *names: str) -> None:
         await window.page.keyboard.press("Escape")
 
 
-async def declare(square: Square, name: str, **more: Any) -> Session:
+async def declare(square: AppGuild, name: str, **more: Any) -> Session:
     """Create a command of the bot; return a session that receives its interactions."""
     path = f"/applications/{square.bot.application_id}/guilds/{square.guild.id}/commands"
     (await square.bot.post(path, json={"name": name, "description": "tries something", **more})).ok()
     return await square.bot.connect()
 
 
-async def test_every_kind_of_option(still: Square) -> None:
+async def test_every_kind_of_option(still: AppGuild) -> None:
     interactions = await declare(still, "kinds", options=KINDS)
     role = await still.guild.role("bakers")
     async with still.visit(still.bob) as window:
-        form = await window.begin("kinds")
+        form = await window.open_command_form("kinds")
         await form.get_by_label("word").fill("<b>bold</b>")
         await form.get_by_label("whole").fill("seven")
         await form.get_by_label("part").fill("2,5")
@@ -79,7 +79,7 @@ async def test_every_kind_of_option(still: Square) -> None:
         await window.sees("all there")
 
 
-async def test_every_kind_of_select_and_a_button_that_sells(still: Square) -> None:
+async def test_every_kind_of_select_and_a_button_that_sells(still: AppGuild) -> None:
     bakers = await still.guild.role("bakers")
     goods = {"type": 2, "name": "Crown", "price": 499, "published": True}
     sku = (await still.bot.post(f"/applications/{still.bot.application_id}/skus", json=goods)).ok()
@@ -95,7 +95,7 @@ async def test_every_kind_of_select_and_a_button_that_sells(still: Square) -> No
     ]
     rows = [{"type": 1, "components": [each]} for each in selects]
     rows.append({"type": 1, "components": [{"type": 2, "style": 6, "sku_id": sku["id"]}]})
-    await still.guild.say(still.bot, "choose", components=rows)
+    await still.guild.send_message(still.bot, "choose", components=rows)
     interactions = await still.bot.connect()
     async with still.visit(still.bob) as window:
         row = await window.sees("choose")
@@ -125,7 +125,7 @@ async def test_every_kind_of_select_and_a_button_that_sells(still: Square) -> No
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-async def test_a_modal_with_action_rows(still: Square, width: int) -> None:
+async def test_a_modal_with_action_rows(still: AppGuild, width: int) -> None:
     interactions = await declare(still, "report")
     fields = [
         {"type": 4, "style": 1, "custom_id": "subject", "label": "Subject", "max_length": 10},
@@ -133,7 +133,7 @@ async def test_a_modal_with_action_rows(still: Square, width: int) -> None:
     ]
     modal = {"custom_id": "m", "title": "Report", "components": [{"type": 1, "components": [each]} for each in fields]}
     async with still.visit(still.bob, width=width) as window:
-        await window.begin("report")
+        await window.open_command_form("report")
         await window.page.keyboard.press("Enter")
         await answer(still, await next_interaction(interactions), 9, modal)
         dialog = window.page.get_by_role("dialog", name="Report")

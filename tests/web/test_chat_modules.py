@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from hubbub.server.transports.web import templating
-from tests.web.chat import Town, general
+from tests.web.chat import ChatPlatform, general
 from tests.web.conftest import DESK, PHONE
+from tests.web.test_accessibility import AUDIT
 from tests.web.test_chat import town
-from tests.web.test_looks import AUDIT
 from tests.world import befriend
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(300)]
 
 __all__ = ["town"]
 
-FOLDER = templating.HERE / "static" / "app"
+FOLDER = templating.PACKAGE_DIR / "static" / "app"
 SCRIPTS = sorted(FOLDER.rglob("*.js"))
 LINES_MAX = 400
 # Constructs that could turn text into markup, script or style, or store the token; no module needs them.
@@ -65,7 +65,7 @@ def test_a_module_is_short_documented_and_avoids_unsafe_constructs(script: Path)
         assert (script.parent / target).is_file(), f"{script.name} imports {target}"
 
 
-async def test_modules_are_served_as_immutable_under_their_edition(town: Town) -> None:
+async def test_modules_are_served_as_immutable_under_their_edition(town: ChatPlatform) -> None:
     nora = await town.world.user("nora")
     cookie = {"Cookie": f"hubbub_session={nora.token}"}
     page = await town.world.request("GET", f"{town.url}/app", headers=cookie)
@@ -88,7 +88,7 @@ async def test_modules_are_served_as_immutable_under_their_edition(town: Town) -
     assert "script-src" not in (await town.world.request("GET", f"{town.url}/login")).headers["Content-Security-Policy"]
 
 
-async def test_every_module_loads_without_an_error(town: Town) -> None:
+async def test_every_module_loads_without_an_error(town: ChatPlatform) -> None:
     nora = await town.world.user("nora")
     names = [
         script.relative_to(FOLDER).as_posix() for script in SCRIPTS if script.name not in ("main.js", "bootstrap.js")
@@ -164,7 +164,7 @@ TIMED = """async ([folder, texts]) => {
 }"""
 
 
-async def test_markdown_renders_as_in_the_table_without_slow_cases(town: Town) -> None:
+async def test_markdown_renders_as_in_the_table_without_slow_cases(town: ChatPlatform) -> None:
     nora = await town.world.user("nora")
     async with town.window(nora) as hers:
         written = await hers.page.evaluate(WRITTEN, [edition(), [text for text, _ in MARKDOWN]])
@@ -180,7 +180,7 @@ PERMISSIONS = """async ([folder, cases]) => {
 }"""
 
 
-async def test_the_client_computes_the_same_permissions_as_the_server(town: Town) -> None:
+async def test_the_client_computes_the_same_permissions_as_the_server(town: ChatPlatform) -> None:
     nora = await town.world.user("nora")
     view, send, everyone, threads = 1 << 10, 1 << 11, 1 << 17, 1 << 38
 
@@ -212,14 +212,18 @@ async def test_the_client_computes_the_same_permissions_as_the_server(town: Town
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
-async def test_the_client_is_accessible(town: Town, width: int, scheme: str) -> None:
+async def test_the_client_is_accessible(town: ChatPlatform, width: int, scheme: str) -> None:
     nora, tom = await town.world.user("nora"), await town.world.user("tom")
     guild = await town.world.guild(nora, tom, name="The Guild of All Harbours and Lighthouses")
     await befriend(nora, tom)
     forum = await guild.channel("ideas", type=15)
     lounge = await guild.channel("lounge", type=2)
-    said = await guild.say(tom, f"**Hello** <@{nora.id}> {'unbroken' * 30} `code` https://example.com/{'a' * 200}")
-    await guild.say(nora, "> Yes.\n- a\n- b", message_reference={"message_id": said["id"]}, embeds=[{"title": "Tides"}])
+    said = await guild.send_message(
+        tom, f"**Hello** <@{nora.id}> {'unbroken' * 30} `code` https://example.com/{'a' * 200}"
+    )
+    await guild.send_message(
+        nora, "> Yes.\n- a\n- b", message_reference={"message_id": said["id"]}, embeds=[{"title": "Tides"}]
+    )
     (await tom.put(f"/channels/{guild.general}/messages/{said['id']}/reactions/%F0%9F%8E%89/@me")).ok()
     problems: list[str] = []
     async with town.window(nora, general(guild), width=width, scheme=scheme) as hers:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.web.conftest import DESK, PHONE, Opener
-from tests.web.test_looks import look
+from tests.web.test_accessibility import look
 from tests.world import World
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]

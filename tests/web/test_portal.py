@@ -10,9 +10,9 @@ import pytest
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from tests.receiver import Receiver
-from tests.server.resources.test_users import png
+from tests.server.resources.test_users import png_data_uri
 from tests.web.conftest import DESK, PHONE, Opener
-from tests.web.test_looks import look
+from tests.web.test_accessibility import look
 from tests.world import NOW_MS, Actor, World, small_config
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
@@ -114,14 +114,14 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
         await page.get_by_role("button", name=f"Remove {REDIRECT}").wait_for()
 
         # A webhook URL that accepts any signature is rejected, and accepted once it verifies signatures.
-        receiver.of((await alice.get(f"/applications/{identifier}")).ok())
-        receiver.trusting = True
+        receiver.use_key_of((await alice.get(f"/applications/{identifier}")).ok())
+        receiver.accept_invalid_signatures = True
         await page.goto(f"{home}/webhooks")
         await page.get_by_label("URL (optional)").fill(receiver.url)
         await page.get_by_label("Application deauthorized").check()
         await press(page, "Verify and save")
         await page.locator("#error-event_webhooks_url").wait_for()
-        receiver.trusting = False
+        receiver.accept_invalid_signatures = False
         await press(page, "Verify and save")
         await page.get_by_text("Endpoint verified and saved.").wait_for()
         assert await page.get_by_label("URL (optional)").input_value() == receiver.url
@@ -138,7 +138,7 @@ async def test_a_developer_creates_configures_and_deletes_an_application(
         await page.get_by_label("to confirm").fill("Lighthouse")
         await press(page, "Delete application")
         await page.get_by_text("Lighthouse was deleted.").wait_for()
-        assert await session.closed() == 4004
+        assert await session.wait_closed() == 4004
     assert [text for text in said if "Content Security Policy" in text] == []
 
 
@@ -162,7 +162,7 @@ async def test_an_authorize_url_is_built_by_keyboard_and_opens_the_consent_page(
 
 
 async def test_images_are_uploaded(near_town: World, chromium: Opener) -> None:
-    picture = {"name": "x.png", "mimeType": "image/png", "buffer": base64.b64decode(png().partition(",")[2])}
+    picture = {"name": "x.png", "mimeType": "image/png", "buffer": base64.b64decode(png_data_uri().partition(",")[2])}
     async with chromium(PHONE, False) as page:
         alice = await enter(page, near_town)
         identifier = await make(page, near_town, "Lighthouse")
@@ -198,7 +198,7 @@ async def test_every_portal_page_is_accessible(near_town: World, chromium: Opene
         await look(page, problems, "list")
         (await alice.post(f"/applications/{identifier}/bot")).ok()
         (await alice.post(f"/applications/{identifier}/testers", json={"username": "bob"})).ok()
-        (await alice.post(f"/applications/{identifier}/emojis", json={"name": "wave", "image": png()})).ok()
+        (await alice.post(f"/applications/{identifier}/emojis", json={"name": "wave", "image": png_data_uri()})).ok()
         address = f"/applications/{identifier}"
         (await alice.patch(address, json={"redirect_uris": [f"{REDIRECT}/{'long' * 30}"]})).ok()
         await page.goto(f"{near_town.url}/developers/{identifier}")

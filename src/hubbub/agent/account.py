@@ -9,26 +9,26 @@ import aiohttp
 import msgspec
 
 from hubbub import __version__
-from hubbub.agent.state import State
+from hubbub.agent.state import SessionState
 from hubbub.agent.throttle import Throttle
 from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.errors import ApiError
-from hubbub.protocol.resources.presence import PRESENCE_UPDATES_MAX, PRESENCE_UPDATES_SECONDS
+from hubbub.protocol.resources.presence import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ClientStatus, LoggingSeverity
-from hubbub.sdk.gateway import Gateway, Lost
+from hubbub.sdk.gateway import ConnectionLost, Gateway
 from hubbub.sdk.records import ClientCreateOptions
 
 log = logging.getLogger(__name__)
 
-LEVELS: Final = {
+LOG_LEVELS: Final = {
     LoggingSeverity.ERROR: logging.ERROR,
     LoggingSeverity.WARNING: logging.WARNING,
     LoggingSeverity.INFO: logging.DEBUG,
     LoggingSeverity.VERBOSE: logging.DEBUG,
 }
-AWAY: Final = "The platform cannot be reached"
+UNREACHABLE_MESSAGE: Final = "The platform cannot be reached"
 
 
 class SignedOut(Exception):
@@ -40,37 +40,37 @@ class Account:
 
     def __init__(self, url: str, token: str, *, status: str = "online", presence_s: float | None = None) -> None:
         self._core = Core(ClientCreateOptions(web_base=url), threaded=False)
-        self._core.scheme, self._core.token = "", token
-        self._core.logs.hide(token)
+        self._core.token_prefix, self._core.token = "", token
+        self._core.logs.add_secrets(token)
         self._core.logs.add_callback(self._log, LoggingSeverity.VERBOSE)
         self._gateway = Gateway(self._core, self._handle_event)
-        self._gateway.identity = {
+        self._gateway.identify_fields = {
             "properties": {"os": "", "browser": "Hubbub Agent", "device": "desktop", "version": __version__},
         }
-        self._gateway.presence = self._at_identify
-        self._core.watchers.append(self._status_changed)
+        self._gateway.get_presence = self._at_identify
+        self._core.status_watchers.append(self._status_changed)
         self._status = status
-        self.state: Final = State()
+        self.state: Final = SessionState()
         self.activities: Callable[[], list[dict[str, Any]]] = list
         """Returns the activities of the games on this machine."""
         self.listeners: Final[list[Callable[[str, Any], None]]] = []
         """Functions called with each event, after the state is updated."""
-        self.ended = asyncio.Event()
+        self.session_ended = asyncio.Event()
         """Set when the session has ended and will not be restored."""
         self._event_received = asyncio.Event()
         self._revision = 0
         self._sent_revision = -1
-        seconds = PRESENCE_UPDATES_SECONDS if presence_s is None else presence_s
+        seconds = PRESENCE_UPDATE_WINDOW_SECONDS if presence_s is None else presence_s
         self._presence_throttle = Throttle(PRESENCE_UPDATES_MAX, seconds, self._publish)
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
-    def web(self) -> str:
+    def web_url(self) -> str:
         """URL of the platform's web pages."""
         return self._core.web_base
 
     @property
-    def api(self) -> str:
+    def api_url(self) -> str:
         """URL of the platform's HTTP API."""
         return self._core.api.api
 
@@ -83,7 +83,7 @@ class Account:
         """Connect and wait until the session is ready; raise SignedOut if the platform rejects the token."""
         try:
             await self._gateway.connect()
-        except Lost as lost:
+        except ConnectionLost as lost:
             raise SignedOut(f"The platform rejected the session ({lost})") from None
 
     async def close(self) -> None:
@@ -93,7 +93,7 @@ class Account:
 
     # Presence
 
-    def show(self) -> None:
+    def publish_presence(self) -> None:
         """Publish the current activities, within the gateway's rate limit."""
         self._revision += 1
         if self.is_ready:
@@ -119,7 +119,7 @@ class Account:
 
     def _status_changed(self, status: ClientStatus) -> None:
         if status is ClientStatus.DISCONNECTED:
-            self.ended.set()
+            self.session_ended.set()
         if status is ClientStatus.READY and self._sent_revision != self._revision:
             self._presence_throttle.call()
 
@@ -133,7 +133,7 @@ class Account:
     def _handle_event(self, event: str, raw: msgspec.Raw) -> None:
         data = msgspec.json.decode(raw)
         before = self.state.voice_channel()
-        self.state.hear(event, data)
+        self.state.handle_event(event, data)
         for listener in self.listeners:
             listener(event, data)
         after = self.state.voice_channel()
@@ -143,7 +143,7 @@ class Account:
         received, self._event_received = self._event_received, asyncio.Event()
         received.set()
 
-    async def until(self, predicate: Callable[[], Any], timeout_s: float) -> bool:
+    async def wait_until(self, predicate: Callable[[], Any], timeout_s: float) -> bool:
         """Wait until a predicate of the state is true; return False on timeout."""
         try:
             async with asyncio.timeout(timeout_s):
@@ -160,9 +160,9 @@ class Account:
         try:
             await self._gateway.send(op, data)
         except (OSError, aiohttp.ClientError):
-            raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, AWAY) from None
+            raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, UNREACHABLE_MESSAGE) from None
 
-    async def ask(
+    async def request(
         self,
         method: str,
         path: str,
@@ -185,8 +185,8 @@ class Account:
             raise
         except (aiohttp.ClientError, OSError) as error:
             log.info("%s %s: %s", method, path, type(error).__name__)
-            raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, AWAY) from None
+            raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, UNREACHABLE_MESSAGE) from None
         return msgspec.json.decode(body) if body else None
 
     def _log(self, message: str, severity: LoggingSeverity) -> None:
-        log.log(LEVELS.get(severity, logging.INFO), "%s", message)
+        log.log(LOG_LEVELS.get(severity, logging.INFO), "%s", message)

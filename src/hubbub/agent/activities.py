@@ -3,7 +3,18 @@
 from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple, Protocol
 
-from hubbub.agent.forms import Check, Wrong, child, fields, flag, items, link, number, one_of, text
+from hubbub.agent.validation import (
+    Check,
+    InvalidValue,
+    boolean,
+    child_error,
+    fields,
+    items,
+    number,
+    one_of,
+    text,
+    web_url,
+)
 from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.resources import presence as wire
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
@@ -12,10 +23,10 @@ from hubbub.sdk.clock import Clock
 PLATFORMS_MAX: Final = 10
 SECONDS_DIGITS: Final = 3
 """A timestamp with at least this many digits less than the current time in milliseconds is in seconds (rpc.md 8)."""
-SPECTATE: Final = 1 << 2
+SPECTATE_FLAG: Final = 1 << 2
 
 _TEXT: Final = text(wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
-_URL: Final = link(wire.ACTIVITY_URL_MAX)
+_URL: Final = web_url(wire.ACTIVITY_URL_MAX)
 _SECRET: Final = text(wire.ACTIVITY_TEXT_MIN, wire.SECRET_MAX)
 _IMAGE: Final = text(1, wire.ACTIVITY_IMAGE_MAX)
 
@@ -23,7 +34,7 @@ _IMAGE: Final = text(1, wire.ACTIVITY_IMAGE_MAX)
 def _size(value: Any, name: str) -> list[int]:
     size: list[int] = items(number(1), 2, 2)(value, name)
     if size[0] > size[1]:
-        raise Wrong(f'"{name}" must not have a current size greater than its maximum size')
+        raise InvalidValue(f'"{name}" must not have a current size greater than its maximum size')
     return size
 
 
@@ -52,32 +63,34 @@ def _schema(types: Collection[int]) -> Check:
             "secrets": fields({"join": _SECRET, "spectate": _SECRET, "match": _SECRET}),
             "buttons": items(
                 fields(
-                    {"label": text(1, wire.BUTTON_LABEL_MAX), "url": link(wire.BUTTON_URL_MAX)},
+                    {"label": text(1, wire.BUTTON_LABEL_MAX), "url": web_url(wire.BUTTON_URL_MAX)},
                     required=("label", "url"),
                 ),
                 1,
                 wire.BUTTONS_MAX,
             ),
-            "instance": flag,
+            "instance": boolean,
             "supported_platforms": items(text(1, 32), 0, PLATFORMS_MAX),
             "status_display_type": one_of(0, 1, 2),
         }
     )
 
 
-def read(value: Any, *, application_id: str, name: str, types: Collection[int], now_ms: int) -> dict[str, Any]:
+def parse_activity(
+    value: Any, *, application_id: str, name: str, types: Collection[int], now_ms: int
+) -> dict[str, Any]:
     """Validate an activity and convert it to the platform's format; raise RpcError 4000 with a schema error message."""
     try:
         try:
             activity: dict[str, Any] = _schema(types)(value, "activity")
             secrets = list(activity.get("secrets", {}).values())
             if len(set(secrets)) < len(secrets):
-                raise child("secrets", '"secrets" must all be different')
+                raise child_error("secrets", '"secrets" must all be different')
             if secrets and activity.get("buttons"):
-                raise child("buttons", '"secrets" cannot be sent together with buttons')
-        except Wrong as error:
-            raise child("activity", error) from None
-    except Wrong as error:
+                raise child_error("buttons", '"secrets" cannot be sent together with buttons')
+        except InvalidValue as error:
+            raise child_error("activity", error) from None
+    except InvalidValue as error:
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, str(error)) from None
     result: dict[str, Any] = {
         "application_id": application_id,
@@ -85,7 +98,7 @@ def read(value: Any, *, application_id: str, name: str, types: Collection[int], 
         "type": 0,
     } | activity
     if times := result.get("timestamps"):
-        result["timestamps"] = {key: in_milliseconds(value, now_ms) for key, value in times.items()}
+        result["timestamps"] = {key: to_milliseconds(value, now_ms) for key, value in times.items()}
     if buttons := result.pop("buttons", None):
         result["buttons"] = [button["label"] for button in buttons]
         result["metadata"] = {"button_urls": [button["url"] for button in buttons]}
@@ -94,7 +107,7 @@ def read(value: Any, *, application_id: str, name: str, types: Collection[int], 
     return {key: value for key, value in result.items() if value not in ({}, [])}
 
 
-def in_milliseconds(value: int, now_ms: int) -> int:
+def to_milliseconds(value: int, now_ms: int) -> int:
     """Convert a timestamp in seconds or milliseconds to milliseconds."""
     return value * 1000 if len(str(value)) <= len(str(now_ms)) - SECONDS_DIGITS else value
 
@@ -103,7 +116,7 @@ def _flags(activity: dict[str, Any]) -> int:
     secrets = activity.get("secrets", {})
     flags = int(ActivityFlags.INSTANCE) if activity.get("instance") else 0
     flags |= int(ActivityFlags.JOIN) if "join" in secrets else 0
-    return flags | (SPECTATE if "spectate" in secrets else 0)
+    return flags | (SPECTATE_FLAG if "spectate" in secrets else 0)
 
 
 class Owner(Protocol):
@@ -114,7 +127,7 @@ class Owner(Protocol):
         """ID of the connection's application."""
 
 
-class Place(NamedTuple):
+class ActivityKey(NamedTuple):
     """Key of an activity; there is one activity per process of an application."""
 
     application_id: str
@@ -126,34 +139,34 @@ class Activities:
 
     def __init__(self, changed: Callable[[], None], clock: Clock) -> None:
         self._changed = changed
-        self._shown: dict[Place, tuple[Owner, dict[str, Any]]] = {}
+        self._activities: dict[ActivityKey, tuple[Owner, dict[str, Any]]] = {}
         self.clock = clock
 
-    def shown(self) -> list[dict[str, Any]]:
+    def newest_first(self) -> list[dict[str, Any]]:
         """Return all activities, newest first."""
-        return [activity for _, activity in reversed(self._shown.values())]
+        return [activity for _, activity in reversed(self._activities.values())]
 
     def find(self, application_id: str, pid: int | None = None) -> dict[str, Any] | None:
         """Return the newest activity of an application, or of one of its processes; None if there is none."""
         found = None
-        for key, (_, activity) in self._shown.items():
+        for key, (_, activity) in self._activities.items():
             if key.application_id == application_id and pid in (None, key.pid):
                 found = activity
         return found
 
     def put(self, owner: Owner, pid: int, activity: dict[str, Any] | None) -> None:
         """Set the activity of a process, or remove it with None."""
-        key = Place(owner.application_id, pid)
-        before = self._shown.pop(key, None)
+        key = ActivityKey(owner.application_id, pid)
+        before = self._activities.pop(key, None)
         if activity is not None:
-            self._shown[key] = (owner, activity)
+            self._activities[key] = (owner, activity)
         if activity is not None or before is not None:
             self._changed()
 
-    def drop(self, owner: Owner, pid: int | None = None) -> None:
+    def remove(self, owner: Owner, pid: int | None = None) -> None:
         """Remove the activities of a connection, or those of one of its processes."""
-        gone = [key for key, (setter, _) in self._shown.items() if setter is owner and pid in (None, key.pid)]
+        gone = [key for key, (setter, _) in self._activities.items() if setter is owner and pid in (None, key.pid)]
         for key in gone:
-            del self._shown[key]
+            del self._activities[key]
         if gone:
             self._changed()

@@ -10,14 +10,14 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol import rpc
 
-VARIABLES: Final = ("XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP")
-NAMES: Final = (rpc.PLATFORM, rpc.COMPATIBLE)
+DIRECTORY_VARIABLES: Final = ("XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP")
+SOCKET_NAMES: Final = (rpc.SOCKET_PREFIX, rpc.COMPATIBLE_SOCKET_PREFIX)
 """Socket name prefixes: the one that this SDK uses, and the one that unmodified libraries use."""
-PROBE_S: Final = 1.0
+PROBE_TIMEOUT_SECONDS: Final = 1.0
 BACKLOG: Final = 64
 
 
-class Taken(Exception):
+class AddressUnavailable(Exception):
     """Raised when there is no free address to listen on."""
 
 
@@ -33,16 +33,18 @@ def directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
 
     The first one follows the public rule. Some games also look in the user's runtime directory if no variable names it.
     Raises Taken if there is none."""
-    first = next((Path(environ[name]) for name in VARIABLES if environ.get(name)), Path("/tmp"))
+    first = next((Path(environ[name]) for name in DIRECTORY_VARIABLES if environ.get(name)), Path("/tmp"))
     found = [first]
-    if sys.platform == "linux" and not environ.get(VARIABLES[0]):
+    if sys.platform == "linux" and not environ.get(DIRECTORY_VARIABLES[0]):
         found.append(Path(f"/run/user/{os.getuid()}"))
     existing: list[Path] = []
     for each in found:
         if each.is_dir() and os.access(each, os.W_OK) and all(not each.samefile(other) for other in existing):
             existing.append(each)
     if not existing:
-        raise Taken(f"Cannot create a socket: {first} is not a writable directory. Set XDG_RUNTIME_DIR to one that is")
+        raise AddressUnavailable(
+            f"Cannot create a socket: {first} is not a writable directory. Set XDG_RUNTIME_DIR to one that is"
+        )
     return existing
 
 
@@ -50,13 +52,17 @@ def claim(folders: Sequence[Path], index: int | None = None) -> list[Address]:
     """Listen at the lowest index that is free under every name and in every folder.
 
     All games then find the same agent. Raises Taken if no index is free."""
-    wanted = rpc.INDEXES if index is None else (index,)
+    wanted = rpc.SOCKET_INDEXES if index is None else (index,)
     for number in wanted:
-        claimed = _claim_all([folder / f"{name}-ipc-{number}" for folder in folders for name in NAMES])
+        claimed = _claim_all([folder / f"{name}-ipc-{number}" for folder in folders for name in SOCKET_NAMES])
         if claimed is not None:
             return claimed
-    indexes = f"Index {index} is" if index is not None else f"Indexes {rpc.INDEXES[0]} to {rpc.INDEXES[-1]} are"
-    raise Taken(f"{indexes} in use in {', '.join(map(str, folders))}. Stop the other agent or chat client first")
+    indexes = (
+        f"Index {index} is" if index is not None else f"Indexes {rpc.SOCKET_INDEXES[0]} to {rpc.SOCKET_INDEXES[-1]} are"
+    )
+    raise AddressUnavailable(
+        f"{indexes} in use in {', '.join(map(str, folders))}. Stop the other agent or chat client first"
+    )
 
 
 def _claim_all(paths: list[Path]) -> list[Address] | None:
@@ -95,7 +101,7 @@ def _listen(path: Path) -> socket.socket | None:
 
 def _is_listening(path: Path) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.settimeout(PROBE_S)
+        probe.settimeout(PROBE_TIMEOUT_SECONDS)
         try:
             probe.connect(str(path))
         except TimeoutError:

@@ -7,13 +7,13 @@ from typing import Any, Final
 from hubbub.agent import commands
 from hubbub.agent.account import Account
 from hubbub.agent.addresses import Address
+from hubbub.agent.connections import Application, ProgramConnection, Transport
 from hubbub.agent.consent import Consent
-from hubbub.agent.desk import Desk
+from hubbub.agent.context import AgentContext
 from hubbub.agent.events import Events
-from hubbub.agent.ipc import Closed, Ipc
-from hubbub.agent.links import Application, Door, Link
+from hubbub.agent.ipc import ConnectionClosed, IpcServer
 from hubbub.agent.throttle import Throttle
-from hubbub.agent.websocket import WebSockets
+from hubbub.agent.websocket import WebSocketServer
 from hubbub.protocol import rpc, rpc_scopes
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.rpc import CloseCode, RpcError, RpcErrorCode
@@ -22,7 +22,7 @@ from hubbub.sdk.clock import Clock, machine_ms
 
 log = logging.getLogger(__name__)
 
-LINKS_MAX: Final = 16
+CONNECTIONS_PER_APPLICATION_MAX: Final = 16
 """Maximum number of simultaneous connections per application."""
 
 
@@ -38,17 +38,17 @@ class Agent:
         addresses: Sequence[Address] = (),
         websocket_ports: Sequence[int] = (),
         clock: Clock = machine_ms,
-        updates_s: float = rpc.ACTIVITY_UPDATES_SECONDS,
-        handshake_s: float = rpc.HANDSHAKE_SECONDS,
+        updates_s: float = rpc.ACTIVITY_UPDATES_WINDOW_SECONDS,
+        handshake_s: float = rpc.HANDSHAKE_TIMEOUT_SECONDS,
     ) -> None:
         self.account = account
-        self.desk: Final = Desk(account, consent, opener, clock)
+        self.context: Final = AgentContext(account, consent, opener, clock)
         self._updates_s = updates_s
-        account.listeners.append(Events(self.desk).hear)
-        self._ipc = Ipc(addresses, self.greet, self.gone, handshake_s=handshake_s)
-        self._websockets: WebSockets | None = None
+        account.listeners.append(Events(self.context).handle)
+        self._ipc = IpcServer(addresses, self.accept, self.remove_connection, handshake_s=handshake_s)
+        self._websockets: WebSocketServer | None = None
         if websocket_ports:
-            self._websockets = WebSockets(self.greet, self.gone, account.web, websocket_ports)
+            self._websockets = WebSocketServer(self.accept, self.remove_connection, account.web_url, websocket_ports)
 
     async def start(self) -> None:
         """Sign in, then start to listen, so that the state is complete when a program connects."""
@@ -59,7 +59,7 @@ class Agent:
 
     async def stop(self) -> None:
         """Close all connections and sign out of the gateway."""
-        self.desk.launcher.close()
+        self.context.launcher.close()
         if self._websockets is not None:
             await self._websockets.stop()
         await self._ipc.stop()
@@ -72,52 +72,57 @@ class Agent:
 
     # Connections
 
-    async def greet(
+    async def accept(
         self,
-        transport: Door,
+        transport: Transport,
         handshake: dict[str, Any],
         *,
         pid: int | None,
         origin: str | None,
         scopes: frozenset[str],
-    ) -> Link:
+    ) -> ProgramConnection:
         """Accept the handshake of a program and send READY; raise Closed to reject it."""
         if str(handshake.get("v")) != str(rpc.VERSION):
-            raise Closed(CloseCode.INVALID_VERSION, "Invalid Version")
-        application = await self.application(str(handshake.get("client_id") or ""))
+            raise ConnectionClosed(CloseCode.INVALID_VERSION, "Invalid Version")
+        application = await self.fetch_application(str(handshake.get("client_id") or ""))
         if origin is not None and PseudoScope.PRIVATE not in scopes and origin not in application.rpc_origins:
-            raise Closed(CloseCode.INVALID_ORIGIN, "Invalid Origin")
-        if sum(connection.application_id == application.id for connection in self.desk.links) >= LINKS_MAX:
-            raise Closed(CloseCode.RATE_LIMITED, "Too many connections")
-        connection = Link(transport, application, pid=pid, scopes=scopes)
-        connection.updates = Throttle(rpc.ACTIVITY_UPDATES_MAX, self._updates_s, lambda: self.desk.show(connection))
-        connection.dispatch("READY", {"v": rpc.VERSION, "config": self._config(), "user": self.desk.user()})
-        self.desk.links.append(connection)
-        connection.start(self.obey)
-        self.desk.voice.restore(connection)
+            raise ConnectionClosed(CloseCode.INVALID_ORIGIN, "Invalid Origin")
+        if (
+            sum(connection.application_id == application.id for connection in self.context.connections)
+            >= CONNECTIONS_PER_APPLICATION_MAX
+        ):
+            raise ConnectionClosed(CloseCode.RATE_LIMITED, "Too many connections")
+        connection = ProgramConnection(transport, application, pid=pid, scopes=scopes)
+        connection.activity_throttle = Throttle(
+            rpc.ACTIVITY_UPDATES_MAX, self._updates_s, lambda: self.context.publish_activities(connection)
+        )
+        connection.dispatch("READY", {"v": rpc.VERSION, "config": self._config(), "user": self.context.user_view()})
+        self.context.connections.append(connection)
+        connection.start(self.run_command)
+        self.context.voice.restore(connection)
         return connection
 
-    async def gone(self, connection: Link) -> None:
+    async def remove_connection(self, connection: ProgramConnection) -> None:
         """Remove a connection and everything that it set."""
-        self.desk.links.remove(connection)
+        self.context.connections.remove(connection)
         await connection.stop()
-        self.desk.forget(connection)
+        self.context.remove_connection(connection)
 
-    async def application(self, client_id: str) -> Application:
+    async def fetch_application(self, client_id: str) -> Application:
         """Fetch an application by client ID; raise Closed if it does not exist."""
-        unknown = Closed(CloseCode.INVALID_CLIENT_ID, rpc.INVALID_CLIENT_ID_MESSAGE)
+        unknown = ConnectionClosed(CloseCode.INVALID_CLIENT_ID, rpc.INVALID_CLIENT_ID_MESSAGE)
         if not client_id.isascii() or not client_id.isdecimal() or len(client_id) > 20:
             raise unknown
         try:
-            payload = await self.account.ask(
+            payload = await self.account.request(
                 "GET", "/applications/{application_id}/rpc", application_id=client_id, anonymous=True
             )
         except ApiError as error:
             if error.status >= 500:
-                raise Closed(CloseCode.ABNORMAL, "The platform returned a server error") from None
+                raise ConnectionClosed(CloseCode.ABNORMAL, "The platform returned a server error") from None
             raise unknown from None
         except RpcError as error:
-            raise Closed(CloseCode.ABNORMAL, error.message) from None
+            raise ConnectionClosed(CloseCode.ABNORMAL, error.message) from None
         return Application(
             id=payload["id"],
             name=payload["name"],
@@ -128,18 +133,18 @@ class Agent:
         )
 
     def _config(self) -> dict[str, str]:
-        host = self.account.web.partition("://")[2]
+        host = self.account.web_url.partition("://")[2]
         return {"cdn_host": f"{host}/cdn", "api_endpoint": f"//{host}/api", "environment": "production"}
 
     # Commands
 
-    async def obey(self, connection: Link, request: rpc.Request) -> Any:
+    async def run_command(self, connection: ProgramConnection, request: rpc.Request) -> Any:
         """Run a command and return its result; raise RpcError if it is unknown, not allowed or fails."""
         needs = rpc_scopes.COMMANDS.get(request.cmd)
         if needs is None:
             raise RpcError(RpcErrorCode.INVALID_COMMAND, f"Invalid command: {request.cmd[:64]}")
-        if not rpc_scopes.allows(needs, connection.given):
-            await commands.renew(self.desk, connection)
+        if not rpc_scopes.allows(needs, connection.transport_scopes):
+            await commands.recheck_token(self.context, connection)
             commands.require(rpc_scopes.allows(needs, connection.scopes))
-        handler = commands.TABLE[request.cmd]
-        return await handler(self.desk, connection, request)
+        handler = commands.HANDLERS[request.cmd]
+        return await handler(self.context, connection, request)

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from hubbub.agent import addresses, signing_in
+from hubbub.agent import addresses, login
 from hubbub.agent.account import Account, SignedOut
 from hubbub.agent.agent import Agent
-from hubbub.agent.consent import Consent, Decided, InBrowser, OnTerminal
-from hubbub.agent.signing_in import SettingError
+from hubbub.agent.consent import BrowserConsent, Consent, FixedConsent, TerminalConsent
+from hubbub.agent.login import SettingError
 from hubbub.agent.terminal import Terminal
 from hubbub.protocol import rpc
 from hubbub.sdk.core import WEB_BASE
@@ -24,7 +24,7 @@ from hubbub.sdk.core import WEB_BASE
 URL_VARIABLE: Final = "HUBBUB_AGENT_URL"
 INDEX_VARIABLE: Final = "HUBBUB_AGENT_IPC_INDEX"
 STATUSES: Final = ("online", "idle", "dnd", "invisible")
-CONSENTS: Final = ("ask", "browser", "always", "never")
+CONSENT_MODES: Final = ("ask", "browser", "always", "never")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,12 +37,12 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--token-file",
         metavar="FILE",
-        help=f"file with your token (default: {signing_in.TOKEN_VARIABLE}, the stored token, or a login prompt)",
+        help=f"file with your token (default: {login.TOKEN_VARIABLE}, the stored token, or a login prompt)",
     )
     result.add_argument("--sign-out", action="store_true", help="delete the stored token of this platform and exit")
     result.add_argument(
         "--consent",
-        choices=CONSENTS,
+        choices=CONSENT_MODES,
         default="ask",
         help="how to approve account access: ask on this terminal (or in the browser if there is none), browser, "
         "always or never (default: ask)",
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] = os.envi
     )
     try:
         return asyncio.run(run(arguments, environ))
-    except (SettingError, SignedOut, addresses.Taken, OSError) as error:
+    except (SettingError, SignedOut, addresses.AddressUnavailable, OSError) as error:
         print(f"hubbub: {error}", file=sys.stderr)
         return 2 if isinstance(error, SettingError) else 1
     except KeyboardInterrupt:
@@ -77,29 +77,29 @@ async def run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
     """Sign in and run the agent until it is stopped."""
     if sys.platform == "win32":
         raise SettingError("agent", "requires Linux or macOS; Windows is not supported yet")
-    url = checked_url(arguments.url or environ.get(URL_VARIABLE) or WEB_BASE)
-    tokens_path = signing_in.kept_path(environ)
+    url = parse_url(arguments.url or environ.get(URL_VARIABLE) or WEB_BASE)
+    tokens_path = login.token_store_path(environ)
     if arguments.sign_out:
-        signing_in.keep(url, None, tokens_path)
+        login.store_token(url, None, tokens_path)
         return 0
-    index = checked_index(arguments.ipc_index or environ.get(INDEX_VARIABLE))
-    token = signing_in.given(arguments.token_file, environ)
+    index = parse_index(arguments.ipc_index or environ.get(INDEX_VARIABLE))
+    token = login.read_given_token(arguments.token_file, environ)
     token_was_given = token is not None
-    token = token or signing_in.recall(url, tokens_path)
+    token = token or login.load_token(url, tokens_path)
     interactive = sys.stdin is not None and sys.stdin.isatty()
     if token is None:
         if not interactive:
             raise SettingError(
-                "token", f"set --token-file or {signing_in.TOKEN_VARIABLE}, or run the command in a terminal to sign in"
+                "token", f"set --token-file or {login.TOKEN_VARIABLE}, or run the command in a terminal to sign in"
             )
-        token = await signing_in.sign_in(url, input, getpass.getpass)
-        signing_in.keep(url, token, tokens_path)
+        token = await login.sign_in(url, input, getpass.getpass)
+        login.store_token(url, token, tokens_path)
     account = Account(url, token, status=arguments.status)
     try:
         await _serve(arguments, account, index, interactive)
     except SignedOut:
         if not token_was_given:
-            signing_in.keep(url, None, tokens_path)
+            login.store_token(url, None, tokens_path)
         raise
     return 0
 
@@ -120,23 +120,23 @@ async def _serve(arguments: argparse.Namespace, account: Account, index: int | N
         loop.add_signal_handler(number, stopping.set)
     try:
         await agent.start()
-        print(f"Signed in as {account.state.user.get('username')} at {account.web}", flush=True)
+        print(f"Signed in as {account.state.user.get('username')} at {account.web_url}", flush=True)
         print("Listening at " + ", ".join(str(address.path) for address in claimed), flush=True)
         if agent.websocket_port is not None:
             print(f"Listening at ws://127.0.0.1:{agent.websocket_port}", flush=True)
         waiting: list[asyncio.Task[Any]] = [
             asyncio.create_task(stopping.wait()),
-            asyncio.create_task(account.ended.wait()),
+            asyncio.create_task(account.session_ended.wait()),
         ]
         if interactive:
             terminal.start()
-            waiting.append(asyncio.create_task(terminal.serve(agent.desk)))
+            waiting.append(asyncio.create_task(terminal.serve(agent.context)))
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-        if account.ended.is_set():
+        if account.session_ended.is_set():
             raise SignedOut("The platform ended the session. Run the command again to sign in")
     finally:
         await agent.stop()
@@ -144,13 +144,13 @@ async def _serve(arguments: argparse.Namespace, account: Account, index: int | N
 
 def _consent(mode: str, terminal: Terminal, interactive: bool) -> Consent:
     if mode in ("always", "never"):
-        return Decided(mode == "always")
+        return FixedConsent(mode == "always")
     if mode == "ask" and interactive:
-        return OnTerminal(terminal.ask, terminal.say)
-    return InBrowser(_open_browser)
+        return TerminalConsent(terminal.ask, terminal.write_line)
+    return BrowserConsent(_open_browser)
 
 
-def checked_url(url: str) -> str:
+def parse_url(url: str) -> str:
     """Return the URL of the platform without a trailing slash; raise SettingError if it is invalid."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -158,12 +158,14 @@ def checked_url(url: str) -> str:
     return url.rstrip("/")
 
 
-def checked_index(text: str | None) -> int | None:
+def parse_index(text: str | None) -> int | None:
     """Parse the index of the socket; raise SettingError if it is invalid."""
     if text is None:
         return None
-    if not text.isdecimal() or int(text) not in rpc.INDEXES:
-        raise SettingError("ipc_index", f"{text} is not a number from {rpc.INDEXES[0]} to {rpc.INDEXES[-1]}")
+    if not text.isdecimal() or int(text) not in rpc.SOCKET_INDEXES:
+        raise SettingError(
+            "ipc_index", f"{text} is not a number from {rpc.SOCKET_INDEXES[0]} to {rpc.SOCKET_INDEXES[-1]}"
+        )
     return int(text)
 
 

@@ -5,14 +5,14 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, Protocol
 from urllib.parse import urlencode
 
-from hubbub.sdk.aside import aside
-from hubbub.sdk.loopback import Loopback
+from hubbub.sdk.daemon_threads import run_in_daemon_thread
+from hubbub.sdk.loopback import LoopbackServer
 
-ANSWER_S: Final = 300.0
+RESPONSE_TIMEOUT_SECONDS: Final = 300.0
 """Maximum time for the user to respond."""
 
 
-class Question(NamedTuple):
+class ConsentRequest(NamedTuple):
     """A request of an application for access to the user's account."""
 
     application: str
@@ -27,7 +27,7 @@ class Question(NamedTuple):
     """Query parameters of the consent page."""
 
 
-class Answer(NamedTuple):
+class ConsentResponse(NamedTuple):
     """The decision of the user."""
 
     granted: bool
@@ -38,63 +38,63 @@ class Answer(NamedTuple):
     """Redirect URI of the consent page; None without it."""
 
 
-NO: Final = Answer(granted=False)
+DENIED: Final = ConsentResponse(granted=False)
 
 
 class Consent(Protocol):
     """Interface for asking the user for consent."""
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: ConsentRequest) -> ConsentResponse:
         """Ask the user for consent and return the decision."""
 
 
-class Decided:
+class FixedConsent:
     """Consent with a fixed decision, for rehearsals and unattended machines."""
 
     def __init__(self, granted: bool) -> None:
-        self._answer = Answer(granted)
+        self._answer = ConsentResponse(granted)
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: ConsentRequest) -> ConsentResponse:
         """Return the fixed decision."""
         return self._answer
 
 
-class OnTerminal:
+class TerminalConsent:
     """Consent on the terminal, by a yes/no question."""
 
-    def __init__(self, ask: Callable[[str], Awaitable[str]], say: Callable[[str], Any] = print) -> None:
+    def __init__(self, ask: Callable[[str], Awaitable[str]], write_line: Callable[[str], Any] = print) -> None:
         self._ask = ask
-        self._write = say
+        self._write = write_line
         self._lock = asyncio.Lock()
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: ConsentRequest) -> ConsentResponse:
         """Ask one question at a time; any answer but yes denies, and so does a timeout."""
         async with self._lock:
             self._write(f"{question.application} requests access to the account {question.user_name}:")
             for description in question.scopes:
                 self._write(f"  - {description}")
             try:
-                async with asyncio.timeout(ANSWER_S):
+                async with asyncio.timeout(RESPONSE_TIMEOUT_SECONDS):
                     answer = await self._ask("Allow? [y/N] ")
             except (TimeoutError, EOFError):
-                return NO
-        return Answer(answer.strip().lower() in ("y", "yes"))
+                return DENIED
+        return ConsentResponse(answer.strip().lower() in ("y", "yes"))
 
 
-class InBrowser:
+class BrowserConsent:
     """Consent in the browser, on the platform's consent page."""
 
     def __init__(self, opener: Callable[[str], Any]) -> None:
         self._opener = opener
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: ConsentRequest) -> ConsentResponse:
         """Open the consent page and wait for its redirect; the application must allow loopback redirects."""
-        async with Loopback() as loopback:
+        async with LoopbackServer() as loopback:
             fields = question.fields | {"redirect_uri": loopback.redirect_uri}
-            await aside(self._opener, f"{question.url}?{urlencode(fields)}")
+            await run_in_daemon_thread(self._opener, f"{question.url}?{urlencode(fields)}")
             try:
-                async with asyncio.timeout(ANSWER_S):
-                    redirect_query = await loopback.answer
+                async with asyncio.timeout(RESPONSE_TIMEOUT_SECONDS):
+                    redirect_query = await loopback.redirect_query
             except TimeoutError:
-                return NO
-            return Answer("code" in redirect_query, redirect_query, loopback.redirect_uri)
+                return DENIED
+            return ConsentResponse("code" in redirect_query, redirect_query, loopback.redirect_uri)

@@ -4,24 +4,24 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from hubbub.agent import views
-from hubbub.agent.commands.authorizing import revoke
-from hubbub.agent.desk import Desk
+from hubbub.agent.commands.authorization import close_revoked
+from hubbub.agent.context import AgentContext
 from hubbub.protocol.enums import ActivityActionType
 
-DIRECT: Final = (1, 3)
+PRIVATE_CHANNEL_TYPES: Final = (1, 3)
 """Types of private channels, in which every message notifies the user."""
 
 
 class Events:
     """Receives gateway events and sends RPC events to the subscribed programs."""
 
-    def __init__(self, context: Desk) -> None:
+    def __init__(self, context: AgentContext) -> None:
         self._context = context
         self._voice_states: dict[tuple[str, str], dict[str, Any]] = {}
         self._connection_state = "DISCONNECTED"
         self._hostname: str | None = None
 
-    def hear(self, event: str, data: Any) -> None:
+    def handle(self, event: str, data: Any) -> None:
         """Handle a gateway event; the state is already updated."""
         handler = getattr(self, f"_on_{event.lower().lstrip('_')}", None)
         if handler is not None:
@@ -33,7 +33,7 @@ class Events:
         self._voice_states = dict(self._context.account.state.voice_states)
 
     def _on_user_update(self, data: Any) -> None:
-        self._context.tell("CURRENT_USER_UPDATE", self._context.user())
+        self._context.publish("CURRENT_USER_UPDATE", self._context.user_view())
 
     def _on_relationship_add(self, data: Any) -> None:
         self._publish_relationship(data["id"])
@@ -44,7 +44,7 @@ class Events:
         state = self._context.account.state
         user = state.users.get(data["id"]) or {"id": data["id"]}
         gone = {"type": 0, "user": views.user(user), "presence": {"status": "offline", "activity": None}}
-        self._context.tell("RELATIONSHIP_UPDATE", gone)
+        self._context.publish("RELATIONSHIP_UPDATE", gone)
 
     def _on_presence_update(self, data: Any) -> None:
         if not data.get("guild_id"):
@@ -53,18 +53,18 @@ class Events:
     def _publish_relationship(self, user_id: str) -> None:
         known = self._context.account.state.relationships.get(user_id)
         if known is not None:
-            self._context.tell("RELATIONSHIP_UPDATE", views.relationship(self._context.account.state, known))
+            self._context.publish("RELATIONSHIP_UPDATE", views.relationship(self._context.account.state, known))
 
     def _on_guild_member_update(self, data: Any) -> None:
         state = self._context.account.state
         if data["user"]["id"] == state.user_id:
             view = views.member(state, data["guild_id"])
-            self._context.tell("CURRENT_GUILD_MEMBER_UPDATE", view, about=data["guild_id"])
+            self._context.publish("CURRENT_GUILD_MEMBER_UPDATE", view, about=data["guild_id"])
 
     def _on_oauth2_token_revoke(self, data: Any) -> None:
-        for connection in list(self._context.links):
+        for connection in list(self._context.connections):
             if connection.application_id == data["application_id"] and connection.is_authenticated:
-                revoke(connection)
+                close_revoked(connection)
 
     # Guilds
 
@@ -73,24 +73,24 @@ class Events:
         for key in [key for key in self._voice_states if key[0] == data["id"]]:
             del self._voice_states[key]
         self._voice_states |= {key: value for key, value in state.voice_states.items() if key[0] == data["id"]}
-        self._context.tell("GUILD_CREATE", {"id": data["id"], "name": data.get("name", "")})
+        self._context.publish("GUILD_CREATE", {"id": data["id"], "name": data.get("name", "")})
         self._on_guild_update(data)
 
     def _on_guild_update(self, data: Any) -> None:
         guild = self._context.account.state.guilds.get(data["id"])
         if guild is not None:
-            view = {"guild": views.guild(self._context.account.web, guild), "online": 0}
-            self._context.tell("GUILD_STATUS", view, about=data["id"])
+            view = {"guild": views.guild(self._context.account.web_url, guild), "online": 0}
+            self._context.publish("GUILD_STATUS", view, about=data["id"])
 
     def _on_channel_create(self, data: Any) -> None:
         view = {"id": data["id"], "name": data.get("name") or "", "type": data["type"]}
-        self._context.tell("CHANNEL_CREATE", view)
+        self._context.publish("CHANNEL_CREATE", view)
 
     # Voice
 
     def _on_voice_channel_select(self, channel: Any) -> None:
         channel = channel or {}
-        self._context.tell(
+        self._context.publish(
             "VOICE_CHANNEL_SELECT", {"channel_id": channel.get("id"), "guild_id": channel.get("guild_id")}
         )
         self._hostname = None
@@ -111,7 +111,7 @@ class Events:
             "average_ping": 0,
             "last_ping": 0,
         }
-        self._context.tell("VOICE_CONNECTION_STATUS", status)
+        self._context.publish("VOICE_CONNECTION_STATUS", status)
 
     def _on_voice_state_update(self, data: Any) -> None:
         key = (str(data.get("guild_id") or ""), data["user_id"])
@@ -128,12 +128,12 @@ class Events:
 
     def _publish_voice_state(self, event: str, voice_state: dict[str, Any]) -> None:
         view = views.voice_state(self._context.account.state, self._context.voice, voice_state)
-        self._context.tell(event, view, about=voice_state["channel_id"])
+        self._context.publish(event, view, about=voice_state["channel_id"])
 
     # Messages
 
     def _on_message_create(self, data: Any) -> None:
-        self._context.tell("MESSAGE_CREATE", self._message(data), about=data["channel_id"])
+        self._context.publish("MESSAGE_CREATE", self._message(data), about=data["channel_id"])
         if data.get("author", {}).get("id") == self._context.account.state.user_id:
             return
         if data.get("activity"):
@@ -142,32 +142,32 @@ class Events:
             self._notify(data)
 
     def _on_message_update(self, data: Any) -> None:
-        self._context.tell("MESSAGE_UPDATE", self._message(data), about=data["channel_id"])
+        self._context.publish("MESSAGE_UPDATE", self._message(data), about=data["channel_id"])
 
     def _on_message_delete(self, data: Any) -> None:
         self._context.invites.pop(data["id"], None)
         view = {"channel_id": data["channel_id"], "message": {"id": data["id"]}}
-        self._context.tell("MESSAGE_DELETE", view, about=data["channel_id"])
+        self._context.publish("MESSAGE_DELETE", view, about=data["channel_id"])
 
     def _message(self, data: Any) -> dict[str, Any]:
         return {"channel_id": data["channel_id"], "message": views.message(self._context.account.state, data)}
 
     def _notify(self, data: Any) -> None:
         state = self._context.account.state
-        if state.sees_messages():
+        if state.is_chat_visible():
             return
         channel = state.channels.get(data["channel_id"], {})
         mentioned = any(user.get("id") == state.user_id for user in data.get("mentions", []))
-        if channel.get("type") not in DIRECT and not mentioned and not data.get("mention_everyone"):
+        if channel.get("type") not in PRIVATE_CHANNEL_TYPES and not mentioned and not data.get("mention_everyone"):
             return
         author = state.name_of(data.get("author", {}))
-        channel_name = "" if channel.get("type") in DIRECT else f" (#{channel.get('name', '')})"
+        channel_name = "" if channel.get("type") in PRIVATE_CHANNEL_TYPES else f" (#{channel.get('name', '')})"
         view = self._message(data) | {
-            "icon_url": views.avatar_url(self._context.account.web, data.get("author", {})),
+            "icon_url": views.avatar_url(self._context.account.web_url, data.get("author", {})),
             "title": f"{author}{channel_name}",
             "body": data.get("content", ""),
         }
-        self._context.tell("NOTIFICATION_CREATE", view)
+        self._context.publish("NOTIFICATION_CREATE", view)
 
     def _receive_invite(self, data: Any) -> None:
         """Store and send an activity invite or a join request."""
@@ -196,14 +196,14 @@ class Events:
                 "session_id": activity.get("session_id") or invite.get("session_id"),
             }
         else:
-            self._context.requests.add((application_id, sender["id"]))
+            self._context.join_requests.add((application_id, sender["id"]))
         event = "ACTIVITY_INVITE" if is_invite else "ACTIVITY_JOIN_REQUEST"
-        self._context.tell(event, view, application_id=application_id)
+        self._context.publish(event, view, application_id=application_id)
 
     # Entitlements
 
     def _on_entitlement_create(self, data: Any) -> None:
-        self._context.tell("ENTITLEMENT_CREATE", {"entitlement": data}, application_id=data.get("application_id"))
+        self._context.publish("ENTITLEMENT_CREATE", {"entitlement": data}, application_id=data.get("application_id"))
 
     def _on_entitlement_delete(self, data: Any) -> None:
-        self._context.tell("ENTITLEMENT_DELETE", {"entitlement": data}, application_id=data.get("application_id"))
+        self._context.publish("ENTITLEMENT_DELETE", {"entitlement": data}, application_id=data.get("application_id"))

@@ -12,19 +12,19 @@ from typing import Any, Final
 import msgspec
 
 from hubbub.agent.addresses import Address, release
-from hubbub.agent.links import Link
+from hubbub.agent.connections import ProgramConnection
 from hubbub.protocol import rpc, wire
 from hubbub.protocol.rpc import CloseCode, Opcode
 from hubbub.protocol.rpc_scopes import PseudoScope
 
 log = logging.getLogger(__name__)
 
-WAITING_MAX: Final = 1 << 20
+UNREAD_BYTES_MAX: Final = 1 << 20
 """Maximum number of unread bytes; the connection of a program that reads too slowly is aborted."""
-CREDENTIALS: Final = struct.Struct("3i")
+PEER_CREDENTIALS: Final = struct.Struct("3i")
 
 
-class Closed(Exception):
+class ConnectionClosed(Exception):
     """Raised to close a connection with a close code and a message."""
 
     def __init__(self, code: CloseCode, message: str) -> None:
@@ -33,11 +33,11 @@ class Closed(Exception):
         super().__init__(message)
 
 
-Greet = Callable[..., Awaitable[Link]]
+AcceptHandshake = Callable[..., Awaitable[ProgramConnection]]
 """Accepts the handshake of a connection, or raises Closed."""
 
 
-class StreamDoor:
+class UnixSocketTransport:
     """RPC transport over a Unix socket."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
@@ -48,8 +48,8 @@ class StreamDoor:
         transport = self._writer.transport
         if transport.is_closing():
             return
-        self._writer.write(rpc.pack(opcode, body))
-        if transport.get_write_buffer_size() > WAITING_MAX:
+        self._writer.write(rpc.pack_frame(opcode, body))
+        if transport.get_write_buffer_size() > UNREAD_BYTES_MAX:
             log.warning("Aborted the connection of a program that does not read its messages")
             transport.abort()
 
@@ -59,16 +59,16 @@ class StreamDoor:
         self._writer.close()
 
 
-class Ipc:
+class IpcServer:
     """RPC server that listens on several Unix sockets."""
 
     def __init__(
         self,
         addresses: Sequence[Address],
-        accept: Greet,
-        on_closed: Callable[[Link], Awaitable[None]],
+        accept: AcceptHandshake,
+        on_closed: Callable[[ProgramConnection], Awaitable[None]],
         *,
-        handshake_s: float = rpc.HANDSHAKE_SECONDS,
+        handshake_s: float = rpc.HANDSHAKE_TIMEOUT_SECONDS,
     ) -> None:
         self.addresses = addresses
         self._accept = accept
@@ -95,16 +95,16 @@ class Ipc:
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
-        transport, connection = StreamDoor(writer), None
+        transport, connection = UnixSocketTransport(writer), None
         try:
-            pid = _peer(writer.get_extra_info("socket"))
+            pid = _peer_pid(writer.get_extra_info("socket"))
             async with asyncio.timeout(self._handshake_s):
                 handshake = await _read_handshake(reader)
                 connection = await self._accept(
                     transport, handshake, pid=pid, origin=None, scopes=frozenset({PseudoScope.LOCAL.value})
                 )
             await self._read(reader, transport, connection)
-        except Closed as closed:
+        except ConnectionClosed as closed:
             transport.close(closed.code, closed.message)
         except TimeoutError:
             transport.close(CloseCode.UNSUPPORTED, "The handshake timed out")
@@ -121,18 +121,20 @@ class Ipc:
                 await self._on_closed(connection)
             writer.close()
 
-    async def _read(self, reader: asyncio.StreamReader, transport: StreamDoor, connection: Link) -> None:
+    async def _read(
+        self, reader: asyncio.StreamReader, transport: UnixSocketTransport, connection: ProgramConnection
+    ) -> None:
         while True:
             opcode, body = await _read_frame(reader)
             if opcode == Opcode.FRAME:
-                connection.take(body)
+                connection.receive(body)
             elif opcode == Opcode.PING:
                 # The sender compares the bytes, so return them unchanged (rpc.md 3).
                 transport.send(Opcode.PONG, body)
             elif opcode == Opcode.CLOSE:
                 return
             elif opcode != Opcode.PONG:
-                raise Closed(CloseCode.UNSUPPORTED, "Unexpected opcode")
+                raise ConnectionClosed(CloseCode.UNSUPPORTED, "Unexpected opcode")
 
 
 async def _read_handshake(reader: asyncio.StreamReader) -> dict[str, Any]:
@@ -140,29 +142,29 @@ async def _read_handshake(reader: asyncio.StreamReader) -> dict[str, Any]:
     if opcode == Opcode.CLOSE:
         raise EOFError
     if opcode != Opcode.HANDSHAKE:
-        raise Closed(CloseCode.UNSUPPORTED, "The first frame must be a handshake")
+        raise ConnectionClosed(CloseCode.UNSUPPORTED, "The first frame must be a handshake")
     try:
         handshake = wire.decode_any(body)
     except msgspec.DecodeError:
         handshake = None
     if not isinstance(handshake, dict):
-        raise Closed(CloseCode.UNSUPPORTED, "The handshake must be a JSON object")
+        raise ConnectionClosed(CloseCode.UNSUPPORTED, "The handshake must be a JSON object")
     return handshake
 
 
 async def _read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     opcode, length = rpc.HEADER.unpack(await reader.readexactly(rpc.HEADER.size))
-    if length > rpc.FRAME_MAX:
-        raise Closed(CloseCode.UNSUPPORTED, f"A frame must have at most {rpc.FRAME_MAX} bytes")
+    if length > rpc.FRAME_BYTES_MAX:
+        raise ConnectionClosed(CloseCode.UNSUPPORTED, f"A frame must have at most {rpc.FRAME_BYTES_MAX} bytes")
     return opcode, await reader.readexactly(length)
 
 
-def _peer(sock: socket.socket) -> int | None:
+def _peer_pid(sock: socket.socket) -> int | None:
     """Return the process ID of the peer, or None; raise PermissionError if it belongs to another user."""
     if sys.platform != "linux":
         return None
-    raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size)
-    pid, uid, _ = CREDENTIALS.unpack(raw)
+    raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER_CREDENTIALS.size)
+    pid, uid, _ = PEER_CREDENTIALS.unpack(raw)
     if uid != os.getuid():
         raise PermissionError(f"the program belongs to another user (uid {uid})")
     return int(pid) or None

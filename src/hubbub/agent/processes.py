@@ -5,11 +5,11 @@ import os
 from collections.abc import Callable
 from typing import Final
 
-LOOK_S: Final = 5.0
+POLL_SECONDS: Final = 5.0
 """Polling interval on systems without pidfd."""
 
 
-class Watch:
+class ProcessWatch:
     """Calls a function when a process ends."""
 
     def __init__(self, pid: int, on_end: Callable[[], None]) -> None:
@@ -38,7 +38,7 @@ class Watch:
 
     def _poll(self) -> None:
         if is_alive(self.pid):
-            self._timer = self._loop.call_later(LOOK_S, self._poll)
+            self._timer = self._loop.call_later(POLL_SECONDS, self._poll)
         else:
             self._ended()
 

@@ -7,19 +7,19 @@ Data = dict[str, Any]
 VOICE_TYPES = (2, 13)
 
 
-class State:
+class SessionState:
     """State that starts with READY and is updated by events."""
 
     def __init__(self) -> None:
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Remove everything; a new session sends the whole state."""
         self.user: Data = {}
         self.session_id = ""
         self.guilds: dict[str, Data] = {}
         """Guilds from GUILD_CREATE, without their channels, members and voice states."""
-        self.awaited: set[str] = set()
+        self.pending_guilds: set[str] = set()
         """IDs of guilds in READY or marked unavailable, whose GUILD_CREATE has not arrived."""
         self.channels: dict[str, Data] = {}
         self.members: dict[str, Data] = {}
@@ -51,7 +51,7 @@ class State:
                 return self.channels.get(str(state.get("channel_id")))
         return None
 
-    def in_voice(self, channel_id: str) -> list[Data]:
+    def voice_states_in(self, channel_id: str) -> list[Data]:
         """Return the voice states of the users in a voice channel."""
         return [state for state in self.voice_states.values() if state.get("channel_id") == channel_id]
 
@@ -63,13 +63,13 @@ class State:
                     return dict(activity)
         return None
 
-    def sees_messages(self) -> bool:
+    def is_chat_visible(self) -> bool:
         """Return whether a game already displays the user's messages (decisions/0046)."""
         return any(session.get("showing_chat") for session in self.sessions)
 
     # Events
 
-    def hear(self, event: str, data: Any) -> None:
+    def handle_event(self, event: str, data: Any) -> None:
         """Update the state from a gateway event; unknown events are ignored."""
         if event == "SESSIONS_REPLACE" and isinstance(data, list):
             self.sessions = data
@@ -79,10 +79,10 @@ class State:
             handler(data)
 
     def _ready(self, data: Data) -> None:
-        self.forget()
+        self.reset()
         self.user, self.session_id = data["user"], data["session_id"]
         self._note_user(self.user)
-        self.awaited = {guild["id"] for guild in data.get("guilds", [])}
+        self.pending_guilds = {guild["id"] for guild in data.get("guilds", [])}
         for channel in data.get("private_channels", []):
             self._channel_create(channel)
         for relationship in data.get("relationships", []):
@@ -101,9 +101,9 @@ class State:
     def _guild_create(self, data: Data) -> None:
         guild_id = data["id"]
         self._forget_guild(guild_id)
-        self.awaited.discard(guild_id)
+        self.pending_guilds.discard(guild_id)
         if data.get("unavailable"):
-            self.awaited.add(guild_id)
+            self.pending_guilds.add(guild_id)
             return
         left_out = ("channels", "threads", "members", "presences", "voice_states")
         self.guilds[guild_id] = {key: value for key, value in data.items() if key not in left_out}
@@ -121,11 +121,11 @@ class State:
     def _guild_delete(self, data: Data) -> None:
         self._forget_guild(data["id"])
         if data.get("unavailable"):
-            self.awaited.add(data["id"])
+            self.pending_guilds.add(data["id"])
 
     def _forget_guild(self, guild_id: str) -> None:
         self.guilds.pop(guild_id, None)
-        self.awaited.discard(guild_id)
+        self.pending_guilds.discard(guild_id)
         self.members.pop(guild_id, None)
         for channel_id in [key for key, channel in self.channels.items() if channel.get("guild_id") == guild_id]:
             del self.channels[channel_id]

@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, TextIO
 
-from hubbub.agent.commands.playing import join
-from hubbub.agent.desk import Desk
+from hubbub.agent.commands.activities import join_session
+from hubbub.agent.context import AgentContext
 from hubbub.protocol.rpc import RpcError
 
 HELP: Final = """\
@@ -21,9 +21,9 @@ HELP: Final = """\
 class Terminal:
     """Reads lines and passes them to the open question, or else runs them as commands."""
 
-    def __init__(self, source: TextIO | None = None, say: Callable[[str], Any] = print) -> None:
+    def __init__(self, source: TextIO | None = None, write_line: Callable[[str], Any] = print) -> None:
         self._source = source or sys.stdin
-        self.say = say
+        self.write_line = write_line
         self._open_question: asyncio.Future[str] | None = None
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
 
@@ -53,57 +53,57 @@ class Terminal:
 
     async def ask(self, question: str) -> str:
         """Ask a question and return the answer; raise EOFError if the terminal is closed."""
-        self.say(question)
+        self.write_line(question)
         self._open_question = asyncio.get_running_loop().create_future()
         try:
             return await self._open_question
         finally:
             self._open_question = None
 
-    async def serve(self, context: Desk) -> None:
+    async def serve(self, context: AgentContext) -> None:
         """Run the typed commands until `quit`."""
         while (line := await self._lines.get()) is not None:
             command, _, argument = line.strip().partition(" ")
             if command == "quit":
                 return
-            await self.obey(context, command, argument.strip())
+            await self.run_command(context, command, argument.strip())
         # A closed terminal does not stop the agent, which may have been started by a script.
         await asyncio.Event().wait()
 
-    async def obey(self, context: Desk, command: str, argument: str) -> None:
+    async def run_command(self, context: AgentContext, command: str, argument: str) -> None:
         """Run one command."""
         if command == "games":
-            linked = await context.linked()
-            for connection in context.links:
+            linked = await context.linked_games()
+            for connection in context.connections:
                 can_link = any(each.event == "AUTHORIZE_REQUEST" for each in connection.subscriptions)
                 note = ", linked" if connection.application_id in linked else ", can be linked" if can_link else ""
-                self.say(f"  {connection.application.name} ({connection.application_id}){note}")
+                self.write_line(f"  {connection.application.name} ({connection.application_id}){note}")
         elif command == "link":
             notified = await context.request_authorization(argument)
-            self.say(
+            self.write_line(
                 "  The game will ask for access in a moment."
                 if notified
                 else "  This game cannot be linked now. Type `games` to see which games can."
             )
         elif command == "invites":
             for message_id, invite in context.invites.items():
-                self.say(f"  {message_id}: {invite['user']['username']} invites you to {invite['application']}")
+                self.write_line(f"  {message_id}: {invite['user']['username']} invites you to {invite['application']}")
         elif command == "accept" and argument in context.invites:
             await self._accept(context, argument, context.invites[argument])
         elif command:
-            self.say(HELP)
+            self.write_line(HELP)
 
-    async def _accept(self, context: Desk, message_id: str, invite: dict[str, Any]) -> None:
+    async def _accept(self, context: AgentContext, message_id: str, invite: dict[str, Any]) -> None:
         query = {"channel_id": invite["channel_id"], "message_id": message_id}
         try:
-            joined = await join(
+            joined = await join_session(
                 context, invite["user"]["id"], str(invite["session_id"]), invite["application_id"], query
             )
         except RpcError as error:
-            self.say(f"  Could not accept the invite: {error.message}")
+            self.write_line(f"  Could not accept the invite: {error.message}")
             return
         del context.invites[message_id]
-        self.say(
+        self.write_line(
             "  The game is joining."
             if joined
             else "  Invite accepted. The agent cannot start the game; start it yourself to join."

@@ -2,14 +2,14 @@
 
 from typing import Any, Final
 
-from hubbub.agent.state import State
-from hubbub.agent.voice import Voice
+from hubbub.agent.state import SessionState
+from hubbub.agent.voice import VoiceSettings
 
 Data = dict[str, Any]
 
-USER: Final = ("id", "username", "discriminator", "global_name", "avatar")
-VOICE: Final = ("mute", "deaf", "self_mute", "self_deaf", "suppress")
-MESSAGE: Final = (
+USER_FIELDS: Final = ("id", "username", "discriminator", "global_name", "avatar")
+VOICE_STATE_FIELDS: Final = ("mute", "deaf", "self_mute", "self_deaf", "suppress")
+MESSAGE_FIELDS: Final = (
     "id",
     "content",
     "edited_timestamp",
@@ -27,7 +27,7 @@ MESSAGE: Final = (
 
 def user(payload: Data) -> Data:
     """Build a user object."""
-    return {name: payload.get(name) for name in USER} | {
+    return {name: payload.get(name) for name in USER_FIELDS} | {
         "bot": bool(payload.get("bot")),
         "flags": payload.get("public_flags", 0),
         "premium_type": payload.get("premium_type") or 0,
@@ -47,7 +47,7 @@ def guild(web: str, payload: Data) -> Data:
     return {"id": payload["id"], "name": payload.get("name", ""), "icon_url": icon}
 
 
-def member(state: State, guild_id: str) -> Data:
+def member(state: SessionState, guild_id: str) -> Data:
     """Build the member object of the signed-in user in a guild."""
     member_payload = state.members.get(guild_id, {})
     me = state.user
@@ -60,7 +60,7 @@ def member(state: State, guild_id: str) -> Data:
     }
 
 
-def relationship(state: State, payload: Data) -> Data:
+def relationship(state: SessionState, payload: Data) -> Data:
     """Build a relationship object with the user's presence, which is offline if unknown."""
     user_id = payload["id"]
     presence = state.presences.get(user_id, {})
@@ -75,13 +75,13 @@ def relationship(state: State, payload: Data) -> Data:
     }
 
 
-def voice_state(state: State, voice: Voice, payload: Data) -> Data:
+def voice_state(state: SessionState, voice: VoiceSettings, payload: Data) -> Data:
     """Build the object of a user in a voice channel, with the local volume, mute and pan."""
     user_id, guild_id = payload["user_id"], str(payload.get("guild_id") or "")
     participant = state.users.get(user_id) or (payload.get("member") or {}).get("user") or {"id": user_id}
-    local = voice.of_user(user_id)
+    local = voice.user_settings(user_id)
     return {
-        "voice_state": {name: bool(payload.get(name)) for name in VOICE},
+        "voice_state": {name: bool(payload.get(name)) for name in VOICE_STATE_FIELDS},
         "user": user(participant),
         "nick": state.nicks.get((guild_id, user_id)) or state.name_of(participant),
         "volume": local["volume"],
@@ -90,7 +90,7 @@ def voice_state(state: State, voice: Voice, payload: Data) -> Data:
     }
 
 
-def channel(state: State, voice: Voice, payload: Data, messages: list[Data]) -> Data:
+def channel(state: SessionState, voice: VoiceSettings, payload: Data, messages: list[Data]) -> Data:
     """Build a channel object with its voice states and messages."""
     return {
         "id": payload["id"],
@@ -101,15 +101,15 @@ def channel(state: State, voice: Voice, payload: Data, messages: list[Data]) -> 
         "user_limit": payload.get("user_limit") or 0,
         "guild_id": payload.get("guild_id"),
         "position": payload.get("position") or 0,
-        "voice_states": [voice_state(state, voice, each) for each in state.in_voice(payload["id"])],
+        "voice_states": [voice_state(state, voice, each) for each in state.voice_states_in(payload["id"])],
         "messages": [message(state, each) for each in messages],
     }
 
 
-def message(state: State, payload: Data) -> Data:
+def message(state: SessionState, payload: Data) -> Data:
     """Build a message object."""
     author = payload.get("author")
-    view: Data = {name: payload[name] for name in MESSAGE if name in payload}
+    view: Data = {name: payload[name] for name in MESSAGE_FIELDS if name in payload}
     if author is not None:
         guild_id = str(payload.get("guild_id") or "")
         view |= {"author": user(author), "nick": state.nicks.get((guild_id, author["id"])), "blocked": False}

@@ -8,8 +8,8 @@ import copy
 from collections.abc import Callable
 from typing import Any, Final
 
-from hubbub.agent.forms import Check, fields, flag, items, number, one_of, text
-from hubbub.agent.links import Link
+from hubbub.agent.connections import ProgramConnection
+from hubbub.agent.validation import Check, boolean, fields, items, number, one_of, text
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
 
 DEFAULTS: Final[dict[str, Any]] = {
@@ -27,13 +27,13 @@ DEFAULTS: Final[dict[str, Any]] = {
 
 _DEVICE: Final = text(1, 256)
 _KEY: Final = fields({"type": number(0, 3), "code": number(0), "name": text(1, 64)}, required=("type", "code"))
-SETTINGS: Final[dict[str, Check]] = {
+SETTINGS_CHECKS: Final[dict[str, Check]] = {
     "input": fields({"device_id": _DEVICE, "volume": number(0, 100, whole=False)}),
     "output": fields({"device_id": _DEVICE, "volume": number(0, 200, whole=False)}),
     "mode": fields(
         {
             "type": one_of("PUSH_TO_TALK", "VOICE_ACTIVITY"),
-            "auto_threshold": flag,
+            "auto_threshold": boolean,
             "threshold": number(-100, 0, whole=False),
             "shortcut": items(_KEY, 0, 8),
             "delay": number(0, 2000, whole=False),
@@ -49,17 +49,17 @@ SETTINGS: Final[dict[str, Check]] = {
             "deaf",
             "mute",
         ),
-        flag,
+        boolean,
     ),
 }
-USER: Final[dict[str, Check]] = {
+USER_SETTINGS_CHECKS: Final[dict[str, Check]] = {
     "pan": fields({"left": number(0, 1, whole=False), "right": number(0, 1, whole=False)}),
     "volume": number(0, 200, whole=False),
-    "mute": flag,
+    "mute": boolean,
 }
 
 
-class Voice:
+class VoiceSettings:
     """The voice settings of the user."""
 
     def __init__(self, on_change: Callable[[dict[str, Any]], None]) -> None:
@@ -68,51 +68,51 @@ class Voice:
         self._changed: dict[str, Any] = {}
         """Settings changed by the program that controls them."""
         self._users: dict[str, dict[str, Any]] = {}
-        self._controller: Link | None = None
+        self._controller: ProgramConnection | None = None
         self._saved: dict[str, dict[str, Any]] = {}
         """Settings of disconnected applications by ID, which are restored on their next connection."""
         self.devices: list[dict[str, Any]] = []
         """Certified devices registered by programs."""
-        self.pushed = False
+        self.is_push_to_talk_active = False
         """Whether the push-to-talk key is pressed."""
 
     def settings(self) -> dict[str, Any]:
         """Return the current settings."""
         return _merged(self._defaults, self._changed)
 
-    def of_user(self, user_id: str) -> dict[str, Any]:
+    def user_settings(self, user_id: str) -> dict[str, Any]:
         """Return the local volume, pan and mute of another user."""
         return {"pan": {"left": 1.0, "right": 1.0}, "volume": 100, "mute": False} | self._users.get(user_id, {})
 
-    def change(self, connection: Link, settings: dict[str, Any]) -> None:
+    def change(self, connection: ProgramConnection, settings: dict[str, Any]) -> None:
         """Change the settings; raise RpcError if another application controls them until it disconnects."""
         self._take_control(connection)
         self._changed = _merged(self._changed, settings)
         self._on_change(settings)
 
-    def change_user(self, connection: Link, user_id: str, settings: dict[str, Any]) -> None:
+    def change_user(self, connection: ProgramConnection, user_id: str, settings: dict[str, Any]) -> None:
         """Change the local volume, pan or mute of another user; raise RpcError like `change`."""
         self._take_control(connection)
         self._users[user_id] = self._users.get(user_id, {}) | settings
 
-    def restore(self, connection: Link) -> None:
+    def restore(self, connection: ProgramConnection) -> None:
         """Restore the settings of a reconnected application, unless another one controls them."""
         if self._controller is None and (saved := self._saved.get(connection.application_id)):
             self._controller, self._changed = connection, saved
             self._on_change(saved)
 
-    def release(self, connection: Link) -> None:
+    def release(self, connection: ProgramConnection) -> None:
         """Reset the settings to their previous values if the disconnected program controlled them."""
         if self._controller is connection:
             released, self._changed = self._changed, {}
             self._saved[connection.application_id] = released
             self._controller = None
             self._users = {}
-            self.pushed = False
+            self.is_push_to_talk_active = False
             if released:
                 self._on_change(released)
 
-    def _take_control(self, connection: Link) -> None:
+    def _take_control(self, connection: ProgramConnection) -> None:
         if self._controller is not None and self._controller.application_id != connection.application_id:
             raise RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Another application controls the voice settings")
         self._controller = self._controller or connection

@@ -7,8 +7,8 @@ from typing import Final
 
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from hubbub.agent.ipc import WAITING_MAX, Closed, Greet
-from hubbub.agent.links import Link
+from hubbub.agent.connections import ProgramConnection
+from hubbub.agent.ipc import UNREAD_BYTES_MAX, AcceptHandshake, ConnectionClosed
 from hubbub.protocol import rpc
 from hubbub.protocol.rpc import CloseCode, Opcode
 from hubbub.protocol.rpc_scopes import PseudoScope
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 HOST: Final = "127.0.0.1"
 
 
-class SocketDoor:
+class WebSocketTransport:
     """RPC transport over a WebSocket, which has no opcodes and uses a close code instead of CLOSE."""
 
     def __init__(self, socket: web.WebSocketResponse, transport: asyncio.Transport | None) -> None:
@@ -31,7 +31,7 @@ class SocketDoor:
         """Send a payload in order; abort the connection if the page reads too slowly."""
         if opcode is Opcode.FRAME:
             self._spawn(self._send(body))
-        if self._transport is not None and self._transport.get_write_buffer_size() > WAITING_MAX:
+        if self._transport is not None and self._transport.get_write_buffer_size() > UNREAD_BYTES_MAX:
             log.warning("Aborted the connection of a web page that does not read its messages")
             self._transport.abort()
 
@@ -48,7 +48,7 @@ class SocketDoor:
         async with self._send_lock:
             await self._socket.close(code=int(code), message=message.encode())
 
-    async def settle(self) -> None:
+    async def flush(self) -> None:
         """Wait until all pending messages are sent."""
         await asyncio.gather(*self._pending, return_exceptions=True)
 
@@ -58,13 +58,13 @@ class SocketDoor:
         task.add_done_callback(self._pending.discard)
 
 
-class WebSockets:
+class WebSocketServer:
     """RPC server on a WebSocket at the first free port."""
 
     def __init__(
         self,
-        accept_handshake: Greet,
-        on_closed: Callable[[Link], Awaitable[None]],
+        accept_handshake: AcceptHandshake,
+        on_closed: Callable[[ProgramConnection], Awaitable[None]],
         platform_url: str,
         ports: Sequence[int],
     ) -> None:
@@ -103,29 +103,29 @@ class WebSockets:
         # Reject other host names that resolve to this machine, to prevent DNS rebinding.
         if request.host.rpartition(":")[0] not in (HOST, "localhost"):
             raise web.HTTPForbidden
-        socket = web.WebSocketResponse(max_msg_size=rpc.FRAME_MAX)
+        socket = web.WebSocketResponse(max_msg_size=rpc.FRAME_BYTES_MAX)
         await socket.prepare(request)
         self._open_sockets.add(socket)
-        transport, connection = SocketDoor(socket, request.transport), None
+        transport, connection = WebSocketTransport(socket, request.transport), None
         try:
             connection = await self._accept(transport, request)
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
-                    connection.take(message.data.encode())
+                    connection.receive(message.data.encode())
                 else:
-                    raise Closed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
-        except Closed as closed:
+                    raise ConnectionClosed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
+        except ConnectionClosed as closed:
             transport.close(closed.code, closed.message)
         finally:
             self._open_sockets.discard(socket)
             if connection is not None:
                 await self._on_closed(connection)
-            await transport.settle()
+            await transport.flush()
         return socket
 
-    async def _accept(self, transport: SocketDoor, request: web.Request) -> Link:
+    async def _accept(self, transport: WebSocketTransport, request: web.Request) -> ProgramConnection:
         if request.query.get("encoding", "json") != "json":
-            raise Closed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
+            raise ConnectionClosed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
         origin = request.headers.get("Origin")
         # A web page always sends its origin, so a request without one comes from a local program.
         scopes = PseudoScope.LOCAL if origin is None else PseudoScope.PRIVATE if origin == self._platform_url else None

@@ -18,7 +18,7 @@ class Change:
     """Name of the change: the name of its constant in lower case."""
     date: date
     """Date on which the change takes effect, in UTC."""
-    subject: str
+    after: str
     """Behavior from the effective time on."""
     time_of_day: time = time(0)
     """Time of day in UTC; midnight unless a source states a time, because the specification names days only."""

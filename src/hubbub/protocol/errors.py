@@ -52,13 +52,15 @@ class ApiError(Exception):
         """HTTP status of the response."""
         return self.kind.status
 
-    def by_field(self, names: Mapping[str, str] = MappingProxyType({})) -> Iterator[tuple[str, list[str]]]:
+    def messages_by_field(self, names: Mapping[str, str] = MappingProxyType({})) -> Iterator[tuple[str, list[str]]]:
         """Yield the path and the messages of each field with form errors; `names` replaces steps of the path."""
         return _leaves(self.errors or {}, names)
 
-    def in_words(self, names: Mapping[str, str] = MappingProxyType({})) -> str:
+    def describe(self, names: Mapping[str, str] = MappingProxyType({})) -> str:
         """Return all errors as one line, such as `name: Must be 1 to 100 in length.`, or the error's message."""
-        messages = [f"{path}: {text}" if path else text for path, texts in self.by_field(names) for text in texts]
+        messages = [
+            f"{path}: {text}" if path else text for path, texts in self.messages_by_field(names) for text in texts
+        ]
         return "; ".join(messages) or str(self.extra.get("message", self.kind.message))
 
     def body(self) -> dict[str, Any]:
@@ -118,7 +120,7 @@ def invalid(path: Path, code: str, message: str) -> ApiError:
     return form.error()
 
 
-class below:
+class prefix_error_paths:
     """Context manager that prefixes the paths of form errors raised inside with a key of the request."""
 
     def __init__(self, key: str) -> None:

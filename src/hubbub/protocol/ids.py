@@ -8,7 +8,7 @@ EPOCH_MS: Final = 1_420_070_400_000
 LATEST_MS: Final = 3_597_523_200_000
 """Unix milliseconds of 2084-01-01T00:00:00Z; some months later, IDs no longer fit in 63 bits."""
 
-MAX_WIDE: Final = (1 << 63) - 1
+WIDE_MAX: Final = (1 << 63) - 1
 
 Timestamp = NewType("Timestamp", str)
 """ISO 8601 timestamp with microseconds and offset, as responses contain it."""
@@ -161,7 +161,7 @@ def parse_wide(kind: type[W], value: object) -> W:
         and len(value) < 20
         and value.isdecimal()
         and value.isascii()
-        and (parsed := kind(value)) <= MAX_WIDE
+        and (parsed := kind(value)) <= WIDE_MAX
     ):
         # Fast path: nearly all values are decimal strings in range.
         return parsed
@@ -173,6 +173,6 @@ def parse_wide(kind: type[W], value: object) -> W:
         number = int(value)
     else:
         raise ValueError(f'Value "{str(value)[:64]}" is not snowflake.')
-    if not 0 <= number <= MAX_WIDE:
+    if not 0 <= number <= WIDE_MAX:
         raise ValueError(f'Value "{str(value)[:64]}" is not snowflake.')
     return kind(number)

@@ -22,16 +22,16 @@ class TooLargeError(ValueError):
     """An image or sound that exceeds the maximum size of its field."""
 
     def __init__(self, bytes_max: int) -> None:
-        super().__init__(f"File cannot be larger than {in_words(bytes_max)}.")
-        self.most = bytes_max
+        super().__init__(f"File cannot be larger than {format_bytes(bytes_max)}.")
+        self.bytes_max = bytes_max
 
 
-def in_words(size: int) -> str:
+def format_bytes(size: int) -> str:
     """Format a number of bytes for error messages."""
     return f"{size / 1024:.1f} kb" if size < 1 << 20 else f"{size / (1 << 20):.1f} MB"
 
 
-def sniff_image(data: bytes) -> str | None:
+def detect_image_type(data: bytes) -> str | None:
     """Return the media type of an image from its first bytes; None if it is not a supported image."""
     for magic, kind in _MAGIC:
         if data.startswith(magic):
@@ -63,7 +63,7 @@ def read_data_uri(text: object, kind: str, bytes_max: int) -> bytes:
     return data
 
 
-def data_uri_bytes(size: int) -> int:
+def data_uri_length_max(size: int) -> int:
     """Return the maximum length of a data URI for a number of bytes."""
     return (size + 2) // 3 * 4 + _PREFIX_MAX
 
@@ -72,7 +72,7 @@ class ImageData:
     """An image sent as a data URI, stored under the hash of its bytes.
 
     The server re-encodes the image, which removes all other content of the file, and replaces `data` and the other
-    attributes by those of the new file (`become`). Subclasses define fields with their own limits.
+    attributes by those of the new file (`replace_content`). Subclasses define fields with their own limits.
     """
 
     __slots__ = ("animated", "content_type", "data", "duration_ms", "hash")
@@ -85,13 +85,13 @@ class ImageData:
     """Media types whose animations are kept; other images keep their first frame only."""
 
     def __init__(self, data: bytes, content_type: str) -> None:
-        self.become(
+        self.replace_content(
             data,
             content_type,
             animated=content_type == "image/gif" or (content_type == "image/webp" and b"ANIM" in data[:64]),
         )
 
-    def become(self, data: bytes, content_type: str, *, animated: bool, duration_ms: int = 0) -> None:
+    def replace_content(self, data: bytes, content_type: str, *, animated: bool, duration_ms: int = 0) -> None:
         """Replace the content of the image."""
         self.data = data
         self.content_type = content_type
@@ -109,7 +109,7 @@ class ImageData:
         return hash(self.data)
 
     @property
-    def raster(self) -> bool:
+    def is_raster(self) -> bool:
         """Whether the image is a raster image."""
         return self.content_type.startswith("image/")
 
@@ -129,7 +129,7 @@ class ImageData:
         """
         if len(data) > cls.bytes_max:
             raise TooLargeError(cls.bytes_max)
-        content_type = sniff_image(data)
+        content_type = detect_image_type(data)
         if content_type is None:
             raise ValueError("Invalid image data")
         return cls(data, content_type)

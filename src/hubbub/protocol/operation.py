@@ -59,7 +59,7 @@ class RateLimit:
     """Name of a bucket that several operations share; None for a bucket of its own."""
     code: ErrorCode | None = None
     """Error code in the 429 response; None for the generic one."""
-    ages: tuple[float, ...] = ()
+    age_thresholds_seconds: tuple[float, ...] = ()
     """Ages in seconds that divide the objects named by the last ID of the path into separate buckets."""
 
 
@@ -75,11 +75,11 @@ class Uploads:
 
     field: str = "files"
     """Name of the file part; `files` accepts `files[n]` and the legacy `file`."""
-    most: int = 10
+    files_max: int = 10
     """Maximum number of files."""
-    keep: bool = True
+    store_files: bool = True
     """Whether the HTTP server stores the files; False if the handler only reads their content."""
-    largest: int = 0
+    file_bytes_max: int = 0
     """Maximum file size in bytes for any caller; 0 for the configured limit.
 
     The handler checks the exact limit of the caller.
@@ -109,13 +109,13 @@ class Operation(Generic[BodyT, ResultT]):
     """Struct of the query parameters; NoneType for none."""
     status: int = 0
     """Status of a success; 0 for 200, or 204 without a result."""
-    also: tuple[int, ...] = ()
+    other_statuses: tuple[int, ...] = ()
     """Other success statuses that the handler may return, such as 202 for a result that is not ready yet."""
     auth: Auth = Auth.BOT | Auth.USER
     """Kinds of callers that the operation accepts."""
     scopes: tuple[str, ...] = ()
     """OAuth2 scopes, one of which a bearer token must have; empty if any bearer token is accepted."""
-    publishers: bool = False
+    accepts_publishers: bool = False
     """Whether a publisher's own token is accepted (sdk.md 8.7).
 
     Otherwise such a token can only obtain tokens for the publisher's games.
@@ -124,7 +124,7 @@ class Operation(Generic[BodyT, ResultT]):
     """Permissions that the caller must have in the channel or guild of the path."""
     raises: tuple[ErrorCode, ...] = ()
     """Error codes that the operation may raise."""
-    refusal: Any = NoneType
+    error_model: Any = NoneType
     """Model of an additional error response format; NoneType for none."""
     emits: tuple["Event[Any]", ...] = ()
     """Events that a success may cause.
@@ -136,7 +136,7 @@ class Operation(Generic[BodyT, ResultT]):
     """Audit log entries that a success may create."""
     limit: RateLimit | None = DEFAULT_LIMIT
     """Rate limit; None for no bucket and no bucket headers."""
-    cap: int = 0
+    unapproved_calls_max: int = 0
     """Maximum number of calls per APPROVAL_WINDOW_SECONDS before social layer approval; 0 for no limit."""
     uploads: Uploads | None = None
     """File uploads; None if the operation accepts none."""
@@ -146,7 +146,7 @@ class Operation(Generic[BodyT, ResultT]):
     """Whether an absent body is treated as an empty object."""
     headers: tuple[str, ...] = ()
     """Request headers that the handler reads from `call.headers`."""
-    body_of: tuple[str, frozenset[str]] | None = None
+    body_condition: tuple[str, frozenset[str]] | None = None
     """A header and the values for which the body is decoded; for other values the handler receives None."""
     media_type: str = "application/json"
     """Media type of a success; if it is not JSON, the handler returns bytes."""

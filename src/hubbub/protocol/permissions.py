@@ -246,7 +246,7 @@ _NEEDS_SEND_MESSAGES: Final = (
 )
 
 
-def names(bits: int) -> list[str]:
+def permission_names(bits: int) -> list[str]:
     """Return the names of the known bits in a set, lowest bit first."""
     return [name for name, bit in BITS.items() if bits & bit]
 
@@ -307,7 +307,7 @@ def can_see_thread(parent: int, *, private: bool, joined: bool) -> bool:
     return not private or joined or bool(parent & Permissions.MANAGE_THREADS)
 
 
-def without_implied_denials(bits: int, *, voice: bool = False) -> int:
+def apply_implied_denials(bits: int, *, voice: bool = False) -> int:
     """Remove permissions that depend on a missing one; for checks only, never for output.
 
     Without VIEW_CHANNEL nothing remains; in voice and stage channels without CONNECT only VIEW_CHANNEL remains; without
@@ -324,19 +324,19 @@ def without_implied_denials(bits: int, *, voice: bool = False) -> int:
     return bits
 
 
-def while_timed_out(bits: int) -> int:
+def timed_out_permissions(bits: int) -> int:
     """Return the permissions that a timed-out, quarantined or pending member keeps; administrators keep all."""
     return bits if bits & Permissions.ADMINISTRATOR else bits & Permissions.TIMED_OUT
 
 
-def effective(bits: int, *, timed_out: bool = False, voice: bool = False) -> int:
+def effective_permissions(bits: int, *, timed_out: bool = False, voice: bool = False) -> int:
     """Return the permissions to check an action in a channel against, after timeouts and implied denials."""
     if timed_out:
-        bits = while_timed_out(bits)
-    return without_implied_denials(bits, voice=voice)
+        bits = timed_out_permissions(bits)
+    return apply_implied_denials(bits, voice=voice)
 
 
-def highest(roles: Iterable[Rank]) -> Rank:
+def highest_role(roles: Iterable[Rank]) -> Rank:
     """Return the highest of some roles, or a rank below all roles if there are none."""
     return max(roles, key=lambda role: (role[0], -role[1]), default=(-1, 0))
 

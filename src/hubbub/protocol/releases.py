@@ -37,20 +37,20 @@ RELEASES: Final = {
 }
 """Release date by version, oldest first."""
 
-WINDOW: Final = 5
+SUPPORTED_MINORS: Final = 5
 """Number of supported minor versions (the specification, Versioning 2)."""
 
 
-def number(version: str) -> tuple[int, ...]:
+def version_tuple(version: str) -> tuple[int, ...]:
     """Return a version as a tuple that can be compared."""
     return tuple(map(int, version.split(".")))
 
 
-NEWEST: Final = max(RELEASES, key=number)
+NEWEST_VERSION: Final = max(RELEASES, key=version_tuple)
 
 
-def is_supported(version: str, newest: str = NEWEST) -> bool:
+def is_supported(version: str, newest: str = NEWEST_VERSION) -> bool:
     """Return whether a release is in the support window; with 1.10, that is 1.6 to 1.10."""
-    major, minor = number(version)[:2]
-    newest_major, newest_minor = number(newest)[:2]
-    return major == newest_major and newest_minor - WINDOW < minor <= newest_minor
+    major, minor = version_tuple(version)[:2]
+    newest_major, newest_minor = version_tuple(newest)[:2]
+    return major == newest_major and newest_minor - SUPPORTED_MINORS < minor <= newest_minor

@@ -10,19 +10,19 @@ from typing import Any, Final
 import msgspec
 
 VERSION: Final = 1
-PLATFORM: Final = "hubbub"
+SOCKET_PREFIX: Final = "hubbub"
 """Prefix of our own sockets, `hubbub-ipc-0` to `hubbub-ipc-9`."""
-COMPATIBLE: Final = "discord"
+COMPATIBLE_SOCKET_PREFIX: Final = "discord"
 """Socket prefix that unmodified client libraries look for (rpc.md 2)."""
-INDEXES: Final = range(10)
+SOCKET_INDEXES: Final = range(10)
 WEBSOCKET_PORTS: Final = range(6463, 6473)
 
 HEADER: Final = struct.Struct("<II")
-FRAME_MAX: Final = 64 * 1024
+FRAME_BYTES_MAX: Final = 64 * 1024
 """Maximum payload size in bytes of a frame that a program sends; frames of the agent may be larger."""
-HANDSHAKE_SECONDS: Final = 10
+HANDSHAKE_TIMEOUT_SECONDS: Final = 10
 ACTIVITY_UPDATES_MAX: Final = 5
-ACTIVITY_UPDATES_SECONDS: Final = 20
+ACTIVITY_UPDATES_WINDOW_SECONDS: Final = 20
 """Window in seconds for ACTIVITY_UPDATES_MAX updates per connection (rpc.md 8).
 
 Of further updates only the last is applied, when the window ends.
@@ -122,11 +122,11 @@ class Request(msgspec.Struct, kw_only=True):
     """Value that the response returns unchanged."""
 
 
-def frame(opcode: int, payload: Any) -> bytes:
+def encode_frame(opcode: int, payload: Any) -> bytes:
     """Encode a frame as one piece; pypresence does not reassemble partial frames (rpc.md 3)."""
-    return pack(opcode, msgspec.json.encode(payload))
+    return pack_frame(opcode, msgspec.json.encode(payload))
 
 
-def pack(opcode: int, body: bytes) -> bytes:
+def pack_frame(opcode: int, body: bytes) -> bytes:
     """Encode a frame with a payload that is already JSON."""
     return HEADER.pack(opcode, len(body)) + body

@@ -19,11 +19,11 @@ class PseudoScope(StrEnum):
     """The connection comes from the platform's own web page."""
 
 
-Needs = tuple[frozenset[str], ...]
+ScopeAlternatives = tuple[frozenset[str], ...]
 """Alternative sets of scopes, one of which is required in full; empty if no scope is required."""
 
 
-def _any(*alternatives: str | tuple[str, ...]) -> Needs:
+def _any(*alternatives: str | tuple[str, ...]) -> ScopeAlternatives:
     return tuple(frozenset((each,) if isinstance(each, str) else each) for each in alternatives)
 
 
@@ -34,7 +34,7 @@ _PRIVATE: Final = PseudoScope.PRIVATE.value
 _VOICE_READ: Final = Scope.RPC_VOICE_READ.value
 _VOICE_WRITE: Final = Scope.RPC_VOICE_WRITE.value
 
-COMMANDS: Final[dict[str, Needs]] = {
+COMMANDS: Final[dict[str, ScopeAlternatives]] = {
     "AUTHORIZE": (),
     "AUTHENTICATE": (),
     "SUBSCRIBE": (),
@@ -95,7 +95,7 @@ COMMANDS: Final[dict[str, Needs]] = {
 _ACTIVITY_EVENT: Final = _any(_RPC, _LOCAL)
 _VOICE_EVENT: Final = _any(_RPC, _VOICE_READ)
 
-EVENTS: Final[dict[str, Needs]] = {
+EVENTS: Final[dict[str, ScopeAlternatives]] = {
     "CURRENT_USER_UPDATE": _any(_LOCAL, Scope.IDENTIFY.value),
     "CURRENT_GUILD_MEMBER_UPDATE": _any((Scope.IDENTIFY.value, Scope.GUILDS_MEMBERS_READ.value)),
     "RELATIONSHIP_UPDATE": _any(Scope.RELATIONSHIPS_READ.value),
@@ -125,7 +125,7 @@ EVENTS: Final[dict[str, Needs]] = {
 }
 """Events that can be subscribed to, and the scopes that they require (rpc.md 9)."""
 
-ABOUT: Final[dict[str, str]] = {
+SUBSCRIPTION_ARGUMENTS: Final[dict[str, str]] = {
     "CURRENT_GUILD_MEMBER_UPDATE": "guild_id",
     "GUILD_STATUS": "guild_id",
     "VOICE_STATE_CREATE": "channel_id",
@@ -140,6 +140,6 @@ ABOUT: Final[dict[str, str]] = {
 """Events with a subscription per guild or channel, and the argument that identifies it."""
 
 
-def allows(needs: Needs, held: frozenset[str]) -> bool:
+def allows(needs: ScopeAlternatives, held: frozenset[str]) -> bool:
     """Return whether the held scopes satisfy the requirement."""
     return not needs or any(alternative <= held for alternative in needs)

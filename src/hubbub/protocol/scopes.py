@@ -12,7 +12,7 @@ from hubbub.protocol.flags import ApplicationFlags
 class ScopeRule:
     """Description and rules of a scope."""
 
-    words: str
+    description: str
     """What the scope allows an application to do, as shown to the user."""
     approval: bool = False
     """Whether the application needs the operator's approval to request the scope."""
@@ -103,12 +103,12 @@ SCOPES: Final[dict[str, ScopeRule]] = {
 ALIASES: Final = {"application.commands": Scope.APPLICATIONS_COMMANDS.value}
 """Alternative names that the specification uses for scopes."""
 
-INSTALLING: Final = frozenset({Scope.BOT.value, Scope.APPLICATIONS_COMMANDS.value})
+INSTALL_SCOPES: Final = frozenset({Scope.BOT.value, Scope.APPLICATIONS_COMMANDS.value})
 """Scopes that install the application; a request with only these needs no `response_type`."""
-ALWAYS_ASKED: Final = frozenset({Scope.BOT.value, Scope.WEBHOOK_INCOMING.value})
+ALWAYS_PROMPTED_SCOPES: Final = frozenset({Scope.BOT.value, Scope.WEBHOOK_INCOMING.value})
 """Scopes that require consent each time, because granting them has an effect each time."""
 
-FOR_TESTERS: Final = frozenset({Scope.RPC.value, Scope.MESSAGES_READ.value})
+TESTER_SCOPES: Final = frozenset({Scope.RPC.value, Scope.MESSAGES_READ.value})
 """Scopes that an unapproved application may request from its owner and its testers (rpc.md 6)."""
 
 SOCIAL_LAYER_FLAGS: Final = (
@@ -125,7 +125,7 @@ def parse_scopes(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
-def expand(scopes: Iterable[str]) -> frozenset[str]:
+def expand_scopes(scopes: Iterable[str]) -> frozenset[str]:
     """Return the scopes together with all scopes that umbrella scopes include."""
     allowed: set[str] = set()
     for scope in scopes:

@@ -34,7 +34,7 @@ class Audio(NamedTuple):
     """Duration in milliseconds; None if unknown."""
 
 
-def measure(data: bytes) -> Audio:
+def inspect_audio(data: bytes) -> Audio:
     """Return the media type, content and duration of a sound."""
     if data.startswith(b"OggS"):
         return Audio(OGG, data, _ogg_ms(data))
@@ -127,7 +127,7 @@ class SoundData:
     """Maximum size in bytes."""
 
     def __init__(self, data: bytes) -> None:
-        self.content_type, self.data, self.duration_ms = measure(data)
+        self.content_type, self.data, self.duration_ms = inspect_audio(data)
         self.hash = hashlib.sha256(self.data).hexdigest()[:32]
 
     def __eq__(self, other: object) -> bool:

@@ -13,7 +13,7 @@ OLDEST_VERSION: Final = 4
 BUFFERED_VERSION: Final = 8
 """Version from which messages are numbered, and missed messages are sent again after Resume."""
 NEWEST_VERSION: Final = 9
-SEQ_MOST: Final = 0xFFFF
+SEQ_MAX: Final = 0xFFFF
 """Highest sequence number; the next one is 1."""
 DAVE_VERSION: Final = 1
 """Newest version of the end-to-end encryption protocol; 0 means none."""
@@ -59,9 +59,9 @@ BINARY_OPCODES: Final = frozenset({VoiceOpcode.MLS_KEY_PACKAGE, VoiceOpcode.MLS_
 
 AES_GCM: Final = "aead_aes256_gcm_rtpsize"
 XCHACHA20: Final = "aead_xchacha20_poly1305_rtpsize"
-MODES: Final = (AES_GCM, XCHACHA20)
+ENCRYPTION_MODES: Final = (AES_GCM, XCHACHA20)
 """Transport encryption modes in order of preference; clients use the first that they support."""
-OLD_MODES: Final = (
+OLD_ENCRYPTION_MODES: Final = (
     "aead_aes256_gcm",
     "xsalsa20_poly1305_lite_rtpsize",
     "xsalsa20_poly1305_lite",
@@ -80,7 +80,7 @@ class SpeakingFlags(IntFlag):
     PRIORITY = 4
 
 
-class Frame(Struct):
+class ClientFrame(Struct):
     """A text frame of a client; unknown keys are ignored."""
 
     op: int
@@ -89,7 +89,7 @@ class Frame(Struct):
     """Payload of the frame."""
 
 
-class Numbered(Struct, kw_only=True):
+class ServerFrame(Struct, kw_only=True):
     """A text frame of the server."""
 
     op: int
@@ -120,7 +120,7 @@ class Stream(Struct, kw_only=True):
     """SSRC of the retransmission stream."""
 
 
-class Identify(Struct, kw_only=True):
+class VoiceIdentify(Struct, kw_only=True):
     """Payload that starts a voice session with the token from VOICE_SERVER_UPDATE."""
 
     server_id: Snowflake
@@ -141,7 +141,7 @@ class Identify(Struct, kw_only=True):
     """ID of the channel; from version 9 on."""
 
 
-class Resume(Struct, kw_only=True):
+class VoiceResume(Struct, kw_only=True):
     """Payload that resumes a voice session on a new connection."""
 
     server_id: Snowflake
@@ -209,7 +209,7 @@ class SetVideo(Struct, kw_only=True):
     """Video streams that the client sends."""
 
 
-class TransitionDone(Struct, kw_only=True):
+class TransitionReport(Struct, kw_only=True):
     """Report that a client is ready for a transition, or that it rejected its commit or welcome."""
 
     transition_id: int
@@ -219,7 +219,7 @@ class TransitionDone(Struct, kw_only=True):
 # Payloads sent by the server
 
 
-class Hello(Struct, kw_only=True):
+class VoiceHello(Struct, kw_only=True):
     """First frame of a connection."""
 
     v: int
@@ -228,7 +228,7 @@ class Hello(Struct, kw_only=True):
     """Interval in milliseconds at which the client sends heartbeats."""
 
 
-class Ready(Struct, kw_only=True):
+class VoiceReady(Struct, kw_only=True):
     """Transport address of the voice server, and the client's SSRC."""
 
     ssrc: int
@@ -262,7 +262,7 @@ class SessionDescription(Struct, kw_only=True):
     """Video codec."""
 
 
-class Acknowledged(Struct, kw_only=True):
+class HeartbeatAck(Struct, kw_only=True):
     """Acknowledgment of a heartbeat; from version 8 on."""
 
     t: int
@@ -334,11 +334,11 @@ class BackendVersion(Struct, kw_only=True):
     """Version of the media server."""
 
 
-def numbered(op: int, payload: object, seq: int | None) -> bytes:
+def encode_frame(op: int, payload: object, seq: int | None) -> bytes:
     """Encode a text frame of the server."""
-    return wire.encode(Numbered(op=op, d=payload, seq=UNSET if seq is None else seq))
+    return wire.encode(ServerFrame(op=op, d=payload, seq=UNSET if seq is None else seq))
 
 
-def binary(op: int, payload: bytes, seq: int) -> bytes:
+def encode_binary_frame(op: int, payload: bytes, seq: int) -> bytes:
     """Encode a binary frame of the server."""
     return seq.to_bytes(2, "big") + bytes((op,)) + payload

@@ -16,6 +16,7 @@ from hubbub.sdk.activities import (
 from hubbub.sdk.api import Api, File, TokenKind
 from hubbub.sdk.audio import AudioBackend, MissingExtraError
 from hubbub.sdk.authorization import Authorized
+from hubbub.sdk.callback_queue import run_callbacks, set_free_threaded
 from hubbub.sdk.calls import Call
 from hubbub.sdk.client import Client, reset_callbacks
 from hubbub.sdk.drivers import Completion
@@ -61,7 +62,6 @@ from hubbub.sdk.handles import (
     VoiceStateHandle,
 )
 from hubbub.sdk.objects import InvalidObjectError
-from hubbub.sdk.pump import run_callbacks, set_free_threaded
 from hubbub.sdk.records import (
     ActivityInvite,
     AdditionalContent,

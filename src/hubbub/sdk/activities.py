@@ -15,12 +15,12 @@ from hubbub.sdk.records import Record, field
 
 T = TypeVar("T")
 
-SETTABLE: Final = frozenset(
+SETTABLE_TYPES: Final = frozenset(
     (ActivityTypes.PLAYING, ActivityTypes.LISTENING, ActivityTypes.WATCHING, ActivityTypes.COMPETING)
 )
-NOWHERE: Final = ActivityGamePlatforms(0)
+NO_PLATFORMS: Final = ActivityGamePlatforms(0)
 BUTTONS_MAX: Final = 2
-SECONDS_BELOW: Final = 10**11
+SECONDS_MAX: Final = 10**11
 """A timestamp below this value is read as seconds, not milliseconds (decisions/0041)."""
 
 
@@ -110,7 +110,7 @@ class Activity(Record):
     """Party of the player; required for invites."""
     secrets: ActivitySecrets | None = None
     """Join secret; required for invites."""
-    supported_platforms: ActivityGamePlatforms = NOWHERE
+    supported_platforms: ActivityGamePlatforms = NO_PLATFORMS
     """Platforms on which the join button is shown; required for invites."""
     buttons: list[ActivityButton] = field(default_factory=list, compat=False)
     """Links shown with the activity, at most 2."""
@@ -153,11 +153,11 @@ _LENGTHS: Final = {
 }
 
 
-def problems(activity: Activity) -> Iterator[str]:
+def validation_errors(activity: Activity) -> Iterator[str]:
     """Yield an error message for each value of an activity that the platform would reject."""
     if len(activity.name) > 128:
         yield "name must have at most 128 characters"
-    if activity.type not in SETTABLE:
+    if activity.type not in SETTABLE_TYPES:
         yield "type must be Playing, Listening, Watching or Competing"
     for path, (minimum, maximum) in _LENGTHS.items():
         value = _value(activity, path)
@@ -225,7 +225,7 @@ def to_wire(activity: Activity, application_id: int, *, local: bool = False) -> 
 
 
 def _ms(value: int) -> int:
-    return value * 1000 if 0 < value < SECONDS_BELOW else value
+    return value * 1000 if 0 < value < SECONDS_MAX else value
 
 
 def _set_fields(record: Record | None) -> dict[str, str]:

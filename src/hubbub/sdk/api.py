@@ -20,15 +20,15 @@ from hubbub import __version__
 from hubbub.protocol import wire
 from hubbub.protocol.operation import BodyT, Operation, ResultT
 from hubbub.sdk.clock import PlatformClock
-from hubbub.sdk.http import TIMEOUT_MS, TRIES, WAIT_MOST_MS, Http, Request
+from hubbub.sdk.http import RATE_LIMIT_WAIT_MAX_MS, TIMEOUT_MS, TRIES_MAX, Http, Request
 
 TokenKind = Literal["bot", "user", "bearer"]
 
-PREFIXES: Final[Mapping[TokenKind, str]] = {"bot": "Bot ", "user": "", "bearer": "Bearer "}
-MAJOR: Final = ("channel_id", "guild_id", "webhook_id")
+TOKEN_PREFIXES: Final[Mapping[TokenKind, str]] = {"bot": "Bot ", "user": "", "bearer": "Bearer "}
+MAJOR_PARAMETERS: Final = ("channel_id", "guild_id", "webhook_id")
 """Path parameters that have separate rate limits (http.md 1.14)."""
 USER_AGENT: Final = f"DiscordBot (hubbub, {__version__})"
-API: Final = "/api/v10"
+API_PATH: Final = "/api/v10"
 
 
 class File(NamedTuple):
@@ -56,16 +56,16 @@ class Api:
         kind: TokenKind = "bot",
         *,
         timeout_ms: int = TIMEOUT_MS,
-        wait_most_ms: int = WAIT_MOST_MS,
-        tries: int = TRIES,
+        wait_most_ms: int = RATE_LIMIT_WAIT_MAX_MS,
+        tries: int = TRIES_MAX,
         session: aiohttp.ClientSession | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: PlatformClock | None = None,
     ) -> None:
         url = URL(base_url)
-        self.api: Final = str(url if "api" in url.parts else url / API[1:]).rstrip("/")
+        self.api: Final = str(url if "api" in url.parts else url / API_PATH[1:]).rstrip("/")
         """The base URL of the API."""
-        self.authorization: str | None = None if token is None else PREFIXES[kind] + token
+        self.authorization: str | None = None if token is None else TOKEN_PREFIXES[kind] + token
         """Authorization header of the requests sent by `call`, or None; may be changed at any time."""
         self._http = Http(
             timeout_ms=timeout_ms, wait_most_ms=wait_most_ms, tries=tries, session=session, sleep=sleep, clock=clock
@@ -114,7 +114,7 @@ class Api:
                 url=self._url(operation, path, query),
                 route=operation.path,
                 bucket=f"{operation.method} {operation.path}",
-                major=next((f"{name}={path[name]}" for name in MAJOR if name in path), ""),
+                major=next((f"{name}={path[name]}" for name in MAJOR_PARAMETERS if name in path), ""),
                 headers=headers,
                 body=content.make if content is not None else lambda: None,
             )
@@ -159,7 +159,7 @@ class Api:
                 url=url.with_query(query) if query else url,
                 route=path,
                 bucket=f"{method} {path}",
-                major=next((f"{name}={parameters[name]}" for name in MAJOR if name in parameters), ""),
+                major=next((f"{name}={parameters[name]}" for name in MAJOR_PARAMETERS if name in parameters), ""),
                 headers=headers,
                 body=content,
                 tries=tries,
@@ -190,7 +190,7 @@ class Api:
         return URL(url, encoded=True)
 
 
-class Content(NamedTuple):
+class RequestBody(NamedTuple):
     """A request body that can be created again for each retry."""
 
     content_type: str
@@ -199,16 +199,16 @@ class Content(NamedTuple):
     """Function that creates the body."""
 
 
-def _content(operation: Operation[Any, Any], body: Any, files: Sequence[File]) -> Content | None:
+def _content(operation: Operation[Any, Any], body: Any, files: Sequence[File]) -> RequestBody | None:
     if files:
         payload = None if body is None else wire.encode(body).decode()
-        return Content("", lambda: _form(operation, payload, files))
+        return RequestBody("", lambda: _form(operation, payload, files))
     if body is None:
-        return Content("application/json", lambda: b"{}") if operation.body is not NoneType else None
+        return RequestBody("application/json", lambda: b"{}") if operation.body is not NoneType else None
     if operation.form:
-        return Content("", lambda: aiohttp.FormData(_pairs(body)))
+        return RequestBody("", lambda: aiohttp.FormData(_pairs(body)))
     encoded = wire.encode(body)
-    return Content("application/json", lambda: encoded)
+    return RequestBody("application/json", lambda: encoded)
 
 
 def _form(operation: Operation[Any, Any], payload: str | None, files: Sequence[File]) -> aiohttp.FormData:

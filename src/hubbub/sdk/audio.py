@@ -25,8 +25,8 @@ CapturedAudio = Callable[[Any, int, int, int], Any]
 
 `samples` is an `array` of 16-bit integers, which may be changed in place."""
 
-EXTRA: Final = "hubbub[voice]"
-NEEDED: Final = ("av", "cryptography", "davey")
+EXTRA_NAME: Final = "hubbub[voice]"
+REQUIRED_LIBRARIES: Final = ("av", "cryptography", "davey")
 
 
 class MissingExtraError(ImportError):
@@ -74,6 +74,8 @@ def require_extra() -> None:
     """Raise `MissingExtraError` if the libraries for calls are not installed."""
     from importlib.util import find_spec
 
-    missing = [name for name in NEEDED if find_spec(name) is None]
+    missing = [name for name in REQUIRED_LIBRARIES if find_spec(name) is None]
     if missing:
-        raise MissingExtraError(f"Calls require {', '.join(missing)}. Install the voice extra: pip install '{EXTRA}'")
+        raise MissingExtraError(
+            f"Calls require {', '.join(missing)}. Install the voice extra: pip install '{EXTRA_NAME}'"
+        )

@@ -10,20 +10,20 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from hubbub.sdk.aside import aside
 from hubbub.sdk.core import Core
+from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import AuthenticationCodeChallengeMethod, ErrorType
-from hubbub.sdk.loopback import HOST, PATH, Loopback
+from hubbub.sdk.loopback import HOST, PATH, LoopbackServer
 from hubbub.sdk.records import AuthorizationArgs, AuthorizationCodeChallenge, AuthorizationCodeVerifier
-from hubbub.sdk.results import ClientResult, SdkError, failure, invalid
-from hubbub.sdk.rpc import Rpc
+from hubbub.sdk.results import ClientResult, SdkError, sdk_error, validation_error
+from hubbub.sdk.rpc import RpcClient
 
 STANDARD_SCHEME: Final = "hubbub"
 COMMUNICATION_SCOPES: Final = "openid sdk.social_layer"
 PRESENCE_SCOPES: Final = "openid sdk.social_layer_presence"
-MOBILE: Final = ("android", "ios")
-OAUTH_ERROR: Final = 5000
+MOBILE_PLATFORMS: Final = ("android", "ios")
+OAUTH2_ERROR_CODE: Final = 5000
 STATE_BYTES: Final = 32
 
 Opener = Callable[[str], object]
@@ -41,7 +41,7 @@ class Authorized(NamedTuple):
 class Authorization:
     """Client part that asks the player to authorize the game."""
 
-    def __init__(self, core: Core, rpc: Callable[[], Rpc], opener: Opener | None = None) -> None:
+    def __init__(self, core: Core, rpc: Callable[[], RpcClient], opener: Opener | None = None) -> None:
         self._core = core
         self._rpc = rpc
         self._opener = opener or _open_browser
@@ -68,7 +68,7 @@ class Authorization:
         """Create a random PKCE verifier and its challenge."""
         verifier = secrets.token_urlsafe(32)
         digest = hashlib.sha256(verifier.encode()).digest()
-        self._core.logs.hide(verifier)
+        self._core.logs.add_secrets(verifier)
         return self._core.make(
             AuthorizationCodeVerifier,
             challenge=self._core.make(
@@ -106,15 +106,15 @@ class Authorization:
         Call `set_application_id` first."""
         if not self._core.application_id:
             self._core.logs.warning("Call set_application_id() before register_authorize_request_callback()")
-        self._core.listen("authorize_request", callback)
-        self._core.background(
+        self._core.set_callback("authorize_request", callback)
+        self._core.run_in_background(
             lambda: self._rpc().subscribe("AUTHORIZE_REQUEST", lambda _: self._core.emit("authorize_request"))
         )
 
     def remove_authorize_request_callback(self) -> None:
         """Remove the callback set by `register_authorize_request_callback`."""
-        self._core.listen("authorize_request", None)
-        self._core.background(lambda: self._rpc().unsubscribe("AUTHORIZE_REQUEST"))
+        self._core.set_callback("authorize_request", None)
+        self._core.run_in_background(lambda: self._rpc().unsubscribe("AUTHORIZE_REQUEST"))
 
     # Implementation
 
@@ -129,11 +129,11 @@ class Authorization:
     async def _authorize(self, args: AuthorizationArgs) -> Authorized:
         client_id = args.client_id or self._core.application_id
         if not args.scopes.strip():
-            raise invalid("Scopes are required")
+            raise validation_error("Scopes are required")
         if not client_id:
-            raise invalid("client_id is required; set it or call set_application_id() first")
+            raise validation_error("client_id is required; set it or call set_application_id() first")
         if self._running is not None:
-            raise invalid("An authorization is already in progress")
+            raise validation_error("An authorization is already in progress")
         self._running = asyncio.create_task(self._run_authorization(args, client_id))
         try:
             return await self._running
@@ -143,13 +143,13 @@ class Authorization:
             if not self._running.cancelled():
                 self._running.cancel()
                 raise
-            raise failure(ErrorType.ABORTED, "The authorization was aborted") from None
+            raise sdk_error(ErrorType.ABORTED, "The authorization was aborted") from None
         finally:
             self._running = None
 
     async def _run_authorization(self, args: AuthorizationArgs, client_id: int) -> Authorized:
         state = args.state if args.state is not None else secrets.token_urlsafe(STATE_BYTES)
-        custom = args.custom_scheme_param is not None or sys.platform in MOBILE
+        custom = args.custom_scheme_param is not None or sys.platform in MOBILE_PLATFORMS
         if not custom:
             authorized = await self._authorize_in_chat_client(args, client_id, state)
             if authorized is not None:
@@ -160,9 +160,9 @@ class Authorization:
             self._redirected = asyncio.get_running_loop().create_future()
             await self._open(self._url(args, client_id, state, redirect_uri))
             return self._check(await self._redirected, state, redirect_uri)
-        async with Loopback() as loopback:
+        async with LoopbackServer() as loopback:
             await self._open(self._url(args, client_id, state, loopback.redirect_uri))
-            return self._check(await loopback.answer, state, loopback.redirect_uri)
+            return self._check(await loopback.redirect_query, state, loopback.redirect_uri)
 
     async def _authorize_in_chat_client(self, args: AuthorizationArgs, client_id: int, state: str) -> Authorized | None:
         """Authorize through the local chat client; return None if none is running."""
@@ -186,13 +186,13 @@ class Authorization:
                 "AUTHORIZE", {name: value for name, value in args_sent.items() if value is not None}
             )
         except SdkError as error:
-            if error.result.error_code == OAUTH_ERROR:
-                raise refused(error.result.error) from None
+            if error.result.error_code == OAUTH2_ERROR_CODE:
+                raise authorization_error(error.result.error) from None
             raise
         code = str(response.get("code", "")) if isinstance(response, dict) else ""
         if not code:
-            raise failure(ErrorType.AUTHORIZATION_FAILED, "The chat client returned no code")
-        self._core.logs.hide(code)
+            raise sdk_error(ErrorType.AUTHORIZATION_FAILED, "The chat client returned no code")
+        self._core.logs.add_secrets(code)
         return Authorized(code, str(response.get("redirect_uri") or f"http://{HOST}{PATH}"))
 
     def _url(self, args: AuthorizationArgs, client_id: int, state: str, redirect_uri: str) -> str:
@@ -213,26 +213,26 @@ class Authorization:
     async def _open(self, url: str) -> None:
         # Finding and starting a browser blocks.
         try:
-            await aside(self._opener, url)
+            await run_in_daemon_thread(self._opener, url)
         except OSError as error:
             # Without a browser the authorization would never complete.
-            raise failure(ErrorType.AUTHORIZATION_FAILED, str(error)) from None
+            raise sdk_error(ErrorType.AUTHORIZATION_FAILED, str(error)) from None
 
     def _check(self, fields: dict[str, str], state: str, redirect_uri: str) -> Authorized:
         if not secrets.compare_digest(fields.get("state", "").encode(), state.encode()):
-            raise failure(ErrorType.AUTHORIZATION_FAILED, "The OAuth2 state does not match")
+            raise sdk_error(ErrorType.AUTHORIZATION_FAILED, "The OAuth2 state does not match")
         if "error" in fields:
-            raise refused(fields["error"])
+            raise authorization_error(fields["error"])
         if not (code := fields.get("code")):
-            raise failure(ErrorType.AUTHORIZATION_FAILED, "The redirect has neither a code nor an error")
-        self._core.logs.hide(code)
+            raise sdk_error(ErrorType.AUTHORIZATION_FAILED, "The redirect has neither a code nor an error")
+        self._core.logs.add_secrets(code)
         return Authorized(code, redirect_uri)
 
 
-def refused(error_code: str) -> SdkError:
+def authorization_error(error_code: str) -> SdkError:
     """Convert an OAuth2 error code: a declined request is Aborted, any other error AuthorizationFailed (since 1.5)."""
     kind = ErrorType.ABORTED if error_code == "access_denied" else ErrorType.AUTHORIZATION_FAILED
-    return failure(kind, error_code)
+    return sdk_error(kind, error_code)
 
 
 def _open_browser(url: str) -> None:

@@ -26,16 +26,16 @@ from hubbub.sdk.payloads import (
     VoiceStatePayload,
 )
 
-CHANNEL_MESSAGES: Final = 25
+CHANNEL_MESSAGES_MAX: Final = 25
 """Maximum number of recent messages cached per channel (sdk.md 11.2)."""
-HISTORY_MESSAGES: Final = 200
+HISTORY_MESSAGES_MAX: Final = 200
 FRIEND: Final = 1
 GUILD_TEXT: Final = 0
-BETWEEN_TWO: Final = frozenset((1, 18))
+DIRECT_MESSAGE_TYPES: Final = frozenset((1, 18))
 """Channel types with two participants: direct messages and ephemeral direct messages."""
 
 
-class Relation(Struct):
+class CachedRelationship(Struct):
     """The platform and game relationships of the current user to another user."""
 
     platform: int = 0
@@ -44,7 +44,7 @@ class Relation(Struct):
     has_played: bool = False
 
 
-class Lobby(Struct):
+class CachedLobby(Struct):
     """The current state of a lobby."""
 
     id: int
@@ -56,7 +56,7 @@ class Lobby(Struct):
     voice_states: dict[int, VoiceStatePayload] = {}
 
 
-class Message:
+class CachedMessage:
     """The current state of a message, shared by its handles so that they see later changes."""
 
     __slots__ = ("__weakref__", "disclosure", "other", "payload")
@@ -68,30 +68,30 @@ class Message:
         self.disclosure = disclosure
 
 
-class History:
+class MessageHistory:
     """The newest direct messages with one user, without gaps."""
 
     __slots__ = ("complete", "messages")
 
     def __init__(self) -> None:
-        self.messages: deque[Message] = deque(maxlen=HISTORY_MESSAGES)
+        self.messages: deque[CachedMessage] = deque(maxlen=HISTORY_MESSAGES_MAX)
         """The messages, newest first."""
         self.complete = False
         """Whether the platform has no older messages."""
 
-    def add(self, message: Message) -> None:
+    def add(self, message: CachedMessage) -> None:
         """Insert a new message in order of its ID, unless a history response already contained it."""
         new = message.payload.id
         position = next((n for n, each in enumerate(self.messages) if each.payload.id <= new), len(self.messages))
-        if position == HISTORY_MESSAGES or (
+        if position == HISTORY_MESSAGES_MAX or (
             position < len(self.messages) and self.messages[position].payload.id == new
         ):
             return
-        if len(self.messages) == HISTORY_MESSAGES:
+        if len(self.messages) == HISTORY_MESSAGES_MAX:
             self.messages.pop()
         self.messages.insert(position, message)
 
-    def enough(self, limit: int) -> bool:
+    def can_serve(self, limit: int) -> bool:
         """Return whether the history can serve `limit` messages without a request."""
         return len(self.messages) >= limit or self.complete
 
@@ -100,20 +100,20 @@ class Cache:
     """The cache of one client."""
 
     def __init__(self) -> None:
-        self.me: int = 0
+        self.current_user_id: int = 0
         self.users: dict[int, UserPayload] = {}
         self.presences: dict[int, PresencePayload] = {}
-        self.relations: dict[int, Relation] = {}
+        self.relations: dict[int, CachedRelationship] = {}
         self.profiles: dict[int, list[ProfilePayload]] = {}
         self.channels: dict[int, ChannelPayload] = {}
-        self.lobbies: dict[int, Lobby] = {}
-        self.histories: dict[int, History] = {}
-        self._recent: dict[int, deque[Message]] = {}
-        self._messages: weakref.WeakValueDictionary[int, Message] = weakref.WeakValueDictionary()
+        self.lobbies: dict[int, CachedLobby] = {}
+        self.histories: dict[int, MessageHistory] = {}
+        self._recent: dict[int, deque[CachedMessage]] = {}
+        self._messages: weakref.WeakValueDictionary[int, CachedMessage] = weakref.WeakValueDictionary()
 
     def clear(self) -> None:
         """Remove everything."""
-        self.me = 0
+        self.current_user_id = 0
         for known in (
             self.users,
             self.presences,
@@ -126,7 +126,7 @@ class Cache:
         ):
             known.clear()
 
-    def begin(self) -> None:
+    def start_session(self) -> None:
         """Reset the cache for a new session, whose READY repeats everything."""
         users, recent = dict(self.users), dict(self._recent)
         self.clear()
@@ -136,7 +136,7 @@ class Cache:
 
     # Users
 
-    def note_user(self, payload: UserPayload | None) -> bool:
+    def update_user(self, payload: UserPayload | None) -> bool:
         """Merge a user payload into the cache; return whether anything changed."""
         if payload is None:
             return False
@@ -158,17 +158,17 @@ class Cache:
         self.users[payload.id] = merged
         return merged != known
 
-    def note_profiles(self, user_id: int, payload: list[ProfilePayload] | None) -> bool:
+    def update_profiles(self, user_id: int, payload: list[ProfilePayload] | None) -> bool:
         """Replace the application profiles of a user, unless the payload is None; return whether they changed."""
         if payload is None or payload == self.profiles.get(user_id, []):
             return False
         self.profiles[user_id] = payload
         return True
 
-    def note_presence(self, payload: PresencePayload) -> tuple[int, bool]:
+    def update_presence(self, payload: PresencePayload) -> tuple[int, bool]:
         """Store a presence; return the user's ID and whether anything changed."""
         user_id = payload.user.id if payload.user is not None else payload.user_id or 0
-        changed = self.note_user(payload.user)
+        changed = self.update_user(payload.user)
         known = self.presences.get(user_id)
         if payload.has_played_game is None and known is not None:
             payload.has_played_game = known.has_played_game
@@ -196,11 +196,11 @@ class Cache:
 
     # Relationships
 
-    def note_relationship(self, payload: RelationshipPayload) -> Relation:
+    def update_relationship(self, payload: RelationshipPayload) -> CachedRelationship:
         """Store a platform relationship."""
-        self.note_user(payload.user)
-        self.note_profiles(payload.id, payload.user_application_profiles)
-        relation = self.relations.setdefault(payload.id, Relation())
+        self.update_user(payload.user)
+        self.update_profiles(payload.id, payload.user_application_profiles)
+        relation = self.relations.setdefault(payload.id, CachedRelationship())
         if payload.type is not None:
             # The spam flag is sent with each new type, and only if it is set.
             relation.platform, relation.spam = payload.type, bool(payload.is_spam_request)
@@ -210,15 +210,15 @@ class Cache:
             relation.has_played = payload.has_played_game
         return relation
 
-    def note_game_relationship(self, payload: GameRelationshipPayload) -> Relation:
+    def update_game_relationship(self, payload: GameRelationshipPayload) -> CachedRelationship:
         """Store a game relationship."""
-        self.note_user(payload.user)
-        self.note_profiles(payload.id, payload.user_application_profiles)
-        relation = self.relations.setdefault(payload.id, Relation())
+        self.update_user(payload.user)
+        self.update_profiles(payload.id, payload.user_application_profiles)
+        relation = self.relations.setdefault(payload.id, CachedRelationship())
         relation.game = payload.type
         return relation
 
-    def end_relationship(self, user_id: int, *, game: bool) -> None:
+    def remove_relationship(self, user_id: int, *, game: bool) -> None:
         """Remove the game relationship or the platform relationship to a user."""
         relation = self.relations.get(user_id)
         if relation is None:
@@ -237,12 +237,12 @@ class Cache:
 
     # Lobbies
 
-    def note_lobby(self, payload: LobbyPayload) -> tuple[Lobby, bool]:
+    def update_lobby(self, payload: LobbyPayload) -> tuple[CachedLobby, bool]:
         """Merge a lobby payload into the cache; return the lobby and whether it is new."""
         lobby = self.lobbies.get(payload.id)
         new = lobby is None
         if lobby is None:
-            lobby = self.lobbies[payload.id] = Lobby(payload.id)
+            lobby = self.lobbies[payload.id] = CachedLobby(payload.id)
         lobby.application_id = payload.application_id or lobby.application_id
         lobby.flags = payload.flags
         if payload.metadata is not UNSET:
@@ -260,17 +260,17 @@ class Cache:
             known = lobby.members
             lobby.members = {}
             for member in payload.members:
-                self.note_user(member.user)
-                self.note_profiles(member.who, member.user_application_profiles)
-                if member.connected is None and member.who in known:
+                self.update_user(member.user)
+                self.update_profiles(member.member_user_id, member.user_application_profiles)
+                if member.connected is None and member.member_user_id in known:
                     # HTTP responses do not have the connection state.
-                    member.connected = known[member.who].connected
-                lobby.members[member.who] = member
+                    member.connected = known[member.member_user_id].connected
+                lobby.members[member.member_user_id] = member
         if payload.voice_states is not UNSET:
             lobby.voice_states = {state.user_id: state for state in payload.voice_states}
         return lobby, new
 
-    def forget_places(self, lobby_id: int) -> None:
+    def remove_lobby_channels(self, lobby_id: int) -> None:
         """Remove the channels of a lobby that is about to be removed: the lobby itself and its linked channel."""
         self.channels.pop(lobby_id, None)
         lobby = self.lobbies.get(lobby_id)
@@ -285,32 +285,32 @@ class Cache:
 
     # Messages
 
-    def message(self, message_id: int) -> Message | None:
+    def find_message(self, message_id: int) -> CachedMessage | None:
         """Return a message that the cache or a handle still holds, or None."""
         return self._messages.get(message_id)
 
-    def recent(self, message_id: int) -> Message | None:
+    def find_recent_message(self, message_id: int) -> CachedMessage | None:
         """Return a message that is among the recent messages of its channel, or None."""
         message = self._messages.get(message_id)
-        if message is None or message not in self._recent.get(self.place(message.payload), ()):
+        if message is None or message not in self._recent.get(self.channel_key(message.payload), ()):
             return None
         return message
 
     @staticmethod
-    def place(payload: MessagePayload) -> int:
+    def channel_key(payload: MessagePayload) -> int:
         """Return the lobby ID of a message, or its channel ID if it is not in a lobby."""
         return payload.lobby_id or payload.channel_id
 
-    def other_side(self, payload: MessagePayload) -> int:
+    def other_participant(self, payload: MessagePayload) -> int:
         """Return the ID of the other user in a direct message conversation; 0 for a lobby or a group."""
         if payload.lobby_id or payload.guild_id:
             return 0
         channel = payload.channel or self.channels.get(payload.channel_id)
-        others = [each for each in recipients(channel) if each != self.me] if channel else []
-        if channel is not None and (channel.type not in BETWEEN_TWO or len(others) > 1):
+        others = [each for each in recipient_ids(channel) if each != self.current_user_id] if channel else []
+        if channel is not None and (channel.type not in DIRECT_MESSAGE_TYPES or len(others) > 1):
             return 0
         author = payload.author.id if payload.author else 0
-        if author and author != self.me:
+        if author and author != self.current_user_id:
             return author
         if payload.recipient_id:
             return payload.recipient_id
@@ -319,31 +319,33 @@ class Cache:
         # An ephemeral conversation has no channel: its ID is the other user's (sdk.md 11.3).
         return payload.channel_id if payload.channel_id in self.users and channel is None else 0
 
-    def keep(self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None) -> Message:
+    def add_message(self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None) -> CachedMessage:
         """Add a new message to the recent messages of its channel and to the history with its other participant."""
-        message = self.hold(payload, other=other, disclosure=disclosure)
-        recent = self._recent.setdefault(self.place(payload), deque(maxlen=CHANNEL_MESSAGES))
+        message = self.shared_message(payload, other=other, disclosure=disclosure)
+        recent = self._recent.setdefault(self.channel_key(payload), deque(maxlen=CHANNEL_MESSAGES_MAX))
         if message not in recent:
             recent.append(message)
             if message.other and disclosure is None:
-                self.histories.setdefault(message.other, History()).add(message)
+                self.histories.setdefault(message.other, MessageHistory()).add(message)
         return message
 
-    def hold(self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None) -> Message:
+    def shared_message(
+        self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None
+    ) -> CachedMessage:
         """Return the shared object of a message, created or updated from the payload."""
-        self.note_user(payload.author)
+        self.update_user(payload.author)
         for mentioned in payload.mentions or ():
-            self.note_user(mentioned)
+            self.update_user(mentioned)
         message = self._messages.get(payload.id)
         if message is None:
-            message = Message(payload, other or self.other_side(payload), disclosure)
+            message = CachedMessage(payload, other or self.other_participant(payload), disclosure)
             self._messages[payload.id] = message
         else:
-            self.change(message, payload)
+            self.update_message(message, payload)
         return message
 
     @staticmethod
-    def change(message: Message, payload: MessagePayload) -> None:
+    def update_message(message: CachedMessage, payload: MessagePayload) -> None:
         """Merge an update into a message; fields that are missing in the update stay unchanged."""
         known = message.payload
         merged = msgspec.structs.replace(payload)
@@ -356,7 +358,7 @@ class Cache:
             merged.moderation_metadata = known.moderation_metadata
         message.payload = merged
 
-    def drop(self, message_id: int, channel_id: int) -> Message | None:
+    def remove_message(self, message_id: int, channel_id: int) -> CachedMessage | None:
         """Remove a deleted message; return it if it was cached, or None."""
         message = self._messages.pop(message_id, None)
         recent = self._recent.get(channel_id)
@@ -370,6 +372,6 @@ class Cache:
         return message
 
 
-def recipients(channel: ChannelPayload) -> list[int]:
+def recipient_ids(channel: ChannelPayload) -> list[int]:
     """Return the user IDs of a channel's recipients."""
     return channel.recipient_ids or [user.id for user in channel.recipients or ()]

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from hubbub.sdk.audio import CapturedAudio, ReceivedAudio
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import AudioModeType, CallError, CallStatus, ClientStatus, to_string
-from hubbub.sdk.handles import VoiceStateHandle, participants, voice_state
+from hubbub.sdk.handles import VoiceStateHandle, find_voice_state, participant_ids
 from hubbub.sdk.objects import Copyable
 from hubbub.sdk.records import VADThresholdSettings
 
 
-class Ticket(NamedTuple):
+class VoiceTicket(NamedTuple):
     """Voice server address and credentials from LOBBY_VOICE_SERVER_UPDATE."""
 
     endpoint: str
@@ -23,7 +23,7 @@ class Ticket(NamedTuple):
     """Session ID in the current user's voice state."""
 
 
-class AllCalls:
+class GlobalCallSettings:
     """Mute and deaf settings that apply to all calls of a client."""
 
     def __init__(self) -> None:
@@ -36,12 +36,12 @@ class CallState:
 
     The game's thread writes the settings and the voice thread reads them; each access is a single atomic operation."""
 
-    def __init__(self, core: Core, lobby_id: int, global_settings: AllCalls) -> None:
+    def __init__(self, core: Core, lobby_id: int, global_settings: GlobalCallSettings) -> None:
         self._core = core
         self._global_settings = global_settings
         self.lobby_id = lobby_id
         self.status = CallStatus.DISCONNECTED
-        self.ended = False
+        self.has_ended = False
         self.self_mute = False
         self.self_deaf = False
         self.local_mutes: set[int] = set()
@@ -53,16 +53,16 @@ class CallState:
         self.received_audio: ReceivedAudio | None = None
         self.captured_audio: CapturedAudio | None = None
         self.callbacks: dict[str, Callable[..., object]] = {}
-        self.changed: Callable[[], None] = lambda: None
+        self.on_settings_changed: Callable[[], None] = lambda: None
         """Called when `self_mute` or `self_deaf` changes."""
-        self.wanted = False
+        self.is_wanted = False
         """Whether the platform has been asked to join the call."""
-        self.ticket: Ticket | None = None
+        self.ticket: VoiceTicket | None = None
         """Credentials for the voice server; None until they arrive."""
-        self.expelled = False
+        self.is_expelled = False
         """Whether the platform removed the current user from the call."""
-        self.news = asyncio.Event()
-        """Set when `ticket` or `expelled` changes."""
+        self.updated = asyncio.Event()
+        """Set when `ticket` or `is_expelled` changes."""
         self._speaking: dict[int, bool] = {}
         self._delivered_speaking: dict[int, bool] = {}
         self._speaking_is_queued = False
@@ -77,13 +77,13 @@ class CallState:
         """Whether playback is off, here or for all calls."""
         return self.self_deaf or self._global_settings.deaf
 
-    def reachable(self) -> bool:
+    def is_session_ready(self) -> bool:
         """Return whether the gateway session is ready, so that voice events can arrive."""
         return self._core.status is ClientStatus.READY
 
-    def fire(self, event: str, *args: Any) -> None:
+    def emit(self, event: str, *args: Any) -> None:
         """Queue an event for its callback."""
-        self._core.pump.put(self._call, event, args)
+        self._core.callback_queue.put(self._call, event, args)
 
     def _call(self, event: str, args: tuple[Any, ...]) -> None:
         # Looked up on delivery, so that a callback that was replaced or reset meanwhile is not called.
@@ -91,21 +91,21 @@ class CallState:
         if callback is not None:
             callback(*args)
 
-    def become(self, status: CallStatus, error: CallError = CallError.NONE, detail: int = 0) -> None:
+    def set_status(self, status: CallStatus, error: CallError = CallError.NONE, detail: int = 0) -> None:
         """Set the status and queue the status callback, unless the status is unchanged or the call ended."""
         with self._core.lock:
-            if self.ended or self.status is status:
+            if self.has_ended or self.status is status:
                 return
             self.status = status
-        self.fire("status", status, error, detail)
+        self.emit("status", status, error, detail)
 
-    def note_speaking(self, user_id: int, speaks: bool) -> None:
+    def record_speaking(self, user_id: int, speaks: bool) -> None:
         """Record that a user starts or stops speaking; changes between two `run_callbacks` are merged per user."""
         with self._core.lock:
             self._speaking[user_id] = speaks
             queued, self._speaking_is_queued = self._speaking_is_queued, True
         if not queued:
-            self._core.pump.put(self._deliver_speaking)
+            self._core.callback_queue.put(self._deliver_speaking)
 
     def _deliver_speaking(self) -> None:
         with self._core.lock:
@@ -139,7 +139,7 @@ class Call(Copyable):
 
     def __bool__(self) -> bool:
         """Return whether the object is valid and the call has not ended."""
-        return self._valid and not self._state.ended
+        return self._valid and not self._state.has_ended
 
     def get_channel_id(self) -> int:
         """Return the ID of the lobby."""
@@ -155,16 +155,16 @@ class Call(Copyable):
 
     def get_participants(self) -> list[int]:
         """Return the user IDs of the call's participants."""
-        return participants(self._core, self._lobby_id)
+        return participant_ids(self._core, self._lobby_id)
 
     def get_voice_state_handle(self, user_id: int) -> VoiceStateHandle | None:
         """Return the voice state of a participant, or None if the user is not in the call."""
-        return voice_state(self._core, self._lobby_id, user_id)
+        return find_voice_state(self._core, self._lobby_id, user_id)
 
     def set_self_mute(self, mute: bool) -> None:
         """Mute or unmute the current user's microphone in this call."""
         self._state.self_mute = mute
-        self._state.changed()
+        self._state.on_settings_changed()
 
     def get_self_mute(self) -> bool:
         """Return whether the current user's microphone is muted in this call."""
@@ -173,7 +173,7 @@ class Call(Copyable):
     def set_self_deaf(self, deaf: bool) -> None:
         """Turn the playback of this call off or on; while it is off, the microphone is muted as well."""
         self._state.self_deaf = deaf
-        self._state.changed()
+        self._state.on_settings_changed()
 
     def get_self_deaf(self) -> bool:
         """Return whether the playback of this call is off."""

@@ -29,6 +29,7 @@ from hubbub.sdk import version
 from hubbub.sdk.api import File
 from hubbub.sdk.audio import AudioBackend
 from hubbub.sdk.authorization import Authorization, Opener, _open_browser
+from hubbub.sdk.callback_queue import all_queues
 from hubbub.sdk.clock import Clock, machine_ms
 from hubbub.sdk.connection import Connection
 from hubbub.sdk.core import Core
@@ -40,12 +41,11 @@ from hubbub.sdk.merges import Merges
 from hubbub.sdk.messages import Messages
 from hubbub.sdk.objects import MoveOnly
 from hubbub.sdk.presence import Presence
-from hubbub.sdk.pump import all_pumps
 from hubbub.sdk.records import ClientCreateOptions
 from hubbub.sdk.relationships import Relationships
-from hubbub.sdk.rpc import Rpc
+from hubbub.sdk.rpc import RpcClient
 from hubbub.sdk.tokens import Tokens
-from hubbub.sdk.voice import Voice
+from hubbub.sdk.voice import VoiceCalls
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -102,12 +102,12 @@ class Client(MoveOnly):
         )
         self._core: Core = core
         _cores.add(core)
-        rpc_clients: list[Rpc] = []
+        rpc_clients: list[RpcClient] = []
 
-        def rpc() -> Rpc:
+        def rpc() -> RpcClient:
             # Created on first use: most games never need it.
             if not rpc_clients:
-                rpc_clients.append(Rpc(core))
+                rpc_clients.append(RpcClient(core))
             return rpc_clients[0]
 
         merges = Merges(core)
@@ -125,7 +125,7 @@ class Client(MoveOnly):
             Lobbies(core, connection.events, rpc, merges, open_browser),
             Messages(core, connection.events, rpc, merges),
             Relationships(core),
-            Voice(core, connection.events, connection.gateway, audio or AudioBackend()),
+            VoiceCalls(core, connection.events, connection.gateway, audio or AudioBackend()),
         ]
         self._parts: dict[type, Any] = {type(part): part for part in parts}
         # A client that is garbage-collected without `close` must not leave its network thread running.
@@ -140,7 +140,7 @@ class Client(MoveOnly):
         """Deliver the completions and events queued since the last call, and return how many there were.
 
         Call this once per frame. An exception raised by a callback propagates; the remaining callbacks stay queued."""
-        return self._core.pump.run()
+        return self._core.callback_queue.run()
 
     def close(self) -> Completion[None]:
         """Destroy the client, and close its connections and its network thread.
@@ -325,40 +325,40 @@ class Client(MoveOnly):
     set_lobby_member_removed_callback = _delegate_to(Lobbies.set_lobby_member_removed_callback)
 
     # Voice
-    start_call = _delegate_to(Voice.start_call)
-    start_call_with_audio_callbacks = _delegate_to(Voice.start_call_with_audio_callbacks)
-    get_call = _delegate_to(Voice.get_call)
-    get_calls = _delegate_to(Voice.get_calls)
-    end_call = _delegate_to(Voice.end_call)
-    end_calls = _delegate_to(Voice.end_calls)
-    get_input_devices = _delegate_to(Voice.get_input_devices)
-    get_output_devices = _delegate_to(Voice.get_output_devices)
-    get_current_input_device = _delegate_to(Voice.get_current_input_device)
-    get_current_output_device = _delegate_to(Voice.get_current_output_device)
-    set_input_device = _delegate_to(Voice.set_input_device)
-    set_output_device = _delegate_to(Voice.set_output_device)
-    get_default_audio_device_id = staticmethod(Voice.get_default_audio_device_id)
-    set_device_change_callback = _delegate_to(Voice.set_device_change_callback)
-    get_input_volume = _delegate_to(Voice.get_input_volume)
-    set_input_volume = _delegate_to(Voice.set_input_volume)
-    get_output_volume = _delegate_to(Voice.get_output_volume)
-    set_output_volume = _delegate_to(Voice.set_output_volume)
-    get_self_mute_all = _delegate_to(Voice.get_self_mute_all)
-    set_self_mute_all = _delegate_to(Voice.set_self_mute_all)
-    get_self_deaf_all = _delegate_to(Voice.get_self_deaf_all)
-    set_self_deaf_all = _delegate_to(Voice.set_self_deaf_all)
-    set_echo_cancellation = _delegate_to(Voice.set_echo_cancellation)
-    set_noise_suppression = _delegate_to(Voice.set_noise_suppression)
-    set_automatic_gain_control = _delegate_to(Voice.set_automatic_gain_control)
-    set_noise_cancellation = _delegate_to(Voice.set_noise_cancellation)
-    set_no_audio_input_threshold = _delegate_to(Voice.set_no_audio_input_threshold)
-    set_no_audio_input_callback = _delegate_to(Voice.set_no_audio_input_callback)
-    set_opus_hardware_coding = _delegate_to(Voice.set_opus_hardware_coding)
-    set_engine_managed_audio_session = _delegate_to(Voice.set_engine_managed_audio_session)
-    set_speaker_mode = _delegate_to(Voice.set_speaker_mode)
-    show_audio_route_picker = _delegate_to(Voice.show_audio_route_picker)
-    set_voice_participant_changed_callback = _delegate_to(Voice.set_voice_participant_changed_callback)
-    set_aec_dump = _delegate_to(Voice.set_aec_dump)
+    start_call = _delegate_to(VoiceCalls.start_call)
+    start_call_with_audio_callbacks = _delegate_to(VoiceCalls.start_call_with_audio_callbacks)
+    get_call = _delegate_to(VoiceCalls.get_call)
+    get_calls = _delegate_to(VoiceCalls.get_calls)
+    end_call = _delegate_to(VoiceCalls.end_call)
+    end_calls = _delegate_to(VoiceCalls.end_calls)
+    get_input_devices = _delegate_to(VoiceCalls.get_input_devices)
+    get_output_devices = _delegate_to(VoiceCalls.get_output_devices)
+    get_current_input_device = _delegate_to(VoiceCalls.get_current_input_device)
+    get_current_output_device = _delegate_to(VoiceCalls.get_current_output_device)
+    set_input_device = _delegate_to(VoiceCalls.set_input_device)
+    set_output_device = _delegate_to(VoiceCalls.set_output_device)
+    get_default_audio_device_id = staticmethod(VoiceCalls.get_default_audio_device_id)
+    set_device_change_callback = _delegate_to(VoiceCalls.set_device_change_callback)
+    get_input_volume = _delegate_to(VoiceCalls.get_input_volume)
+    set_input_volume = _delegate_to(VoiceCalls.set_input_volume)
+    get_output_volume = _delegate_to(VoiceCalls.get_output_volume)
+    set_output_volume = _delegate_to(VoiceCalls.set_output_volume)
+    get_self_mute_all = _delegate_to(VoiceCalls.get_self_mute_all)
+    set_self_mute_all = _delegate_to(VoiceCalls.set_self_mute_all)
+    get_self_deaf_all = _delegate_to(VoiceCalls.get_self_deaf_all)
+    set_self_deaf_all = _delegate_to(VoiceCalls.set_self_deaf_all)
+    set_echo_cancellation = _delegate_to(VoiceCalls.set_echo_cancellation)
+    set_noise_suppression = _delegate_to(VoiceCalls.set_noise_suppression)
+    set_automatic_gain_control = _delegate_to(VoiceCalls.set_automatic_gain_control)
+    set_noise_cancellation = _delegate_to(VoiceCalls.set_noise_cancellation)
+    set_no_audio_input_threshold = _delegate_to(VoiceCalls.set_no_audio_input_threshold)
+    set_no_audio_input_callback = _delegate_to(VoiceCalls.set_no_audio_input_callback)
+    set_opus_hardware_coding = _delegate_to(VoiceCalls.set_opus_hardware_coding)
+    set_engine_managed_audio_session = _delegate_to(VoiceCalls.set_engine_managed_audio_session)
+    set_speaker_mode = _delegate_to(VoiceCalls.set_speaker_mode)
+    show_audio_route_picker = _delegate_to(VoiceCalls.show_audio_route_picker)
+    set_voice_participant_changed_callback = _delegate_to(VoiceCalls.set_voice_participant_changed_callback)
+    set_aec_dump = _delegate_to(VoiceCalls.set_aec_dump)
 
     # Diagnostics
     add_log_callback = _delegate_to(Diagnostics.add_log_callback)
@@ -371,7 +371,7 @@ def reset_callbacks() -> None:
     """Drop every callback of every client, including those of pending operations. Call this when the program ends."""
     for core in list(_cores):
         core.reset()
-    for pump in all_pumps():
+    for pump in all_queues():
         # Queues of clients that no longer exist.
         pump.clear()
 

@@ -13,9 +13,9 @@ from hubbub.protocol.ids import EPOCH_MS
 Clock = Callable[[], int]
 """Function that returns the current time in Unix milliseconds."""
 
-COARSE_MS: Final = 3000
+DATE_TOLERANCE_MS: Final = 3000
 """Tolerance of the Date header, which has whole seconds and arrives late: within it a more exact estimate is kept."""
-JUMP_MS: Final = 1000
+JUMP_MIN_MS: Final = 1000
 """Smallest change of the estimate that watchers are notified of: the clock was set, or the machine slept."""
 
 
@@ -29,39 +29,39 @@ class PlatformClock:
 
     def __init__(self, machine: Clock = machine_ms) -> None:
         self._machine = machine
-        self._ahead_ms: float | None = None
-        """Offset of the platform's time to `passed`, in milliseconds; None until it is known."""
-        self.passed: Callable[[], float] = time.monotonic
+        self._offset_ms: float | None = None
+        """Offset of the platform's time to `monotonic`, in milliseconds; None until it is known."""
+        self.monotonic: Callable[[], float] = time.monotonic
         """Monotonic clock in seconds, independent of changes to the machine's clock."""
-        self.watchers: Final[list[Callable[[], None]]] = []
-        """Functions called after the estimate jumps by `JUMP_MS` or more."""
+        self.jump_watchers: Final[list[Callable[[], None]]] = []
+        """Functions called after the estimate jumps by `JUMP_MIN_MS` or more."""
 
     def __call__(self) -> int:
         """Return the estimated time in Unix milliseconds."""
-        if self._ahead_ms is None:
+        if self._offset_ms is None:
             return self._machine()
-        return int(self._ahead_ms + self.passed() * 1000)
+        return int(self._offset_ms + self.monotonic() * 1000)
 
-    def note(self, headers: Mapping[str, str]) -> None:
+    def update_from_headers(self, headers: Mapping[str, str]) -> None:
         """Update the estimate from the headers of a response."""
         now_ms = _time_of_rate_limit(headers)
         if now_ms is None:
             now_ms = _time_of_date(headers)
-            if now_ms is None or (self._ahead_ms is not None and 0 <= self() - now_ms < COARSE_MS):
+            if now_ms is None or (self._offset_ms is not None and 0 <= self() - now_ms < DATE_TOLERANCE_MS):
                 return
         self._set(now_ms)
 
-    def heard(self, id: int) -> None:
+    def update_from_id(self, id: int) -> None:
         """Update the estimate from an ID just created by the platform, whose time cannot be earlier than the ID's."""
         created_ms = (id >> 22) + EPOCH_MS
-        if id and (self._ahead_ms is None or created_ms > self()):
+        if id and (self._offset_ms is None or created_ms > self()):
             self._set(created_ms)
 
     def _set(self, now_ms: int) -> None:
         before = self()
-        self._ahead_ms = now_ms - self.passed() * 1000
-        if abs(now_ms - before) >= JUMP_MS:
-            for watcher in self.watchers:
+        self._offset_ms = now_ms - self.monotonic() * 1000
+        if abs(now_ms - before) >= JUMP_MIN_MS:
+            for watcher in self.jump_watchers:
                 watcher()
 
 

@@ -19,9 +19,9 @@ from typing import Any, Final
 
 import hubbub.sdk as sdk
 from hubbub.sdk.enums import Enumeration
-from hubbub.sdk.naming import pascal
 from hubbub.sdk.objects import InvalidObjectError, Object
 from hubbub.sdk.records import Fields, Record
+from hubbub.sdk.spec_names import to_pascal_case
 
 READ_ONLY: Final = frozenset({"UserMessageSummary", "VADThresholdSettings"})
 """Records without setters (sdk.md 1.1)."""
@@ -80,28 +80,28 @@ def _with_spec_names(original: type[Any]) -> type[Any]:
             if name.startswith("_") or kind is object:
                 continue
             if isinstance(member, staticmethod):
-                members[pascal(name)] = member
+                members[to_pascal_case(name)] = member
             elif isinstance(member, property):
-                members[pascal(name)] = _getter(name)
+                members[to_pascal_case(name)] = _getter(name)
             elif isinstance(member, FunctionType) and name not in ("copy", "move", "assign"):
-                members[pascal(name)] = _method(member)
+                members[to_pascal_case(name)] = _method(member)
     if issubclass(original, Fields):
         for name, field in original.fields.items():
             if field.compat:
-                members[pascal(name)] = _getter(name)
+                members[to_pascal_case(name)] = _getter(name)
                 if original.__name__ not in READ_ONLY:
-                    members[f"Set{pascal(name)}"] = _setter(name)
+                    members[f"Set{to_pascal_case(name)}"] = _setter(name)
     elif original is sdk.ClientResult:
         for name in ("type", "error", "error_code", "status", "response_body", "retryable", "retry_after"):
-            members[pascal(name)] = _getter(name)
-            members[f"Set{pascal(name)}"] = _setter(name)
+            members[to_pascal_case(name)] = _getter(name)
+            members[f"Set{to_pascal_case(name)}"] = _setter(name)
     members["__init__"] = _initializer(original)
     return type(original.__name__, (original,), members)
 
 
 def _enumeration(original: Any) -> Any:
     """Create a namespace with the members of an enumeration under the specification's names."""
-    named = SimpleNamespace(**{pascal(name): member for name, member in original.__members__.items()})
+    named = SimpleNamespace(**{to_pascal_case(name): member for name, member in original.__members__.items()})
     if hasattr(named, "None"):
         # None is a keyword: `ErrorType.None` is a syntax error.
         named.None_ = getattr(named, "None")

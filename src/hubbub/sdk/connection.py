@@ -8,31 +8,31 @@ from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ClientError, ClientStatus, ClientThread, ErrorType, to_string
 from hubbub.sdk.events import Events
-from hubbub.sdk.gateway import Gateway, Lost
+from hubbub.sdk.gateway import ConnectionLost, Gateway
 from hubbub.sdk.handles import (
     UserApplicationProfileHandle,
     UserHandle,
     find_user,
-    profiles,
+    user_profiles,
 )
-from hubbub.sdk.results import ClientResult, SdkError, failure, invalid
-from hubbub.sdk.rpc import Rpc
+from hubbub.sdk.results import ClientResult, SdkError, sdk_error, validation_error
+from hubbub.sdk.rpc import RpcClient
 from hubbub.sdk.tokens import Tokens
 
-FORBIDDEN_CODES = frozenset((4004, 4013, 4014))
+AUTHORIZATION_CLOSE_CODES = frozenset((4004, 4013, 4014))
 
 
 class Connection:
     """Client part that connects to the gateway and returns users."""
 
-    def __init__(self, core: Core, tokens: Tokens, rpc: Callable[[], Rpc]) -> None:
+    def __init__(self, core: Core, tokens: Tokens, rpc: Callable[[], RpcClient]) -> None:
         self._core = core
         self._rpc = rpc
         self.events = Events(core)
         self.gateway = Gateway(core, self.events.dispatch)
-        self.gateway.bootstrap = tokens.look
-        self.gateway.refused = tokens.disarm
-        tokens.begin_anew = self.gateway.begin_anew
+        self.gateway.before_session = tokens.inspect_token
+        self.gateway.on_token_rejected = tokens.cancel_expiry_callback
+        tokens.restart_session = self.gateway.restart_session
         self._priorities: dict[ClientThread, int] = {}
 
     def connect(self) -> Completion[None]:
@@ -45,18 +45,18 @@ class Connection:
 
     async def _connect(self) -> None:
         if not self._core.token:
-            self._core.become(ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED)
-            raise invalid("No token is set; call update_token() first")
+            self._core.set_status(ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED)
+            raise validation_error("No token is set; call update_token() first")
         try:
             await self.gateway.connect()
-        except Lost as lost:
-            if lost.detail in FORBIDDEN_CODES:
-                raise failure(
+        except ConnectionLost as lost:
+            if lost.detail in AUTHORIZATION_CLOSE_CODES:
+                raise sdk_error(
                     ErrorType.AUTHORIZATION_FAILED, f"The platform closed the connection with code {lost.detail}"
                 ) from None
             if lost.error is ClientError.CONNECTION_CANCELED:
-                raise failure(ErrorType.ABORTED, "The client was disconnected") from None
-            raise failure(ErrorType.NETWORK_ERROR, str(lost)) from None
+                raise sdk_error(ErrorType.ABORTED, "The client was disconnected") from None
+            raise sdk_error(ErrorType.NETWORK_ERROR, str(lost)) from None
 
     def get_status(self) -> ClientStatus:
         """Return the status of the connection."""
@@ -67,7 +67,7 @@ class Connection:
         """Set the callback for status changes.
 
         It receives the status, the error, and a detail: usually the close code of the gateway connection, or 0."""
-        self._core.listen("status_changed", callback)
+        self._core.set_callback("status_changed", callback)
 
     def set_application_id(self, application_id: int) -> None:
         """Set the application ID of the game for operations without a session.
@@ -113,13 +113,13 @@ class Connection:
 
         Deprecated since 1.6; use `get_current_user_v2`."""
         ready = self.get_status() is ClientStatus.READY
-        return self._core.make(UserHandle, self._core, self._core.cache.me if ready else 0)
+        return self._core.make(UserHandle, self._core, self._core.cache.current_user_id if ready else 0)
 
     def get_current_user_v2(self) -> UserHandle | None:
         """Return the current user, or None before the client status is `READY`."""
         if self.get_status() is not ClientStatus.READY:
             return None
-        return find_user(self._core, self._core.cache.me)
+        return find_user(self._core, self._core.cache.current_user_id)
 
     def get_user(self, user_id: int) -> UserHandle | None:
         """Return a user from the cache, or None; this does not send a request."""
@@ -128,11 +128,11 @@ class Connection:
     def get_user_application_profiles(self, user_id: int) -> list[UserApplicationProfileHandle]:
         """Return the profiles of a user in the game, at most one per application."""
         with self._core.lock:
-            return profiles(self._core, user_id)
+            return user_profiles(self._core, user_id)
 
     def get_user_application_profiles_no_lock(self, user_id: int) -> list[UserApplicationProfileHandle]:
         """Return the profiles of a user without taking the client's lock; call this inside `with client.locked()`."""
-        return profiles(self._core, user_id)
+        return user_profiles(self._core, user_id)
 
     def locked(self) -> AbstractContextManager[Any]:
         """Return a context manager that holds the client's lock, for consistent reads of several handles.
@@ -142,7 +142,7 @@ class Connection:
 
     def set_user_updated_callback(self, callback: Callable[[int], object]) -> None:
         """Set the callback for changes of a user's name, avatar, status or activity; it receives the user ID."""
-        self._core.listen("user_updated", callback)
+        self._core.set_callback("user_updated", callback)
 
     def get_platform_client_connected_user(
         self, application_id: int, callback: Callable[[ClientResult, UserHandle | None], object] | None = None
@@ -152,16 +152,16 @@ class Connection:
         return self._core.run(name, callback, (None,), self._connected_user, application_id)
 
     async def _connected_user(self, application_id: int) -> UserHandle | None:
-        from hubbub.sdk.payloads import UserPayload, read
+        from hubbub.sdk.payloads import UserPayload, decode_payload
 
         connection = await self._rpc().connect(application_id)
         if not connection.user:
             return None
         import msgspec
 
-        user = read(msgspec.json.encode(connection.user), UserPayload)
+        user = decode_payload(msgspec.json.encode(connection.user), UserPayload)
         with self._core.lock:
-            self._core.cache.note_user(user)
+            self._core.cache.update_user(user)
         return find_user(self._core, user.id)
 
     def is_platform_app_installed(self, callback: Callable[[bool], object] | None = None) -> Completion[bool]:

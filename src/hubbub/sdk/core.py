@@ -16,13 +16,13 @@ from yarl import URL
 
 from hubbub.sdk.api import Api
 from hubbub.sdk.cache import Cache
+from hubbub.sdk.callback_queue import CallbackQueue
 from hubbub.sdk.clock import Clock, PlatformClock, machine_ms
 from hubbub.sdk.drivers import Completion, Driver, LoopDriver, ThreadDriver, destroyed
 from hubbub.sdk.enums import ClientError, ClientStatus, ErrorType
 from hubbub.sdk.logs import Logs
-from hubbub.sdk.pump import Pump
 from hubbub.sdk.records import ClientCreateOptions
-from hubbub.sdk.results import ClientResult, SdkError, failure, of_exception
+from hubbub.sdk.results import ClientResult, SdkError, result_of_exception, sdk_error
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -31,7 +31,7 @@ WEB_BASE: Final = "http://127.0.0.1:8080"
 """Default address of `hubbub dev` and `hubbub serve`."""
 
 
-class Held:
+class OneShotCallback:
     """A callback that is called at most once; `Core.reset` clears it."""
 
     __slots__ = ("__weakref__", "callback")
@@ -61,50 +61,50 @@ class Core:
         self.lock: Final = threading.RLock()
         """Guards the cache and the fields below, which the network thread writes and the game's thread reads."""
         self.cache: Final = Cache()
-        self.pump: Final = Pump()
-        self.logs: Final = Logs(self.pump, clock, debug=debug)
+        self.callback_queue: Final = CallbackQueue()
+        self.logs: Final = Logs(self.callback_queue, clock, debug=debug)
         if threaded is None:
             threaded = not _in_event_loop()
-        self.driver: Final[Driver] = ThreadDriver() if threaded else LoopDriver(self.pump)
+        self.driver: Final[Driver] = ThreadDriver() if threaded else LoopDriver(self.callback_queue)
         self.callbacks: Final[dict[str, Callable[..., object]]] = {}
         """The event callbacks by event name, one per event."""
-        self._pending_callbacks: Final[weakref.WeakSet[Held]] = weakref.WeakSet()
+        self._pending_callbacks: Final[weakref.WeakSet[OneShotCallback]] = weakref.WeakSet()
         """The callbacks of pending operations."""
-        self.resetters: Final[list[Callable[[], None]]] = []
+        self.reset_hooks: Final[list[Callable[[], None]]] = []
         """Functions with which the parts drop their own callbacks on `reset`."""
         self.status = ClientStatus.DISCONNECTED
         self.application_id = 0
         self.application_name = ""
-        self.parent_id = 0
+        self.parent_application_id = 0
         """ID of the publisher's application; 0 if the game does not belong to a family."""
         self.token = ""
-        self.scheme = "Bearer "
+        self.token_prefix = "Bearer "
         """Prefix of the Authorization header: "Bearer " for an access token, empty for the agent's user token."""
         self.scopes: frozenset[str] = frozenset()
         """The scopes of the token, from READY."""
-        self.disabled: frozenset[str] = frozenset()
+        self.disabled_functions: frozenset[str] = frozenset()
         """Specification names of the functions that the platform disabled."""
         self.tasks: Final[set[asyncio.Task[Any]]] = set()
-        self.closers: Final[list[Callable[[], Awaitable[None]]]] = []
+        self.close_hooks: Final[list[Callable[[], Awaitable[None]]]] = []
         """Coroutine functions with which the parts release their resources when the client closes."""
-        self.watchers: Final[list[Callable[[ClientStatus], None]]] = []
+        self.status_watchers: Final[list[Callable[[ClientStatus], None]]] = []
         """Functions called on every change of `status`."""
         self.destroyed = False
 
     # Objects
 
     def make(self, kind: type[T], *args: Any, **fields: Any) -> T:
-        """Create an object for the game, of this client's variant of the class `kind`."""
+        """Create an object for the game, of this client's variant of the class `class_variant`."""
         instance: T = self._class_variants.get(kind, kind)(*args, **fields)
         return instance
 
-    def kind(self, kind: type[T]) -> type[T]:
-        """Return this client's variant of the class `kind`; a client of `hubbub.sdk.compat` has its own."""
+    def class_variant(self, kind: type[T]) -> type[T]:
+        """Return this client's variant of the class `class_variant`; a client of `hubbub.sdk.compat` has its own."""
         return self._class_variants.get(kind, kind)
 
     def _to_variant(self, result: ClientResult) -> ClientResult:
         """Convert a result to this client's variant of `ClientResult`."""
-        kind = self.kind(ClientResult)
+        kind = self.class_variant(ClientResult)
         if isinstance(result, kind):
             return result
         variant = object.__new__(kind)
@@ -115,7 +115,7 @@ class Core:
 
     def emit(self, event: str, *args: Any) -> None:
         """Queue an event for its callback."""
-        self.pump.put(self._deliver, event, args)
+        self.callback_queue.put(self._deliver, event, args)
 
     def _deliver(self, event: str, args: tuple[Any, ...]) -> None:
         # Looked up on delivery, so that a callback that was replaced or reset meanwhile is not called.
@@ -123,16 +123,16 @@ class Core:
         if callback is not None:
             callback(*args)
 
-    def listen(self, event: str, callback: Callable[..., object] | None) -> None:
+    def set_callback(self, event: str, callback: Callable[..., object] | None) -> None:
         """Set the callback of an event, or remove it with None."""
         if callback is None:
             self.callbacks.pop(event, None)
         else:
             self.callbacks[event] = callback
 
-    def hold(self, callback: Callable[..., object] | None) -> Held:
+    def hold_callback(self, callback: Callable[..., object] | None) -> OneShotCallback:
         """Wrap the callback of an operation so that `reset` can clear it."""
-        held = Held(callback)
+        held = OneShotCallback(callback)
         with self.lock:
             self._pending_callbacks.add(held)
         return held
@@ -143,25 +143,25 @@ class Core:
             self.callbacks.clear()
             for held in self._pending_callbacks:
                 held.callback = None
-            for forget in self.resetters:
+            for forget in self.reset_hooks:
                 forget()
             self.logs.reset()
-            self.pump.clear()
+            self.callback_queue.clear()
 
-    def become(self, status: ClientStatus, error: ClientError = ClientError.NONE, detail: int = 0) -> None:
+    def set_status(self, status: ClientStatus, error: ClientError = ClientError.NONE, detail: int = 0) -> None:
         """Set the status, call the status watchers and emit `status_changed`."""
         with self.lock:
             if self.status is status and error is ClientError.NONE:
                 return
             self.status = status
-        for watcher in self.watchers:
+        for watcher in self.status_watchers:
             watcher(status)
         self.logs.info(f"Status: {status.label}" + (f", {error.label} {detail}" if error else ""))
         self.emit("status_changed", status, error, detail)
 
     # Operations
 
-    def start(
+    def run_in_session(
         self,
         name: str,
         callback: Callable[..., object] | None,
@@ -185,17 +185,19 @@ class Core:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Completion[T]:
-        """Run an operation that does not require a session (sdk.md 20); the parameters are those of `start`."""
+        """Run an operation that does not require a session (sdk.md 20); the parameters are those of `run_in_session`."""
         return self._launch(callback, empty, self._run_if_enabled, name, function, *args, **kwargs)
 
     async def _run_when_ready(self, name: str, function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
         if self.status is not ClientStatus.READY:
-            raise failure(ErrorType.CLIENT_NOT_READY, f"{name} requires the client status Ready; call connect() first")
+            raise sdk_error(
+                ErrorType.CLIENT_NOT_READY, f"{name} requires the client status Ready; call connect() first"
+            )
         return await self._run_if_enabled(name, function, *args, **kwargs)
 
     async def _run_if_enabled(self, name: str, function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
-        if name in self.disabled:
-            raise failure(ErrorType.DISABLED, f"{name} is disabled by the platform")
+        if name in self.disabled_functions:
+            raise sdk_error(ErrorType.DISABLED, f"{name} is disabled by the platform")
         return await function(*args, **kwargs)
 
     def _launch(
@@ -206,9 +208,9 @@ class Core:
         *args: Any,
         **kwargs: Any,
     ) -> Completion[Any]:
-        self.pump.check_thread()
+        self.callback_queue.check_thread()
         completion: Completion[Any] = Completion()
-        held = self.hold(callback)
+        held = self.hold_callback(callback)
         del callback
 
         async def work() -> Any:
@@ -230,34 +232,34 @@ class Core:
         self,
         task: "asyncio.Task[Any] | None",
         completion: Completion[Any],
-        held: Held,
+        held: OneShotCallback,
         empty: tuple[Any, ...],
     ) -> None:
         value, result = self._outcome(task)
         if isinstance(result, ClientResult):
             result = self._to_variant(result)
-            self.tell(held, result, *(outputs(value, len(empty)) if result.successful else empty))
+            self.call_once(held, result, *(callback_outputs(value, len(empty)) if result.successful else empty))
             if result.successful:
                 completion.succeed(value)
             else:
                 completion.fail(SdkError(result))
             return
         self.logs.error(f"An operation raised an unexpected exception: {result!r}")
-        self.tell(held, self._to_variant(ClientResult(ErrorType.VALIDATION_ERROR, str(result))), *empty)
+        self.call_once(held, self._to_variant(ClientResult(ErrorType.VALIDATION_ERROR, str(result))), *empty)
         completion.fail(result)
 
-    def tell(self, held: Held, *args: Any) -> bool:
+    def call_once(self, held: OneShotCallback, *args: Any) -> bool:
         """Queue the callback with its arguments, and return False if it was already called or reset."""
         # The lock keeps `reset` from running between taking the callback and queueing it.
         with self.lock:
             callback, held.callback = held.callback, None
             if callback is not None:
-                self.pump.put(callback, *args)
+                self.callback_queue.put(callback, *args)
         return callback is not None
 
     def _outcome(self, task: "asyncio.Task[Any] | None") -> "tuple[Any, ClientResult | BaseException]":
         if task is None or (task.cancelled() and self.destroyed):
-            return None, of_exception(destroyed())
+            return None, result_of_exception(destroyed())
         if task.cancelled():
             return None, ClientResult(ErrorType.ABORTED, "The operation was canceled")
         error = task.exception()
@@ -266,13 +268,13 @@ class Core:
         if isinstance(error, msgspec.MsgspecError):
             return None, ClientResult(ErrorType.NETWORK_ERROR, f"Could not decode the platform's response: {error}")
         try:
-            return None, of_exception(error)
+            return None, result_of_exception(error)
         except BaseException as unexpected:
             return None, unexpected
 
     # Requests
 
-    async def ask(
+    async def request(
         self,
         method: str,
         path: str,
@@ -289,7 +291,7 @@ class Core:
         `token` defaults to the client's token; an empty string sends none. `tries` limits the attempts; `parameters`
         are the placeholders of `path`."""
         token = self.token if token is None else token
-        authorization = f"{self.scheme}{token}" if token else None
+        authorization = f"{self.token_prefix}{token}" if token else None
         try:
             body = await self.api.request(
                 method,
@@ -307,7 +309,7 @@ class Core:
         self.logs.verbose(f"{method} {path}: ok")
         return body
 
-    def background(self, work: Callable[[], Any]) -> None:
+    def run_in_background(self, work: Callable[[], Any]) -> None:
         """Run a coroutine function as a background task, which `close` cancels; log its exception."""
 
         async def run() -> None:
@@ -333,7 +335,7 @@ class Core:
         with self.lock:
             self.destroyed = True
         self.driver.stop(self._shut_down, completion)
-        self.pump.close()
+        self.callback_queue.close()
         return completion
 
     async def _shut_down(self) -> None:
@@ -344,7 +346,7 @@ class Core:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for closer in self.closers:
+        for closer in self.close_hooks:
             with contextlib.suppress(Exception):
                 await closer()
         await self.api.close()
@@ -352,10 +354,10 @@ class Core:
             self.status = ClientStatus.DISCONNECTED
             self.cache.clear()
         self.logs.close()
-        self.pump.close()
+        self.callback_queue.close()
 
 
-def outputs(value: Any, count: int) -> tuple[Any, ...]:
+def callback_outputs(value: Any, count: int) -> tuple[Any, ...]:
     """Return the callback arguments for a successful value: none, the value itself, or the items of its tuple."""
     if count == 0:
         return ()

@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable, Coroutine, Generator
 from typing import Any, Generic, Protocol, TypeVar
 
+from hubbub.sdk.callback_queue import CallbackQueue
 from hubbub.sdk.enums import ErrorType
-from hubbub.sdk.pump import Pump
-from hubbub.sdk.results import failure
+from hubbub.sdk.results import sdk_error
 
 T = TypeVar("T")
 
@@ -83,13 +83,13 @@ class Driver(Protocol):
 class LoopDriver:
     """Driver that uses the running event loop of the program."""
 
-    def __init__(self, pump: Pump) -> None:
+    def __init__(self, pump: CallbackQueue) -> None:
         self._loop = asyncio.get_running_loop()
         self._pump = pump
         self._delivery_is_scheduled = False
         self._stopped = False
         self._last: asyncio.Task[None] | None = None
-        pump.wake = self._wake
+        pump.on_put = self._wake
 
     def _wake(self) -> None:
         if self._delivery_is_scheduled or self._loop.is_closed():
@@ -196,4 +196,4 @@ def _create_task(
 
 def destroyed() -> Exception:
     """Build the error of an operation whose client was destroyed."""
-    return failure(ErrorType.CLIENT_DESTROYED, "The client was destroyed")
+    return sdk_error(ErrorType.CLIENT_DESTROYED, "The client was destroyed")

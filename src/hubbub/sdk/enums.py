@@ -6,7 +6,7 @@ Members have PEP 8 names; `label` and the `*_to_string` functions return the spe
 from enum import IntEnum, IntFlag
 from typing import TypeVar
 
-from hubbub.sdk.naming import pascal
+from hubbub.sdk.spec_names import to_pascal_case
 
 E = TypeVar("E", bound=IntEnum)
 
@@ -17,7 +17,7 @@ class Enumeration(IntEnum):
     @property
     def label(self) -> str:
         """The specification's name of the member, without the enumeration's name."""
-        return pascal(self.name)
+        return to_pascal_case(self.name)
 
 
 def to_string(kind: type[Enumeration], value: int) -> str:

@@ -11,30 +11,32 @@ import msgspec
 
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.sdk import payloads as wire
-from hubbub.sdk.cache import Lobby, recipients
+from hubbub.sdk.cache import CachedLobby, recipient_ids
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ActivityActionTypes, ChannelType, ClientStatus, DisclosureTypes, known
-from hubbub.sdk.handles import SENT_FROM_GAME
-from hubbub.sdk.payloads import read
+from hubbub.sdk.handles import SENT_FROM_GAME_FLAG
+from hubbub.sdk.payloads import decode_payload
 from hubbub.sdk.records import ActivityInvite
-from hubbub.sdk.renewal import Known
+from hubbub.sdk.session_changes import CacheSnapshot
 
 T = TypeVar("T")
-Emits = Iterable[tuple[Any, ...]]
+EmittedEvents = Iterable[tuple[Any, ...]]
 
-INVITE_MS: Final = 6 * 3600 * 1000
+INVITE_LIFETIME_MS: Final = 6 * 3600 * 1000
 """Lifetime of an invite (sdk.md 10.4)."""
-LATE_S: Final = 0.01
+EXPIRY_CHECK_DELAY_SECONDS: Final = 0.01
 """Delay of the expiry check in seconds, because an invite is still valid at the exact end of its lifetime."""
-DISCLOSURE: Final = "Messages in this conversation can also be seen in the chat client."
+DISCLOSURE_TEXT: Final = "Messages in this conversation can also be seen in the chat client."
 
-_handlers: Final[dict[str, tuple[type[Any], Callable[["Events", Any], Emits]]]] = {}
+_handlers: Final[dict[str, tuple[type[Any], Callable[["Events", Any], EmittedEvents]]]] = {}
 
 
-def on(event: str, kind: type[T]) -> Callable[[Callable[["Events", T], Emits]], Callable[["Events", T], Emits]]:
+def handles_event(
+    event: str, kind: type[T]
+) -> Callable[[Callable[["Events", T], EmittedEvents]], Callable[["Events", T], EmittedEvents]]:
     """Register a method as the handler of a gateway event with payloads of type `kind`."""
 
-    def register(function: Callable[["Events", T], Emits]) -> Callable[["Events", T], Emits]:
+    def register(function: Callable[["Events", T], EmittedEvents]) -> Callable[["Events", T], EmittedEvents]:
         _handlers[event] = (kind, function)
         return function
 
@@ -49,26 +51,26 @@ class Events:
         self.cache: Final = core.cache
         self.invites: Final[dict[int, ActivityInvite]] = {}
         """Received invites by message ID."""
-        self.accepted: Final[set[int]] = set()
+        self.accepted_message_ids: Final[set[int]] = set()
         """Message IDs of the invites that this client accepted; only acceptances on other devices are emitted."""
-        self.disclosed = False
+        self.is_disclosed = False
         """Whether the player has been told that the chat client shows the same messages."""
-        self.acknowledge: Callable[[], None] = lambda: None
+        self.on_disclosed: Callable[[], None] = lambda: None
         """Called when the disclosure was shown to the player."""
-        self.voice_state: Callable[[wire.VoiceStatePayload, wire.VoiceStatePayload | None], None] = lambda new, old: (
+        self.on_voice_state: Callable[[wire.VoiceStatePayload, wire.VoiceStatePayload | None], None] = lambda new, old: (
             None
         )
         """Called with the new and the previous voice state of a participant in a lobby's call."""
-        self.voice_server: Callable[[wire.VoiceServerPayload], None] = lambda payload: None
+        self.on_voice_server: Callable[[wire.VoiceServerPayload], None] = lambda payload: None
         """Called with the voice server of a lobby's call."""
-        self.lobby_gone: Callable[[int], None] = lambda lobby_id: None
+        self.on_lobby_removed: Callable[[int], None] = lambda lobby_id: None
         """Called with the ID of a lobby that the current user is no longer a member of."""
         self._expiry_timer: asyncio.TimerHandle | None = None
-        self._previous_session: Known | None = None
+        self._previous_session: CacheSnapshot | None = None
         """State of the cache before the session that is being established; None otherwise."""
-        core.closers.append(self.close)
-        core.clock.watchers.append(self._check_expiry)
-        core.watchers.append(self._status_changed)
+        core.close_hooks.append(self.close)
+        core.clock.jump_watchers.append(self._check_expiry)
+        core.status_watchers.append(self._status_changed)
 
     async def close(self) -> None:
         """Cancel the invite expiry timer."""
@@ -83,7 +85,7 @@ class Events:
             return
         kind, function = found
         # Decode before taking the lock, which the game's thread may be waiting for.
-        payload = read(data, kind)
+        payload = decode_payload(data, kind)
         with self.core.lock:
             emits = list(function(self, payload))
         for name, *args in emits:
@@ -91,39 +93,39 @@ class Events:
 
     # Session start
 
-    @on("READY", wire.ReadyPayload)
-    def ready(self, payload: wire.ReadyPayload) -> Emits:
+    @handles_event("READY", wire.ReadyPayload)
+    def ready(self, payload: wire.ReadyPayload) -> EmittedEvents:
         """Replace the cache with the state of a new session."""
         core, cache = self.core, self.cache
         before = {lobby.id: dict(lobby.voice_states) for lobby in cache.lobbies.values()}
-        if cache.me not in (0, payload.user.id):
+        if cache.current_user_id not in (0, payload.user.id):
             # Another user signed in: drop everything of the previous user.
             cache.clear()
             self.invites.clear()
             self._schedule_expiry()
-            self.disclosed = False
+            self.is_disclosed = False
             self._previous_session = None
-        elif cache.me and self._previous_session is None:
-            self._previous_session = Known(cache)
-        cache.begin()
-        cache.me = payload.user.id
+        elif cache.current_user_id and self._previous_session is None:
+            self._previous_session = CacheSnapshot(cache)
+        cache.start_session()
+        cache.current_user_id = payload.user.id
         for user in (payload.user, *payload.users):
-            cache.note_user(user)
+            cache.update_user(user)
         if payload.application is not None:
             core.application_id = payload.application.id
             core.application_name = payload.application.name or ""
-            core.parent_id = payload.application.parent_id or 0
+            core.parent_application_id = payload.application.parent_id or 0
         core.scopes = frozenset(payload.scopes)
         flags = payload.feature_flags or wire.FeatureFlagsPayload()
-        core.disabled = frozenset(flags.disabled_functions)
+        core.disabled_functions = frozenset(flags.disabled_functions)
         for relationship in payload.relationships:
-            cache.note_relationship(relationship)
+            cache.update_relationship(relationship)
         for game in payload.game_relationships:
-            cache.note_game_relationship(game)
+            cache.update_game_relationship(game)
         for channel in payload.private_channels:
             self._note_channel(channel)
         for presence in payload.presences:
-            cache.note_presence(presence)
+            cache.update_presence(presence)
         for user_id, profiles in payload.user_application_profiles.items():
             cache.profiles[int(user_id)] = profiles
         for lobby in payload.lobbies:
@@ -132,15 +134,15 @@ class Events:
                 yield "lobby_created", lobby.id
             yield from self._compare_calls(lobby.id, before.get(lobby.id, {}))
         for gone in before.keys() - cache.lobbies.keys():
-            self.lobby_gone(gone)
+            self.on_lobby_removed(gone)
             yield "lobby_deleted", gone
         yield from self._pending_invites(payload.game_invites)
 
-    @on("READY_SUPPLEMENTAL", wire.ReadySupplementalPayload)
-    def ready_supplemental(self, payload: wire.ReadySupplementalPayload) -> Emits:
+    @handles_event("READY_SUPPLEMENTAL", wire.ReadySupplementalPayload)
+    def ready_supplemental(self, payload: wire.ReadySupplementalPayload) -> EmittedEvents:
         """Add the second part of the initial state."""
         for presence in payload.merged_presences.friends if payload.merged_presences else ():
-            self.cache.note_presence(presence)
+            self.cache.update_presence(presence)
         for channel in payload.lazy_private_channels:
             self._note_channel(channel)
         return self._pending_invites(payload.game_invites)
@@ -151,11 +153,11 @@ class Events:
             return
         before, self._previous_session = self._previous_session, None
         with self.core.lock:
-            emits = [*before.news(self.cache), *self._review_invites()]
+            emits = [*before.changes(self.cache), *self._review_invites()]
         for name, *args in emits:
             self.core.emit(name, *args)
 
-    def _pending_invites(self, payload: list[wire.ActivityInvitePayload]) -> Emits:
+    def _pending_invites(self, payload: list[wire.ActivityInvitePayload]) -> EmittedEvents:
         """Process invites that arrived while the client was disconnected, except those it already has."""
         for each in payload:
             if each.message_id not in self.invites:
@@ -163,38 +165,38 @@ class Events:
 
     def _note_channel(self, channel: wire.ChannelPayload) -> None:
         for user in channel.recipients or ():
-            self.cache.note_user(user)
+            self.cache.update_user(user)
         self.cache.channels[channel.id] = channel
 
     def _note_lobby(self, payload: wire.LobbyPayload) -> bool:
-        lobby, new = self.cache.note_lobby(payload)
+        lobby, new = self.cache.update_lobby(payload)
         self.cache.channels[lobby.id] = wire.ChannelPayload(id=lobby.id, type=ChannelType.LOBBY)
         return new
 
     # Users
 
-    def _note_user(self, payload: wire.UserPayload | None) -> Emits:
+    def _note_user(self, payload: wire.UserPayload | None) -> EmittedEvents:
         """Cache a user, and emit an update if the user was known and changed."""
         known = payload is not None and payload.id in self.cache.users
-        if self.cache.note_user(payload) and known and payload is not None:
+        if self.cache.update_user(payload) and known and payload is not None:
             yield "user_updated", payload.id
 
-    @on("USER_UPDATE", wire.UserPayload)
-    def user_update(self, payload: wire.UserPayload) -> Emits:
+    @handles_event("USER_UPDATE", wire.UserPayload)
+    def user_update(self, payload: wire.UserPayload) -> EmittedEvents:
         """Update the current user."""
-        if self.cache.note_user(payload):
+        if self.cache.update_user(payload):
             yield "user_updated", payload.id
 
-    @on("USER_APPLICATION_IDENTITY_UPDATE", wire.ProfilesPayload)
-    def profiles_update(self, payload: wire.ProfilesPayload) -> Emits:
+    @handles_event("USER_APPLICATION_IDENTITY_UPDATE", wire.ProfilesPayload)
+    def profiles_update(self, payload: wire.ProfilesPayload) -> EmittedEvents:
         """Update the application profiles of a user."""
-        if self.cache.note_profiles(payload.user_id, payload.user_application_profiles):
+        if self.cache.update_profiles(payload.user_id, payload.user_application_profiles):
             yield "user_updated", payload.user_id
 
-    @on("PRESENCE_UPDATE", wire.PresencePayload)
-    def presence_update(self, payload: wire.PresencePayload) -> Emits:
+    @handles_event("PRESENCE_UPDATE", wire.PresencePayload)
+    def presence_update(self, payload: wire.PresencePayload) -> EmittedEvents:
         """Update the status and activities of a user."""
-        user_id, changed = self.cache.note_presence(payload)
+        user_id, changed = self.cache.update_presence(payload)
         if not changed:
             return
         yield "user_updated", user_id
@@ -202,78 +204,78 @@ class Events:
             yield "relationship_groups_updated", user_id
         yield from self._review_invites(user_id)
 
-    @on("RELATIONSHIP_ADD", wire.RelationshipPayload)
-    def relationship_add(self, payload: wire.RelationshipPayload) -> Emits:
+    @handles_event("RELATIONSHIP_ADD", wire.RelationshipPayload)
+    def relationship_add(self, payload: wire.RelationshipPayload) -> EmittedEvents:
         """Add a platform relationship or change its type."""
-        self.cache.note_relationship(payload)
+        self.cache.update_relationship(payload)
         yield "relationship_created", payload.id, True
         yield "relationship_groups_updated", payload.id
         yield from self._hide_presence(payload.id)
 
-    @on("RELATIONSHIP_UPDATE", wire.RelationshipPayload)
-    def relationship_update(self, payload: wire.RelationshipPayload) -> Emits:
+    @handles_event("RELATIONSHIP_UPDATE", wire.RelationshipPayload)
+    def relationship_update(self, payload: wire.RelationshipPayload) -> EmittedEvents:
         """Update the details of a platform relationship, except its type."""
         payload.type = None
         yield from self._note_user(payload.user)
         if payload.id in self.cache.relations:
-            self.cache.note_relationship(payload)
+            self.cache.update_relationship(payload)
             yield "relationship_groups_updated", payload.id
 
-    @on("RELATIONSHIP_REMOVE", wire.RelationshipPayload)
-    def relationship_remove(self, payload: wire.RelationshipPayload) -> Emits:
+    @handles_event("RELATIONSHIP_REMOVE", wire.RelationshipPayload)
+    def relationship_remove(self, payload: wire.RelationshipPayload) -> EmittedEvents:
         """Remove a platform relationship."""
-        self.cache.end_relationship(payload.id, game=False)
+        self.cache.remove_relationship(payload.id, game=False)
         yield "relationship_deleted", payload.id, True
         yield "relationship_groups_updated", payload.id
         yield from self._hide_presence(payload.id)
 
-    @on("GAME_RELATIONSHIP_ADD", wire.GameRelationshipPayload)
-    def game_relationship_add(self, payload: wire.GameRelationshipPayload) -> Emits:
+    @handles_event("GAME_RELATIONSHIP_ADD", wire.GameRelationshipPayload)
+    def game_relationship_add(self, payload: wire.GameRelationshipPayload) -> EmittedEvents:
         """Add a game relationship or change its type."""
-        self.cache.note_game_relationship(payload)
+        self.cache.update_game_relationship(payload)
         yield "relationship_created", payload.id, False
         yield "relationship_groups_updated", payload.id
 
-    @on("GAME_RELATIONSHIP_REMOVE", wire.GameRelationshipPayload)
-    def game_relationship_remove(self, payload: wire.GameRelationshipPayload) -> Emits:
+    @handles_event("GAME_RELATIONSHIP_REMOVE", wire.GameRelationshipPayload)
+    def game_relationship_remove(self, payload: wire.GameRelationshipPayload) -> EmittedEvents:
         """Remove a game relationship."""
-        self.cache.end_relationship(payload.id, game=True)
+        self.cache.remove_relationship(payload.id, game=True)
         yield "relationship_deleted", payload.id, False
         yield "relationship_groups_updated", payload.id
         yield from self._hide_presence(payload.id)
 
-    def _hide_presence(self, user_id: int) -> Emits:
+    def _hide_presence(self, user_id: int) -> EmittedEvents:
         """Remove the presence of a user who is no longer a friend, because only friends share it (sdk.md 9.3)."""
         if not self.cache.is_friend(user_id) and self.cache.presences.pop(user_id, None) is not None:
             yield "user_updated", user_id
 
     # Channels and messages
 
-    @on("CHANNEL_CREATE", wire.ChannelPayload)
-    def channel_create(self, payload: wire.ChannelPayload) -> Emits:
+    @handles_event("CHANNEL_CREATE", wire.ChannelPayload)
+    def channel_create(self, payload: wire.ChannelPayload) -> EmittedEvents:
         """Add a private channel."""
         self._note_channel(payload)
         return ()
 
-    @on("CHANNEL_UPDATE", wire.ChannelPayload)
-    def channel_update(self, payload: wire.ChannelPayload) -> Emits:
+    @handles_event("CHANNEL_UPDATE", wire.ChannelPayload)
+    def channel_update(self, payload: wire.ChannelPayload) -> EmittedEvents:
         """Replace a private channel."""
         return self.channel_create(payload)
 
-    @on("CHANNEL_DELETE", wire.ChannelPayload)
-    def channel_delete(self, payload: wire.ChannelPayload) -> Emits:
+    @handles_event("CHANNEL_DELETE", wire.ChannelPayload)
+    def channel_delete(self, payload: wire.ChannelPayload) -> EmittedEvents:
         """Remove a channel."""
         self.cache.channels.pop(payload.id, None)
         return ()
 
-    @on("CHANNEL_RECIPIENT_ADD", wire.RecipientPayload)
-    def channel_recipient_add(self, payload: wire.RecipientPayload) -> Emits:
+    @handles_event("CHANNEL_RECIPIENT_ADD", wire.RecipientPayload)
+    def channel_recipient_add(self, payload: wire.RecipientPayload) -> EmittedEvents:
         """Add a recipient to a group."""
         yield from self._note_user(payload.user)
         self._note_recipients(payload, [payload.user.id])
 
-    @on("CHANNEL_RECIPIENT_REMOVE", wire.RecipientPayload)
-    def channel_recipient_remove(self, payload: wire.RecipientPayload) -> Emits:
+    @handles_event("CHANNEL_RECIPIENT_REMOVE", wire.RecipientPayload)
+    def channel_recipient_remove(self, payload: wire.RecipientPayload) -> EmittedEvents:
         """Remove a recipient from a group."""
         self._note_recipients(payload, [])
         return ()
@@ -281,39 +283,44 @@ class Events:
     def _note_recipients(self, payload: wire.RecipientPayload, added: list[int]) -> None:
         group = self.cache.channels.get(payload.channel_id)
         if group is not None:
-            ids = [each for each in recipients(group) if each != payload.user.id] + added
+            ids = [each for each in recipient_ids(group) if each != payload.user.id] + added
             self.cache.channels[group.id] = msgspec.structs.replace(group, recipients=None, recipient_ids=ids)
 
-    @on("MESSAGE_CREATE", wire.MessagePayload)
-    def message_create(self, payload: wire.MessagePayload) -> Emits:
+    @handles_event("MESSAGE_CREATE", wire.MessagePayload)
+    def message_create(self, payload: wire.MessagePayload) -> EmittedEvents:
         """Add a direct message; emit an activity invite or a new message."""
-        self.core.clock.heard(payload.id)
+        self.core.clock.update_from_id(payload.id)
         activity = payload.activity
         if payload.channel is not None and payload.channel.type != ChannelType.EPHEMERAL_DM:
             self._note_channel(payload.channel)
         # Invites are cached as well: they are part of the conversation, and a history without them would have a gap.
-        message = self.cache.keep(payload)
+        message = self.cache.add_message(payload)
         if activity is not None and activity.type in (ActivityActionTypes.JOIN, ActivityActionTypes.JOIN_REQUEST):
             yield from self._add_invite(payload)
             return
         channel = self.cache.channels.get(payload.channel_id)
-        if message.other and (payload.flags or 0) & SENT_FROM_GAME and channel is not None and not self.disclosed:
+        if (
+            message.other
+            and (payload.flags or 0) & SENT_FROM_GAME_FLAG
+            and channel is not None
+            and not self.is_disclosed
+        ):
             yield from self._disclose(payload, message.other)
         yield "message_created", payload.id
 
-    @on("MESSAGE_UPDATE", wire.MessagePayload)
-    def message_update(self, payload: wire.MessagePayload) -> Emits:
+    @handles_event("MESSAGE_UPDATE", wire.MessagePayload)
+    def message_update(self, payload: wire.MessagePayload) -> EmittedEvents:
         """Update an edited message or its moderation metadata."""
-        message = self.cache.message(payload.id)
+        message = self.cache.find_message(payload.id)
         if message is not None:
-            self.cache.change(message, payload)
+            self.cache.update_message(message, payload)
         yield "message_updated", payload.id
 
-    @on("MESSAGE_DELETE", wire.MessageDeletedPayload)
-    def message_delete(self, payload: wire.MessageDeletedPayload) -> Emits:
+    @handles_event("MESSAGE_DELETE", wire.MessageDeletedPayload)
+    def message_delete(self, payload: wire.MessageDeletedPayload) -> EmittedEvents:
         """Remove a message."""
         channel_id = payload.lobby_id or payload.channel_id or 0
-        known, lobby = self.cache.drop(payload.id, channel_id), self.cache.lobbies.get(channel_id)
+        known, lobby = self.cache.remove_message(payload.id, channel_id), self.cache.lobbies.get(channel_id)
         if known is not None and known.payload.channel_id:
             # A lobby message may belong to the linked channel; report the same channel as its handles do.
             channel_id = known.payload.channel_id
@@ -321,41 +328,41 @@ class Events:
             channel_id = lobby.linked_channel.id
         yield "message_deleted", payload.id, payload.channel_id or channel_id
 
-    @on("LOBBY_MESSAGE_CREATE", wire.MessagePayload)
-    def lobby_message_create(self, payload: wire.MessagePayload) -> Emits:
+    @handles_event("LOBBY_MESSAGE_CREATE", wire.MessagePayload)
+    def lobby_message_create(self, payload: wire.MessagePayload) -> EmittedEvents:
         """Add a lobby message."""
-        self.core.clock.heard(payload.id)
+        self.core.clock.update_from_id(payload.id)
         payload.channel_id = payload.channel_id or payload.lobby_id or 0
-        self.cache.keep(payload)
+        self.cache.add_message(payload)
         yield "message_created", payload.id
 
-    @on("LOBBY_MESSAGE_UPDATE", wire.MessagePayload)
-    def lobby_message_update(self, payload: wire.MessagePayload) -> Emits:
+    @handles_event("LOBBY_MESSAGE_UPDATE", wire.MessagePayload)
+    def lobby_message_update(self, payload: wire.MessagePayload) -> EmittedEvents:
         """Update a lobby message."""
         return self.message_update(payload)
 
-    @on("LOBBY_MESSAGE_DELETE", wire.MessageDeletedPayload)
-    def lobby_message_delete(self, payload: wire.MessageDeletedPayload) -> Emits:
+    @handles_event("LOBBY_MESSAGE_DELETE", wire.MessageDeletedPayload)
+    def lobby_message_delete(self, payload: wire.MessageDeletedPayload) -> EmittedEvents:
         """Remove a lobby message."""
         return self.message_delete(payload)
 
-    def _disclose(self, payload: wire.MessagePayload, other: int) -> Emits:
+    def _disclose(self, payload: wire.MessagePayload, other: int) -> EmittedEvents:
         """Insert a local message, once, that tells the player that the chat client shows these messages as well."""
-        self.disclosed = True
-        self.acknowledge()
+        self.is_disclosed = True
+        self.on_disclosed()
         # The preceding ID places the notice directly before the message.
         notice = wire.MessagePayload(
-            id=payload.id - 1, channel_id=payload.channel_id, content=DISCLOSURE, timestamp=payload.timestamp
+            id=payload.id - 1, channel_id=payload.channel_id, content=DISCLOSURE_TEXT, timestamp=payload.timestamp
         )
-        self.cache.keep(notice, other=other, disclosure=DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM)
+        self.cache.add_message(notice, other=other, disclosure=DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM)
         yield "message_created", notice.id
 
     # Invites
 
-    @on("ACTIVITY_INVITE_CREATE", wire.ActivityInvitePayload)
-    def activity_invite_create(self, payload: wire.ActivityInvitePayload) -> Emits:
+    @handles_event("ACTIVITY_INVITE_CREATE", wire.ActivityInvitePayload)
+    def activity_invite_create(self, payload: wire.ActivityInvitePayload) -> EmittedEvents:
         """Add an invite; sent to sessions whose scopes do not allow reading messages."""
-        if payload.activity is None or payload.author is None or payload.message_id in self.accepted:
+        if payload.activity is None or payload.author is None or payload.message_id in self.accepted_message_ids:
             return ()
         return self._add_invite(
             wire.MessagePayload(
@@ -368,10 +375,10 @@ class Events:
             )
         )
 
-    def _add_invite(self, payload: wire.MessagePayload) -> Emits:
+    def _add_invite(self, payload: wire.MessagePayload) -> EmittedEvents:
         author, activity = payload.author, payload.activity
-        self.cache.note_user(author)
-        if author is None or activity is None or author.id == self.cache.me:
+        self.cache.update_user(author)
+        if author is None or activity is None or author.id == self.cache.current_user_id:
             # Own invites are not emitted.
             return
         application = payload.application
@@ -404,7 +411,7 @@ class Events:
             return presence.status != "offline"
         return any(each.party is not None and each.party.id == invite.party_id for each in presence.activities)
 
-    def _review_invites(self, sender_id: int | None = None) -> Emits:
+    def _review_invites(self, sender_id: int | None = None) -> EmittedEvents:
         """Update the validity of the invites of a sender, or of all invites, and emit the changes."""
         for invite in self.invites.values():
             if sender_id in (None, invite.sender_id) and invite.is_valid != (valid := self._still_valid(invite)):
@@ -420,7 +427,9 @@ class Events:
         ends = [_end_ms(invite) for invite in self.invites.values() if invite.is_valid and invite.message_id]
         if ends:
             left_s = max(min(ends) - self.core.clock(), 0) / 1000
-            self._expiry_timer = asyncio.get_running_loop().call_later(left_s + LATE_S, self._check_expiry)
+            self._expiry_timer = asyncio.get_running_loop().call_later(
+                left_s + EXPIRY_CHECK_DELAY_SECONDS, self._check_expiry
+            )
 
     def _check_expiry(self) -> None:
         # If the platform's clock was corrected meanwhile, nothing has expired and the timer is set again.
@@ -431,8 +440,8 @@ class Events:
 
     # Lobbies
 
-    @on("LOBBY_CREATE", wire.LobbyPayload)
-    def lobby_create(self, payload: wire.LobbyPayload) -> Emits:
+    @handles_event("LOBBY_CREATE", wire.LobbyPayload)
+    def lobby_create(self, payload: wire.LobbyPayload) -> EmittedEvents:
         """Add or replace a lobby."""
         known = self.cache.lobbies.get(payload.id)
         before = None if known is None else dict(known.voice_states)
@@ -441,88 +450,88 @@ class Events:
         if before is not None:
             yield from self._compare_calls(payload.id, before)
 
-    @on("LOBBY_UPDATE", wire.LobbyPayload)
-    def lobby_update(self, payload: wire.LobbyPayload) -> Emits:
+    @handles_event("LOBBY_UPDATE", wire.LobbyPayload)
+    def lobby_update(self, payload: wire.LobbyPayload) -> EmittedEvents:
         """Update a lobby."""
         return self.lobby_create(payload)
 
-    @on("LOBBY_DELETE", wire.LobbyDeletedPayload)
-    def lobby_delete(self, payload: wire.LobbyDeletedPayload) -> Emits:
+    @handles_event("LOBBY_DELETE", wire.LobbyDeletedPayload)
+    def lobby_delete(self, payload: wire.LobbyDeletedPayload) -> EmittedEvents:
         """Remove a lobby that was deleted or that the current user left."""
-        self.cache.forget_places(payload.id)
+        self.cache.remove_lobby_channels(payload.id)
         if self.cache.lobbies.pop(payload.id, None) is not None:
-            self.lobby_gone(payload.id)
+            self.on_lobby_removed(payload.id)
             yield "lobby_deleted", payload.id
 
-    @on("LOBBY_MEMBER_ADD", wire.LobbyMemberPayload)
-    def lobby_member_add(self, payload: wire.LobbyMemberPayload) -> Emits:
+    @handles_event("LOBBY_MEMBER_ADD", wire.LobbyMemberPayload)
+    def lobby_member_add(self, payload: wire.LobbyMemberPayload) -> EmittedEvents:
         """Add a lobby member."""
         return self._update_member(payload, "lobby_member_added")
 
-    @on("LOBBY_MEMBER_UPDATE", wire.LobbyMemberPayload)
-    def lobby_member_update(self, payload: wire.LobbyMemberPayload) -> Emits:
+    @handles_event("LOBBY_MEMBER_UPDATE", wire.LobbyMemberPayload)
+    def lobby_member_update(self, payload: wire.LobbyMemberPayload) -> EmittedEvents:
         """Update a lobby member."""
         return self._update_member(payload, "lobby_member_updated")
 
-    @on("LOBBY_MEMBER_CONNECT", wire.LobbyMemberPayload)
-    def lobby_member_connect(self, payload: wire.LobbyMemberPayload) -> Emits:
+    @handles_event("LOBBY_MEMBER_CONNECT", wire.LobbyMemberPayload)
+    def lobby_member_connect(self, payload: wire.LobbyMemberPayload) -> EmittedEvents:
         """Mark a lobby member as connected."""
         payload.member.connected = True
         return self._update_member(payload, "lobby_member_updated")
 
-    @on("LOBBY_MEMBER_DISCONNECT", wire.LobbyMemberPayload)
-    def lobby_member_disconnect(self, payload: wire.LobbyMemberPayload) -> Emits:
+    @handles_event("LOBBY_MEMBER_DISCONNECT", wire.LobbyMemberPayload)
+    def lobby_member_disconnect(self, payload: wire.LobbyMemberPayload) -> EmittedEvents:
         """Mark a lobby member as disconnected; the membership remains."""
         payload.member.connected = False
         return self._update_member(payload, "lobby_member_updated")
 
-    def _update_member(self, payload: wire.LobbyMemberPayload, event: str) -> Emits:
-        lobby, user_id = self.cache.lobbies.get(payload.lobby_id), payload.member.who
+    def _update_member(self, payload: wire.LobbyMemberPayload, event: str) -> EmittedEvents:
+        lobby, user_id = self.cache.lobbies.get(payload.lobby_id), payload.member.member_user_id
         yield from self._note_user(payload.member.user)
-        self.cache.note_profiles(user_id, payload.member.user_application_profiles)
+        self.cache.update_profiles(user_id, payload.member.user_application_profiles)
         if lobby is None:
             return
         known_as = lobby.members.get(user_id)
         if payload.member.connected is None and known_as is not None:
             payload.member.connected = known_as.connected
         lobby.members[user_id] = payload.member
-        if event == "lobby_member_added" and user_id == self.cache.me:
+        if event == "lobby_member_added" and user_id == self.cache.current_user_id:
             return
         yield event, payload.lobby_id, user_id
 
-    @on("LOBBY_MEMBER_REMOVE", wire.LobbyMemberPayload)
-    def lobby_member_remove(self, payload: wire.LobbyMemberPayload) -> Emits:
+    @handles_event("LOBBY_MEMBER_REMOVE", wire.LobbyMemberPayload)
+    def lobby_member_remove(self, payload: wire.LobbyMemberPayload) -> EmittedEvents:
         """Remove a lobby member."""
-        lobby, user_id = self.cache.lobbies.get(payload.lobby_id), payload.member.who
-        if lobby is None or lobby.members.pop(user_id, None) is None or user_id == self.cache.me:
+        lobby, user_id = self.cache.lobbies.get(payload.lobby_id), payload.member.member_user_id
+        if lobby is None or lobby.members.pop(user_id, None) is None or user_id == self.cache.current_user_id:
             return
         yield from self._update_voice_state(lobby, wire.VoiceStatePayload(user_id=user_id, lobby_id=lobby.id))
         yield "lobby_member_removed", payload.lobby_id, user_id
 
     # Calls
 
-    @on("LOBBY_VOICE_STATE_UPDATE", wire.VoiceStatePayload)
-    def lobby_voice_state_update(self, payload: wire.VoiceStatePayload) -> Emits:
+    @handles_event("LOBBY_VOICE_STATE_UPDATE", wire.VoiceStatePayload)
+    def lobby_voice_state_update(self, payload: wire.VoiceStatePayload) -> EmittedEvents:
         """Update the voice state of a participant, who joined, left or changed mute or deaf."""
         lobby = self.cache.lobbies.get(payload.lobby_id or 0)
         return () if lobby is None else self._update_voice_state(lobby, payload)
 
-    @on("LOBBY_VOICE_SERVER_UPDATE", wire.VoiceServerPayload)
-    def lobby_voice_server_update(self, payload: wire.VoiceServerPayload) -> Emits:
+    @handles_event("LOBBY_VOICE_SERVER_UPDATE", wire.VoiceServerPayload)
+    def lobby_voice_server_update(self, payload: wire.VoiceServerPayload) -> EmittedEvents:
         """Pass on the voice server of the current user's call."""
-        self.voice_server(payload)
+        self.on_voice_server(payload)
         return ()
 
-    def _update_voice_state(self, lobby: Lobby, payload: wire.VoiceStatePayload) -> Emits:
+    def _update_voice_state(self, lobby: CachedLobby, payload: wire.VoiceStatePayload) -> EmittedEvents:
         here = payload.channel_id is not None
         was = lobby.voice_states.pop(payload.user_id, None)
         if here:
             lobby.voice_states[payload.user_id] = payload
-        self.voice_state(payload, was)
+        self.on_voice_state(payload, was)
         if (was is not None) != here:
             yield "voice_participant_changed", lobby.id, payload.user_id, here
 
-    def _compare_calls(self, lobby_id: int, before: dict[int, wire.VoiceStatePayload]) -> Emits:
+    def _compare_calls(self, lobby_id: int, before: dict[int, wire.VoiceStatePayload]) -> EmittedEvents:
         """Emit the differences between the previous and the new participants of a lobby's call."""
         lobby = self.cache.lobbies[lobby_id]
         now, lobby.voice_states = lobby.voice_states, before
@@ -534,8 +543,8 @@ class Events:
 
     # Accounts
 
-    @on("USER_MERGE_OPERATION_COMPLETED", wire.MergePayload)
-    def merge_completed(self, payload: wire.MergePayload) -> Emits:
+    @handles_event("USER_MERGE_OPERATION_COMPLETED", wire.MergePayload)
+    def merge_completed(self, payload: wire.MergePayload) -> EmittedEvents:
         """Log that a provisional account was merged into this account."""
         self.core.logs.info("A provisional account was merged into this account")
         return ()
@@ -543,4 +552,4 @@ class Events:
 
 def _end_ms(invite: ActivityInvite) -> int:
     """Return the last time at which an invite is valid, in Unix milliseconds."""
-    return (invite.message_id >> 22) + EPOCH_MS + INVITE_MS
+    return (invite.message_id >> 22) + EPOCH_MS + INVITE_LIFETIME_MS

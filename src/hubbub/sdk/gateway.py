@@ -16,10 +16,10 @@ import msgspec
 from hubbub import __version__
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.intents import Capabilities, Intents
-from hubbub.sdk.aside import new_session
 from hubbub.sdk.core import Core
+from hubbub.sdk.daemon_threads import new_session
 from hubbub.sdk.enums import ClientError, ClientStatus
-from hubbub.sdk.payloads import Frame, ReadyPayload, read
+from hubbub.sdk.payloads import GatewayFrame, ReadyPayload, decode_payload
 
 CAPABILITIES: Final = (
     Capabilities.DEDUPE_USER_OBJECTS
@@ -36,34 +36,34 @@ INTENTS: Final = (
     | Intents.LOBBIES
     | Intents.LOBBY_DELETE
 )
-TERMINAL: Final = frozenset((4004, 4010, 4011, 4012, 4013, 4014))
+TERMINAL_CLOSE_CODES: Final = frozenset((4004, 4010, 4011, 4012, 4013, 4014))
 """Close codes after which the client does not reconnect (sdk.md 5.1)."""
-FORGOTTEN: Final = frozenset((4003, 4007, 4009))
+SESSION_LOST_CLOSE_CODES: Final = frozenset((4003, 4007, 4009))
 """Close codes after which the session cannot be resumed and a new one is started."""
-BACKOFF_LEAST_S: Final = 1.0
-BACKOFF_MOST_S: Final = 60.0
-SUPPLEMENT_S: Final = 0.25
+BACKOFF_MIN_SECONDS: Final = 1.0
+BACKOFF_MAX_SECONDS: Final = 60.0
+SUPPLEMENTAL_TIMEOUT_SECONDS: Final = 0.25
 """Maximum time to wait for READY_SUPPLEMENTAL after READY, in seconds; the platform may not send it."""
-CLOSE_S: Final = 1.0
+CLOSE_TIMEOUT_SECONDS: Final = 1.0
 """Timeout of the WebSocket closing handshake in seconds."""
-FAREWELL_S: Final = 0.25
+DESTROY_TIMEOUT_SECONDS: Final = 0.25
 """Timeout of the WebSocket closing handshake in seconds while the client is being destroyed."""
-SUFFIX: Final = b"\x00\x00\xff\xff"
-INVALID_TOKEN: Final = 4004
+ZLIB_SUFFIX: Final = b"\x00\x00\xff\xff"
+INVALID_TOKEN_CODE: Final = 4004
 
 
-class Lost(Exception):
+class ConnectionLost(Exception):
     """Raised when the gateway connection ends; `detail` is its close code or an HTTP status, or 0."""
 
-    def __init__(self, error: ClientError, detail: int = 0, *, at_once: bool = False) -> None:
+    def __init__(self, error: ClientError, detail: int = 0, *, reconnects_at_once: bool = False) -> None:
         self.error = error
         self.detail = detail
-        self.at_once = at_once
+        self.reconnects_at_once = reconnects_at_once
         """Whether to reconnect without a delay."""
         super().__init__(f"{error.label} {detail}")
 
 
-class Resumable(NamedTuple):
+class ResumableSession(NamedTuple):
     """A session that can be resumed."""
 
     id: str
@@ -80,16 +80,16 @@ class Gateway:
         self._task: asyncio.Task[None] | None = None
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._http: aiohttp.ClientSession | None = None
-        self._session: Resumable | None = None
+        self._session: ResumableSession | None = None
         self._sequence: int | None = None
         self._acknowledged = True
         self._attempts = 0
         self._supplemental_timer: asyncio.TimerHandle | None = None
         self._settled: asyncio.Event | None = None
         self._is_restarting = False
-        self.presence: Callable[[], dict[str, Any] | None] = lambda: None
+        self.get_presence: Callable[[], dict[str, Any] | None] = lambda: None
         """Returns the presence for Identify, or None to send none."""
-        self.identity: dict[str, Any] = {
+        self.identify_fields: dict[str, Any] = {
             "capabilities": CAPABILITIES,
             "intents": INTENTS,
             "properties": {
@@ -101,12 +101,12 @@ class Gateway:
             },
         }
         """Fields of Identify, except the token and the presence."""
-        self.bootstrap: Callable[[], Any] | None = None
+        self.before_session: Callable[[], Any] | None = None
         """Coroutine function that inspects the token before each new session."""
-        self.refused: Callable[[], None] = lambda: None
+        self.on_token_rejected: Callable[[], None] = lambda: None
         """Called when the platform rejects the token."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
-        core.closers.append(self.close)
+        core.close_hooks.append(self.close)
 
     @property
     def session_id(self) -> str:
@@ -116,13 +116,13 @@ class Gateway:
     # Public interface
 
     async def connect(self) -> None:
-        """Connect and stay connected; return once the status is Ready, or raise `Lost` on a terminal error."""
+        """Connect and stay connected; return once the status is Ready, or raise `ConnectionLost` on a terminal error."""
         if self._task is not None and self._core.status is ClientStatus.DISCONNECTING:
             await asyncio.wait([self._task])
         if self._task is None or self._task.done():
             self._settled = asyncio.Event()
             self._session, self._sequence, self._attempts = None, None, 0
-            self._core.become(ClientStatus.CONNECTING)
+            self._core.set_status(ClientStatus.CONNECTING)
             self._task = asyncio.create_task(self._run())
             self._core.tasks.add(self._task)
             self._task.add_done_callback(self._ended)
@@ -131,7 +131,7 @@ class Gateway:
         if self._core.status is ClientStatus.DISCONNECTED:
             raise self._loss
 
-    _loss = Lost(ClientError.CONNECTION_CANCELED)
+    _loss = ConnectionLost(ClientError.CONNECTION_CANCELED)
 
     async def disconnect(self) -> None:
         """Disconnect and end the session."""
@@ -140,12 +140,12 @@ class Gateway:
             return
         interrupted = self._core.status in (ClientStatus.CONNECTING, ClientStatus.HTTP_WAIT)
         error = ClientError.CONNECTION_CANCELED if interrupted else ClientError.NONE
-        self._core.become(ClientStatus.DISCONNECTING)
-        self._loss = Lost(ClientError.CONNECTION_CANCELED)
+        self._core.set_status(ClientStatus.DISCONNECTING)
+        self._loss = ConnectionLost(ClientError.CONNECTION_CANCELED)
         task.cancel()
         await asyncio.wait([task])
         self._session = None
-        self._core.become(ClientStatus.DISCONNECTED, error)
+        self._core.set_status(ClientStatus.DISCONNECTED, error)
 
     async def send(self, op: int, data: Any) -> None:
         """Send a frame; raise ConnectionError if there is no connection."""
@@ -153,7 +153,7 @@ class Gateway:
             raise ConnectionError("The client is not connected")
         await self._socket.send_str(msgspec.json.encode({"op": op, "d": data}).decode())
 
-    async def begin_anew(self) -> None:
+    async def restart_session(self) -> None:
         """End the session and start a new one with the current token."""
         if self._socket is not None:
             self._session, self._is_restarting = None, True
@@ -175,8 +175,8 @@ class Gateway:
             self._supplemental_timer.cancel()
         if not task.cancelled() and (error := task.exception()) is not None:
             self._core.logs.error(f"The connection failed with an unexpected exception: {error!r}")
-            self._loss = Lost(ClientError.CONNECTION_FAILED)
-            self._core.become(ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED)
+            self._loss = ConnectionLost(ClientError.CONNECTION_FAILED)
+            self._core.set_status(ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED)
         if self._settled is not None:
             self._settled.set()
 
@@ -185,24 +185,24 @@ class Gateway:
             try:
                 url = await self._find_url()
                 await self._run_socket(url)
-            except Lost as lost:
-                if lost.detail in TERMINAL:
+            except ConnectionLost as lost:
+                if lost.detail in TERMINAL_CLOSE_CODES:
                     # Since 1.10 the client does not reconnect: every attempt would fail.
                     self._loss, self._session = lost, None
-                    if lost.detail == INVALID_TOKEN:
-                        self.refused()
-                    self._core.become(ClientStatus.DISCONNECTED, lost.error, lost.detail)
+                    if lost.detail == INVALID_TOKEN_CODE:
+                        self.on_token_rejected()
+                    self._core.set_status(ClientStatus.DISCONNECTED, lost.error, lost.detail)
                     return
                 self._core.logs.warning(f"Connection lost: {lost}")
-                if lost.detail in FORGOTTEN:
+                if lost.detail in SESSION_LOST_CLOSE_CODES:
                     self._session = None
-                self._core.become(ClientStatus.RECONNECTING, lost.error, lost.detail)
-                if not lost.at_once:
+                self._core.set_status(ClientStatus.RECONNECTING, lost.error, lost.detail)
+                if not lost.reconnects_at_once:
                     await self._back_off()
 
     async def _back_off(self, retry_after_s: float = 0.0) -> None:
         """Wait 1 to 60 seconds, growing exponentially with jitter, but not less than the platform's `retry_after`."""
-        delay_s = min(BACKOFF_MOST_S, BACKOFF_LEAST_S * 2**self._attempts)
+        delay_s = min(BACKOFF_MAX_SECONDS, BACKOFF_MIN_SECONDS * 2**self._attempts)
         self._attempts += 1
         await self.sleep(max(retry_after_s, delay_s * (0.5 + random.random() / 2)))
 
@@ -213,25 +213,25 @@ class Gateway:
                 return self._session.url
             retry_after_s = 0.0
             try:
-                if self._session is None and self.bootstrap is not None:
-                    await self.bootstrap()
+                if self._session is None and self.before_session is not None:
+                    await self.before_session()
                 # A single try, because the game sees each wait as the status HttpWait.
-                response = await self._core.ask("GET", "/gateway", tries=1)
+                response = await self._core.request("GET", "/gateway", tries=1)
                 url: str = msgspec.json.decode(response)["url"]
                 return url
             except ApiError as error:
                 if error.status == 401:
-                    raise Lost(ClientError.UNEXPECTED_CLOSE, INVALID_TOKEN) from None
+                    raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, INVALID_TOKEN_CODE) from None
                 detail, retry_after_s = error.status, float(error.extra.get("retry_after") or 0)
             except (aiohttp.ClientError, OSError, msgspec.MsgspecError, KeyError, TypeError):
                 detail = 0
             before = self._core.status
-            self._core.become(ClientStatus.HTTP_WAIT, ClientError.CONNECTION_FAILED, detail)
+            self._core.set_status(ClientStatus.HTTP_WAIT, ClientError.CONNECTION_FAILED, detail)
             await self._back_off(retry_after_s)
-            self._core.become(before if before is ClientStatus.RECONNECTING else ClientStatus.CONNECTING)
+            self._core.set_status(before if before is ClientStatus.RECONNECTING else ClientStatus.CONNECTING)
 
     async def _run_socket(self, url: str) -> None:
-        """Run one WebSocket from Hello to its end; always raises `Lost`."""
+        """Run one WebSocket from Hello to its end; always raises `ConnectionLost`."""
         if self._http is None:
             self._http = new_session()
         separator = "&" if "?" in url else "?"
@@ -241,7 +241,7 @@ class Gateway:
                 self._socket = await self._http.ws_connect(
                     f"{url}{separator}v=10&encoding=json&compress=zlib-stream",
                     max_msg_size=0,
-                    timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_S),
+                    timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_TIMEOUT_SECONDS),
                 )
         except (aiohttp.ClientError, OSError) as error:
             status = error.status if isinstance(error, aiohttp.WSServerHandshakeError) else 0
@@ -249,7 +249,7 @@ class Gateway:
             if self._session is not None:
                 # Since 1.6 the client falls back from the session's resume URL to the default one.
                 self._session = self._session._replace(url=None)
-            raise Lost(ClientError.CONNECTION_FAILED, status) from None
+            raise ConnectionLost(ClientError.CONNECTION_FAILED, status) from None
         heartbeat: asyncio.Task[None] | None = None
         inflater, pending = zlib.decompressobj(), bytearray()
         try:
@@ -258,7 +258,7 @@ class Gateway:
                 message = await self._socket.receive(None if heartbeat else timeout_s)
                 if message.type is aiohttp.WSMsgType.BINARY:
                     pending += message.data
-                    if not pending.endswith(SUFFIX):
+                    if not pending.endswith(ZLIB_SUFFIX):
                         continue
                     data: bytes | str = inflater.decompress(bytes(pending))
                     pending.clear()
@@ -266,7 +266,7 @@ class Gateway:
                     data = message.data
                 else:
                     break
-                frame = read(data, Frame)
+                frame = decode_payload(data, GatewayFrame)
                 if frame.op == 10:
                     interval_s = msgspec.json.decode(frame.d)["heartbeat_interval"] / 1000
                     heartbeat = asyncio.create_task(self._heartbeat(interval_s))
@@ -274,9 +274,9 @@ class Gateway:
                 else:
                     await self._handle_frame(frame)
             at_once, self._is_restarting = self._is_restarting, False
-            raise Lost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0, at_once=at_once)
+            raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0, reconnects_at_once=at_once)
         except (ConnectionError, TimeoutError, aiohttp.ClientError, zlib.error, msgspec.MsgspecError) as error:
-            raise Lost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0) from error
+            raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0) from error
         finally:
             if heartbeat is not None:
                 heartbeat.cancel()
@@ -289,28 +289,30 @@ class Gateway:
         closing = asyncio.ensure_future(socket.close(code=1000 if leaving else 4000))
         try:
             # Destroying the client must not wait for a platform that does not respond.
-            await asyncio.wait([closing], timeout=FAREWELL_S if self._core.destroyed else None)
+            await asyncio.wait([closing], timeout=DESTROY_TIMEOUT_SECONDS if self._core.destroyed else None)
         except asyncio.CancelledError:
-            await asyncio.wait([closing], timeout=FAREWELL_S if self._core.destroyed else CLOSE_S)
+            await asyncio.wait(
+                [closing], timeout=DESTROY_TIMEOUT_SECONDS if self._core.destroyed else CLOSE_TIMEOUT_SECONDS
+            )
             raise
         finally:
             closing.cancel()
             await asyncio.gather(closing, return_exceptions=True)
 
     async def _identify_or_resume(self) -> None:
-        token = f"{self._core.scheme}{self._core.token}"
+        token = f"{self._core.token_prefix}{self._core.token}"
         if self._session is not None:
             await self.send(6, {"token": token, "session_id": self._session.id, "seq": self._sequence})
             return
         self._sequence = None
-        identify: dict[str, Any] = {"token": token, **self.identity}
-        presence = self.presence()
+        identify: dict[str, Any] = {"token": token, **self.identify_fields}
+        presence = self.get_presence()
         if presence is not None:
             identify["presence"] = presence
         await self.send(2, identify)
-        self._core.become(ClientStatus.CONNECTED)
+        self._core.set_status(ClientStatus.CONNECTED)
 
-    async def _handle_frame(self, frame: Frame) -> None:
+    async def _handle_frame(self, frame: GatewayFrame) -> None:
         if frame.op == 0:
             if frame.s is not None:
                 self._sequence = frame.s
@@ -318,25 +320,25 @@ class Gateway:
         elif frame.op == 1:
             await self.send(1, self._sequence)
         elif frame.op == 7:
-            raise Lost(ClientError.UNEXPECTED_CLOSE, 0, at_once=True)
+            raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, 0, reconnects_at_once=True)
         elif frame.op == 9:
             if bytes(frame.d) != b"true":
                 self._session = None
-            raise Lost(ClientError.UNEXPECTED_CLOSE, 0)
+            raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, 0)
         elif frame.op == 11:
             self._acknowledged = True
 
     def _handle_event(self, event: str, data: msgspec.Raw) -> None:
         if event == "READY":
-            ready = read(data, ReadyPayload)
-            self._session = Resumable(ready.session_id, ready.resume_gateway_url)
+            ready = decode_payload(data, ReadyPayload)
+            self._session = ResumableSession(ready.session_id, ready.resume_gateway_url)
         try:
             self._dispatch(event, data)
         except msgspec.MsgspecError as error:
             self._core.logs.warning(f"Could not decode event {event}: {error}")
         if event == "READY":
             # READY_SUPPLEMENTAL follows immediately if the platform sends it; waiting for it makes the cache complete.
-            self._supplemental_timer = asyncio.get_running_loop().call_later(SUPPLEMENT_S, self._ready)
+            self._supplemental_timer = asyncio.get_running_loop().call_later(SUPPLEMENTAL_TIMEOUT_SECONDS, self._ready)
         elif event == "RESUMED" or self._supplemental_timer is not None:
             self._ready()
 
@@ -345,7 +347,7 @@ class Gateway:
             self._supplemental_timer.cancel()
             self._supplemental_timer = None
         self._attempts = 0
-        self._core.become(ClientStatus.READY)
+        self._core.set_status(ClientStatus.READY)
         if self._settled is not None:
             self._settled.set()
 

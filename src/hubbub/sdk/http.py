@@ -16,19 +16,19 @@ from yarl import URL
 
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError, ErrorCode
-from hubbub.sdk.aside import new_session
 from hubbub.sdk.clock import PlatformClock
+from hubbub.sdk.daemon_threads import new_session
 
 log = logging.getLogger(__name__)
 
 TIMEOUT_MS: Final = 30_000
-WAIT_MOST_MS: Final = 60_000
+RATE_LIMIT_WAIT_MAX_MS: Final = 60_000
 """Longest rate limit wait; a longer one raises the error instead."""
-TRIES: Final = 5
+TRIES_MAX: Final = 5
 BACKOFF_MS: Final = 250
-SAFE: Final = frozenset(("GET", "HEAD", "PUT", "DELETE"))
+IDEMPOTENT_METHODS: Final = frozenset(("GET", "HEAD", "PUT", "DELETE"))
 """Idempotent methods, which are retried even if the first request may have been processed."""
-PASSING: Final = frozenset((500, 502, 503, 504, 524))
+TRANSIENT_STATUSES: Final = frozenset((500, 502, 503, 504, 524))
 """Statuses of transient server errors."""
 
 
@@ -58,7 +58,7 @@ class Reply(NamedTuple):
     body: bytes
 
 
-class Window:
+class RateLimitWindow:
     """The state of a rate limit bucket (http.md 1.14)."""
 
     __slots__ = ("in_flight", "length_s", "limit", "remaining", "resets_at")
@@ -83,7 +83,7 @@ class Window:
             self.resets_at = now + self.length_s
         return self.resets_at - now if self.remaining <= 0 else 0.0
 
-    def note(self, limit: int, remaining: int, after_s: float, now: float) -> None:
+    def update(self, limit: int, remaining: int, after_s: float, now: float) -> None:
         """Update the window from a response."""
         self.limit = limit
         self.remaining = remaining - self.in_flight
@@ -98,8 +98,8 @@ class Http:
         self,
         *,
         timeout_ms: int = TIMEOUT_MS,
-        wait_most_ms: int = WAIT_MOST_MS,
-        tries: int = TRIES,
+        wait_most_ms: int = RATE_LIMIT_WAIT_MAX_MS,
+        tries: int = TRIES_MAX,
         session: aiohttp.ClientSession | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: PlatformClock | None = None,
@@ -113,7 +113,7 @@ class Http:
         self._sleep = sleep
         self._clock = clock or PlatformClock()
         self._buckets: dict[str, str] = {}
-        self._windows: dict[tuple[str, str], Window] = {}
+        self._windows: dict[tuple[str, str], RateLimitWindow] = {}
         self._global_limit_until = 0.0
         """Loop time at which the global rate limit ends."""
 
@@ -142,19 +142,19 @@ class Http:
                 status, headers, body = await self._exchange(request, left_s)
             except (aiohttp.ClientConnectionError, TimeoutError):
                 left_s -= clock() - began + back_off_s
-                if last or left_s <= 0 or request.method not in SAFE:
+                if last or left_s <= 0 or request.method not in IDEMPOTENT_METHODS:
                     raise
                 log.debug("%s %s: no response, retrying", request.method, request.route)
                 await self._sleep(back_off_s)
                 continue
             finally:
                 window.in_flight -= 1
-            self._clock.note(headers)
+            self._clock.update_from_headers(headers)
             self._update_bucket(request, headers)
             log.debug("%s %s: %d", request.method, request.route, status)
             if status < 400:
                 return Reply(status, headers, body)
-            error = refusal(status, headers, body)
+            error = parse_error_response(status, headers, body)
             wait_s, counts = (None, False) if last else self._retry_delay(request, error, back_off_s)
             left_s -= clock() - began + (back_off_s if counts else 0.0)
             if wait_s is None or left_s <= 0:
@@ -182,7 +182,7 @@ class Http:
 
     def _retry_delay(self, request: Request, error: ApiError, back_off_s: float) -> tuple[float | None, bool]:
         """Return the delay before a retry, or None for no retry, and whether the delay counts toward the timeout."""
-        if error.extra.get("retry_after") is not None and (error.status == 429 or request.method in SAFE):
+        if error.extra.get("retry_after") is not None and (error.status == 429 or request.method in IDEMPOTENT_METHODS):
             wait_s = float(error.extra["retry_after"])
             if wait_s > self._wait_max_s:
                 return None, False
@@ -190,15 +190,19 @@ class Http:
                 self._global_limit_until = asyncio.get_running_loop().time() + wait_s
             log.debug("%s %s: rate limited, waiting %.3f s", request.method, request.route, wait_s)
             return wait_s, False
-        return (back_off_s, True) if error.status in PASSING and request.method in SAFE else (None, False)
+        return (
+            (back_off_s, True)
+            if error.status in TRANSIENT_STATUSES and request.method in IDEMPOTENT_METHODS
+            else (None, False)
+        )
 
     # Buckets
 
-    def _window(self, request: Request) -> Window:
+    def _window(self, request: Request) -> RateLimitWindow:
         key = (self._buckets.get(request.bucket, request.bucket), request.major)
-        return self._windows.setdefault(key, Window())
+        return self._windows.setdefault(key, RateLimitWindow())
 
-    async def _acquire(self, request: Request) -> Window:
+    async def _acquire(self, request: Request) -> RateLimitWindow:
         """Wait until the bucket and the global rate limit allow a request, and reserve it."""
         clock = asyncio.get_running_loop().time
         while True:
@@ -223,7 +227,7 @@ class Http:
             after_s = float(headers["X-RateLimit-Reset-After"])
         except (KeyError, ValueError):
             return
-        self._window(request).note(limit, remaining, after_s, asyncio.get_running_loop().time())
+        self._window(request).update(limit, remaining, after_s, asyncio.get_running_loop().time())
 
 
 def _back_off_s(attempt: int) -> float:
@@ -231,7 +235,7 @@ def _back_off_s(attempt: int) -> float:
     return BACKOFF_MS / 1000 * float(1 << (attempt - 1)) * (0.5 + random.random() / 2)
 
 
-def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+def parse_error_response(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
     """Parse an error response; an unknown error code keeps its number and message."""
     try:
         payload = msgspec.json.decode(body)
@@ -252,12 +256,12 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
     if "retry_after" not in payload and (after := headers.get("Retry-After", "")).isdecimal():
         payload["retry_after"] = float(after)
     text = body.decode(errors="replace")
-    return Refused(
+    return ReceivedApiError(
         kind, status, errors=field_errors if isinstance(field_errors, dict) else None, extra=payload, text=text
     )
 
 
-class Refused(ApiError):
+class ReceivedApiError(ApiError):
     """An ApiError with the status and body of its response; the status may differ from the usual one of the code."""
 
     def __init__(

@@ -15,15 +15,15 @@ from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ActivityActionTypes, ClientStatus
 from hubbub.sdk.events import Events
 from hubbub.sdk.gateway import Gateway
-from hubbub.sdk.payloads import ActivityPayload, read
+from hubbub.sdk.payloads import ActivityPayload, decode_payload
 from hubbub.sdk.presence import Presence
 from hubbub.sdk.records import ActivityInvite
-from hubbub.sdk.results import ClientResult, invalid
-from hubbub.sdk.rpc import Rpc
+from hubbub.sdk.results import ClientResult, validation_error
+from hubbub.sdk.rpc import RpcClient
 
-Done = Callable[[ClientResult], object]
+ResultCallback = Callable[[ClientResult], object]
 MESSAGES_SCOPE = "dm_channels.messages.write"
-BEHIND_S: Final = (0.1, 0.3, 0.9)
+RETRY_DELAYS_SECONDS: Final = (0.1, 0.3, 0.9)
 """Delays between retries in seconds while the platform has not processed the sender's presence yet."""
 
 
@@ -37,7 +37,7 @@ class Invites:
     """Client part that sends and accepts activity invites and join requests."""
 
     def __init__(
-        self, core: Core, events: Events, gateway: Gateway, presence: Presence, rpc: Callable[[], Rpc]
+        self, core: Core, events: Events, gateway: Gateway, presence: Presence, rpc: Callable[[], RpcClient]
     ) -> None:
         self._core = core
         self._events = events
@@ -45,53 +45,55 @@ class Invites:
         self._presence = presence
         self._rpc = rpc
 
-    def send_activity_invite(self, user_id: int, content: str, callback: Done | None = None) -> Completion[None]:
+    def send_activity_invite(
+        self, user_id: int, content: str, callback: ResultCallback | None = None
+    ) -> Completion[None]:
         """Invite a user to join the current user's game session.
 
         The current user's activity must be joinable: see `Activity.joinable`. `content` is the text of the invite
         message."""
         return self._core.run("SendActivityInvite", callback, (), self._invite, user_id, content)
 
-    def send_activity_join_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def send_activity_join_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Ask a user for an invite to their game session; the user must have a joinable activity of this game."""
-        return self._core.start("SendActivityJoinRequest", callback, (), self._request, user_id)
+        return self._core.run_in_session("SendActivityJoinRequest", callback, (), self._request, user_id)
 
     def send_activity_join_request_reply(
-        self, invite: ActivityInvite, callback: Done | None = None
+        self, invite: ActivityInvite, callback: ResultCallback | None = None
     ) -> Completion[None]:
         """Reply to a join request with an invite, which the requesting user then has to accept."""
-        return self._core.start("SendActivityJoinRequestReply", callback, (), self._reply, invite.copy())
+        return self._core.run_in_session("SendActivityJoinRequestReply", callback, (), self._reply, invite.copy())
 
     def accept_activity_invite(
         self, invite: ActivityInvite, callback: Callable[[ClientResult, str], object] | None = None
     ) -> Completion[str]:
         """Accept an invite; completes with the current join secret of the host."""
-        return self._core.start("AcceptActivityInvite", callback, ("",), self._accept, invite.copy())
+        return self._core.run_in_session("AcceptActivityInvite", callback, ("",), self._accept, invite.copy())
 
     def set_activity_invite_created_callback(self, callback: Callable[[ActivityInvite], object]) -> None:
         """Set the callback for received invites and join requests, and for invites accepted on another device."""
-        self._core.listen("activity_invite_created", callback)
+        self._core.set_callback("activity_invite_created", callback)
 
     def set_activity_invite_updated_callback(self, callback: Callable[[ActivityInvite], object]) -> None:
         """Set the callback for changes of `ActivityInvite.is_valid`."""
-        self._core.listen("activity_invite_updated", callback)
+        self._core.set_callback("activity_invite_updated", callback)
 
     def set_activity_join_callback(self, callback: Callable[[str], object]) -> None:
         """Set the callback for invites that the player accepts in the chat client; it receives the join secret."""
-        self._core.listen("activity_join", callback)
+        self._core.set_callback("activity_join", callback)
         self._subscribe_to_joins()
 
     def set_activity_join_with_application_callback(self, callback: Callable[[int, str], object]) -> None:
         """Set the callback for invites that the player accepts in the chat client.
 
         It receives the ID of the application that the invite is for, and the join secret."""
-        self._core.listen("activity_join_with_application", callback)
+        self._core.set_callback("activity_join_with_application", callback)
         self._subscribe_to_joins()
 
     # Implementation
 
     def _subscribe_to_joins(self) -> None:
-        self._core.background(lambda: self._rpc().subscribe("ACTIVITY_JOIN", self._joined))
+        self._core.run_in_background(lambda: self._rpc().subscribe("ACTIVITY_JOIN", self._joined))
 
     def _joined(self, payload: Any) -> None:
         if not isinstance(payload, dict) or not isinstance(secret := payload.get("secret"), str):
@@ -112,8 +114,10 @@ class Invites:
             return
         activity = self._presence.activity
         if activity is None or not activity.joinable or activity.party is None:
-            raise invalid("Your rich presence is not joinable; set a party, a join secret and supported platforms")
-        for wait_s in (*BEHIND_S, None):
+            raise validation_error(
+                "Your rich presence is not joinable; set a party, a join secret and supported platforms"
+            )
+        for wait_s in (*RETRY_DELAYS_SECONDS, None):
             try:
                 return await self._send(user_id, content, ActivityActionTypes.JOIN, activity.party.id)
             except ApiError as error:
@@ -128,12 +132,12 @@ class Invites:
         with core.lock:
             activity = core.cache.activity_of(user_id, frozenset({core.application_id}))
         if activity is None or activity.party is None or not activity.party.id or not _is_joinable(activity):
-            raise invalid("The user has no joinable activity of this game")
+            raise validation_error("The user has no joinable activity of this game")
         await self._send(user_id, "", ActivityActionTypes.JOIN_REQUEST, activity.party.id)
 
     async def _reply(self, invite: ActivityInvite) -> None:
         if invite.type != ActivityActionTypes.JOIN_REQUEST:
-            raise invalid("The invite is not a join request")
+            raise validation_error("The invite is not a join request")
         await self._invite(invite.sender_id, "")
 
     async def _send(self, user_id: int, content: str, kind: ActivityActionTypes, party_id: str) -> None:
@@ -144,22 +148,24 @@ class Invites:
         # A token with the presence scopes only may not send text (sdk.md 10.5).
         if content and MESSAGES_SCOPE in self._core.scopes:
             body["content"] = content
-        await self._core.ask("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
+        await self._core.request("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
 
     async def _accept(self, invite: ActivityInvite) -> str:
         if invite.type != ActivityActionTypes.JOIN:
-            raise invalid("A join request cannot be accepted; reply to it with send_activity_join_request_reply()")
+            raise validation_error(
+                "A join request cannot be accepted; reply to it with send_activity_join_request_reply()"
+            )
         with self._core.lock:
             session_id = self._core.cache.session_of(invite.sender_id, invite.party_id) or invite.session_id
         if not session_id:
-            raise invalid("The sender is no longer in the activity of the invite")
-        accepted = self._events.accepted
+            raise validation_error("The sender is no longer in the activity of the invite")
+        accepted = self._events.accepted_message_ids
         new = invite.message_id not in accepted
         # Recorded before the request, because the event may arrive before the response.
         accepted.add(invite.message_id)
         query = {name: str(value) for name in ("channel_id", "message_id") if (value := getattr(invite, name))}
         try:
-            response = await self._core.ask(
+            response = await self._core.request(
                 "GET",
                 "/users/{user_id}/sessions/{session_id}/activities/{application_id}/1",
                 query=query,
@@ -172,7 +178,7 @@ class Invites:
                 # Another device may still accept the invite, which must then be emitted here.
                 accepted.discard(invite.message_id)
             raise
-        return read(response, SecretPayload).secret
+        return decode_payload(response, SecretPayload).secret
 
 
 def _is_joinable(activity: ActivityPayload) -> bool:

@@ -6,24 +6,24 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.sdk.aside import aside
-from hubbub.sdk.core import Core, Held
+from hubbub.sdk.core import Core, OneShotCallback
+from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ChannelType, known
 from hubbub.sdk.events import Events
 from hubbub.sdk.handles import LobbyHandle, find_lobby, find_user
 from hubbub.sdk.merges import Merges
-from hubbub.sdk.payloads import ChannelPayload, LobbyPayload, read
+from hubbub.sdk.payloads import ChannelPayload, LobbyPayload, decode_payload
 from hubbub.sdk.records import GuildChannel, GuildMinimal, LinkedLobby
-from hubbub.sdk.results import ClientResult, SdkError, invalid
-from hubbub.sdk.rpc import Rpc
+from hubbub.sdk.results import ClientResult, SdkError, validation_error
+from hubbub.sdk.rpc import RpcClient
 
 SECRET_MAX: Final = 250
-METADATA_TOTAL: Final = 1000
-METADATA_KEYS: Final = 25
+METADATA_TOTAL_MAX: Final = 1000
+METADATA_KEYS_MAX: Final = 25
 
-Done = Callable[[ClientResult], object]
-Joined = Callable[[ClientResult, int], object]
+ResultCallback = Callable[[ClientResult], object]
+LobbyIdCallback = Callable[[ClientResult, int], object]
 
 
 class GuildPayload(msgspec.Struct):
@@ -67,7 +67,7 @@ class Lobbies:
         self,
         core: Core,
         events: Events,
-        rpc: Callable[[], Rpc],
+        rpc: Callable[[], RpcClient],
         merges: Merges,
         opener: Callable[[str], object],
     ) -> None:
@@ -77,18 +77,18 @@ class Lobbies:
         self._merges = merges
         self._opener = opener
 
-    def create_or_join_lobby(self, secret: str, callback: Joined | None = None) -> Completion[int]:
+    def create_or_join_lobby(self, secret: str, callback: LobbyIdCallback | None = None) -> Completion[int]:
         """Join the lobby with this secret, which is created if it does not exist; completes with the lobby ID.
 
         The secret has 1 to 250 characters."""
-        return self._core.start("CreateOrJoinLobby", callback, (0,), self._join, secret, None, None)
+        return self._core.run_in_session("CreateOrJoinLobby", callback, (0,), self._join, secret, None, None)
 
     def create_or_join_lobby_with_metadata(
         self,
         secret: str,
         lobby_metadata: Mapping[str, str],
         member_metadata: Mapping[str, str],
-        callback: Joined | None = None,
+        callback: LobbyIdCallback | None = None,
     ) -> Completion[int]:
         """Join the lobby with this secret and replace its metadata and the current user's member metadata.
 
@@ -96,11 +96,11 @@ class Lobbies:
         Completes with the lobby ID."""
         name = "CreateOrJoinLobbyWithMetadata"
         lobby, member = dict(lobby_metadata), dict(member_metadata)
-        return self._core.start(name, callback, (0,), self._join, secret, lobby, member)
+        return self._core.run_in_session(name, callback, (0,), self._join, secret, lobby, member)
 
-    def leave_lobby(self, lobby_id: int, callback: Done | None = None) -> Completion[None]:
+    def leave_lobby(self, lobby_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Leave a lobby; a lobby that the game's backend created cannot be left."""
-        return self._core.start("LeaveLobby", callback, (), self._leave, lobby_id)
+        return self._core.run_in_session("LeaveLobby", callback, (), self._leave, lobby_id)
 
     def get_lobby_handle(self, lobby_id: int) -> LobbyHandle | None:
         """Return a lobby that the current user is a member of, or None; this does not send a request."""
@@ -117,23 +117,25 @@ class Lobbies:
         self, callback: Callable[[ClientResult, list[GuildMinimal]], object] | None = None
     ) -> Completion[list[GuildMinimal]]:
         """List the guilds that the current user is a member of."""
-        return self._core.start("GetUserGuilds", callback, ([],), self._guilds)
+        return self._core.run_in_session("GetUserGuilds", callback, ([],), self._guilds)
 
     def get_guild_channels(
         self, guild_id: int, callback: Callable[[ClientResult, list[GuildChannel]], object] | None = None
     ) -> Completion[list[GuildChannel]]:
         """List the channels of a guild, in the order in which the chat client shows them."""
-        return self._core.start("GetGuildChannels", callback, ([],), self._channels, guild_id)
+        return self._core.run_in_session("GetGuildChannels", callback, ([],), self._channels, guild_id)
 
-    def link_channel_to_lobby(self, lobby_id: int, channel_id: int, callback: Done | None = None) -> Completion[None]:
+    def link_channel_to_lobby(
+        self, lobby_id: int, channel_id: int, callback: ResultCallback | None = None
+    ) -> Completion[None]:
         """Link a guild channel to a lobby, so that both share their messages."""
-        return self._core.start(
+        return self._core.run_in_session(
             "LinkChannelToLobby", callback, (), self._link, lobby_id, {"channel_id": str(channel_id)}
         )
 
-    def unlink_channel_from_lobby(self, lobby_id: int, callback: Done | None = None) -> Completion[None]:
+    def unlink_channel_from_lobby(self, lobby_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Remove the link between a lobby and its channel."""
-        return self._core.start("UnlinkChannelFromLobby", callback, (), self._link, lobby_id, {})
+        return self._core.run_in_session("UnlinkChannelFromLobby", callback, (), self._link, lobby_id, {})
 
     def join_linked_lobby_guild(
         self,
@@ -147,55 +149,55 @@ class Lobbies:
         `provisional_user_merge_required` is called first; the game then links the account and calls
         `provisional_user_merge_completed`."""
         name = "JoinLinkedLobbyGuild"
-        merge_required = self._core.hold(provisional_user_merge_required)
-        return self._core.start(name, callback, ("",), self._join_guild, lobby_id, merge_required)
+        merge_required = self._core.hold_callback(provisional_user_merge_required)
+        return self._core.run_in_session(name, callback, ("",), self._join_guild, lobby_id, merge_required)
 
     # Events
 
     def set_lobby_created_callback(self, callback: Callable[[int], object]) -> None:
         """Set the callback for lobbies that the current user joined; it receives the lobby ID."""
-        self._core.listen("lobby_created", callback)
+        self._core.set_callback("lobby_created", callback)
 
     def set_lobby_deleted_callback(self, callback: Callable[[int], object]) -> None:
         """Set the callback for lobbies that were deleted or left; it receives the lobby ID."""
-        self._core.listen("lobby_deleted", callback)
+        self._core.set_callback("lobby_deleted", callback)
 
     def set_lobby_updated_callback(self, callback: Callable[[int], object]) -> None:
         """Set the callback for changes of a lobby's metadata or linked channel; it receives the lobby ID."""
-        self._core.listen("lobby_updated", callback)
+        self._core.set_callback("lobby_updated", callback)
 
     def set_lobby_member_added_callback(self, callback: Callable[[int, int], object]) -> None:
         """Set the callback for other users who join a lobby; it receives the lobby ID and the user ID."""
-        self._core.listen("lobby_member_added", callback)
+        self._core.set_callback("lobby_member_added", callback)
 
     def set_lobby_member_updated_callback(self, callback: Callable[[int, int], object]) -> None:
         """Set the callback for members who connect, disconnect or change; it receives the lobby ID and the user ID."""
-        self._core.listen("lobby_member_updated", callback)
+        self._core.set_callback("lobby_member_updated", callback)
 
     def set_lobby_member_removed_callback(self, callback: Callable[[int, int], object]) -> None:
         """Set the callback for other users who leave a lobby; it receives the lobby ID and the user ID."""
-        self._core.listen("lobby_member_removed", callback)
+        self._core.set_callback("lobby_member_removed", callback)
 
     # Implementation
 
     async def _join(self, secret: str, lobby: dict[str, str] | None, member: dict[str, str] | None) -> int:
         if not 1 <= len(secret) <= SECRET_MAX:
-            raise invalid(f"The secret must have 1 to {SECRET_MAX} characters")
+            raise validation_error(f"The secret must have 1 to {SECRET_MAX} characters")
         body: dict[str, Any] = {"secret": secret}
         for name, metadata in (("lobby_metadata", lobby), ("member_metadata", member)):
             if metadata is not None:
                 _check_metadata(metadata)
                 body[name] = metadata
-        payload = read(await self._core.ask("PUT", "/lobbies", json=body), LobbyPayload)
+        payload = decode_payload(await self._core.request("PUT", "/lobbies", json=body), LobbyPayload)
         self._cache_lobby(payload)
         return payload.id
 
     def _cache_lobby(self, payload: LobbyPayload) -> None:
         core = self._core
         with core.lock:
-            new = core.cache.note_lobby(payload)[1]
+            new = core.cache.update_lobby(payload)[1]
             core.cache.channels[payload.id] = ChannelPayload(id=payload.id, type=ChannelType.LOBBY)
-            member = core.cache.lobbies[payload.id].members.get(core.cache.me)
+            member = core.cache.lobbies[payload.id].members.get(core.cache.current_user_id)
             if member is not None and member.connected is None:
                 member.connected = True
         if new:
@@ -203,23 +205,23 @@ class Lobbies:
             core.emit("lobby_created", payload.id)
 
     async def _leave(self, lobby_id: int) -> None:
-        await self._core.ask("DELETE", "/lobbies/{lobby_id}/members/@me", lobby_id=lobby_id)
+        await self._core.request("DELETE", "/lobbies/{lobby_id}/members/@me", lobby_id=lobby_id)
         with self._core.lock:
-            self._core.cache.forget_places(lobby_id)
+            self._core.cache.remove_lobby_channels(lobby_id)
             gone = self._core.cache.lobbies.pop(lobby_id, None)
-            self._events.lobby_gone(lobby_id)
+            self._events.on_lobby_removed(lobby_id)
         if gone is not None:
             self._core.emit("lobby_deleted", lobby_id)
 
     async def _guilds(self) -> list[GuildMinimal]:
-        payloads = read(await self._core.ask("GET", "/users/@me/guilds"), list[GuildPayload])
+        payloads = decode_payload(await self._core.request("GET", "/users/@me/guilds"), list[GuildPayload])
         return [self._core.make(GuildMinimal, id=each.id, name=each.name) for each in payloads]
 
     async def _channels(self, guild_id: int) -> list[GuildChannel]:
-        response = await self._core.ask(
+        response = await self._core.request(
             "GET", "/guilds/{guild_id}/channels", query={"with_can_link_lobby": "true"}, guild_id=guild_id
         )
-        payloads = read(response, list[GuildChannelPayload])
+        payloads = decode_payload(response, list[GuildChannelPayload])
         payloads.sort(key=lambda each: (each.position or 0, each.id))
         return [
             self._core.make(
@@ -241,30 +243,32 @@ class Lobbies:
         ]
 
     async def _link(self, lobby_id: int, body: dict[str, str]) -> None:
-        response = await self._core.ask("PATCH", "/lobbies/{lobby_id}/channel-linking", json=body, lobby_id=lobby_id)
-        self._cache_lobby(read(response, LobbyPayload))
+        response = await self._core.request(
+            "PATCH", "/lobbies/{lobby_id}/channel-linking", json=body, lobby_id=lobby_id
+        )
+        self._cache_lobby(decode_payload(response, LobbyPayload))
 
-    async def _join_guild(self, lobby_id: int, merge_required: Held) -> str:
+    async def _join_guild(self, lobby_id: int, merge_required: OneShotCallback) -> str:
         lobby = find_lobby(self._core, lobby_id)
         if lobby is None or lobby.linked_channel is None:
-            raise invalid("The lobby is not linked to a channel")
-        me = find_user(self._core, self._core.cache.me)
+            raise validation_error("The lobby is not linked to a channel")
+        me = find_user(self._core, self._core.cache.current_user_id)
         if me is not None and me.is_provisional:
-            await self._merges.required(merge_required)
-        response = await self._core.ask("POST", "/lobbies/{lobby_id}/members/@me/invites", lobby_id=lobby_id)
-        code = read(response, InvitePayload).code
+            await self._merges.require_merge(merge_required)
+        response = await self._core.request("POST", "/lobbies/{lobby_id}/members/@me/invites", lobby_id=lobby_id)
+        code = decode_payload(response, InvitePayload).code
         url = f"{self._core.web_base}/invite/{code}"
         try:
             await self._rpc().command("DEEP_LINK", {"type": "INVITE", "params": {"code": code}})
         except SdkError:
             # Without a browser the game can show the URL itself.
             with contextlib.suppress(OSError):
-                await aside(self._opener, url)
+                await run_in_daemon_thread(self._opener, url)
         return url
 
 
 def _check_metadata(metadata: dict[str, str]) -> None:
-    if len(metadata) > METADATA_KEYS:
-        raise invalid(f"Metadata must have at most {METADATA_KEYS} keys")
-    if sum(len(text) for pair in metadata.items() for text in pair) > METADATA_TOTAL:
-        raise invalid(f"Metadata must have at most {METADATA_TOTAL} characters in total")
+    if len(metadata) > METADATA_KEYS_MAX:
+        raise validation_error(f"Metadata must have at most {METADATA_KEYS_MAX} keys")
+    if sum(len(text) for pair in metadata.items() for text in pair) > METADATA_TOTAL_MAX:
+        raise validation_error(f"Metadata must have at most {METADATA_TOTAL_MAX} characters in total")

@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TextIO
 
+from hubbub.sdk.callback_queue import CallbackQueue
 from hubbub.sdk.clock import Clock
 from hubbub.sdk.enums import LoggingSeverity
-from hubbub.sdk.pump import Pump
 
 LogCallback = Callable[[str, LoggingSeverity], object]
 
 PLATFORM: Final = "hubbub"
-VOICE_FILES: Final = 5
+VOICE_FILES_MAX: Final = 5
 """Number of voice log files that are rotated."""
 MASK: Final = "[filtered]"
-# Authorization headers, and tokens after their usual field names, even if they were never passed to `hide`.
+# Authorization headers, and tokens after their usual field names, even if they were never passed to `add_secrets`.
 _PATTERNS: Final = (
     re.compile(r"(?i)\b(bearer|bot)\s+[\w\-.~+/=]{8,}"),
     re.compile(
@@ -30,7 +30,7 @@ _PATTERNS: Final = (
 class Logs:
     """Log callbacks and log files of one client."""
 
-    def __init__(self, pump: Pump, clock: Clock, *, debug: bool = False) -> None:
+    def __init__(self, pump: CallbackQueue, clock: Clock, *, debug: bool = False) -> None:
         self._pump = pump
         self._clock = clock
         self._debug = debug
@@ -45,12 +45,12 @@ class Logs:
         self.directory: Path | None = None
         """Directory of the log file; None until `set_directory` succeeds."""
 
-    def hide(self, *secrets: str | None) -> None:
+    def add_secrets(self, *secrets: str | None) -> None:
         """Mask these secrets in all messages; values shorter than 8 characters are ignored."""
         with self._guard:
             self._secrets.update(secret for secret in secrets if secret and len(secret) >= 8)
 
-    def filtered(self, message: str) -> str:
+    def mask_secrets(self, message: str) -> str:
         """Return the message with secrets masked."""
         with self._guard:
             for secret in self._secrets:
@@ -78,7 +78,7 @@ class Logs:
         """Write a message to all callbacks and files that accept its severity; below Warning only in debug mode."""
         if severity < LoggingSeverity.WARNING and not self._debug:
             return
-        message = self.filtered(message)
+        message = self.mask_secrets(message)
         for callback, minimum in tuple(self._voice_callbacks if voice else self._callbacks):
             if severity >= minimum and minimum is not LoggingSeverity.NONE:
                 self._pump.put(callback, message, severity)
@@ -124,7 +124,7 @@ class Logs:
                 return
             directory = Path(path) if path else Path(__file__).parent
             try:
-                for number in range(VOICE_FILES):
+                for number in range(VOICE_FILES_MAX):
                     old = directory / f"{PLATFORM}-webrtc_{number}"
                     if old.exists():
                         old.replace(directory / f"{PLATFORM}-last-webrtc_{number}")

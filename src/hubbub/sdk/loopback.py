@@ -7,9 +7,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 HOST: Final = "127.0.0.1"
 PATH: Final = "/callback"
-REQUEST_MOST: Final = 16_384
-REQUEST_S: Final = 10.0
-ACCEPTING_STEPS: Final = 5
+REQUEST_BYTES_MAX: Final = 16_384
+REQUEST_TIMEOUT_SECONDS: Final = 10.0
+ACCEPT_ITERATIONS: Final = 5
 """Loop iterations from the arrival of a connection to the start of its task, plus one."""
 
 _PAGE: Final = (
@@ -18,19 +18,19 @@ _PAGE: Final = (
 )
 
 
-class Loopback:
+class LoopbackServer:
     """HTTP server on the loopback interface that waits for one redirect."""
 
     def __init__(self) -> None:
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self.answer: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
+        self.redirect_query: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
         """The query parameters of the redirect."""
         self.redirect_uri = ""
         """URL of the server; empty until it runs."""
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, HOST, 0, limit=REQUEST_MOST)
+        self._server = await asyncio.start_server(self._serve, HOST, 0, limit=REQUEST_BYTES_MAX)
         port = self._server.sockets[0].getsockname()[1]
         self.redirect_uri = f"http://{HOST}:{port}{PATH}"
         return self
@@ -38,10 +38,10 @@ class Loopback:
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
-        self.answer.cancel()
+        self.redirect_query.cancel()
         # Browsers open spare connections that they may never use, so their tasks are canceled; a response that was
         # written is still sent. A connection that was just accepted has no task yet, so let the loop start it first.
-        for _step in range(ACCEPTING_STEPS):
+        for _step in range(ACCEPT_ITERATIONS):
             await asyncio.sleep(0)
         for task in self._tasks:
             task.cancel()
@@ -52,7 +52,7 @@ class Loopback:
         assert task is not None
         self._tasks.add(task)
         try:
-            async with asyncio.timeout(REQUEST_S):
+            async with asyncio.timeout(REQUEST_TIMEOUT_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
             status, title, text = self._handle_request(head)
             body = _PAGE.format(title=html.escape(title), text=html.escape(text)).encode()
@@ -83,8 +83,8 @@ class Loopback:
                 "Invalid response",
                 "The redirect has neither a code nor an error. Try again in the game.",
             )
-        if not self.answer.done():
-            self.answer.set_result(fields)
+        if not self.redirect_query.done():
+            self.redirect_query.set_result(fields)
         if "error" in fields:
             return "200 OK", "Not authorized", "You can close this window and return to the game."
         return "200 OK", "All set", "You can close this window and return to the game."

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from hubbub.sdk.core import Core, Held
+from hubbub.sdk.core import Core, OneShotCallback
 from hubbub.sdk.enums import ErrorType
-from hubbub.sdk.results import failure
+from hubbub.sdk.results import sdk_error
 
 
 class Merges:
@@ -20,11 +20,11 @@ class Merges:
         On success the waiting operations continue; otherwise they complete with `ErrorType.ABORTED`."""
         self._core.driver.post(self._completed, success)
 
-    async def required(self, callback: Held) -> None:
+    async def require_merge(self, callback: OneShotCallback) -> None:
         """Ask the game to merge the account and wait for its report; fail if the callback was reset."""
         outcome: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append(outcome)
-        if not self._core.tell(callback):
+        if not self._core.call_once(callback):
             outcome.set_result(False)
         try:
             merged = await outcome
@@ -32,7 +32,7 @@ class Merges:
             if outcome in self._waiting:
                 self._waiting.remove(outcome)
         if not merged:
-            raise failure(ErrorType.ABORTED, "The provisional account was not merged")
+            raise sdk_error(ErrorType.ABORTED, "The provisional account was not merged")
 
     def _completed(self, success: bool) -> None:
         for outcome in self._waiting:

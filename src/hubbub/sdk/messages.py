@@ -9,30 +9,30 @@ import msgspec
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import EPOCH_MS
-from hubbub.sdk.cache import HISTORY_MESSAGES, History, Message
-from hubbub.sdk.core import Core, Held
+from hubbub.sdk.cache import HISTORY_MESSAGES_MAX, CachedMessage, MessageHistory
+from hubbub.sdk.core import Core, OneShotCallback
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ChannelType, ClientStatus, DisclosureTypes
 from hubbub.sdk.events import Events
 from hubbub.sdk.handles import ChannelHandle, MessageHandle, find_channel, find_user
 from hubbub.sdk.merges import Merges
-from hubbub.sdk.payloads import MessagePayload, read
+from hubbub.sdk.payloads import MessagePayload, decode_payload
 from hubbub.sdk.records import UserMessageSummary
-from hubbub.sdk.results import ClientResult, invalid
-from hubbub.sdk.rpc import Rpc
+from hubbub.sdk.results import ClientResult, validation_error
+from hubbub.sdk.rpc import RpcClient
 
 CONTENT_MAX: Final = 2000
-METADATA_KEYS: Final = 25
-METADATA_TEXT: Final = 1024
-HISTORY_MS: Final = 72 * 3600 * 1000
+METADATA_KEYS_MAX: Final = 25
+METADATA_TEXT_MAX: Final = 1024
+HISTORY_AGE_MAX_MS: Final = 72 * 3600 * 1000
 """Maximum age of the messages returned by the history functions (the specification, Limits)."""
 
-DISCLOSURES: Final = "/applications/{application_id}/disclosures"
-NOTICE: Final = DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM
+DISCLOSURES_ROUTE: Final = "/applications/{application_id}/disclosures"
+DISCLOSURE_TYPE: Final = DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM
 
-Sent = Callable[[ClientResult, int], object]
-Done = Callable[[ClientResult], object]
-Listed = Callable[[ClientResult, list[MessageHandle]], object]
+MessageIdCallback = Callable[[ClientResult, int], object]
+ResultCallback = Callable[[ClientResult], object]
+MessagesCallback = Callable[[ClientResult, list[MessageHandle]], object]
 
 
 class SummaryPayload(msgspec.Struct):
@@ -51,72 +51,80 @@ class DisclosuresPayload(msgspec.Struct):
 class Messages:
     """Client part that sends and reads messages."""
 
-    def __init__(self, core: Core, events: Events, rpc: Callable[[], Rpc], merges: Merges) -> None:
+    def __init__(self, core: Core, events: Events, rpc: Callable[[], RpcClient], merges: Merges) -> None:
         self._core = core
         self._events = events
         self._rpc = rpc
         self._merges = merges
-        events.acknowledge = lambda: core.background(self._acknowledge)
-        core.watchers.append(self._status_changed)
+        events.on_disclosed = lambda: core.run_in_background(self._acknowledge)
+        core.status_watchers.append(self._status_changed)
 
     # Sending
 
-    def send_user_message(self, recipient_id: int, content: str, callback: Sent | None = None) -> Completion[int]:
+    def send_user_message(
+        self, recipient_id: int, content: str, callback: MessageIdCallback | None = None
+    ) -> Completion[int]:
         """Send a direct message of 1 to 2000 characters to a user; completes with the ID of the message."""
-        return self._core.start("SendUserMessage", callback, (0,), self._send_user, recipient_id, content, None)
+        return self._core.run_in_session(
+            "SendUserMessage", callback, (0,), self._send_user, recipient_id, content, None
+        )
 
     def send_user_message_with_metadata(
-        self, recipient_id: int, content: str, metadata: Mapping[str, str], callback: Sent | None = None
+        self, recipient_id: int, content: str, metadata: Mapping[str, str], callback: MessageIdCallback | None = None
     ) -> Completion[int]:
         """Send a direct message with metadata for the game; completes with the ID of the message.
 
         Metadata has at most 25 keys; keys and values have at most 1024 characters each."""
         name = "SendUserMessageWithMetadata"
-        return self._core.start(name, callback, (0,), self._send_user, recipient_id, content, dict(metadata))
+        return self._core.run_in_session(name, callback, (0,), self._send_user, recipient_id, content, dict(metadata))
 
     def edit_user_message(
-        self, recipient_id: int, message_id: int, content: str, callback: Done | None = None
+        self, recipient_id: int, message_id: int, content: str, callback: ResultCallback | None = None
     ) -> Completion[None]:
         """Replace the content of a direct message that the current user sent."""
-        return self._core.start("EditUserMessage", callback, (), self._edit, recipient_id, message_id, content)
+        return self._core.run_in_session("EditUserMessage", callback, (), self._edit, recipient_id, message_id, content)
 
-    def delete_user_message(self, recipient_id: int, message_id: int, callback: Done | None = None) -> Completion[None]:
+    def delete_user_message(
+        self, recipient_id: int, message_id: int, callback: ResultCallback | None = None
+    ) -> Completion[None]:
         """Delete a direct message that the current user sent."""
-        return self._core.start("DeleteUserMessage", callback, (), self._delete, recipient_id, message_id)
+        return self._core.run_in_session("DeleteUserMessage", callback, (), self._delete, recipient_id, message_id)
 
-    def send_lobby_message(self, lobby_id: int, content: str, callback: Sent | None = None) -> Completion[int]:
+    def send_lobby_message(
+        self, lobby_id: int, content: str, callback: MessageIdCallback | None = None
+    ) -> Completion[int]:
         """Send a message of 1 to 2000 characters to a lobby; completes with the ID of the message."""
-        return self._core.start("SendLobbyMessage", callback, (0,), self._send_lobby, lobby_id, content, None)
+        return self._core.run_in_session("SendLobbyMessage", callback, (0,), self._send_lobby, lobby_id, content, None)
 
     def send_lobby_message_with_metadata(
-        self, lobby_id: int, content: str, metadata: Mapping[str, str], callback: Sent | None = None
+        self, lobby_id: int, content: str, metadata: Mapping[str, str], callback: MessageIdCallback | None = None
     ) -> Completion[int]:
         """Send a lobby message with metadata for the game; completes with the ID of the message.
 
         Metadata has at most 25 keys; keys and values have at most 1024 characters each."""
         name = "SendLobbyMessageWithMetadata"
-        return self._core.start(name, callback, (0,), self._send_lobby, lobby_id, content, dict(metadata))
+        return self._core.run_in_session(name, callback, (0,), self._send_lobby, lobby_id, content, dict(metadata))
 
     # Reading
 
     def get_lobby_messages_with_limit(
-        self, lobby_id: int, limit: int, callback: Listed | None = None
+        self, lobby_id: int, limit: int, callback: MessagesCallback | None = None
     ) -> Completion[list[MessageHandle]]:
         """Fetch the newest messages of a lobby, newest first: at most 200, not older than 72 hours.
 
         This always sends a request."""
-        return self._core.start(
+        return self._core.run_in_session(
             "GetLobbyMessagesWithLimit", callback, ([],), self._fetch_lobby_messages, lobby_id, limit
         )
 
     def get_user_messages_with_limit(
-        self, recipient_id: int, limit: int, callback: Listed | None = None
+        self, recipient_id: int, limit: int, callback: MessagesCallback | None = None
     ) -> Completion[list[MessageHandle]]:
         """Return the newest direct messages with a user, newest first: at most 200, not older than 72 hours.
 
         A `limit` of 0 or less means 200. This sends a request only if the client does not have enough messages
         cached."""
-        return self._core.start(
+        return self._core.run_in_session(
             "GetUserMessagesWithLimit", callback, ([],), self._get_user_messages, recipient_id, limit
         )
 
@@ -124,12 +132,12 @@ class Messages:
         self, callback: Callable[[ClientResult, list[UserMessageSummary]], object] | None = None
     ) -> Completion[list[UserMessageSummary]]:
         """List the direct message conversations of the current user."""
-        return self._core.start("GetUserMessageSummaries", callback, ([],), self._summaries)
+        return self._core.run_in_session("GetUserMessageSummaries", callback, ([],), self._summaries)
 
     def get_message_handle(self, message_id: int) -> MessageHandle | None:
         """Return a message from the cache, which has the newest 25 messages of each channel, or None."""
         with self._core.lock:
-            message = self._core.cache.recent(message_id)
+            message = self._core.cache.find_recent_message(message_id)
             return self._core.make(MessageHandle, self._core, message) if message is not None else None
 
     def get_channel_handle(self, channel_id: int) -> ChannelHandle | None:
@@ -141,7 +149,7 @@ class Messages:
 
         It cannot show messages of a lobby without a linked channel, nor ephemeral messages."""
         with self._core.lock:
-            message = self._core.cache.message(message_id)
+            message = self._core.cache.find_message(message_id)
             if message is None or message.disclosure is not None:
                 return False
             payload = message.payload
@@ -155,28 +163,28 @@ class Messages:
         self,
         message_id: int,
         provisional_user_merge_required: Callable[[], object],
-        callback: Done | None = None,
+        callback: ResultCallback | None = None,
     ) -> Completion[None]:
         """Show a message in the chat client on this machine.
 
         If the current user has a provisional account, `provisional_user_merge_required` is called first; the game then
         links the account and calls `provisional_user_merge_completed`."""
         name = "OpenMessageInPlatform"
-        return self._core.start(
-            name, callback, (), self._open, message_id, self._core.hold(provisional_user_merge_required)
+        return self._core.run_in_session(
+            name, callback, (), self._open, message_id, self._core.hold_callback(provisional_user_merge_required)
         )
 
     def set_message_created_callback(self, callback: Callable[[int], object]) -> None:
         """Set the callback for new messages, except activity invites; it receives the message ID."""
-        self._core.listen("message_created", callback)
+        self._core.set_callback("message_created", callback)
 
     def set_message_updated_callback(self, callback: Callable[[int], object]) -> None:
         """Set the callback for edited messages and changed moderation metadata; it receives the message ID."""
-        self._core.listen("message_updated", callback)
+        self._core.set_callback("message_updated", callback)
 
     def set_message_deleted_callback(self, callback: Callable[[int, int], object]) -> None:
         """Set the callback for deleted messages; it receives the message ID and the channel ID."""
-        self._core.listen("message_deleted", callback)
+        self._core.set_callback("message_deleted", callback)
 
     # Implementation
 
@@ -185,28 +193,30 @@ class Messages:
             # A new session may have missed messages, so cached histories may have gaps.
             with self._core.lock:
                 self._core.cache.histories.clear()
-            self._core.background(self._fetch_disclosures)
+            self._core.run_in_background(self._fetch_disclosures)
 
     async def _fetch_disclosures(self) -> None:
         """Fetch the disclosures that the player has already acknowledged, on any device."""
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError, msgspec.MsgspecError):
-            response = await self._core.ask("GET", DISCLOSURES, application_id=self._core.application_id)
-            self._events.disclosed = NOTICE in read(response, DisclosuresPayload).acked_disclosures
+            response = await self._core.request("GET", DISCLOSURES_ROUTE, application_id=self._core.application_id)
+            self._events.is_disclosed = (
+                DISCLOSURE_TYPE in decode_payload(response, DisclosuresPayload).acked_disclosures
+            )
 
     async def _acknowledge(self) -> None:
-        body = {"disclosures": [int(NOTICE)]}
+        body = {"disclosures": [int(DISCLOSURE_TYPE)]}
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
-            await self._core.ask("POST", DISCLOSURES, json=body, application_id=self._core.application_id)
+            await self._core.request("POST", DISCLOSURES_ROUTE, json=body, application_id=self._core.application_id)
 
     async def _post(self, path: str, content: str, metadata: dict[str, str] | None, to: int) -> int:
         if not content:
-            raise invalid("The message content must not be empty")
+            raise validation_error("The message content must not be empty")
         _check_content(content)
         body: dict[str, Any] = {"content": content}
         if metadata is not None:
             _check_metadata(metadata)
             body["metadata"] = metadata
-        return read(await self._core.ask("POST", path, json=body, to=to), MessagePayload).id
+        return decode_payload(await self._core.request("POST", path, json=body, to=to), MessagePayload).id
 
     async def _send_user(self, recipient_id: int, content: str, metadata: dict[str, str] | None) -> int:
         return await self._post("/users/{to}/messages", content, metadata, recipient_id)
@@ -216,7 +226,7 @@ class Messages:
 
     async def _edit(self, recipient_id: int, message_id: int, content: str) -> None:
         _check_content(content)
-        await self._core.ask(
+        await self._core.request(
             "PATCH",
             "/users/{user_id}/messages/{message_id}",
             json={"content": content},
@@ -225,36 +235,36 @@ class Messages:
         )
 
     async def _delete(self, recipient_id: int, message_id: int) -> None:
-        await self._core.ask(
+        await self._core.request(
             "DELETE", "/users/{user_id}/messages/{message_id}", user_id=recipient_id, message_id=message_id
         )
 
     async def _fetch_lobby_messages(self, lobby_id: int, limit: int) -> list[MessageHandle]:
-        if not 1 <= limit <= HISTORY_MESSAGES:
-            raise invalid(f"The limit must be between 1 and {HISTORY_MESSAGES}")
-        response = await self._core.ask(
+        if not 1 <= limit <= HISTORY_MESSAGES_MAX:
+            raise validation_error(f"The limit must be between 1 and {HISTORY_MESSAGES_MAX}")
+        response = await self._core.request(
             "GET", "/lobbies/{lobby_id}/messages", query={"limit": limit}, lobby_id=lobby_id
         )
-        payloads = read(response, list[MessagePayload])
+        payloads = decode_payload(response, list[MessagePayload])
         for each in payloads:
             each.lobby_id = each.lobby_id or lobby_id
             each.channel_id = each.channel_id or lobby_id
         return [self._core.make(MessageHandle, self._core, each) for each in self._cache_messages(payloads, 0)]
 
     async def _get_user_messages(self, recipient_id: int, limit: int) -> list[MessageHandle]:
-        limit = HISTORY_MESSAGES if limit <= 0 else min(limit, HISTORY_MESSAGES)
+        limit = HISTORY_MESSAGES_MAX if limit <= 0 else min(limit, HISTORY_MESSAGES_MAX)
         core = self._core
         with core.lock:
             history = core.cache.histories.get(recipient_id)
-            if history is not None and history.enough(limit):
-                since = core.clock() - HISTORY_MS
+            if history is not None and history.can_serve(limit):
+                since = core.clock() - HISTORY_AGE_MAX_MS
                 cached = [each for each in history.messages if (each.payload.id >> 22) + EPOCH_MS >= since]
                 return [core.make(MessageHandle, core, each) for each in cached[:limit]]
-        response = await core.ask("GET", "/users/{user_id}/messages", query={"limit": limit}, user_id=recipient_id)
-        payloads = read(response, list[MessagePayload])
+        response = await core.request("GET", "/users/{user_id}/messages", query={"limit": limit}, user_id=recipient_id)
+        payloads = decode_payload(response, list[MessagePayload])
         messages = self._cache_messages(payloads, recipient_id)
         with core.lock:
-            previous, history = core.cache.histories.get(recipient_id), History()
+            previous, history = core.cache.histories.get(recipient_id), MessageHistory()
             newest = messages[0].payload.id if messages else 0
             # Messages that arrived while the request was in progress.
             history.messages.extend(
@@ -265,26 +275,28 @@ class Messages:
             core.cache.histories[recipient_id] = history
         return [core.make(MessageHandle, core, each) for each in messages]
 
-    def _cache_messages(self, payloads: list[MessagePayload], other: int) -> list[Message]:
+    def _cache_messages(self, payloads: list[MessagePayload], other: int) -> list[CachedMessage]:
         """Add messages to the cache, newest first."""
         with self._core.lock:
-            return [self._core.cache.hold(each, other=other) for each in sorted(payloads, key=_newest_first)]
+            return [self._core.cache.shared_message(each, other=other) for each in sorted(payloads, key=_newest_first)]
 
     async def _summaries(self) -> list[UserMessageSummary]:
-        payloads = read(await self._core.ask("GET", "/partner-sdk/users/@me/channels"), list[SummaryPayload])
+        payloads = decode_payload(
+            await self._core.request("GET", "/partner-sdk/users/@me/channels"), list[SummaryPayload]
+        )
         return [
             self._core.make(UserMessageSummary, user_id=each.user_id, last_message_id=each.last_message_id or 0)
             for each in payloads
         ]
 
-    async def _open(self, message_id: int, merge_required: Held) -> None:
+    async def _open(self, message_id: int, merge_required: OneShotCallback) -> None:
         if not self.can_open_message_in_platform(message_id):
-            raise invalid("The chat client cannot show this message")
-        me = find_user(self._core, self._core.cache.me)
+            raise validation_error("The chat client cannot show this message")
+        me = find_user(self._core, self._core.cache.current_user_id)
         if me is not None and me.is_provisional:
-            await self._merges.required(merge_required)
+            await self._merges.require_merge(merge_required)
         with self._core.lock:
-            message = self._core.cache.message(message_id)
+            message = self._core.cache.find_message(message_id)
             channel_id = message.payload.channel_id if message is not None else 0
         args = {"channel_id": str(channel_id), "message_id": str(message_id)}
         await self._rpc().command("OPEN_MESSAGE", args)
@@ -296,11 +308,11 @@ def _newest_first(message: MessagePayload) -> int:
 
 def _check_content(content: str) -> None:
     if len(content) > CONTENT_MAX:
-        raise invalid(f"The message content must have at most {CONTENT_MAX} characters")
+        raise validation_error(f"The message content must have at most {CONTENT_MAX} characters")
 
 
 def _check_metadata(metadata: dict[str, str]) -> None:
-    if len(metadata) > METADATA_KEYS:
-        raise invalid(f"Metadata must have at most {METADATA_KEYS} keys")
-    if any(len(text) > METADATA_TEXT for pair in metadata.items() for text in pair):
-        raise invalid(f"Metadata keys and values must have at most {METADATA_TEXT} characters")
+    if len(metadata) > METADATA_KEYS_MAX:
+        raise validation_error(f"Metadata must have at most {METADATA_KEYS_MAX} keys")
+    if any(len(text) > METADATA_TEXT_MAX for pair in metadata.items() for text in pair):
+        raise validation_error(f"Metadata keys and values must have at most {METADATA_TEXT_MAX} characters")

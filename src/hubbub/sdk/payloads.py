@@ -168,7 +168,7 @@ class MemberPayload(Struct):
     user_application_profiles: list[ProfilePayload] | None = None
 
     @property
-    def who(self) -> int:
+    def member_user_id(self) -> int:
         """ID of the user; the gateway and the HTTP API send it in different fields."""
         return self.user_id or (self.user.id if self.user else 0) or self.id or 0
 
@@ -373,7 +373,7 @@ class GrantPayload(Struct):
     expires: str = ""
 
 
-class Frame(Struct):
+class GatewayFrame(Struct):
     """A gateway message."""
 
     op: int
@@ -385,7 +385,7 @@ class Frame(Struct):
 _decoders: Final[dict[Any, msgspec.json.Decoder[Any]]] = {}
 
 
-def read(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
+def decode_payload(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
     """Decode JSON to a payload; IDs may be strings or numbers."""
     decoder = _decoders.get(kind)
     if decoder is None:

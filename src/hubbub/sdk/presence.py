@@ -9,26 +9,26 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.sdk.activities import Activity, problems, to_wire
+from hubbub.sdk.activities import Activity, to_wire, validation_errors
 from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import ClientStatus, StatusType
 from hubbub.sdk.gateway import Gateway
 from hubbub.sdk.payloads import PresencePayload
-from hubbub.sdk.results import ClientResult, SdkError, invalid
-from hubbub.sdk.rpc import Rpc
+from hubbub.sdk.results import ClientResult, SdkError, validation_error
+from hubbub.sdk.rpc import RpcClient
 
-UPDATES: Final = 5
-UPDATES_S: Final = 20.0
-"""At most `UPDATES` presence updates are accepted per `UPDATES_S` seconds (sdk.md 10.2)."""
-PRESENCE_OP: Final = 3
-STATUSES: Final = {
+UPDATES_MAX: Final = 5
+UPDATES_WINDOW_SECONDS: Final = 20.0
+"""At most `UPDATES_MAX` presence updates are accepted per `UPDATES_WINDOW_SECONDS` seconds (sdk.md 10.2)."""
+PRESENCE_OPCODE: Final = 3
+WIRE_STATUSES: Final = {
     StatusType.ONLINE: "online",
     StatusType.IDLE: "idle",
     StatusType.DND: "dnd",
     StatusType.INVISIBLE: "invisible",
 }
-SESSION: Final = frozenset(
+SESSION_STATUSES: Final = frozenset(
     (
         ClientStatus.CONNECTING,
         ClientStatus.CONNECTED,
@@ -43,7 +43,7 @@ SESSION: Final = frozenset(
 class Presence:
     """Client part that publishes the current user's activity and online status."""
 
-    def __init__(self, core: Core, gateway: Gateway, rpc: Callable[[], Rpc]) -> None:
+    def __init__(self, core: Core, gateway: Gateway, rpc: Callable[[], RpcClient]) -> None:
         self._core = core
         self._gateway = gateway
         self._rpc = rpc
@@ -55,13 +55,13 @@ class Presence:
         self._shown_application_id = 0
         """Application ID under which the chat client shows the activity; that of the session may differ."""
         self._previous_status = ClientStatus.DISCONNECTED
-        self._sent_at: deque[float] = deque(maxlen=UPDATES)
+        self._sent_at: deque[float] = deque(maxlen=UPDATES_MAX)
         self._revision = 0
         self._sent_revision = -1
         self._sending = asyncio.Lock()
         self.sleep: Callable[[float], Any] = asyncio.sleep
-        gateway.presence = self._at_identify
-        core.watchers.append(self._status_changed)
+        gateway.get_presence = self._at_identify
+        core.status_watchers.append(self._status_changed)
 
     def update_rich_presence(
         self, activity: Activity, callback: Callable[[ClientResult], object] | None = None
@@ -74,36 +74,36 @@ class Presence:
 
     def clear_rich_presence(self) -> None:
         """Remove the activity of the current user."""
-        self._core.background(self._clear)
+        self._core.run_in_background(self._clear)
 
     def set_online_status(
         self, status: StatusType, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
         """Set the online status of the current user: `ONLINE`, `IDLE`, `DND` or `INVISIBLE`."""
-        return self._core.start("SetOnlineStatus", callback, (), self._set_status, status)
+        return self._core.run_in_session("SetOnlineStatus", callback, (), self._set_status, status)
 
     def set_showing_chat(self, showing_chat: bool) -> None:
         """Set whether the game displays chat, so that the chat client does not notify about the same messages."""
         self._showing_chat = showing_chat
         self._revision += 1
         if self._core.status is ClientStatus.READY:
-            self._core.background(self._send)
+            self._core.run_in_background(self._send)
 
     def register_launch_command(self, application_id: int, command: str) -> bool:
         """Register the shell command with which the chat client launches the game.
 
         An empty command is the path of the current executable. Returns False if the command could not be registered."""
-        from hubbub.sdk import launching
+        from hubbub.sdk import launch_entries
 
-        return launching.register_command(application_id, command)
+        return launch_entries.register_command(application_id, command)
 
     def register_launch_steam_application(self, application_id: int, steam_app_id: int) -> bool:
         """Register a Steam app ID through which the chat client launches the game.
 
         Returns False if it could not be registered."""
-        from hubbub.sdk import launching
+        from hubbub.sdk import launch_entries
 
-        return launching.register_steam(application_id, steam_app_id)
+        return launch_entries.register_steam(application_id, steam_app_id)
 
     # Implementation
 
@@ -113,23 +113,23 @@ class Presence:
             # Connecting clears the previous activity (sdk.md 10.2), in the chat client as well.
             self.activity = None
             if self._is_shown_locally:
-                self._core.background(self._clear_locally)
+                self._core.run_in_background(self._clear_locally)
         elif status is ClientStatus.READY:
             changed = self._cache_own_presence(self._payload())
             if self._sent_revision != self._revision:
                 # A resumed session does not have the changes made while it was disconnected.
-                self._core.background(self._send)
+                self._core.run_in_background(self._send)
                 if changed:
-                    self._core.emit("user_updated", self._core.cache.me)
+                    self._core.emit("user_updated", self._core.cache.current_user_id)
         elif status is ClientStatus.DISCONNECTED:
             with self._core.lock:
-                self._core.cache.presences.pop(self._core.cache.me, None)
+                self._core.cache.presences.pop(self._core.cache.current_user_id, None)
 
     def _payload(self) -> dict[str, Any]:
         shown = self.activity
         payload: dict[str, Any] = {
             "since": None,
-            "status": STATUSES[self._status],
+            "status": WIRE_STATUSES[self._status],
             "afk": False,
             "activities": [] if shown is None else [to_wire(shown, self._core.application_id)],
         }
@@ -144,14 +144,14 @@ class Presence:
         return self._payload()
 
     async def _update(self, activity: Activity) -> None:
-        problem = next(problems(activity), None)
+        problem = next(validation_errors(activity), None)
         if problem is not None:
-            raise invalid(problem)
+            raise validation_error(problem)
         await self._show(activity)
 
     async def _show(self, activity: Activity | None) -> None:
         status = self._core.status
-        if status in SESSION:
+        if status in SESSION_STATUSES:
             self.activity = activity
             self._revision += 1
             if status is ClientStatus.READY:
@@ -161,7 +161,7 @@ class Presence:
         client_id = self._core.application_id
         await self._rpc().command("SET_ACTIVITY", {"pid": os.getpid(), "activity": shown}, client_id=client_id)
         self._shown_application_id = client_id
-        if self._core.status in SESSION:
+        if self._core.status in SESSION_STATUSES:
             # The client started to connect meanwhile, which clears the previous activity.
             await self._clear_locally()
             return
@@ -182,8 +182,8 @@ class Presence:
             await self._rpc().command("SET_ACTIVITY", args, client_id=self._shown_application_id)
 
     async def _set_status(self, status: StatusType) -> None:
-        if status not in STATUSES:
-            raise invalid("Status must be Online, Idle, Dnd or Invisible")
+        if status not in WIRE_STATUSES:
+            raise validation_error("Status must be Online, Idle, Dnd or Invisible")
         self._status = status
         self._revision += 1
         await self._send()
@@ -195,26 +195,29 @@ class Presence:
             if self._sent_revision >= revision:
                 return
             clock = asyncio.get_running_loop().time
-            if len(self._sent_at) == UPDATES and (wait_s := self._sent_at[0] + UPDATES_S - clock()) > 0:
+            if (
+                len(self._sent_at) == UPDATES_MAX
+                and (wait_s := self._sent_at[0] + UPDATES_WINDOW_SECONDS - clock()) > 0
+            ):
                 await self.sleep(wait_s)
             self._sent_revision = self._revision
             self._sent_at.append(clock())
             payload = self._payload()
             try:
-                await self._gateway.send(PRESENCE_OP, payload)
+                await self._gateway.send(PRESENCE_OPCODE, payload)
             except OSError:
                 self._sent_revision = -1
                 raise
         if self._cache_own_presence(payload):
-            self._core.emit("user_updated", self._core.cache.me)
+            self._core.emit("user_updated", self._core.cache.current_user_id)
 
     def _cache_own_presence(self, payload: dict[str, Any]) -> bool:
         """Cache the current user's own presence, which the platform does not send back; return whether it changed."""
         cache = self._core.cache
         presence = msgspec.convert(payload, PresencePayload, strict=False)
-        presence.user_id = cache.me
+        presence.user_id = cache.current_user_id
         for activity in presence.activities:
             # Other users see the application's name if the activity has none (sdk.md 10.1).
             activity.name = activity.name or self._core.application_name
         with self._core.lock:
-            return cache.note_presence(presence)[1]
+            return cache.update_presence(presence)[1]

@@ -7,12 +7,12 @@ from hubbub.sdk.core import Core
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import RelationshipGroupType, RelationshipType
 from hubbub.sdk.handles import RelationshipHandle, UserHandle, find_user
-from hubbub.sdk.results import ClientResult, invalid
+from hubbub.sdk.results import ClientResult, validation_error
 
-Done = Callable[[ClientResult], object]
-PLATFORM: Final = "/users/@me/relationships"
-GAME: Final = "/users/@me/game-relationships"
-NEAR: Final = 3
+ResultCallback = Callable[[ClientResult], object]
+PLATFORM_ROUTE: Final = "/users/@me/relationships"
+GAME_ROUTE: Final = "/users/@me/game-relationships"
+EDIT_DISTANCE_MAX: Final = 3
 """Maximum edit distance of a match, which is also limited to one edit per this many characters of the query."""
 
 
@@ -24,76 +24,92 @@ class Relationships:
 
     # Sending requests
 
-    def send_platform_friend_request(self, username: str, callback: Done | None = None) -> Completion[None]:
+    def send_platform_friend_request(self, username: str, callback: ResultCallback | None = None) -> Completion[None]:
         """Send a friend request to a user by username.
 
         If that user already sent a request to the current user, both become friends immediately."""
         body = {"username": username, "discriminator": None}
-        return self._core.start("SendPlatformFriendRequest", callback, (), self._post, PLATFORM, body)
+        return self._core.run_in_session("SendPlatformFriendRequest", callback, (), self._post, PLATFORM_ROUTE, body)
 
-    def send_platform_friend_request_by_id(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def send_platform_friend_request_by_id(
+        self, user_id: int, callback: ResultCallback | None = None
+    ) -> Completion[None]:
         """Send a friend request to a user by ID.
 
         If that user already sent a request to the current user, both become friends immediately."""
-        return self._core.start("SendPlatformFriendRequestById", callback, (), self._put, PLATFORM, user_id, {})
+        return self._core.run_in_session(
+            "SendPlatformFriendRequestById", callback, (), self._put, PLATFORM_ROUTE, user_id, {}
+        )
 
-    def send_game_friend_request(self, username: str, callback: Done | None = None) -> Completion[None]:
+    def send_game_friend_request(self, username: str, callback: ResultCallback | None = None) -> Completion[None]:
         """Send a friend request for this game only to a user by username."""
-        return self._core.start("SendGameFriendRequest", callback, (), self._post, GAME, {"username": username})
+        return self._core.run_in_session(
+            "SendGameFriendRequest", callback, (), self._post, GAME_ROUTE, {"username": username}
+        )
 
-    def send_game_friend_request_by_id(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def send_game_friend_request_by_id(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Send a friend request for this game only to a user by ID."""
-        return self._core.start("SendGameFriendRequestById", callback, (), self._put, GAME, user_id, {})
+        return self._core.run_in_session("SendGameFriendRequestById", callback, (), self._put, GAME_ROUTE, user_id, {})
 
     # Responding to requests
 
-    def accept_platform_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def accept_platform_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Accept a user's friend request."""
-        return self._core.start("AcceptPlatformFriendRequest", callback, (), self._accept, PLATFORM, user_id)
+        return self._core.run_in_session(
+            "AcceptPlatformFriendRequest", callback, (), self._accept, PLATFORM_ROUTE, user_id
+        )
 
-    def accept_game_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def accept_game_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Accept a user's friend request for this game."""
-        return self._core.start("AcceptGameFriendRequest", callback, (), self._accept, GAME, user_id)
+        return self._core.run_in_session("AcceptGameFriendRequest", callback, (), self._accept, GAME_ROUTE, user_id)
 
-    def reject_platform_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def reject_platform_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Reject a user's friend request."""
         expected = RelationshipType.PENDING_INCOMING
-        return self._core.start("RejectPlatformFriendRequest", callback, (), self._remove, PLATFORM, user_id, expected)
+        return self._core.run_in_session(
+            "RejectPlatformFriendRequest", callback, (), self._remove, PLATFORM_ROUTE, user_id, expected
+        )
 
-    def reject_game_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def reject_game_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Reject a user's friend request for this game."""
         expected = RelationshipType.PENDING_INCOMING
-        return self._core.start("RejectGameFriendRequest", callback, (), self._remove, GAME, user_id, expected)
+        return self._core.run_in_session(
+            "RejectGameFriendRequest", callback, (), self._remove, GAME_ROUTE, user_id, expected
+        )
 
-    def cancel_platform_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def cancel_platform_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Cancel a friend request that the current user sent."""
         expected = RelationshipType.PENDING_OUTGOING
-        return self._core.start("CancelPlatformFriendRequest", callback, (), self._remove, PLATFORM, user_id, expected)
+        return self._core.run_in_session(
+            "CancelPlatformFriendRequest", callback, (), self._remove, PLATFORM_ROUTE, user_id, expected
+        )
 
-    def cancel_game_friend_request(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def cancel_game_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Cancel a friend request for this game that the current user sent."""
         expected = RelationshipType.PENDING_OUTGOING
-        return self._core.start("CancelGameFriendRequest", callback, (), self._remove, GAME, user_id, expected)
+        return self._core.run_in_session(
+            "CancelGameFriendRequest", callback, (), self._remove, GAME_ROUTE, user_id, expected
+        )
 
     # Removing and blocking
 
-    def remove_platform_and_game_friend(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def remove_platform_and_game_friend(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Remove a user from the platform friends and from the friends of this game."""
-        return self._core.start("RemovePlatformAndGameFriend", callback, (), self._remove_friend, user_id)
+        return self._core.run_in_session("RemovePlatformAndGameFriend", callback, (), self._remove_friend, user_id)
 
-    def remove_game_friend(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def remove_game_friend(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Remove a user from the friends of this game; a platform friendship remains."""
         expected = RelationshipType.FRIEND
-        return self._core.start("RemoveGameFriend", callback, (), self._remove, GAME, user_id, expected)
+        return self._core.run_in_session("RemoveGameFriend", callback, (), self._remove, GAME_ROUTE, user_id, expected)
 
-    def block_user(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def block_user(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Block a user on the whole platform; every other relationship to that user is removed."""
-        return self._core.start("BlockUser", callback, (), self._put, PLATFORM, user_id, {"type": 2})
+        return self._core.run_in_session("BlockUser", callback, (), self._put, PLATFORM_ROUTE, user_id, {"type": 2})
 
-    def unblock_user(self, user_id: int, callback: Done | None = None) -> Completion[None]:
+    def unblock_user(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Unblock a user; earlier relationships are not restored."""
         expected = RelationshipType.BLOCKED
-        return self._core.start("UnblockUser", callback, (), self._remove, PLATFORM, user_id, expected)
+        return self._core.run_in_session("UnblockUser", callback, (), self._remove, PLATFORM_ROUTE, user_id, expected)
 
     # Reading
 
@@ -116,7 +132,7 @@ class Relationships:
                 if not core.cache.is_friend(user_id):
                     continue
                 presence = core.cache.presences.get(user_id)
-                playing = core.cache.activity_of(user_id, here, core.parent_id) is not None
+                playing = core.cache.activity_of(user_id, here, core.parent_application_id) is not None
                 if presence is None or presence.status in ("offline", "invisible"):
                     group = RelationshipGroupType.OFFLINE
                 elif playing:
@@ -147,7 +163,7 @@ class Relationships:
                 continue
             names = {user.username.casefold(), user.display_name.casefold()}
             distance = min(_edit_distance(expected, name) for name in names)
-            if distance <= min(NEAR, len(expected) // NEAR):
+            if distance <= min(EDIT_DISTANCE_MAX, len(expected) // EDIT_DISTANCE_MAX):
                 found.append((distance, user.display_name.casefold(), user))
         return [user for _, _, user in sorted(found, key=lambda each: each[:2])]
 
@@ -155,52 +171,54 @@ class Relationships:
         """Set the callback for new and changed relationships.
 
         It receives the user ID, and True for a platform relationship or False for a game relationship."""
-        self._core.listen("relationship_created", callback)
+        self._core.set_callback("relationship_created", callback)
 
     def set_relationship_deleted_callback(self, callback: Callable[[int, bool], object]) -> None:
         """Set the callback for removed relationships.
 
         It receives the user ID, and True for a platform relationship or False for a game relationship."""
-        self._core.listen("relationship_deleted", callback)
+        self._core.set_callback("relationship_deleted", callback)
 
     def set_relationship_groups_updated_callback(self, callback: Callable[[int], object]) -> None:
         """Set the callback for changes that affect the friends list, which should then be redrawn.
 
         It receives the ID of the user who changed."""
-        self._core.listen("relationship_groups_updated", callback)
+        self._core.set_callback("relationship_groups_updated", callback)
 
     # Implementation
 
     def _relationship_type(self, route: str, user_id: int) -> RelationshipType:
         handle = self.get_relationship_handle(user_id)
-        return handle.platform_relationship_type if route == PLATFORM else handle.game_relationship_type
+        return handle.platform_relationship_type if route == PLATFORM_ROUTE else handle.game_relationship_type
 
     async def _post(self, route: str, body: dict[str, Any]) -> None:
         if not body["username"]:
-            raise invalid("A username is required")
-        await self._core.ask("POST", route, json=body)
+            raise validation_error("A username is required")
+        await self._core.request("POST", route, json=body)
 
     async def _put(self, route: str, user_id: int, body: dict[str, Any]) -> None:
-        await self._core.ask("PUT", route + "/{user_id}", json=body, user_id=user_id)
+        await self._core.request("PUT", route + "/{user_id}", json=body, user_id=user_id)
 
     async def _accept(self, route: str, user_id: int) -> None:
         if self._relationship_type(route, user_id) is not RelationshipType.PENDING_INCOMING:
-            raise invalid("The user has not sent a friend request")
+            raise validation_error("The user has not sent a friend request")
         await self._put(route, user_id, {})
 
     async def _remove(self, route: str, user_id: int, expected: RelationshipType) -> None:
         if self._relationship_type(route, user_id) is not expected:
-            raise invalid(f"The relationship to the user is not of type {expected.label}")
-        await self._core.ask("DELETE", route + "/{user_id}", user_id=user_id)
+            raise validation_error(f"The relationship to the user is not of type {expected.label}")
+        await self._core.request("DELETE", route + "/{user_id}", user_id=user_id)
 
     async def _remove_friend(self, user_id: int) -> None:
         friend = [
-            each for each in (PLATFORM, GAME) if self._relationship_type(each, user_id) is RelationshipType.FRIEND
+            each
+            for each in (PLATFORM_ROUTE, GAME_ROUTE)
+            if self._relationship_type(each, user_id) is RelationshipType.FRIEND
         ]
         if not friend:
-            raise invalid("The user is not a friend")
+            raise validation_error("The user is not a friend")
         for route in friend:
-            await self._core.ask("DELETE", route + "/{user_id}", user_id=user_id)
+            await self._core.request("DELETE", route + "/{user_id}", user_id=user_id)
 
 
 def _edit_distance(expected: str, name: str) -> int:

@@ -7,10 +7,10 @@ import aiohttp
 
 from hubbub.protocol.errors import ApiError
 from hubbub.sdk.enums import ErrorType, HttpStatusCode, known
-from hubbub.sdk.http import Refused
+from hubbub.sdk.http import ReceivedApiError
 from hubbub.sdk.objects import Copyable
 
-TRANSIENT: Final = frozenset((423, 429, 500, 502, 503, 504))
+RETRYABLE_STATUSES: Final = frozenset((423, 429, 500, 502, 503, 504))
 """HTTP statuses after which a retry may succeed; 423 means that an account merge is in progress (sdk.md 8.5)."""
 
 
@@ -75,17 +75,17 @@ class SdkError(Exception):
         super().__init__(f"{result.type.label}: {result.error}" if result.error else result.type.label)
 
 
-def failure(type: ErrorType, error: str = "", *, code: int = 0, retryable: bool = False) -> SdkError:
+def sdk_error(type: ErrorType, error: str = "", *, code: int = 0, retryable: bool = False) -> SdkError:
     """Build an `SdkError` of the given type."""
     return SdkError(ClientResult(type, error, error_code=code, retryable=retryable))
 
 
-def invalid(error: str) -> SdkError:
+def validation_error(error: str) -> SdkError:
     """Build the `SdkError` of a failed local check; only `type` and `error` are set."""
-    return failure(ErrorType.VALIDATION_ERROR, error)
+    return sdk_error(ErrorType.VALIDATION_ERROR, error)
 
 
-def of_exception(error: BaseException) -> ClientResult:
+def result_of_exception(error: BaseException) -> ClientResult:
     """Convert an exception of an operation to a result; re-raise an unexpected exception."""
     if isinstance(error, SdkError):
         return error.result
@@ -108,7 +108,7 @@ def _result_of_api_error(error: ApiError) -> ClientResult:
         message,
         error_code=error.kind.code,
         status=known(HttpStatusCode, error.status, HttpStatusCode.NONE),
-        response_body=error.text if isinstance(error, Refused) else "",
-        retryable=error.status in TRANSIENT,
+        response_body=error.text if isinstance(error, ReceivedApiError) else "",
+        retryable=error.status in RETRYABLE_STATUSES,
         retry_after=float(retry_after) if isinstance(retry_after, int | float) else 0.0,
     )

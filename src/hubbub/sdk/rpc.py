@@ -18,40 +18,40 @@ from hubbub.protocol import rpc
 from hubbub.protocol.rpc import Opcode
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import ErrorType
-from hubbub.sdk.results import failure
+from hubbub.sdk.results import sdk_error
 
-FRAME_MOST: Final = 1 << 20
-LOOK_AGAIN_S: Final = 5.0
-NO_CLIENT: Final = "The chat client is not running on this machine"
+FRAME_BYTES_MAX: Final = 1 << 20
+RECONNECT_SECONDS: Final = 5.0
+NO_CHAT_CLIENT: Final = "The chat client is not running on this machine"
 
 
 def socket_paths() -> list[str]:
     """Return the socket paths on which a chat client may listen, in the order to try."""
     if sys.platform == "win32":
-        return [rf"\\?\pipe\{rpc.PLATFORM}-ipc-{n}" for n in rpc.INDEXES]
+        return [rf"\\?\pipe\{rpc.SOCKET_PREFIX}-ipc-{n}" for n in rpc.SOCKET_INDEXES]
     base = next(
         (os.environ[name] for name in ("XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP") if os.environ.get(name)), "/tmp"
     )
-    return [str(Path(base) / f"{rpc.PLATFORM}-ipc-{n}") for n in rpc.INDEXES]
+    return [str(Path(base) / f"{rpc.SOCKET_PREFIX}-ipc-{n}") for n in rpc.SOCKET_INDEXES]
 
 
-class Rpc:
+class RpcClient:
     """RPC connections to the local chat client."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
-        self._connections: dict[int, Line] = {}
+        self._connections: dict[int, RpcConnection] = {}
         self._subscribed: dict[str, Callable[[Any], None]] = {}
         self._subscription_task: asyncio.Task[None] | None = None
-        self._subscribed_connection: Line | None = None
+        self._subscribed_connection: RpcConnection | None = None
         """The connection with the event subscriptions, or None."""
-        self.look_again_s = LOOK_AGAIN_S
-        core.closers.append(self.close)
+        self.reconnect_seconds = RECONNECT_SECONDS
+        core.close_hooks.append(self.close)
 
-    async def connect(self, client_id: int = 0) -> "Line":
+    async def connect(self, client_id: int = 0) -> "RpcConnection":
         """Return the open connection of an application, by default the client's own; raise SdkError on failure."""
         client_id = client_id or self._core.application_id
-        connection = self._connections.setdefault(client_id, Line(client_id, self._handle_event))
+        connection = self._connections.setdefault(client_id, RpcConnection(client_id, self._handle_event))
         await connection.connect()
         return connection
 
@@ -65,14 +65,14 @@ class Rpc:
         if self._subscription_task is None or self._subscription_task.done():
             self._subscription_task = asyncio.create_task(self._stay_subscribed())
             self._core.tasks.add(self._subscription_task)
-        elif self._subscribed_connection is not None and self._subscribed_connection.open:
+        elif self._subscribed_connection is not None and self._subscribed_connection.is_open:
             await self._subscribed_connection.command("SUBSCRIBE", None, event)
 
     async def unsubscribe(self, event: str) -> None:
         """Cancel the subscription to an event."""
         if self._subscribed.pop(event, None) is None:
             return
-        if self._subscribed_connection is not None and self._subscribed_connection.open:
+        if self._subscribed_connection is not None and self._subscribed_connection.is_open:
             try:
                 await self._subscribed_connection.command("UNSUBSCRIBE", None, event)
             except Exception as error:
@@ -90,9 +90,9 @@ class Rpc:
                     await connection.command("SUBSCRIBE", None, event)
             except Exception as error:
                 self._core.logs.verbose(f"Could not subscribe at the chat client: {error}")
-                await asyncio.sleep(self.look_again_s)
+                await asyncio.sleep(self.reconnect_seconds)
                 continue
-            await connection.lost.wait()
+            await connection.closed.wait()
 
     def _handle_event(self, event: str, data: Any) -> None:
         callback = self._subscribed.get(event)
@@ -108,7 +108,7 @@ class Rpc:
             await connection.close()
 
 
-class Line:
+class RpcConnection:
     """An RPC connection of one application to the chat client."""
 
     def __init__(self, client_id: int, on_event: Callable[[str, Any], None]) -> None:
@@ -118,13 +118,13 @@ class Line:
         self._reading: asyncio.Task[None] | None = None
         self._connecting = asyncio.Lock()
         self._pending: dict[str, asyncio.Future[Any]] = {}
-        self.lost = asyncio.Event()
+        self.closed = asyncio.Event()
         """Set when the connection ends."""
         self.user: Any = None
         """User object of the user who is signed in to the chat client, or None."""
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         """Whether the connection is open."""
         return self._writer is not None
 
@@ -151,18 +151,18 @@ class Line:
             reader, writer = await self._open()
             # Since 1.10 the pending commands of the previous connection fail.
             self._fail_pending("The connection to the chat client was reopened")
-            self.lost.clear()
+            self.closed.clear()
             try:
-                writer.write(rpc.frame(Opcode.HANDSHAKE, {"v": 1, "client_id": str(self._client_id)}))
-                async with asyncio.timeout(rpc.HANDSHAKE_SECONDS):
+                writer.write(rpc.encode_frame(Opcode.HANDSHAKE, {"v": 1, "client_id": str(self._client_id)}))
+                async with asyncio.timeout(rpc.HANDSHAKE_TIMEOUT_SECONDS):
                     opcode, payload = await _read(reader)
             except (OSError, EOFError, TimeoutError) as error:
                 writer.close()
-                raise failure(ErrorType.NETWORK_ERROR, f"The chat client did not respond: {error}") from None
+                raise sdk_error(ErrorType.NETWORK_ERROR, f"The chat client did not respond: {error}") from None
             if opcode == Opcode.CLOSE or payload.get("evt") != "READY":
                 writer.close()
                 error_data = payload.get("data") or payload
-                raise failure(
+                raise sdk_error(
                     ErrorType.RPC_ERROR,
                     str(error_data.get("message", "The chat client rejected the connection")),
                     code=int(error_data.get("code", 1000)),
@@ -177,7 +177,7 @@ class Line:
                 return await _open_pipe(path)
             except OSError:
                 continue
-        raise failure(ErrorType.NETWORK_ERROR, NO_CLIENT, retryable=True)
+        raise sdk_error(ErrorType.NETWORK_ERROR, NO_CHAT_CLIENT, retryable=True)
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -195,7 +195,7 @@ class Line:
             self._writer = None
             writer.close()
             self._fail_pending("The chat client closed the connection")
-            self.lost.set()
+            self.closed.set()
 
     def _handle_payload(self, payload: dict[str, Any]) -> None:
         nonce, event, data = payload.get("nonce"), payload.get("evt"), payload.get("data")
@@ -206,7 +206,7 @@ class Line:
             if event == "ERROR":
                 error_data = data if isinstance(data, dict) else {}
                 response.set_exception(
-                    failure(
+                    sdk_error(
                         ErrorType.RPC_ERROR, str(error_data.get("message", "")), code=int(error_data.get("code", 1000))
                     )
                 )
@@ -218,13 +218,13 @@ class Line:
 
     def _write(self, opcode: int, payload: Any) -> None:
         if self._writer is None:
-            raise failure(ErrorType.NETWORK_ERROR, NO_CLIENT, retryable=True)
-        self._writer.write(rpc.frame(opcode, payload))
+            raise sdk_error(ErrorType.NETWORK_ERROR, NO_CHAT_CLIENT, retryable=True)
+        self._writer.write(rpc.encode_frame(opcode, payload))
 
     def _fail_pending(self, why: str) -> None:
         for response in self._pending.values():
             if not response.done():
-                response.set_exception(failure(ErrorType.NETWORK_ERROR, why, retryable=True))
+                response.set_exception(sdk_error(ErrorType.NETWORK_ERROR, why, retryable=True))
         self._pending.clear()
 
     async def close(self) -> None:
@@ -239,7 +239,7 @@ class Line:
 
 async def _read(reader: asyncio.StreamReader) -> tuple[int, Any]:
     opcode, length = rpc.HEADER.unpack(await reader.readexactly(rpc.HEADER.size))
-    if length > FRAME_MOST:
+    if length > FRAME_BYTES_MAX:
         raise ValueError(f"RPC frame of {length} bytes is too long")
     payload = msgspec.json.decode(await reader.readexactly(length))
     return opcode, payload if opcode in (Opcode.PING, Opcode.PONG) else payload if isinstance(payload, dict) else {}

@@ -10,20 +10,20 @@ from urllib.parse import quote
 import aiohttp
 
 from hubbub.protocol.errors import ApiError
-from hubbub.sdk.aside import aside
 from hubbub.sdk.core import Core
+from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import AuthenticationExternalAuthType, AuthorizationTokenType, ClientStatus, ErrorType
-from hubbub.sdk.payloads import DevicePayload, GrantPayload, TokenPayload, UserPayload, read
+from hubbub.sdk.payloads import DevicePayload, GrantPayload, TokenPayload, UserPayload, decode_payload
 from hubbub.sdk.records import DeviceAuthorizationArgs
-from hubbub.sdk.results import ClientResult, failure, invalid
+from hubbub.sdk.results import ClientResult, sdk_error, validation_error
 
 DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
-SLOW_DOWN_S: Final = 5
-EXPIRY_LEAD_S: Final = 600.0
+SLOW_DOWN_SECONDS: Final = 5
+EXPIRY_LEAD_SECONDS: Final = 600.0
 EXPIRY_SHARE: Final = 0.1
-"""The expiration callback runs `EXPIRY_LEAD_S` before a token expires, or this share of a shorter lifetime."""
-LIFE_S: Final = 604_800
+"""The expiration callback runs `EXPIRY_LEAD_SECONDS` before a token expires, or this share of a shorter lifetime."""
+DEFAULT_LIFETIME_SECONDS: Final = 604_800
 NO_TOKENS: Final = ("", "", AuthorizationTokenType.USER, 0, "")
 
 
@@ -70,8 +70,8 @@ class CurrentUser(NamedTuple):
     """Display name of the user."""
 
 
-Exchanged = Callable[[ClientResult, str, str, AuthorizationTokenType, int, str], object]
-Done = Callable[[ClientResult], object]
+ExchangeCallback = Callable[[ClientResult, str, str, AuthorizationTokenType, int, str], object]
+ResultCallback = Callable[[ClientResult], object]
 
 
 class Tokens:
@@ -86,11 +86,11 @@ class Tokens:
         """Time of the expiration callback by the platform's clock, in Unix milliseconds; None if none is scheduled."""
         self._lifetimes: dict[str, int] = {}
         """Lifetimes in seconds of the access tokens that this client got itself."""
-        self.begin_anew: Callable[[], Any] | None = None
+        self.restart_session: Callable[[], Any] | None = None
         """Coroutine function that starts a new gateway session."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
-        core.closers.append(self._close)
-        core.clock.watchers.append(self._schedule_expiry_callback)
+        core.close_hooks.append(self._close)
+        core.clock.jump_watchers.append(self._schedule_expiry_callback)
 
     # Grants
 
@@ -100,7 +100,7 @@ class Tokens:
         code: str,
         code_verifier: str,
         redirect_uri: str,
-        callback: Exchanged | None = None,
+        callback: ExchangeCallback | None = None,
     ) -> Completion[TokenExchange]:
         """Exchange an authorization code for tokens; for public clients only.
 
@@ -117,7 +117,7 @@ class Tokens:
         redirect_uri: str,
         external_auth_type: AuthenticationExternalAuthType,
         external_auth_token: str,
-        callback: Exchanged | None = None,
+        callback: ExchangeCallback | None = None,
     ) -> Completion[TokenExchange]:
         """Exchange an authorization code for tokens, and merge the player's provisional account into the account.
 
@@ -128,18 +128,18 @@ class Tokens:
         return self._core.run("GetTokenFromProvisionalMerge", callback, NO_TOKENS, self._exchange, form)
 
     def refresh_token(
-        self, application_id: int, refresh_token: str, callback: Exchanged | None = None
+        self, application_id: int, refresh_token: str, callback: ExchangeCallback | None = None
     ) -> Completion[TokenExchange]:
         """Exchange a refresh token for a new access token and refresh token; the old pair becomes invalid."""
-        self._core.logs.hide(refresh_token)
+        self._core.logs.add_secrets(refresh_token)
         form = {"grant_type": "refresh_token", "client_id": str(application_id), "refresh_token": refresh_token}
         return self._core.run("RefreshToken", callback, NO_TOKENS, self._exchange, form)
 
-    def revoke_token(self, application_id: int, token: str, callback: Done | None = None) -> Completion[None]:
+    def revoke_token(self, application_id: int, token: str, callback: ResultCallback | None = None) -> Completion[None]:
         """Revoke every token that the application has for the user of this token.
 
         `token` is an access token or a refresh token."""
-        self._core.logs.hide(token)
+        self._core.logs.add_secrets(token)
         return self._core.run("RevokeToken", callback, (), self._revoke, application_id, token)
 
     def exchange_child_token(
@@ -151,7 +151,7 @@ class Tokens:
         """Exchange an access token of a publisher's application for a token of one of its child applications.
 
         The operation completes with a `ChildToken`, whose fields the callback receives as separate arguments."""
-        self._core.logs.hide(parent_application_token)
+        self._core.logs.add_secrets(parent_application_token)
         return self._core.run(
             "ExchangeChildToken",
             callback,
@@ -168,7 +168,7 @@ class Tokens:
         application_id: int,
         external_auth_type: AuthenticationExternalAuthType,
         external_auth_token: str,
-        callback: Exchanged | None = None,
+        callback: ExchangeCallback | None = None,
     ) -> Completion[TokenExchange]:
         """Get a token of the player's provisional account, which is created if it does not exist.
 
@@ -182,7 +182,7 @@ class Tokens:
         application_id: int,
         external_auth_type: AuthenticationExternalAuthType,
         external_auth_token: str,
-        callback: Done | None = None,
+        callback: ResultCallback | None = None,
     ) -> Completion[None]:
         """Separate the provisional account from the account that it was merged into.
 
@@ -190,14 +190,16 @@ class Tokens:
         body = {"client_id": str(application_id), **self._external(external_auth_type, external_auth_token)}
         return self._core.run("UnmergeIntoProvisionalAccount", callback, (), self._unmerge, body)
 
-    def update_provisional_account_display_name(self, name: str, callback: Done | None = None) -> Completion[None]:
+    def update_provisional_account_display_name(
+        self, name: str, callback: ResultCallback | None = None
+    ) -> Completion[None]:
         """Set the display name of the current provisional account: 1 to 32 characters."""
-        return self._core.start("UpdateProvisionalAccountDisplayName", callback, (), self._rename, name)
+        return self._core.run_in_session("UpdateProvisionalAccountDisplayName", callback, (), self._rename, name)
 
     # Devices
 
     def get_token_from_device(
-        self, args: DeviceAuthorizationArgs, callback: Exchanged | None = None
+        self, args: DeviceAuthorizationArgs, callback: ExchangeCallback | None = None
     ) -> Completion[TokenExchange]:
         """Get tokens for a device without a browser: the player enters a code on another device.
 
@@ -211,7 +213,7 @@ class Tokens:
         args: DeviceAuthorizationArgs,
         external_auth_type: AuthenticationExternalAuthType,
         external_auth_token: str,
-        callback: Exchanged | None = None,
+        callback: ExchangeCallback | None = None,
     ) -> Completion[TokenExchange]:
         """Get tokens as `get_token_from_device` does, and merge the player's provisional account into the account.
 
@@ -228,7 +230,7 @@ class Tokens:
     def open_authorize_device_screen(self, client_id: int, user_code: str) -> None:
         """Open the page on which the player enters `user_code`, a code that the game's backend requested."""
         url = f"{self._core.web_base}/activate?user_code={quote(user_code, safe='')}"
-        self._core.background(lambda: self._show(url, user_code, f"{self._core.web_base}/activate"))
+        self._core.run_in_background(lambda: self._show(url, user_code, f"{self._core.web_base}/activate"))
 
     def close_authorize_device_screen(self) -> None:
         """Call the screen-closed callback; a page that is open in a browser can only be closed by the player."""
@@ -236,18 +238,18 @@ class Tokens:
 
     def set_authorize_device_screen_closed_callback(self, callback: Callable[[], object]) -> None:
         """Set the callback for the closing of the device authorization screen."""
-        self._core.listen("authorize_device_screen_closed", callback)
+        self._core.set_callback("authorize_device_screen_closed", callback)
 
     # The session's token
 
     def update_token(
-        self, token_type: AuthorizationTokenType, token: str, callback: Done | None = None
+        self, token_type: AuthorizationTokenType, token: str, callback: ResultCallback | None = None
     ) -> Completion[None]:
         """Set the access token of the client; only bearer tokens are supported.
 
         Wait for completion before calling `connect`. If the client is connected and the token belongs to another user
         or application, a new session is started."""
-        self._core.logs.hide(token)
+        self._core.logs.add_secrets(token)
         return self._core.run("UpdateToken", callback, (), self._update, token_type, token)
 
     def is_authenticated(self) -> bool:
@@ -261,19 +263,19 @@ class Tokens:
         callback: Callable[[ClientResult, int, str], object] | None = None,
     ) -> Completion[CurrentUser]:
         """Get the ID and display name of the user that any access token belongs to; no session is required."""
-        self._core.logs.hide(token)
+        self._core.logs.add_secrets(token)
         return self._core.run("FetchCurrentUser", callback, (0, ""), self._fetch_user, token_type, token)
 
     def set_token_expiration_callback(self, callback: Callable[[], object]) -> None:
         """Set the callback that announces the expiry of the access token, once per token.
 
         It runs 10 minutes before the token expires, or in the last tenth of a shorter lifetime."""
-        self._core.listen("token_expiration", callback)
+        self._core.set_callback("token_expiration", callback)
 
     # Implementation
 
     def _code_form(self, application_id: int, code: str, verifier: str, redirect_uri: str) -> dict[str, str]:
-        self._core.logs.hide(code, verifier)
+        self._core.logs.add_secrets(code, verifier)
         return {
             "grant_type": "authorization_code",
             "client_id": str(application_id),
@@ -283,52 +285,54 @@ class Tokens:
         }
 
     def _external(self, kind: AuthenticationExternalAuthType, token: str) -> dict[str, str]:
-        self._core.logs.hide(token)
+        self._core.logs.add_secrets(token)
         wire = AuthenticationExternalAuthType(kind).wire
         return {"external_auth_type": wire, "external_auth_token": token}
 
     def _decode_exchange(self, body: bytes) -> TokenExchange:
-        payload = read(body, TokenPayload)
-        self._core.logs.hide(payload.access_token, payload.refresh_token)
+        payload = decode_payload(body, TokenPayload)
+        self._core.logs.add_secrets(payload.access_token, payload.refresh_token)
         self._lifetimes[payload.access_token] = payload.expires_in
         kind = _token_type(payload.token_type)
         return TokenExchange(payload.access_token, payload.refresh_token or "", kind, payload.expires_in, payload.scope)
 
     async def _exchange(self, form: dict[str, str]) -> TokenExchange:
-        return self._decode_exchange(await self._core.ask("POST", "/oauth2/token", form=form, token=""))
+        return self._decode_exchange(await self._core.request("POST", "/oauth2/token", form=form, token=""))
 
     async def _provisional(self, body: dict[str, str]) -> TokenExchange:
-        tokens = self._decode_exchange(await self._core.ask("POST", "/partner-sdk/token", json=body, token=""))
+        tokens = self._decode_exchange(await self._core.request("POST", "/partner-sdk/token", json=body, token=""))
         # Tokens of provisional accounts cannot be refreshed, only requested again (sdk.md 8.1).
         return tokens._replace(refresh_token="")
 
     async def _unmerge(self, body: dict[str, str]) -> None:
-        await self._core.ask("POST", "/partner-sdk/provisional-accounts/unmerge", json=body, token="")
+        await self._core.request("POST", "/partner-sdk/provisional-accounts/unmerge", json=body, token="")
 
     async def _rename(self, name: str) -> None:
         if not 1 <= len(name) <= 32:
-            raise invalid("The display name must have 1 to 32 characters")
-        await self._core.ask("PATCH", "/users/@me/account", json={"global_name": name})
+            raise validation_error("The display name must have 1 to 32 characters")
+        await self._core.request("PATCH", "/users/@me/account", json={"global_name": name})
 
     async def _revoke(self, application_id: int, token: str) -> None:
         form = {"client_id": str(application_id), "token": token}
-        await self._core.ask("POST", "/oauth2/token/revoke", form=form, token="")
+        await self._core.request("POST", "/oauth2/token/revoke", form=form, token="")
 
     async def _child(self, parent_token: str, child_id: int) -> ChildToken:
         body = {"parent_access_token": parent_token, "child_application_id": str(child_id)}
-        payload = read(await self._core.ask("POST", "/partner-sdk/child-token", json=body, token=""), TokenPayload)
-        self._core.logs.hide(payload.access_token)
+        payload = decode_payload(
+            await self._core.request("POST", "/partner-sdk/child-token", json=body, token=""), TokenPayload
+        )
+        self._core.logs.add_secrets(payload.access_token)
         self._lifetimes[payload.access_token] = payload.expires_in
         return ChildToken(payload.access_token, _token_type(payload.token_type), payload.expires_in, payload.scope)
 
     async def _device(self, args: DeviceAuthorizationArgs, external: dict[str, str]) -> TokenExchange:
         client_id = args.client_id or self._core.application_id
         if not args.scopes.strip():
-            raise invalid("Scopes are required")
+            raise validation_error("Scopes are required")
         if not client_id:
-            raise invalid("client_id is required; set it or call set_application_id() first")
+            raise validation_error("client_id is required; set it or call set_application_id() first")
         if self._polling is not None:
-            raise invalid("A device authorization is already in progress")
+            raise validation_error("A device authorization is already in progress")
         self._polling = asyncio.create_task(self._poll(client_id, args.scopes, external))
         try:
             return await self._polling
@@ -336,14 +340,16 @@ class Tokens:
             if self._core.destroyed or not self._polling.cancelled():
                 self._polling.cancel()
                 raise
-            raise failure(ErrorType.ABORTED, "The authorization was aborted") from None
+            raise sdk_error(ErrorType.ABORTED, "The authorization was aborted") from None
         finally:
             self._polling = None
 
     async def _poll(self, client_id: int, scopes: str, external: dict[str, str]) -> TokenExchange:
         form = {"client_id": str(client_id), "scope": scopes}
-        device = read(await self._core.ask("POST", "/oauth2/device/authorize", form=form, token=""), DevicePayload)
-        self._core.logs.hide(device.device_code)
+        device = decode_payload(
+            await self._core.request("POST", "/oauth2/device/authorize", form=form, token=""), DevicePayload
+        )
+        self._core.logs.add_secrets(device.device_code)
         url = device.verification_uri_complete or device.verification_uri
         await self._show(url, device.user_code, device.verification_uri)
         request = {"grant_type": DEVICE_GRANT, "client_id": str(client_id), "device_code": device.device_code}
@@ -356,49 +362,49 @@ class Tokens:
             except ApiError as error:
                 error_code = error.extra.get("error")
                 if error_code == "slow_down":
-                    interval += SLOW_DOWN_S
+                    interval += SLOW_DOWN_SECONDS
                 elif error_code == "access_denied":
-                    raise failure(ErrorType.ABORTED, error_code) from None
+                    raise sdk_error(ErrorType.ABORTED, error_code) from None
                 elif error_code != "authorization_pending":
                     raise
             except (aiohttp.ClientError, OSError):
                 # A network error is not an answer, and the device code stays valid (RFC 8628, 3.5).
                 if waited >= device.expires_in:
                     raise
-                interval += SLOW_DOWN_S
+                interval += SLOW_DOWN_SECONDS
 
     async def _show(self, url: str, user_code: str, where: str) -> None:
         """Open the page for a code; if no browser can be opened, log the code and the page."""
         try:
-            await aside(self._opener, url)
+            await run_in_daemon_thread(self._opener, url)
         except OSError as error:
             self._core.logs.warning(f"{error}. Enter the code {user_code} at {where}")
 
     async def _update(self, kind: AuthorizationTokenType, token: str) -> None:
         if kind != AuthorizationTokenType.BEARER:
-            raise invalid("Only bearer tokens are supported")
+            raise validation_error("Only bearer tokens are supported")
         core, application_id = self._core, self._core.application_id
         core.token = token
-        self.disarm()
+        self.cancel_expiry_callback()
         if token in self._lifetimes:
             self._set_expiry(float(self._lifetimes[token]))
-        if core.status is not ClientStatus.READY or self.begin_anew is None:
+        if core.status is not ClientStatus.READY or self.restart_session is None:
             return
         # The session continues with a refreshed token. An invalid one fails on the next request.
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
-            owner = await self.look()
-            if owner not in (0, core.cache.me) or core.application_id != application_id:
-                await self.begin_anew()
+            owner = await self.inspect_token()
+            if owner not in (0, core.cache.current_user_id) or core.application_id != application_id:
+                await self.restart_session()
 
     async def _fetch_user(self, kind: AuthorizationTokenType, token: str) -> CurrentUser:
         if kind != AuthorizationTokenType.BEARER:
-            raise invalid("Only bearer tokens are supported")
-        user = read(await self._core.ask("GET", "/users/@me", token=token), UserPayload)
+            raise validation_error("Only bearer tokens are supported")
+        user = decode_payload(await self._core.request("GET", "/users/@me", token=token), UserPayload)
         return CurrentUser(user.id, user.global_name or user.username or "")
 
-    async def look(self) -> int:
+    async def inspect_token(self) -> int:
         """Read the application and the expiry of the client's token; return the ID of its user, or 0 if unknown."""
-        grant = read(await self._core.ask("GET", "/oauth2/@me", tries=1), GrantPayload)
+        grant = decode_payload(await self._core.request("GET", "/oauth2/@me", tries=1), GrantPayload)
         if grant.application is not None:
             self._core.application_id = grant.application.id
         if self._expiry is None and grant.expires:
@@ -407,7 +413,7 @@ class Tokens:
             self._set_expiry(expires_at.timestamp() - self._core.clock() / 1000)
         return grant.user.id if grant.user is not None else 0
 
-    def disarm(self) -> None:
+    def cancel_expiry_callback(self) -> None:
         """Cancel the expiration callback of the current token, because it was replaced or revoked."""
         if self._expiry is not None:
             self._expiry.cancel()
@@ -416,7 +422,9 @@ class Tokens:
 
     def _set_expiry(self, left_s: float) -> None:
         # The expiry of a token from elsewhere is known, but not its lifetime: assume the default.
-        lead_s = min(EXPIRY_LEAD_S, self._lifetimes.get(self._core.token, LIFE_S) * EXPIRY_SHARE)
+        lead_s = min(
+            EXPIRY_LEAD_SECONDS, self._lifetimes.get(self._core.token, DEFAULT_LIFETIME_SECONDS) * EXPIRY_SHARE
+        )
         self._expiry_callback_at_ms = self._core.clock() + (left_s - lead_s) * 1000
         self._schedule_expiry_callback()
 
@@ -436,11 +444,13 @@ class Tokens:
         self._core.emit("token_expiration")
 
     async def _close(self) -> None:
-        self.disarm()
+        self.cancel_expiry_callback()
 
 
 def _token_type(name: str) -> AuthorizationTokenType:
     """Decode a token type; reject an unknown one, because such a token must not be used (RFC 6749, 7.1)."""
     if name.lower() != "bearer":
-        raise failure(ErrorType.AUTHORIZATION_FAILED, f"The platform returned a token of the unsupported type {name!r}")
+        raise sdk_error(
+            ErrorType.AUTHORIZATION_FAILED, f"The platform returned a token of the unsupported type {name!r}"
+        )
     return AuthorizationTokenType.BEARER

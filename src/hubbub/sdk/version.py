@@ -4,11 +4,11 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from hubbub.protocol.releases import NEWEST, is_supported, number
+from hubbub.protocol.releases import NEWEST_VERSION, is_supported, version_tuple
 
 __all__ = ["get_version_hash", "get_version_major", "get_version_minor", "get_version_patch", "is_supported"]
 
-MAJOR, MINOR, PATCH = number(NEWEST)
+MAJOR, MINOR, PATCH = version_tuple(NEWEST_VERSION)
 """The newest SDK release in the specification, which this library implements."""
 
 

@@ -13,33 +13,33 @@ from typing import TYPE_CHECKING, Any, Final
 
 import aiohttp
 
-from hubbub.sdk.aside import aside, new_session
 from hubbub.sdk.audio import DEFAULT_DEVICE, AudioBackend, CapturedAudio, ReceivedAudio, require_extra
-from hubbub.sdk.calls import AllCalls, Call, CallState
+from hubbub.sdk.call_signaling import CallSignaling
+from hubbub.sdk.calls import Call, CallState, GlobalCallSettings
 from hubbub.sdk.core import Core
+from hubbub.sdk.daemon_threads import new_session, run_in_daemon_thread
 from hubbub.sdk.drivers import Completion
 from hubbub.sdk.enums import CallError, CallStatus, LoggingSeverity
 from hubbub.sdk.events import Events
 from hubbub.sdk.gateway import Gateway
 from hubbub.sdk.handles import find_lobby
 from hubbub.sdk.records import AudioDevice
-from hubbub.sdk.results import ClientResult, invalid
-from hubbub.sdk.signalling import Signalling
+from hubbub.sdk.results import ClientResult, validation_error
 
 if TYPE_CHECKING:
-    from hubbub.sdk.media.engine import Engine
-    from hubbub.sdk.media.line import Line
-    from hubbub.sdk.media.recording import Recording
+    from hubbub.sdk.media.aec_dump import AecDump
+    from hubbub.sdk.media.engine import AudioEngine
+    from hubbub.sdk.media.voice_connection import VoiceConnection
 
-SCOPES: Final = frozenset({"lobbies.write", "sdk.social_layer"})
+CALL_SCOPES: Final = frozenset({"lobbies.write", "sdk.social_layer"})
 """Scopes that allow calls; one of them is enough."""
-CALLS_MOST: Final = 25
+CALLS_MAX: Final = 25
 """Maximum number of simultaneous calls; the gateway closes a session that sends more in opcode 17 (decisions/0059)."""
-ENDING_S: Final = 2.0
+CLOSE_TIMEOUT_SECONDS: Final = 2.0
 """Maximum time to wait for the voice connection of a call to close."""
 
 
-class Voice:
+class VoiceCalls:
     """Client part that manages calls, audio devices and audio options."""
 
     def __init__(self, core: Core, events: Events, gateway: Gateway, audio: AudioBackend) -> None:
@@ -47,14 +47,14 @@ class Voice:
         self._audio = audio
         self._calls: dict[int, CallState] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self.lines: dict[int, Line] = {}
+        self.connections: dict[int, VoiceConnection] = {}
         """Voice connections of the calls by lobby ID."""
-        self._global_settings = AllCalls()
-        self._signalling = Signalling(core, events, gateway, self._calls)
-        self._engine: Engine | None = None
+        self._global_settings = GlobalCallSettings()
+        self._signalling = CallSignaling(core, events, gateway, self._calls)
+        self._engine: AudioEngine | None = None
         self._http: aiohttp.ClientSession | None = None
         self._tls: ssl.SSLContext | bool | None = None
-        self._aec_dump: Recording | None = None
+        self._aec_dump: AecDump | None = None
         self._no_call_started = True
         self._input_volume = 100.0
         self._output_volume = 100.0
@@ -71,8 +71,8 @@ class Voice:
         }
         """Audio options; the first four and the audio session are for the audio backend only."""
         audio.changed, audio.options = self._devices_changed, MappingProxyType(self.options)
-        core.resetters.append(self._reset_callbacks)
-        core.closers.append(self._close)
+        core.reset_hooks.append(self._reset_callbacks)
+        core.close_hooks.append(self._close)
 
     def _reset_callbacks(self) -> None:
         for state in self._calls.values():
@@ -114,49 +114,49 @@ class Voice:
                 return None
             if previous is not None:
                 # Replace a call that failed.
-                previous.ended = True
+                previous.has_ended = True
             state = self._calls[lobby_id] = CallState(core, lobby_id, self._global_settings)
             state.received_audio, state.captured_audio = received, captured
-            state.changed = self._refresh
-            state.become(CallStatus.JOINING)
+            state.on_settings_changed = self._refresh
+            state.set_status(CallStatus.JOINING)
             problem = self._start_error(lobby_id)
             if problem:
                 self._warn(f"Could not start the call of lobby {lobby_id}: {problem}")
-                state.become(CallStatus.DISCONNECTED, CallError.FORBIDDEN)
+                state.set_status(CallStatus.DISCONNECTED, CallError.FORBIDDEN)
             else:
-                state.wanted = True
-                core.background(lambda: self._connect(state))
+                state.is_wanted = True
+                core.run_in_background(lambda: self._connect(state))
         return core.make(Call, core, lobby_id, state)
 
     def _start_error(self, lobby_id: int) -> str:
         """Return the reason why a call cannot be started, or an empty string; checks local state only."""
         if find_lobby(self._core, lobby_id) is None:
             return "the current user is not a member of the lobby"
-        if not SCOPES & self._core.scopes:
+        if not CALL_SCOPES & self._core.scopes:
             return "the token has neither the lobbies.write nor the sdk.social_layer scope"
-        if "StartCall" in self._core.disabled:
+        if "StartCall" in self._core.disabled_functions:
             return "the platform disabled calls"
-        if sum(each.wanted for each in self._calls.values()) >= CALLS_MOST:
-            return f"the limit of {CALLS_MOST} calls is reached"
+        if sum(each.is_wanted for each in self._calls.values()) >= CALLS_MAX:
+            return f"the limit of {CALLS_MAX} calls is reached"
         return ""
 
     async def _connect(self, state: CallState) -> None:
         task = asyncio.current_task()
         assert task is not None
         with self._core.lock:
-            if state.ended or not state.wanted:
+            if state.has_ended or not state.is_wanted:
                 return
             self._tasks[state.lobby_id] = task
         self._signalling.refresh()
         try:
             # Load the voice libraries off the loop, which takes a while.
-            await aside(importlib.import_module, "hubbub.sdk.media.line")
-            from hubbub.sdk.media.line import Line
+            await run_in_daemon_thread(importlib.import_module, "hubbub.sdk.media.voice_connection")
+            from hubbub.sdk.media.voice_connection import VoiceConnection
 
             engine, http, tls = await self._shared_resources()
-            connection = Line(
+            connection = VoiceConnection(
                 state,
-                self._core.cache.me,
+                self._core.cache.current_user_id,
                 engine,
                 http,
                 tls,
@@ -164,37 +164,37 @@ class Voice:
                 self._core.driver.post,
                 self._warn,
             )
-            self.lines[state.lobby_id] = connection
+            self.connections[state.lobby_id] = connection
             await connection.run()
         except asyncio.CancelledError:
             raise
         except Exception as error:
             self._warn(f"The call of lobby {state.lobby_id} failed with an unexpected exception: {error!r}")
-            state.become(CallStatus.DISCONNECTED, CallError.VOICE_CONNECTION_FAILED)
+            state.set_status(CallStatus.DISCONNECTED, CallError.VOICE_CONNECTION_FAILED)
         finally:
             if self._tasks.get(state.lobby_id) is task:
                 del self._tasks[state.lobby_id]
-                self.lines.pop(state.lobby_id, None)
+                self.connections.pop(state.lobby_id, None)
             self._leave(state)
 
     def _leave(self, state: CallState) -> None:
         """Tell the platform that the client left a call."""
-        wanted, state.wanted = state.wanted, False
+        wanted, state.is_wanted = state.is_wanted, False
         if wanted and not self._core.destroyed:
             self._signalling.refresh()
 
-    async def _shared_resources(self) -> "tuple[Engine, aiohttp.ClientSession, ssl.SSLContext | bool]":
+    async def _shared_resources(self) -> "tuple[AudioEngine, aiohttp.ClientSession, ssl.SSLContext | bool]":
         """Create and return the resources that all calls of a client share."""
         if self._engine is None:
-            await aside(importlib.import_module, "hubbub.sdk.media.engine")
-            from hubbub.sdk.media.engine import Engine
+            await run_in_daemon_thread(importlib.import_module, "hubbub.sdk.media.engine")
+            from hubbub.sdk.media.engine import AudioEngine
 
             if self._engine is None:
-                self._engine = Engine(self._audio, self, self._warn)
+                self._engine = AudioEngine(self._audio, self, self._warn)
         if self._http is None:
             self._http = new_session()
         if self._tls is None:
-            self._tls = await aside(_trust, self._core.options.voice_authority)
+            self._tls = await run_in_daemon_thread(_tls_context, self._core.options.voice_authority)
         return self._engine, self._http, self._tls
 
     def _warn(self, message: str) -> None:
@@ -231,17 +231,17 @@ class Voice:
                 task = self._tasks.get(lobby_id)
                 if state is None:
                     continue
-                wanted, state.wanted = state.wanted, False
+                wanted, state.is_wanted = state.is_wanted, False
             if state.status is not CallStatus.DISCONNECTED:
-                state.become(CallStatus.DISCONNECTING)
+                state.set_status(CallStatus.DISCONNECTING)
             if wanted:
                 await self._signalling.leave(state)
             if task is not None:
                 task.cancel()
-                await asyncio.wait([task], timeout=ENDING_S)
-            state.become(CallStatus.DISCONNECTED)
+                await asyncio.wait([task], timeout=CLOSE_TIMEOUT_SECONDS)
+            state.set_status(CallStatus.DISCONNECTED)
             with self._core.lock:
-                state.ended = True
+                state.has_ended = True
                 if self._calls.get(lobby_id) is state:
                     del self._calls[lobby_id]
 
@@ -250,12 +250,12 @@ class Voice:
         if self._http is not None:
             await self._http.close()
         if self._engine is not None:
-            await aside(self._engine.join)
+            await run_in_daemon_thread(self._engine.join)
         if self._aec_dump is not None:
             self._aec_dump.close()
         with self._core.lock:
             for state in self._calls.values():
-                state.status, state.ended = CallStatus.DISCONNECTED, True
+                state.status, state.has_ended = CallStatus.DISCONNECTED, True
 
     # Devices
 
@@ -308,10 +308,10 @@ class Voice:
 
     def set_device_change_callback(self, callback: Callable[[list[AudioDevice], list[AudioDevice]], object]) -> None:
         """Set the callback for added and removed audio devices; it receives all microphones and all speakers."""
-        self._core.listen("device_change", callback)
+        self._core.set_callback("device_change", callback)
 
     async def _devices(self, list_devices: Callable[[], Sequence[tuple[str, str]]]) -> list[AudioDevice]:
-        return self._to_records(await aside(list_devices))
+        return self._to_records(await run_in_daemon_thread(list_devices))
 
     def _to_records(self, devices: Sequence[tuple[str, str]]) -> list[AudioDevice]:
         return [
@@ -328,9 +328,9 @@ class Voice:
         )
 
     async def _choose(self, device_id: str, of_input: bool) -> None:
-        known = await aside(self._audio.inputs if of_input else self._audio.outputs)
+        known = await run_in_daemon_thread(self._audio.inputs if of_input else self._audio.outputs)
         if device_id != DEFAULT_DEVICE and device_id not in {id for id, _ in known}:
-            raise invalid("There is no audio device with this ID")
+            raise validation_error("There is no audio device with this ID")
         if of_input:
             self.input_device = device_id
         else:
@@ -360,11 +360,11 @@ class Voice:
         threshold: float = self.options["no_audio_input_threshold"]
         return threshold
 
-    def input_heard(self, detected: bool) -> None:
+    def on_input_detected(self, detected: bool) -> None:
         """Emit that the microphone became silent or audible."""
         self._core.emit("no_audio_input", detected)
 
-    def recorded(self, captured: bytes | None, played: bytes | None) -> None:
+    def record_frame(self, captured: bytes | None, played: bytes | None) -> None:
         """Write a frame to the AEC dump, if it is on; called on the voice thread."""
         if not self.options["aec_dump"]:
             if self._aec_dump is not None:
@@ -372,10 +372,10 @@ class Voice:
                 self._aec_dump = None
             return
         if self._aec_dump is None:
-            from hubbub.sdk.media.recording import Recording
+            from hubbub.sdk.media.aec_dump import AecDump
 
-            self._aec_dump = Recording(self._core.logs.directory)
-        self._aec_dump.take(captured, played)
+            self._aec_dump = AecDump(self._core.logs.directory)
+        self._aec_dump.write(captured, played)
 
     # Options
 
@@ -443,7 +443,7 @@ class Voice:
 
     def set_no_audio_input_callback(self, callback: Callable[[bool], object]) -> None:
         """Set the callback for a silent microphone; it receives False when input stops and True when it returns."""
-        self._core.listen("no_audio_input", callback)
+        self._core.set_callback("no_audio_input", callback)
 
     def set_opus_hardware_coding(self, encode: bool, decode: bool) -> None:
         """Accept a preference for hardware coding of Opus; it has no effect, because libopus runs in software.
@@ -472,7 +472,7 @@ class Voice:
         """Set the callback for users who join or leave the call of any lobby of the current user.
 
         It receives the lobby ID, the user ID, and whether the user joined. The current user need not be in the call."""
-        self._core.listen("voice_participant_changed", callback)
+        self._core.set_callback("voice_participant_changed", callback)
 
     def set_aec_dump(self, on: bool) -> None:
         """Turn the AEC dump on or off: WAV files of the captured and played audio, at most 5 minutes.
@@ -486,7 +486,7 @@ def _without_result(callback: Callable[..., object] | None) -> Callable[..., obj
     return None if callback is None else lambda _, *outputs: callback(*outputs)
 
 
-def _trust(authority: str) -> ssl.SSLContext | bool:
+def _tls_context(authority: str) -> ssl.SSLContext | bool:
     """Return the TLS configuration for voice servers, with an extra certificate authority if given."""
     if not authority:
         return True

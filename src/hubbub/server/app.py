@@ -18,32 +18,32 @@ from aiohttp import web
 
 from hubbub.protocol.operation import Operation
 from hubbub.server.core import cdn_urls
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.auth import ACTOR_CHANGED, Authenticator
 from hubbub.server.core.bus import Bus, BusError, open_bus
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.clock import Clock, ControlledClock, RealClock
 from hubbub.server.core.config import Config
-from hubbub.server.core.dispatch import Table
-from hubbub.server.core.dispatches import Audience, Dispatch
+from hubbub.server.core.endpoints import EndpointTable
+from hubbub.server.core.event_dispatch import Audience, Dispatch
 from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files
-from hubbub.server.core.guarded import GuardedClient
-from hubbub.server.core.guarded_streams import GuardedStreams
-from hubbub.server.core.images import Images
+from hubbub.server.core.gateway_queries import GuildState, MemberState
+from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.jobs import Job, Worker
 from hubbub.server.core.logs import Secrets
 from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.outbound_http import OutboundClient
+from hubbub.server.core.outbound_streams import OutboundStreams
 from hubbub.server.core.payments import PaymentProvider, open_payments
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits
-from hubbub.server.core.realtime import GuildState, MemberState
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.trace import Trace
-from hubbub.server.core.url_maps import Site
-from hubbub.server.core.work import Work
+from hubbub.server.core.url_maps import ActivitySite
 from hubbub.server.resources import (
     accounts,
     activity_instances,
@@ -111,13 +111,13 @@ from hubbub.server.resources import (
     welcome_screens,
     widgets,
 )
-from hubbub.server.transports.activities import ActivityDoor
+from hubbub.server.transports.activities import ActivityServer
 from hubbub.server.transports.cdn import Cdn
-from hubbub.server.transports.discovery import Discovery
+from hubbub.server.transports.discovery import DiscoveryEndpoint
 from hubbub.server.transports.gateway import Gateway, PresenceFeed
-from hubbub.server.transports.http import HttpDoor
-from hubbub.server.transports.voice import VoiceDoor, listening
-from hubbub.server.transports.web import WebDoor
+from hubbub.server.transports.http import HttpServer
+from hubbub.server.transports.voice import VoiceServer, sockets
+from hubbub.server.transports.web import WebServer
 
 log = logging.getLogger(__name__)
 
@@ -193,17 +193,17 @@ DATABASE_FILE = "hubbub.sqlite3"
 FILES_FOLDER = "files"
 """The folder of the file store in the data folder."""
 
-HEAVY_THREADS = 2
+HEAVY_THREADS_MAX = 2
 """Threads for password hashing; few, so that logins cannot use all CPU cores."""
 
 POLL_MS = 5_000
 """Interval in milliseconds at which workers poll for jobs, if other processes enqueue jobs too."""
 JOBS_SUBJECT = "jobs"
 """The bus subject on which workers are notified of new jobs."""
-PRESENCE_SWEEP_S = 5.0
-CUT_S = 1.0
+PRESENCE_SWEEP_SECONDS = 5.0
+SHUTDOWN_GRACE_SECONDS = 1.0
 """How long a request that outlived the drain may take to handle its cancellation, in seconds."""
-SETTLE_S = 1.0
+SETTLE_TIMEOUT_SECONDS = 1.0
 """How long the response to a change of permissions waits for the bus, in seconds."""
 
 
@@ -234,11 +234,11 @@ class App:
             max_pending_bytes=config.bus.max_pending_bytes,
         )
         self.files = _files(config)
-        self.images = Images()
-        self.outside = GuardedClient(allow_private=config.private_targets)
-        self.streams = GuardedStreams(allow_private=config.private_targets)
+        self.images = ImageConverter()
+        self.outbound = OutboundClient(allow_private=config.private_targets)
+        self.streams = OutboundStreams(allow_private=config.private_targets)
         self.payments = payments or open_payments(config.payments, rehearsal=config.control)
-        self.auth = Authenticator(self.database, self.clock, hears=lambda: self.bus.healthy)
+        self.auth = Authenticator(self.database, self.clock, is_receiving=lambda: self.bus.healthy)
         self.listeners = _listeners(slices)
         self.rate_limits = RateLimits(
             self.clock.now_ms,
@@ -248,19 +248,19 @@ class App:
             invalid_window_ms=config.http.invalid_requests_window_ms,
             caps=config.approval_caps,
         )
-        self.table = _full_table() if slices is SLICES else Table(slices)
+        self.table = _full_table() if slices is SLICES else EndpointTable(slices)
         self.faults = Faults()
         self.trace = Trace()
         self.routes: list[web.RouteDef] = []
         """Additional routes (the control API); filled before `start`."""
         self.gateway: Gateway | None = None
-        self.voice: VoiceDoor | None = None
+        self.voice: VoiceServer | None = None
         self.worker: Worker | None = None
         self._presence_feed: PresenceFeed | None = None
         self._presence_sweeper: asyncio.Task[None] | None = None
-        self._heavy = ThreadPoolExecutor(HEAVY_THREADS, thread_name_prefix="hubbub-heavy")
-        self._door: HttpDoor | None = None
-        self._activities: ActivityDoor | None = None
+        self._heavy = ThreadPoolExecutor(HEAVY_THREADS_MAX, thread_name_prefix="hubbub-heavy")
+        self._http_server: HttpServer | None = None
+        self._activities: ActivityServer | None = None
         self._runner: web.AppRunner | None = None
         self._draining = False
 
@@ -273,7 +273,7 @@ class App:
             host, port = sock.getsockname()[:2]
             url_host = f"[{host}]" if ":" in host else host
             self.config = msgspec.structs.replace(self.config, public_url=f"http://{url_host}:{port}")
-        listens = listening.listen(self.config) if listening.is_open(self.config) else None
+        listens = sockets.bind(self.config) if sockets.is_voice_enabled(self.config) else None
         endpoint = None if listens is None else listens.endpoint
         self.config = msgspec.structs.replace(
             self.config, voice=msgspec.structs.replace(self.config.voice, endpoint=endpoint)
@@ -281,8 +281,8 @@ class App:
         self.database.on_commit = self.publish
         await self.database.start()
         await self.bus.start()
-        self.bus.subscribe("nodes", self.auth.hear)
-        self.bus.on_gap(self.auth.forget_all)
+        self.bus.subscribe("nodes", self.auth.handle_dispatch)
+        self.bus.on_gap(self.auth.clear_cache)
         if self.config.nats_url is None:
             # A single process, so no client is connected yet: state left by a killed process is outdated.
             await self.database.write(lambda tx: self._reset_connection_state(self.make_call(tx)))
@@ -290,7 +290,7 @@ class App:
             web.get("/healthz", self._healthz),
             web.get("/readyz", self._readyz),
             web.get("/metrics", self._metrics),
-            *Discovery(self.config).routes(),
+            *DiscoveryEndpoint(self.config).routes(),
             *self.routes,
         ]
         routes += Cdn(
@@ -311,9 +311,9 @@ class App:
                 metrics=self.metrics,
                 ids=self.ids,
                 presences=self.presences,
-                source=Source(),
+                source=StoreGuildReader(),
                 slices=self.slices,
-                authenticate=self.auth.by_token,
+                authenticate=self.auth.find_by_token,
                 listeners=self.listeners,
                 faults=self.faults,
                 trace=self.trace,
@@ -335,8 +335,8 @@ class App:
             self.worker = Worker(self.database, self.clock, self._jobs(), metrics=self.metrics, poll_ms=poll_ms)
             self.bus.subscribe(JOBS_SUBJECT, lambda _: self._wake_own_worker())
             self.bus.on_gap(self._wake_own_worker)
-        http_server = HttpDoor(
-            table=self.table if "api" in self.config.roles else Table(()),
+        http_server = HttpServer(
+            table=self.table if "api" in self.config.roles else EndpointTable(()),
             db=self.database,
             clock=self.clock,
             ids=self.ids,
@@ -348,7 +348,7 @@ class App:
             images=self.images,
             metrics=self.metrics,
             executor=self._heavy,
-            outside=self.outside,
+            outside=self.outbound,
             payments=self.payments,
             listeners=self.listeners,
             faults=self.faults,
@@ -357,28 +357,31 @@ class App:
             routes=routes,
         )
         if "api" in self.config.roles:
-            web_server = WebDoor(http=http_server, authenticator=self.auth, config=self.config, metrics=self.metrics)
-            http_server.serve(web_server.routes(), lost=web_server.lost)
+            web_server = WebServer(http=http_server, authenticator=self.auth, config=self.config, metrics=self.metrics)
+            http_server.add_routes(web_server.routes(), not_found_handler=web_server.not_found_handler)
             if self.config.activities.proxy_host is not None:
-                self._activities = ActivityDoor(
+                self._activities = ActivityServer(
                     config=self.config,
                     clock=self.clock,
                     metrics=self.metrics,
                     streams=self.streams,
                     find_site=self._find_site,
-                    busy=http_server.busy,
+                    busy=http_server.count_running,
                 )
-        self._door = http_server
+        self._http_server = http_server
         if self.worker is not None:
             self.worker.start()
         self._runner = http_server.runner(
-            access_log=None, handle_signals=False, shutdown_timeout=CUT_S, elsewhere=self._activities
+            access_log=None,
+            handle_signals=False,
+            shutdown_timeout=SHUTDOWN_GRACE_SECONDS,
+            host_handler=self._activities,
         )
         await self._runner.setup()
         await web.SockSite(self._runner, sock, backlog=1024).start()
 
-    async def _open_voice(self, listens: listening.Listening) -> None:
-        self.voice = VoiceDoor(
+    async def _open_voice(self, listens: sockets.VoiceSockets) -> None:
+        self.voice = VoiceServer(
             listens,
             db=self.database,
             bus=self.bus,
@@ -397,13 +400,13 @@ class App:
             await self.voice.close()
         if self.gateway is not None:
             await self.gateway.drain()
-        if self._runner is not None and self._door is not None:
+        if self._runner is not None and self._http_server is not None:
             for site in list(self._runner.sites):
                 await site.stop()
             if self._activities is not None:
                 await self._activities.drain()
             # Requests get as much time as sessions.
-            await self._door.drain(self.config.gateway.drain_ms / 1000)
+            await self._http_server.drain(self.config.gateway.drain_ms / 1000)
             await self._runner.cleanup()
         await self.images.close()
         if self.worker is not None:
@@ -411,7 +414,7 @@ class App:
         # The gateway closes after everything else that commits: it announces the node's shutdown to the other nodes.
         if self.gateway is not None:
             await self.gateway.close()
-        await self.outside.close()
+        await self.outbound.close()
         await self.streams.close()
         if self._presence_sweeper is not None:
             self._presence_sweeper.cancel()
@@ -447,20 +450,20 @@ class App:
         for dispatch in dispatches:
             if dispatch.event == ACTOR_CHANGED.name:
                 # Applied here immediately: the bus returns it later, or much later during an outage.
-                self.auth.hear(dispatch)
+                self.auth.handle_dispatch(dispatch)
             self.metrics.dispatches(dispatch.event).inc()
             for subject in dispatch.subjects:
                 self.bus.publish(subject, dispatch)
 
     def _report_session_starts(self, _: Call, request: gateway_info.SessionStartsAsked) -> None:
         if self.gateway is not None:
-            request.limit = self.gateway.starts.left(request.user_id, request.guilds)
+            request.limit = self.gateway.session_starts.remaining(request.user_id, request.guilds)
 
     async def _settle(self) -> None:
         """Return once the bus has sent everything published so far; immediately if it is down, since nodes then reload."""
         if self.bus.healthy:
             with contextlib.suppress(BusError, TimeoutError):
-                async with asyncio.timeout(SETTLE_S):
+                async with asyncio.timeout(SETTLE_TIMEOUT_SECONDS):
                     await self.bus.flush()
 
     def _wake_workers(self) -> None:
@@ -476,15 +479,15 @@ class App:
 
     async def _sweep_presences(self, feed: PresenceFeed) -> None:
         while True:
-            await asyncio.sleep(PRESENCE_SWEEP_S)
+            await asyncio.sleep(PRESENCE_SWEEP_SECONDS)
             feed.sweep(asyncio.get_running_loop().time())
 
     async def _find_asset(self, kind: str, asset_id: int) -> str | bytes | None:
         find = next(part.assets[kind] for part in self.slices if kind in part.assets)
         return await self.database.read(lambda tx: find(tx, asset_id))
 
-    async def _find_site(self, application_id: int, tickets: Sequence[str]) -> Site | None:
-        def find(tx: Tx) -> Site | None:
+    async def _find_site(self, application_id: int, tickets: Sequence[str]) -> ActivitySite | None:
+        def find(tx: Tx) -> ActivitySite | None:
             return activity_proxies.find_site(self.make_call(tx), application_id, tickets)
 
         return await self.database.read(find)
@@ -503,15 +506,15 @@ class App:
 
         return run
 
-    def _in_work(self, function: Callable[[Work, Job], Awaitable[None]]) -> Callable[[Job], Awaitable[None]]:
+    def _in_work(self, function: Callable[[AsyncOperation, Job], Awaitable[None]]) -> Callable[[Job], Awaitable[None]]:
         async def run(job: Job) -> None:
-            work = Work(
+            work = AsyncOperation(
                 self.database,
                 self.make_call,
                 self._heavy,
                 None,
                 files=self.files,
-                outside=self.outside,
+                outbound=self.outbound,
                 payments=self.payments,
                 perform=self._perform,
             )
@@ -522,8 +525,8 @@ class App:
     async def _perform(
         self, operation: Operation[Any, Any], path: Sequence[Any], content_type: str, data: bytes
     ) -> None:
-        assert self._door is not None
-        await self._door.perform(self.table.of(operation), path, content_type, data)
+        assert self._http_server is not None
+        await self._http_server.run_with_body(self.table.for_operation(operation), path, content_type, data)
 
     # Endpoints for operators
 
@@ -551,7 +554,7 @@ class App:
         )
 
 
-class Source:
+class StoreGuildReader:
     """The gateway's queries, answered by the slices."""
 
     def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
@@ -576,11 +579,11 @@ class Source:
 
     def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:
         """Return (family id, friend's user id) of a user's friends."""
-        return relationships.friends(tx, user_id)
+        return relationships.list_friends(tx, user_id)
 
     def families(self, tx: Tx, user_id: int) -> set[int]:
         """Return the application families whose games the user plays."""
-        return relationships.Cast(tx, [user_id]).families(user_id)
+        return relationships.PlayerDirectory(tx, [user_id]).families(user_id)
 
 
 async def _to_store(request: web.Request) -> web.Response:
@@ -591,9 +594,9 @@ async def _to_store(request: web.Request) -> web.Response:
 
 
 @functools.cache
-def _full_table() -> Table:
+def _full_table() -> EndpointTable:
     """Return the table of all operations; it never changes, so all Apps of a process share it."""
-    return Table(SLICES)
+    return EndpointTable(SLICES)
 
 
 def _clock(config: Config) -> Clock:
@@ -633,7 +636,7 @@ def _files(config: Config) -> Files:
 def _listeners(slices: tuple[Slice, ...]) -> dict[type, list[Callable[[Call, Any], None]]]:
     found: dict[type, list[Callable[[Call, Any], None]]] = {}
     for part in slices:
-        for signal, listener in part.hears.items():
+        for signal, listener in part.listeners.items():
             found.setdefault(signal, []).append(listener)
     return found
 

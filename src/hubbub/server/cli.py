@@ -22,10 +22,10 @@ DEV_DEFAULTS: Final[dict[str, Any]] = {
     "activities.proxy_host": "activities.localhost",
 }
 
-REHEARSAL: Final = ("control", "control_token", "now", "seed", "world")
+REHEARSAL_SETTINGS: Final = ("control", "control_token", "now", "seed", "world")
 """Settings that are only available in `hubbub dev`."""
 
-MAIN: Final[dict[str, str]] = {
+MAIN_SETTINGS: Final[dict[str, str]] = {
     "data": "folder of the embedded database and files (default: ./hubbub-data)",
     "host": "address to listen on (default: 127.0.0.1)",
     "port": "port to listen on; 0 picks a free one (default: 8080)",
@@ -36,14 +36,14 @@ MAIN: Final[dict[str, str]] = {
     "roles": "roles of this process, out of api,gateway,voice,worker (default: all)",
     "ready_file": "JSON file to write URLs and tokens to once the server accepts connections",
 }
-DEV: Final[dict[str, str]] = {
+DEV_SETTINGS: Final[dict[str, str]] = {
     "world": "world file (TOML) to load instead of the demo world",
     "data": "folder of the embedded database and files (default: keep everything in memory)",
     "seed": "number that makes the world's ids and tokens reproducible",
     "now": "time at the start, such as 2026-12-01T00:00:00Z",
     "rate_limits": "off, real, or report: count requests but reject none (default: report)",
 }
-STORE: Final = ("data", "database_url", "nats_url", "files_url")
+STORE_SETTINGS: Final = ("data", "database_url", "nats_url", "files_url")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,12 +58,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         command: Callable[[argparse.Namespace], int] = arguments.run
         return command(arguments)
     except ConfigError as error:
-        return complain(error, 2)
+        return print_error(error, 2)
     except KeyboardInterrupt:
         return 130
 
 
-def complain(problem: object, code: int = 1) -> int:
+def print_error(problem: object, code: int = 1) -> int:
     """Print why the command failed to standard error and return the exit code."""
     print(f"hubbub: {problem}", file=sys.stderr)
     return code
@@ -74,7 +74,7 @@ def load(arguments: argparse.Namespace, defaults: dict[str, Any], *, rehearsal: 
     flags = {name: value for name, value in vars(arguments).items() if name in _FLAGS}
     config = settings.load(flags, environ=os.environ, file=arguments.config, defaults=defaults)
     if not rehearsal:
-        for key in REHEARSAL:
+        for key in REHEARSAL_SETTINGS:
             if getattr(config, key):
                 raise ConfigError(key, "hubbub serve", "is only available in rehearsals; use hubbub dev")
     return config
@@ -89,7 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     serve = commands.add_parser("serve", help="run a server with durable data", usage="hubbub serve [SETTINGS]")
-    _add_settings(serve, MAIN, without=REHEARSAL)
+    _add_settings(serve, MAIN_SETTINGS, without=REHEARSAL_SETTINGS)
     serve.set_defaults(run=_serve)
 
     dev = commands.add_parser(
@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         help="run a rehearsal server in memory, with the demo world and the control API",
         usage="hubbub dev [SETTINGS]",
     )
-    _add_settings(dev, MAIN | DEV, without=("control",), defaults=DEV_DEFAULTS)
+    _add_settings(dev, MAIN_SETTINGS | DEV_SETTINGS, without=("control",), defaults=DEV_DEFAULTS)
     dev.set_defaults(run=_dev)
 
     commands.add_parser(
@@ -111,13 +111,15 @@ def _parser() -> argparse.ArgumentParser:
         "backup", help="copy the embedded database and files, also while the server is running"
     )
     backup.add_argument("destination", metavar="DEST", help="folder to create; it can be used as a data folder")
-    _add_settings(backup, {key: MAIN[key] for key in STORE})
+    _add_settings(backup, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
     backup.set_defaults(run=_store_command("commands.backup", "run"))
 
     doctor = commands.add_parser(
         "doctor", help="check a configuration and suggest fixes", usage="hubbub doctor [SETTINGS]"
     )
-    _add_settings(doctor, {key: text for key, text in MAIN.items() if key != "ready_file"}, without=REHEARSAL)
+    _add_settings(
+        doctor, {key: text for key, text in MAIN_SETTINGS.items() if key != "ready_file"}, without=REHEARSAL_SETTINGS
+    )
     doctor.set_defaults(run=_store_command("doctor", "run"))
 
     parity = commands.add_parser(
@@ -150,8 +152,8 @@ def _add_settings(
     )
     for key in settings.KEYS:
         if key not in documented and key not in without:
-            text = settings.allowed(key)
-            default = (defaults or {}).get(key, settings.default(key))
+            text = settings.describe_allowed(key)
+            default = (defaults or {}).get(key, settings.default_text(key))
             if default is not None:
                 text += f" (default: {str(default).lower() if isinstance(default, bool) else default})"
             more.add_argument(_flag(key), metavar="...", help=text.replace("%", "%%"))
@@ -166,7 +168,7 @@ def _add_admin(parser: argparse.ArgumentParser) -> None:
 
     def action(name: str, function: str, text: str) -> argparse.ArgumentParser:
         subparser = actions.add_parser(name, help=text)
-        _add_settings(subparser, {key: MAIN[key] for key in STORE})
+        _add_settings(subparser, {key: MAIN_SETTINGS[key] for key in STORE_SETTINGS})
         subparser.set_defaults(run=_store_command("commands.admin", function))
         return subparser
 
@@ -263,7 +265,7 @@ def _parity(arguments: argparse.Namespace) -> int:
     try:
         return parity.run(arguments)
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
-        return complain(f"{error.filename}: {error.strerror}")
+        return print_error(f"{error.filename}: {error.strerror}")
 
 
 def _store_command(module: str, function: str) -> Callable[[argparse.Namespace], int]:

@@ -23,23 +23,23 @@ from hubbub.server.core import migrations
 from hubbub.server.core.bus import BusError, open_bus
 from hubbub.server.core.clock import RealClock
 from hubbub.server.core.config import Config, ConfigError
-from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.files import Files
 from hubbub.server.core.logs import Secrets
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.payments import open_payments
 from hubbub.server.core.sqlite import is_locked
-from hubbub.server.transports.voice import listening
+from hubbub.server.transports.voice import sockets
 
-LITTLE_SPACE: Final = 1024**3
+FREE_BYTES_LOW: Final = 1024**3
 """Free bytes below which a note is printed."""
-NO_SPACE: Final = 100 * 1024**2
+FREE_BYTES_MIN: Final = 100 * 1024**2
 """Free bytes below which a problem is reported."""
-RELEASED_MS: Final = 1_735_689_600_000
+CLOCK_MIN_MS: Final = 1_735_689_600_000
 """2025-01-01 in Unix milliseconds; a correct clock cannot show an earlier time."""
-FAR_MS: Final = 4_102_444_800_000
+CLOCK_MAX_MS: Final = 4_102_444_800_000
 """2100-01-01 in Unix milliseconds; a correct clock does not show a later time."""
-PATIENCE_S: Final = 5.0
+TIMEOUT_SECONDS: Final = 5.0
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -47,7 +47,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     level: Literal["ok", "note", "problem"]
     subject: str
-    words: str
+    message: str
     fix: str = ""
 
 
@@ -62,8 +62,8 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
 
 async def _report(config: Config) -> int:
     problems = 0
-    async for finding in examine(config):
-        print(f"{finding.level:<8} {finding.subject:<10} {finding.words}")
+    async for finding in run_checks(config):
+        print(f"{finding.level:<8} {finding.subject:<10} {finding.message}")
         if finding.fix:
             print(f"{'':<19} -> {finding.fix}")
         sys.stdout.flush()
@@ -71,7 +71,7 @@ async def _report(config: Config) -> int:
     return problems
 
 
-async def examine(config: Config) -> AsyncIterator[Finding]:
+async def run_checks(config: Config) -> AsyncIterator[Finding]:
     """Run the checks one after another."""
     yield _clock()
     yield _combination(config)
@@ -91,7 +91,7 @@ async def examine(config: Config) -> AsyncIterator[Finding]:
 
 def _clock() -> Finding:
     now_ms = RealClock().now_ms()
-    if not RELEASED_MS < now_ms < FAR_MS:
+    if not CLOCK_MIN_MS < now_ms < CLOCK_MAX_MS:
         return Finding(
             "problem",
             "clock",
@@ -165,9 +165,9 @@ def _folder(folder: Path) -> Finding:
 def _space(folder: Path) -> Finding:
     free = shutil.disk_usage(_existing(folder)).free
     message = f"{free / 1024**3:.1f} GiB free"
-    if free < NO_SPACE:
+    if free < FREE_BYTES_MIN:
         return Finding("problem", "disk", message, "free some space; a full disk blocks every write")
-    if free < LITTLE_SPACE:
+    if free < FREE_BYTES_LOW:
         return Finding("note", "disk", message, "free some space soon")
     return Finding("ok", "disk", message)
 
@@ -187,7 +187,9 @@ def _embedded(path: Path) -> Finding:
     if not path.exists():
         return Finding("ok", "database", f"{path} will be created")
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=PATIENCE_S)) as connection:
+        with closing(
+            sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=TIMEOUT_SECONDS)
+        ) as connection:
             message = _schema(
                 lambda sql: connection.execute(sql).fetchall(), "sqlite_master WHERE name = 'schema_migrations'"
             )
@@ -210,7 +212,7 @@ def _postgres(url: str) -> Finding:
     import psycopg
 
     try:
-        with psycopg.connect(url, connect_timeout=int(PATIENCE_S), autocommit=True) as connection:
+        with psycopg.connect(url, connect_timeout=int(TIMEOUT_SECONDS), autocommit=True) as connection:
             message = _schema(
                 lambda sql: connection.execute(sql).fetchall(),
                 "information_schema.tables WHERE table_schema = current_schema() AND table_name = 'schema_migrations'",
@@ -241,7 +243,7 @@ def _schema(query: Callable[[str], list[tuple[object, ...]]], table: str) -> str
 
 async def _nats(url: str) -> Finding:
     try:
-        bus = open_bus(url, Dispatch, connect_timeout_ms=int(PATIENCE_S * 1000))
+        bus = open_bus(url, Dispatch, connect_timeout_ms=int(TIMEOUT_SECONDS * 1000))
         await bus.start()
         await bus.close()
     except BusError as error:
@@ -299,7 +301,7 @@ def _port(config: Config) -> Finding:
 
 
 def _voice(config: Config) -> Finding:
-    if not listening.is_open(config):
+    if not sockets.is_voice_enabled(config):
         if "voice" not in config.roles:
             return Finding("ok", "voice", "not a role of this process")
         return Finding(
@@ -309,7 +311,7 @@ def _voice(config: Config) -> Finding:
             "set --voice-certificate and --voice-key, or --voice-endpoint for a proxy that terminates TLS",
         )
     try:
-        opened = listening.listen(config)
+        opened = sockets.bind(config)
     except ConfigError as error:
         return Finding("problem", "voice", f"{error.key}: {error.problem}", "check the voice settings")
     opened.tcp.close()

@@ -12,18 +12,18 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from hubbub.protocol import wire
-from hubbub.server.core.dispatch import Endpoint, Table
+from hubbub.server.core.endpoints import Endpoint, EndpointTable
 
 METHODS: Final = ("get", "post", "put", "patch", "delete")
 OUTPUT: Final = "docs/parity.md"
 
 _PARAMETER = re.compile(r"\{[^}]*\}")
 
-Place = tuple[str, str]
+OperationKey = tuple[str, str]
 """A method and a path with unnamed parameters, since our parameter names may differ from the description's."""
 
 
-class Seen(msgspec.Struct, frozen=True):
+class RecordedResponse(msgspec.Struct, frozen=True):
     """One response recorded by a test, as a line of the traffic file."""
 
     operation: str
@@ -34,7 +34,7 @@ class Seen(msgspec.Struct, frozen=True):
     test: str
 
 
-class Described(NamedTuple):
+class DescribedOperation(NamedTuple):
     """One operation of the public API description."""
 
     id: str
@@ -42,14 +42,14 @@ class Described(NamedTuple):
     path: str
 
 
-class Line(NamedTuple):
+class LedgerRow(NamedTuple):
     """One operation in the report."""
 
-    described: Described
+    described: DescribedOperation
     endpoint: Endpoint | None
     tests: list[str]
     """Tests that got a success response that matches the description."""
-    refused: bool
+    has_error: bool
     """Whether a test got an error response that matches the description."""
 
     @property
@@ -59,7 +59,7 @@ class Line(NamedTuple):
             return "not served"
         if self.tests:
             return "exercised"
-        return "errors only" if self.refused else "not exercised"
+        return "errors only" if self.has_error else "not exercised"
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -68,12 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     described = read_description(Path(arguments.openapi))
     traffic = read_traffic(Path(arguments.traffic)) if arguments.traffic else []
-    table = Table(SLICES)
+    table = EndpointTable(SLICES)
     rows = ledger(described, table, traffic)
-    extra = served_beyond(described, table)
+    extra = undescribed_endpoints(described, table)
     output = Path(arguments.output)
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(page(rows, extra, with_traffic=bool(traffic)))
+    output.write_text(render_page(rows, extra, with_traffic=bool(traffic)))
     print(summary(rows))
     for row in rows:
         if row.state != "exercised":
@@ -82,31 +82,33 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def read_description(file: Path) -> list[Described]:
+def read_description(file: Path) -> list[DescribedOperation]:
     """Read the operations of an OpenAPI file, in its order."""
     paths: dict[str, dict[str, Any]] = wire.decode(file.read_bytes(), dict[str, Any])["paths"]
     return [
-        Described(operations[method]["operationId"], method.upper(), path)
+        DescribedOperation(operations[method]["operationId"], method.upper(), path)
         for path, operations in paths.items()
         for method in METHODS
         if method in operations
     ]
 
 
-def read_traffic(file: Path) -> list[Seen]:
+def read_traffic(file: Path) -> list[RecordedResponse]:
     """Read the responses recorded by a test run."""
-    return [wire.decode(line, Seen) for line in file.read_bytes().splitlines() if line]
+    return [wire.decode(line, RecordedResponse) for line in file.read_bytes().splitlines() if line]
 
 
-def place(method: str, path: str) -> Place:
+def operation_key(method: str, path: str) -> OperationKey:
     """Return the key of an operation, independent of its parameter names."""
     return method.upper(), _PARAMETER.sub("{}", path)
 
 
-def ledger(described: Iterable[Described], table: Iterable[Endpoint], traffic: Iterable[Seen]) -> list[Line]:
+def ledger(
+    described: Iterable[DescribedOperation], table: Iterable[Endpoint], traffic: Iterable[RecordedResponse]
+) -> list[LedgerRow]:
     """Combine the described operations with the endpoints that serve them and the tests that covered them."""
-    served: Mapping[Place, Endpoint] = {
-        place(endpoint.operation.method, endpoint.operation.path): endpoint for endpoint in table
+    served: Mapping[OperationKey, Endpoint] = {
+        operation_key(endpoint.operation.method, endpoint.operation.path): endpoint for endpoint in table
     }
     succeeded: dict[str, set[str]] = {}
     rejected: set[str] = set()
@@ -119,27 +121,29 @@ def ledger(described: Iterable[Described], table: Iterable[Endpoint], traffic: I
             rejected.add(response.operation)
     rows = []
     for operation in described:
-        endpoint = served.get(place(operation.method, operation.path))
+        endpoint = served.get(operation_key(operation.method, operation.path))
         name = endpoint.name if endpoint is not None else ""
-        rows.append(Line(operation, endpoint, sorted(succeeded.get(name, ())), name in rejected))
+        rows.append(LedgerRow(operation, endpoint, sorted(succeeded.get(name, ())), name in rejected))
     return rows
 
 
-def served_beyond(described: Iterable[Described], table: Iterable[Endpoint]) -> list[Endpoint]:
+def undescribed_endpoints(described: Iterable[DescribedOperation], table: Iterable[Endpoint]) -> list[Endpoint]:
     """Return the endpoints that the public description does not contain: first-party operations and older forms."""
-    known = {place(operation.method, operation.path) for operation in described}
-    found = [endpoint for endpoint in table if place(endpoint.operation.method, endpoint.operation.path) not in known]
+    known = {operation_key(operation.method, operation.path) for operation in described}
+    found = [
+        endpoint for endpoint in table if operation_key(endpoint.operation.method, endpoint.operation.path) not in known
+    ]
     return sorted(found, key=lambda endpoint: (endpoint.operation.path, endpoint.operation.method))
 
 
-def summary(rows: list[Line]) -> str:
+def summary(rows: list[LedgerRow]) -> str:
     """Return the totals in one sentence."""
     served = sum(row.endpoint is not None for row in rows)
     exercised = sum(bool(row.tests) for row in rows)
     return f"{len(rows)} operations described, {served} served, {exercised} exercised by a test with a valid response"
 
 
-def page(rows: list[Line], extra: list[Endpoint], *, with_traffic: bool) -> str:
+def render_page(rows: list[LedgerRow], extra: list[Endpoint], *, with_traffic: bool) -> str:
     """Render the report as Markdown."""
     parts = [
         "# Parity with the public description",

@@ -9,8 +9,8 @@ import msgspec
 
 from hubbub.protocol import wire
 from hubbub.server.core.config import Config
-from hubbub.server.worlds import Built
-from hubbub.server.worlds.building import BuiltApplication, BuiltGuild, BuiltLobby, BuiltUser
+from hubbub.server.worlds import BuiltWorld
+from hubbub.server.worlds.builder import BuiltApplication, BuiltGuild, BuiltLobby, BuiltUser
 
 
 class ReadyFileError(Exception):
@@ -26,7 +26,7 @@ class ReadyVoice(msgspec.Struct, kw_only=True):
     """A PEM file that clients must trust, if the certificate is self-issued."""
 
 
-class Ready(msgspec.Struct, kw_only=True):
+class ReadyDocument(msgspec.Struct, kw_only=True):
     """The content of the ready file and of the response to a fork. Other programs use it: keys are only ever added."""
 
     api: str
@@ -42,11 +42,11 @@ class Ready(msgspec.Struct, kw_only=True):
     voice: ReadyVoice | None = None
 
 
-def ready(config: Config, built: Built, control_token: str | None = None) -> Ready:
+def build_document(config: Config, built: BuiltWorld, control_token: str | None = None) -> ReadyDocument:
     """Build the ready document of a started server."""
     voice = config.voice
     url = (config.public_url or f"http://{config.host}:{config.port}").rstrip("/")
-    return Ready(
+    return ReadyDocument(
         api=f"{url}/api/v10",
         gateway=f"ws{url.removeprefix('http')}/gateway",
         web=url,
@@ -61,7 +61,7 @@ def ready(config: Config, built: Built, control_token: str | None = None) -> Rea
     )
 
 
-def forget(path: str) -> None:
+def remove(path: str) -> None:
     """Remove the ready file of an earlier run, so that programs that wait for the file do not read outdated data."""
     try:
         Path(path).unlink(missing_ok=True)
@@ -69,7 +69,7 @@ def forget(path: str) -> None:
         raise ReadyFileError(f"cannot write the ready file {path}: {error.strerror}") from error
 
 
-def write(path: str, document: Ready) -> None:
+def write(path: str, document: ReadyDocument) -> None:
     """Write the ready file atomically, so that waiting programs find it complete.
 
     Only its owner can read it, because it contains tokens."""

@@ -8,9 +8,9 @@ from hubbub.protocol.flags import ApplicationFlags as Flags
 from hubbub.protocol.intents import Intents
 from hubbub.testing import control
 from hubbub.testing.answers import Answer, Answers
+from hubbub.testing.context import PlatformContext
 from hubbub.testing.errors import NotHeard
-from hubbub.testing.scene import Scene
-from hubbub.testing.sessions import Heard, Session, Where, fits, in_short
+from hubbub.testing.sessions import ActorSession, EventPredicate, ReceivedEvent, contains_fields, format_event
 
 T = TypeVar("T")
 
@@ -27,12 +27,12 @@ class Actor:
 
     _prefix = ""
 
-    def __init__(self, scene: Scene, name: str, user_id: str, token: str) -> None:
+    def __init__(self, scene: PlatformContext, name: str, user_id: str, token: str) -> None:
         self._scene = scene
         self.name = name
         self.id = user_id
         self.token = token
-        self._session: Session | None = None
+        self._session: ActorSession | None = None
         self._connecting = asyncio.Lock()
 
     def __repr__(self) -> str:
@@ -53,7 +53,7 @@ class Actor:
 
     def _do(self, work: Coroutine[Any, Any, T], description: str) -> T:
         __tracebackhide__ = True
-        return self._scene.background.do(work, f"{self.name}: {description}")
+        return self._scene.background.run(work, f"{self.name}: {description}")
 
     # Over the gateway
 
@@ -64,7 +64,7 @@ class Actor:
 
     async def _connect(self) -> Answer:
         session = await self._online()
-        return Answer(session.heard[0].data)
+        return Answer(session.received[0].data)
 
     def disconnect(self) -> Answer:
         """Disconnect from the gateway; the events received so far are discarded."""
@@ -77,19 +77,21 @@ class Actor:
             await session.close()
         return Answer()
 
-    async def _online(self) -> Session:
+    async def _online(self) -> ActorSession:
         async with self._connecting:
-            if self._session is None or not self._session.open_now:
+            if self._session is None or not self._session.is_open:
                 await self._disconnect()
                 scene, intents = self._scene, await self._intents()
                 gateway = scene.ready.gateway
-                self._session = await Session.open(scene.background.http, gateway, self.name, self.token, intents)
+                self._session = await ActorSession.open(scene.background.http, gateway, self.name, self.token, intents)
             return self._session
 
     async def _intents(self) -> int | None:
         return None
 
-    def expect(self, event: str, where: Where | None = None, *, within: float | None = None, **fields: Any) -> Answer:
+    def expect(
+        self, event: str, where: EventPredicate | None = None, *, within: float | None = None, **fields: Any
+    ) -> Answer:
         """Return the next event of this name, which may already have arrived or arrives within `within` seconds.
 
         Keyword arguments such as `content="pong"` are values that it must contain (objects are compared recursively).
@@ -100,7 +102,7 @@ class Actor:
         seconds = self._scene.within if within is None else within
         return self._do(self._expect(event, where, seconds, fields), f"expect {event}")
 
-    async def _expect(self, event: str, where: Where | None, within: float, fields: dict[str, Any]) -> Answer:
+    async def _expect(self, event: str, where: EventPredicate | None, within: float, fields: dict[str, Any]) -> Answer:
         __tracebackhide__ = True
         connected_late = self._session is None
         # A session that has ended is not replaced, because its events are lost; the failure reports that.
@@ -113,10 +115,10 @@ class Actor:
                 if connected_late
                 else ""
             )
-            raise NotHeard(f"{error}{await self._scene.why_not(self.id, event)}{hint}") from None
+            raise NotHeard(f"{error}{await self._scene.explain_missing(self.id, event)}{hint}") from None
         return Answer(found)
 
-    def expect_none(self, event: str, where: Where | None = None, **fields: Any) -> Answer:
+    def expect_none(self, event: str, where: EventPredicate | None = None, **fields: Any) -> Answer:
         """Check that no such event resulted from anything done so far.
 
         It waits until pending events are delivered, but no longer.
@@ -124,24 +126,26 @@ class Actor:
         __tracebackhide__ = True
         return self._do(self._expect_none(event, where, fields), f"expect no {event}")
 
-    async def _expect_none(self, event: str, where: Where | None, fields: dict[str, Any]) -> Answer:
+    async def _expect_none(self, event: str, where: EventPredicate | None, fields: dict[str, Any]) -> Answer:
         __tracebackhide__ = True
         session = await self._online()
         await self._settle(session)
         position = session.find(event, _both(where, fields))
         if position is not None:
             sought = _describe(where, fields)
-            raise NotHeard(f"{self.name} received unexpected {event}{sought}:\n  {in_short(session.heard[position])}")
+            raise NotHeard(
+                f"{self.name} received unexpected {event}{sought}:\n  {format_event(session.received[position])}"
+            )
         return Answer()
 
-    async def _settle(self, session: Session) -> None:
-        await self._scene.control.ask("POST", "/settle")
-        await session.fence()
+    async def _settle(self, session: ActorSession) -> None:
+        await self._scene.control.request("POST", "/settle")
+        await session.wait_for_sent()
 
     @property
-    def heard(self) -> list[Heard]:
+    def heard(self) -> list[ReceivedEvent]:
         """All events of the session so far, in order; empty while disconnected."""
-        return [] if self._session is None else list(self._session.heard)
+        return [] if self._session is None else list(self._session.received)
 
 
 class Bot(Actor):
@@ -157,10 +161,10 @@ class Bot(Actor):
         )
 
 
-def _both(where: Where | None, fields: Mapping[str, Any]) -> Where | None:
+def _both(where: EventPredicate | None, fields: Mapping[str, Any]) -> EventPredicate | None:
     if not fields:
         return where
-    return lambda data: fits(fields, data) and (where is None or where(data))
+    return lambda data: contains_fields(fields, data) and (where is None or where(data))
 
 
 def _describe(where: Callable[..., object] | None, fields: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
 """Return values of actions: the platform's response, or an awaitable inside an event loop.
 
 In a synchronous test `alice.say(...)` waits and returns an `Answer`. Inside an event loop, waiting would block the bot
-under test, so the same call returns a `Soon`: the action is running, and `await` returns the `Answer`.
+under test, so the same call returns a `PendingAnswer`: the action is running, and `await` returns the `Answer`.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class Answers(list[Any]):
         return self
 
 
-class Soon(Generic[T]):
+class PendingAnswer(Generic[T]):
     """A running action, to be awaited in an event loop."""
 
     def __init__(self, future: "Future[T]", description: str) -> None:
@@ -51,14 +51,14 @@ class Soon(Generic[T]):
             # Hide the traceback of the background thread: the failure belongs to the test.
             raise error.with_traceback(None) from None
 
-    def forgotten(self, patient: bool) -> str | None:
+    def unawaited_error(self, wait: bool) -> str | None:
         """Return the error of an action that was never awaited, or None.
 
         Without `patient`, cancel it instead of waiting.
         """
         if self._awaited:
             return None
-        if not patient:
+        if not wait:
             self._future.cancel()
             return None
         error = self._future.exception()

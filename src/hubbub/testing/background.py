@@ -7,11 +7,11 @@ from typing import Any, TypeVar, cast
 
 import aiohttp
 
-from hubbub.testing.answers import Soon
+from hubbub.testing.answers import PendingAnswer
 
 T = TypeVar("T")
 
-CLOSE_S = 10.0
+CLOSE_TIMEOUT_SECONDS = 10.0
 """Time limit in seconds for the end of the thread."""
 
 
@@ -22,23 +22,23 @@ class Background:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hubbub-testing", daemon=True)
         self._thread.start()
-        self.http: aiohttp.ClientSession = self.wait(_new_session())
-        self.under_way: list[Soon[Any]] = []
+        self.http: aiohttp.ClientSession = self.run_and_wait(_new_session())
+        self.running: list[PendingAnswer[Any]] = []
         """Actions started inside event loops; checked when the platform of a test is stopped."""
 
-    def do(self, work: Coroutine[Any, Any, T], description: str) -> T:
+    def run(self, work: Coroutine[Any, Any, T], description: str) -> T:
         """Run an action and wait for it, or inside an event loop start it and return an awaitable."""
         __tracebackhide__ = True
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return self.wait(work)
-        soon = Soon(asyncio.run_coroutine_threadsafe(work, self._loop), description)
-        self.under_way.append(soon)
+            return self.run_and_wait(work)
+        soon = PendingAnswer(asyncio.run_coroutine_threadsafe(work, self._loop), description)
+        self.running.append(soon)
         # The declared type is that of the result in both cases; an Answer can be awaited as well.
         return cast("T", soon)
 
-    def wait(self, work: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
+    def run_and_wait(self, work: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
         """Run a coroutine and wait for it, even inside an event loop; `timeout` is in seconds."""
         __tracebackhide__ = True
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
@@ -51,16 +51,16 @@ class Background:
             future.cancel()
             raise
 
-    def forgotten(self, patient: bool) -> list[str]:
+    def unawaited_errors(self, wait: bool) -> list[str]:
         """Return the errors of actions that were never awaited since the last call."""
-        started, self.under_way = self.under_way, []
-        return [failure for soon in started if (failure := soon.forgotten(patient)) is not None]
+        started, self.running = self.running, []
+        return [failure for soon in started if (failure := soon.unawaited_error(wait)) is not None]
 
     def close(self) -> None:
         """Cancel all tasks, close the HTTP session and stop the thread."""
-        self.wait(self._shut_down(), CLOSE_S)
+        self.run_and_wait(self._shut_down(), CLOSE_TIMEOUT_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(CLOSE_S)
+        self._thread.join(CLOSE_TIMEOUT_SECONDS)
         if not self._thread.is_alive():
             self._loop.close()
 

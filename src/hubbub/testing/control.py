@@ -49,7 +49,7 @@ class Control:
         self._url = url
         self._authorization = f"Bearer {token}"
 
-    async def ask(self, method: str, path: str, json: Any = None, **more: Any) -> Any:
+    async def request(self, method: str, path: str, json: Any = None, **more: Any) -> Any:
         """Send a request to the control API; return the decoded response."""
         if method == "POST" and json is None and "data" not in more:
             json = {}

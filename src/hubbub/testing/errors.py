@@ -21,7 +21,7 @@ class Refused(AssertionError):
         """The decoded JSON body, or the text."""
         self.code: int = body.get("code", 0) if isinstance(body, dict) else 0
         """The platform's error code, or 0."""
-        super().__init__(f"{who}: {method} {path} was rejected\n{in_words(status, body)}")
+        super().__init__(f"{who}: {method} {path} was rejected\n{format_error(status, body)}")
 
 
 class NotHeard(AssertionError):
@@ -36,7 +36,7 @@ class BrokenPlatform(RuntimeError):
     """Raised when the platform does not run or does not respond."""
 
 
-def in_words(status: int, body: Any) -> str:
+def format_error(status: int, body: Any) -> str:
     """Format an error response: one line, and one for each invalid field."""
     if not isinstance(body, dict):
         return f"  {status} {body}"

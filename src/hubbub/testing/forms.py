@@ -14,17 +14,24 @@ SELECTS: Final = (
     ComponentType.CHANNEL_SELECT,
 )
 
-OPTIONS: Final[dict[int, str]] = {CommandOptionType.CHANNEL: "channel", CommandOptionType.ROLE: "role"}
+NAMED_OPTION_KINDS: Final[dict[int, str]] = {CommandOptionType.CHANNEL: "channel", CommandOptionType.ROLE: "role"}
 """Option types whose values can be given by name, and the kind of object."""
-COMPONENTS: Final[dict[int, str]] = {ComponentType.CHANNEL_SELECT: "channel", ComponentType.ROLE_SELECT: "role"}
+NAMED_COMPONENT_KINDS: Final[dict[int, str]] = {
+    ComponentType.CHANNEL_SELECT: "channel",
+    ComponentType.ROLE_SELECT: "role",
+}
 """Component types whose values can be given by name, and the kind of object."""
 
-Namer = Callable[[Any, str | None], Any]
+ValueResolver = Callable[[Any, str | None], Any]
 """Converts a value in a test, and the kind of object it names (or None), to the value to send, such as an id."""
 
 
 def options(
-    command: Mapping[str, Any], path: Sequence[str], given: Mapping[str, Any], name: Namer, focused: str | None = None
+    command: Mapping[str, Any],
+    path: Sequence[str],
+    given: Mapping[str, Any],
+    name: ValueResolver,
+    focused: str | None = None,
 ) -> list[dict[str, Any]]:
     """Return the options of a command, nested in the sub-commands of `path`."""
     declared = list(command.get("options", []))
@@ -39,23 +46,23 @@ def options(
     for key, value in given.items():
         if key not in kinds:
             raise AssertionError(f"{command['name']} has no option {key!r}; it has: {_list(kinds)}")
-        made = {"type": kinds[key], "name": key, "value": name(value, OPTIONS.get(kinds[key]))}
+        made = {"type": kinds[key], "name": key, "value": name(value, NAMED_OPTION_KINDS.get(kinds[key]))}
         filled.append({**made, "focused": True} if key == focused else made)
     return filled
 
 
-def each_component(components: Any) -> Iterator[dict[str, Any]]:
+def iter_components(components: Any) -> Iterator[dict[str, Any]]:
     """Yield all components, including nested ones."""
     for component in components or ():
         yield component
-        yield from each_component(component.get("components"))
+        yield from iter_components(component.get("components"))
         inner = [component[key] for key in ("component", "accessory") if isinstance(component.get(key), dict)]
-        yield from each_component(inner)
+        yield from iter_components(inner)
 
 
 def component(message: Mapping[str, Any], wanted: str, kinds: Sequence[int]) -> dict[str, Any]:
     """Return the component of a message by its custom_id, label or placeholder."""
-    found = [each for each in each_component(message.get("components")) if each["type"] in kinds]
+    found = [each for each in iter_components(message.get("components")) if each["type"] in kinds]
     for key in ("custom_id", "label", "placeholder"):
         matching = [each for each in found if each.get(key) == wanted]
         if matching:
@@ -64,7 +71,7 @@ def component(message: Mapping[str, Any], wanted: str, kinds: Sequence[int]) -> 
     raise AssertionError(f"the message has no such component {wanted!r}; it has: {_list(known)}")
 
 
-def filled(modal: Mapping[str, Any], given: Mapping[str, Any], name: Namer) -> list[dict[str, Any]]:
+def modal_values(modal: Mapping[str, Any], given: Mapping[str, Any], name: ValueResolver) -> list[dict[str, Any]]:
     """Return a modal's components as submitted: given values by custom_id or label, default values for the rest."""
     left = dict(given)
     made, known = [], []
@@ -81,7 +88,7 @@ def filled(modal: Mapping[str, Any], given: Mapping[str, Any], name: Namer) -> l
     return made
 
 
-def _field(shown: Mapping[str, Any], label: str | None, left: dict[str, Any], name: Namer) -> dict[str, Any]:
+def _field(shown: Mapping[str, Any], label: str | None, left: dict[str, Any], name: ValueResolver) -> dict[str, Any]:
     kind, custom_id = shown["type"], shown["custom_id"]
     given = left.pop(custom_id, left.pop(label, None) if label is not None else None)
     field: dict[str, Any] = {"type": kind, "custom_id": custom_id}
@@ -93,7 +100,7 @@ def _field(shown: Mapping[str, Any], label: str | None, left: dict[str, Any], na
     if kind == ComponentType.RADIO_GROUP:
         return {**field, "value": (preset[0] if preset else None) if given is None else given}
     values = preset if given is None else given if isinstance(given, list) else [given]
-    return {**field, "values": [name(value, COMPONENTS.get(kind)) for value in values]}
+    return {**field, "values": [name(value, NAMED_COMPONENT_KINDS.get(kind)) for value in values]}
 
 
 def _list(names: Any) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from hubbub.testing.sessions import Session
+from hubbub.testing.sessions import ActorSession
 
 
-class Outcome:
+class InteractionOutcome:
     """One interaction, from its nonce to its first response."""
 
-    def __init__(self, session: Session, nonce: str, begin: int, message: Mapping[str, Any] | None) -> None:
+    def __init__(self, session: ActorSession, nonce: str, begin: int, message: Mapping[str, Any] | None) -> None:
         self._session = session
         self._nonce = nonce
         self._position = self._begin = begin
@@ -17,34 +17,34 @@ class Outcome:
         """The message with the used component, which the response may update."""
         self._id: str | None = None
         self._succeeded = False
-        self.answer: Any = None
+        self.response: Any = None
         """The response: a message, a modal, or autocomplete choices."""
         self.failure: dict[str, Any] | None = None
         """The data of INTERACTION_FAILURE, or None."""
 
     def is_known(self) -> bool:
         """Process the events received so far; return whether the outcome is known."""
-        heard = self._session.heard
+        heard = self._session.received
         while self._position < len(heard) and not self._is_over():
             event = heard[self._position]
             if isinstance(event.data, dict) and event.data.get("nonce") == self._nonce:
                 self._record(event.name, event.data)
             elif self._fits(event.name, event.data):
-                self.answer = self._session.took(self._position)
+                self.response = self._session.consume(self._position)
             self._position += 1
         return self._is_over()
 
     def _is_over(self) -> bool:
-        return self.answer is not None or self.failure is not None or self._succeeded
+        return self.response is not None or self.failure is not None or self._succeeded
 
     def _record(self, name: str, data: dict[str, Any]) -> None:
-        self._session.took(self._position)
+        self._session.consume(self._position)
         if name == "INTERACTION_CREATE":
             self._id = data["id"]
         elif name == "INTERACTION_FAILURE":
             self.failure = data
         elif name in ("INTERACTION_MODAL_CREATE", "APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE"):
-            self.answer = data
+            self.response = data
         elif name == "INTERACTION_SUCCESS":
             self._succeeded = True
 
@@ -53,12 +53,12 @@ class Outcome:
             return self._id is not None and (data.get("interaction_metadata") or {}).get("id") == self._id
         return name == "MESSAGE_UPDATE" and self._message is not None and data["id"] == self._message["id"]
 
-    def look_again(self) -> None:
+    def find_late_response(self) -> None:
         """Search for the response after INTERACTION_SUCCESS, once all pending events have arrived."""
-        for position in range(self._begin, len(self._session.heard)):
-            event = self._session.heard[position]
+        for position in range(self._begin, len(self._session.received)):
+            event = self._session.received[position]
             if self._fits(event.name, event.data):
                 # An update of the message may be a later action of the application, so it is not consumed and `expect`
                 # finds it.
-                self.answer = self._session.took(position) if self._message is None else event.data
+                self.response = self._session.consume(position) if self._message is None else event.data
                 return

@@ -14,11 +14,11 @@ from hubbub.testing import forms
 from hubbub.testing.actors import Actor
 from hubbub.testing.answers import Answer, Answers
 from hubbub.testing.errors import Unanswered
-from hubbub.testing.outcomes import Outcome
+from hubbub.testing.outcomes import InteractionOutcome
 from hubbub.testing.ready import Application
-from hubbub.testing.sessions import Session
+from hubbub.testing.sessions import ActorSession
 
-Place: TypeAlias = "str | Actor | Mapping[str, Any]"
+ChannelReference: TypeAlias = "str | Actor | Mapping[str, Any]"
 """A channel by its name in the world, its id, or an object with its id; or a user, for the direct message channel."""
 
 File: TypeAlias = tuple[str, bytes]
@@ -26,7 +26,7 @@ File: TypeAlias = tuple[str, bytes]
 
 _nonces: Final = itertools.count(1)
 
-TOO_LATE: Final = 2
+TIMEOUT_REASON_CODE: Final = 2
 """The reason_code of an interaction without a response in time."""
 
 
@@ -35,12 +35,14 @@ class Person(Actor):
 
     # Messages
 
-    def say(self, where: Place, content: str = "", *, files: Mapping[str, bytes] | None = None, **body: Any) -> Answer:
+    def say(
+        self, where: ChannelReference, content: str = "", *, files: Mapping[str, bytes] | None = None, **body: Any
+    ) -> Answer:
         """Send a message, with optional files by name and further fields of the API's body; return the message."""
         __tracebackhide__ = True
         return self._do(self._say(where, {"content": content, **body}, files or {}), "say")
 
-    async def _say(self, where: Place, body: dict[str, Any], files: Mapping[str, bytes]) -> Answer:
+    async def _say(self, where: ChannelReference, body: dict[str, Any], files: Mapping[str, bytes]) -> Answer:
         __tracebackhide__ = True
         session = await self._online()
         channel_id, _ = await self._resolve_channel(where)
@@ -59,7 +61,7 @@ class Person(Actor):
             form.add_field(f"files[{index}]", content, filename=name)
         return await self._call("POST", path, data=form)
 
-    async def _consume(self, session: Session, event: str, object_id: str) -> None:
+    async def _consume(self, session: ActorSession, event: str, object_id: str) -> None:
         """Consume the event of the user's own action, so that `expect` does not return it."""
         await session.take(event, lambda data: data.get("id") == object_id, within=self._scene.within)
 
@@ -69,12 +71,12 @@ class Person(Actor):
         path = f"/channels/{message['channel_id']}/messages/{message['id']}/reactions/{quote(emoji, safe='')}/@me"
         return self._do(self._act("PUT", path), f"react {emoji}")
 
-    def read(self, where: Place, limit: int = 50) -> Answers:
+    def read(self, where: ChannelReference, limit: int = 50) -> Answers:
         """Return the latest messages of a channel, newest first."""
         __tracebackhide__ = True
         return self._do(self._read(where, limit), "read")
 
-    async def _read(self, where: Place, limit: int) -> Answers:
+    async def _read(self, where: ChannelReference, limit: int) -> Answers:
         __tracebackhide__ = True
         channel_id, _ = await self._resolve_channel(where)
         found: Answers = await self._call("GET", f"/channels/{channel_id}/messages?limit={limit}")
@@ -139,12 +141,12 @@ class Person(Actor):
         returned = {key: values[0] for key, values in found.items()}
         return Answer({**returned, "url": sent["url"], "redirect_uri": parts._replace(query="", fragment="").geturl()})
 
-    def join_voice(self, where: Place, *, self_mute: bool = False, self_deaf: bool = False) -> Answer:
+    def join_voice(self, where: ChannelReference, *, self_mute: bool = False, self_deaf: bool = False) -> Answer:
         """Join a voice channel; return what a voice client needs: `endpoint`, `token`, `session_id`."""
         __tracebackhide__ = True
         return self._do(self._join_voice(where, {"self_mute": self_mute, "self_deaf": self_deaf}), "join voice")
 
-    async def _join_voice(self, where: Place, more: dict[str, bool]) -> Answer:
+    async def _join_voice(self, where: ChannelReference, more: dict[str, bool]) -> Answer:
         __tracebackhide__ = True
         session = await self._online()
         channel_id, guild_id = await self._resolve_channel(where)
@@ -162,7 +164,7 @@ class Person(Actor):
         session = await self._online()
         states = [
             event.data
-            for event in session.heard
+            for event in session.received
             if event.name == "VOICE_STATE_UPDATE" and event.data["user_id"] == self.id
         ]
         if not states or states[-1]["channel_id"] is None:
@@ -170,7 +172,7 @@ class Person(Actor):
         state = await self._set_voice_state(session, {"guild_id": states[-1].get("guild_id"), "channel_id": None})
         return Answer(state)
 
-    async def _set_voice_state(self, session: Session, state: dict[str, Any]) -> Any:
+    async def _set_voice_state(self, session: ActorSession, state: dict[str, Any]) -> Any:
         await session.send(4, {"self_mute": False, "self_deaf": False, **state})
         wanted = {"user_id": self.id, "channel_id": state["channel_id"]}
         return await session.take(
@@ -183,7 +185,7 @@ class Person(Actor):
 
     def run(
         self,
-        where: Place,
+        where: ChannelReference,
         command: str,
         options: Mapping[str, Any] | None = None,
         *,
@@ -201,7 +203,7 @@ class Person(Actor):
 
     async def _run(
         self,
-        where: Place,
+        where: ChannelReference,
         command: str,
         given: Mapping[str, Any],
         target: Actor | Mapping[str, Any] | str | None,
@@ -214,7 +216,7 @@ class Person(Actor):
         data: dict[str, Any] = {"id": found["id"], "name": found["name"], "type": found["type"]}
         files: list[File] = []
         if target is not None:
-            data["target_id"] = self._scene.identify(target)
+            data["target_id"] = self._scene.id_of(target)
         else:
             data["options"] = forms.options(found, path, given, partial(self._value, files))
         kind = InteractionType.APPLICATION_COMMAND
@@ -222,7 +224,7 @@ class Person(Actor):
 
     def complete(
         self,
-        where: Place,
+        where: ChannelReference,
         command: str,
         option: str,
         typed: str,
@@ -238,7 +240,7 @@ class Person(Actor):
 
     async def _complete(
         self,
-        where: Place,
+        where: ChannelReference,
         command: str,
         option: str,
         given: Mapping[str, Any],
@@ -284,7 +286,7 @@ class Person(Actor):
             raise AssertionError(f"{wanted!r} is a link button: clicking it does not create an interaction")
         data: dict[str, Any] = {"component_type": component["type"], "custom_id": component["custom_id"]}
         if values is not None:
-            about = forms.COMPONENTS.get(component["type"])
+            about = forms.NAMED_COMPONENT_KINDS.get(component["type"])
             data["values"] = [self._value([], value, about) for value in values]
         channel_id, guild_id = await self._resolve_channel(message["channel_id"])
         application_id = message.get("application_id") or message["author"]["id"]
@@ -302,7 +304,7 @@ class Person(Actor):
         __tracebackhide__ = True
         data = {"id": modal["id"], "custom_id": modal["custom_id"]}
         files: list[File] = []
-        data["components"] = forms.filled(modal, fields, partial(self._value, files))
+        data["components"] = forms.modal_values(modal, fields, partial(self._value, files))
         channel_id, guild_id = await self._resolve_channel(modal["channel_id"])
         application_id = modal["application"]["id"]
         kind = InteractionType.MODAL_SUBMIT
@@ -343,7 +345,7 @@ class Person(Actor):
         """Send an interaction and return the first response."""
         __tracebackhide__ = True
         session = await self._online()
-        nonce, begin = f"hubbub.testing.{next(_nonces)}", len(session.heard)
+        nonce, begin = f"hubbub.testing.{next(_nonces)}", len(session.received)
         body: dict[str, Any] = {
             "type": kind,
             "application_id": application_id,
@@ -357,23 +359,25 @@ class Person(Actor):
         if message is not None and kind == InteractionType.MESSAGE_COMPONENT:
             body["message_id"] = message["id"]
         await self._send("/interactions", body, files)
-        outcome = Outcome(session, nonce, begin, message)
+        outcome = InteractionOutcome(session, nonce, begin, message)
         seconds = self._scene.within if within is None else within
         if not await session.wait(outcome.is_known, seconds):
             name = self._scene.name_of(application_id)
-            if not session.open_now:
+            if not session.is_open:
                 closed_with = session.closed_with
                 raise Unanswered(f"{self.name} cannot receive the response of {name}: closed with {closed_with}")
             raise Unanswered(f"{name} did not respond to {self.name} within {seconds:g} s")
         if outcome.failure is not None:
             name, code = self._scene.name_of(application_id), outcome.failure.get("reason_code")
-            problem = "did not respond in time" if code == TOO_LATE else f"failed to respond (reason_code {code})"
+            problem = (
+                "did not respond in time" if code == TIMEOUT_REASON_CODE else f"failed to respond (reason_code {code})"
+            )
             raise Unanswered(f"{name} {problem}: {self.name} received INTERACTION_FAILURE")
-        if outcome.answer is None:
+        if outcome.response is None:
             # Only INTERACTION_SUCCESS has arrived. If the gateway is re-reading the guild, the response follows later.
             await self._settle(session)
-            outcome.look_again()
-        answer = Answer(outcome.answer if outcome.answer is not None else message or {})
+            outcome.find_late_response()
+        answer = Answer(outcome.response if outcome.response is not None else message or {})
         answer.about = message
         return answer
 
@@ -385,12 +389,12 @@ class Person(Actor):
             files.append(value)
             return str(len(files) - 1)
         if isinstance(value, (Actor, Mapping)):
-            return self._scene.identify(value)
+            return self._scene.id_of(value)
         if about is not None and not str(value).isdigit():
             return self._scene.channel(value) if about == "channel" else self._scene.role(value)
         return value
 
-    async def _resolve_channel(self, where: Place) -> tuple[str, str | None]:
+    async def _resolve_channel(self, where: ChannelReference) -> tuple[str, str | None]:
         """Return the id of a channel and of its guild, which is None for a direct message channel."""
         if isinstance(where, Actor):
             opened = await self._call("POST", "/users/@me/channels", {"recipient_id": where.id})

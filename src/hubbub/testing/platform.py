@@ -6,48 +6,48 @@ from typing import Any
 
 from hubbub.testing.actors import Actor, Bot
 from hubbub.testing.answers import Answer
+from hubbub.testing.context import PlatformContext
 from hubbub.testing.people import Person
-from hubbub.testing.process import Process
-from hubbub.testing.ready import Application, Guild, Lobby, Named, Ready
-from hubbub.testing.scene import Scene
+from hubbub.testing.process import PlatformProcess
+from hubbub.testing.ready import Application, Guild, Lobby, NamedObjects, ReadyDocument
 
 
 class Platform:
     """A complete platform for one test."""
 
-    def __init__(self, process: Process, ready: Ready, within: float) -> None:
+    def __init__(self, process: PlatformProcess, ready: ReadyDocument, within: float) -> None:
         self._process = process
         self.ready = ready
         """The ready document (docs/worlds.md)."""
-        self.scene = Scene(process.background, ready, within)
+        self.context = PlatformContext(process.background, ready, within)
         """The state that its actors share."""
         self.api, self.gateway, self.web, self.cdn = ready.api, ready.gateway, ready.web, ready.cdn
-        self.users: Named[Person] = Named("user", {})
+        self.users: NamedObjects[Person] = NamedObjects("user", {})
         """The users of the world by name."""
         for name, user in ready.users.items():
-            self.users[name] = Person(self.scene, name, user.id, user.token)
-        self.applications: Named[Application] = self.scene.applications
-        self.bots: Named[Bot] = Named("bot", {})
+            self.users[name] = Person(self.context, name, user.id, user.token)
+        self.applications: NamedObjects[Application] = self.context.applications
+        self.bots: NamedObjects[Bot] = NamedObjects("bot", {})
         """The bots of the world by the name of their application, for actions on their behalf."""
         for name, application in ready.applications.items():
             if application.bot is not None:
-                self.bots[name] = Bot(self.scene, name, application.bot.id, application.bot.token)
-        self.guilds: Named[Guild] = Named("guild", ready.guilds)
-        self.lobbies: Named[Lobby] = Named("lobby", ready.lobbies)
-        self.clock = Clock(self.scene)
-        self.faults = Faults(self.scene)
+                self.bots[name] = Bot(self.context, name, application.bot.id, application.bot.token)
+        self.guilds: NamedObjects[Guild] = NamedObjects("guild", ready.guilds)
+        self.lobbies: NamedObjects[Lobby] = NamedObjects("lobby", ready.lobbies)
+        self.clock = Clock(self.context)
+        self.faults = Faults(self.context)
         self.test_failed = False
         """Whether a test that used the platform failed."""
         self._log_start = process.log_size()
-        self.scene.background.wait(self.scene.control.ask("POST", "/trace", {"on": True}))
+        self.context.background.run_and_wait(self.context.control.request("POST", "/trace", {"on": True}))
 
     def __repr__(self) -> str:
         return f"<Platform at {self.web}>"
 
     def close(self) -> list[str]:
         """Stop the platform; return errors of actions that were never awaited, unless the test has already failed."""
-        forgotten = self.scene.background.forgotten(patient=not self.test_failed)
-        self.scene.background.wait(self._disconnect_all())
+        forgotten = self.context.background.unawaited_errors(wait=not self.test_failed)
+        self.context.background.run_and_wait(self._disconnect_all())
         self._process.end_fork(self.ready.fork_id)
         return forgotten
 
@@ -60,13 +60,13 @@ class Platform:
     def add_user(self, name: str, **body: Any) -> Answer:
         """Create a user without guilds, who is then `users[name]`; return id, token and password."""
         __tracebackhide__ = True
-        return self.scene.background.do(self._add_user(name, body), f"add user {name}")
+        return self.context.background.run(self._add_user(name, body), f"add user {name}")
 
     async def _add_user(self, name: str, body: dict[str, Any]) -> Answer:
         __tracebackhide__ = True
-        made = await self.scene.control.ask("POST", "/users", {"username": name, **body})
-        self.users[name] = Person(self.scene, name, made["id"], made["token"])
-        self.scene.names[made["id"]] = name
+        made = await self.context.control.request("POST", "/users", {"username": name, **body})
+        self.users[name] = Person(self.context, name, made["id"], made["token"])
+        self.context.names[made["id"]] = name
         return Answer(made)
 
     # Diagnostics
@@ -74,12 +74,12 @@ class Platform:
     def trace(self, **query: str) -> Answer:
         """Return the delivery trace: `events`, and `refused` requests (docs/control.md)."""
         __tracebackhide__ = True
-        return self.scene.background.do(self.scene.ask_for("/trace", query), "trace")
+        return self.context.background.run(self.context.get("/trace", query), "trace")
 
     def rate_limits(self) -> Answer:
         """Return the rate limit report."""
         __tracebackhide__ = True
-        return self.scene.background.do(self.scene.ask_for("/rate-limits", {}), "rate limits")
+        return self.context.background.run(self.context.get("/rate-limits", {}), "rate limits")
 
     def log(self) -> str:
         """Return the platform's log since the test started."""
@@ -89,16 +89,16 @@ class Platform:
 class Clock:
     """The platform's clock, controlled by the test. Each method returns its state: `now`, `now_ms`, `running`."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: PlatformContext) -> None:
         self._scene = scene
 
     def _do(self, method: str, path: str, body: dict[str, Any] | None = None) -> Answer:
         __tracebackhide__ = True
-        return self._scene.background.do(self._request(method, path, body), f"clock {path}")
+        return self._scene.background.run(self._request(method, path, body), f"clock {path}")
 
     async def _request(self, method: str, path: str, body: dict[str, Any] | None) -> Answer:
         __tracebackhide__ = True
-        return Answer(await self._scene.control.ask(method, f"/clock{path}", body))
+        return Answer(await self._scene.control.request(method, f"/clock{path}", body))
 
     def get(self) -> Answer:
         """Return the current state of the clock."""
@@ -108,7 +108,7 @@ class Clock:
     def set(self, now: datetime | str) -> Answer:
         """Set the time, from a string like `"2026-12-01T00:00:00Z"` or a datetime (UTC if it has no time zone)."""
         __tracebackhide__ = True
-        return self._do("POST", "/set", {"now": moment(now)})
+        return self._do("POST", "/set", {"now": to_iso(now)})
 
     def advance(
         self,
@@ -138,7 +138,7 @@ class Clock:
 class Faults:
     """Fault injection (docs/control.md). HTTP faults happen once, or `times` times (None: always)."""
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, scene: PlatformContext) -> None:
         self._scene = scene
 
     def fail(self, method: str | None = None, route: str | None = None, status: int = 500, **more: Any) -> Answer:
@@ -155,7 +155,7 @@ class Faults:
         return self._inflict("http", "status", **fault, **more)
 
     def drop(self, method: str | None = None, route: str | None = None, **more: Any) -> Answer:
-        """Drop the connection of a request; with `moment="after"` only after the operation has run."""
+        """Drop the connection of a request; with `to_iso="after"` only after the operation has run."""
         __tracebackhide__ = True
         return self._inflict("http", "drop", method=method, route=route, **more)
 
@@ -187,10 +187,10 @@ class Faults:
     def clear(self) -> Answer:
         """Remove all faults."""
         __tracebackhide__ = True
-        return self._scene.background.do(self._clear(), "clear faults")
+        return self._scene.background.run(self._clear(), "clear faults")
 
     async def _clear(self) -> Answer:
-        await self._scene.control.ask("DELETE", "/faults")
+        await self._scene.control.request("DELETE", "/faults")
         return Answer()
 
     def _inflict(self, door: str, effect: str, user: Any = None, **fault: Any) -> Answer:
@@ -202,14 +202,14 @@ class Faults:
             fault["user_id"] = user if isinstance(user, str) else user.id
         # Only for `times` does null differ from absent.
         given = {key: value for key, value in fault.items() if value is not None or key == "times"}
-        return self._scene.background.do(self._add({"door": door, "effect": effect, **given}), f"fault {effect}")
+        return self._scene.background.run(self._add({"door": door, "effect": effect, **given}), f"fault {effect}")
 
     async def _add(self, fault: dict[str, Any]) -> Answer:
         __tracebackhide__ = True
-        return Answer(await self._scene.control.ask("POST", "/faults", fault))
+        return Answer(await self._scene.control.request("POST", "/faults", fault))
 
 
-def moment(time: datetime | str) -> str:
+def to_iso(time: datetime | str) -> str:
     """Return a time in ISO 8601 format for the control API; raise ValueError if it is not a time."""
     if isinstance(time, str):
         time = datetime.fromisoformat(time)

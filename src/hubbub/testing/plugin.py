@@ -14,13 +14,13 @@ import pytest
 
 if TYPE_CHECKING:
     from hubbub.testing.platform import Platform
-    from hubbub.testing.process import Choice, Process
+    from hubbub.testing.process import PlatformProcess, WorldChoice
 
 OPTIONS: Final = ("world", "now", "rate_limits", "seed")
 """Arguments of the marker; each is also an ini option `hubbub_...`."""
 MODES: Final = ("off", "real", "report")
 SCOPES: Final = ("function", "class", "module", "package", "session")
-WITHIN_S: Final = 10.0
+DEFAULT_WITHIN_SECONDS: Final = 10.0
 
 MARKER: Final = (
     "hubbub(world=None, now=None, rate_limits='report', seed=0): configure the platform of this test: a world file (or a dict "
@@ -37,7 +37,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("hubbub_rate_limits", "off, real, or report (count without rejecting)", default="report")
     parser.addini("hubbub_seed", "seed of the ids and tokens of a world", default="0")
     parser.addini("hubbub_scope", f"scope of a platform: {', '.join(SCOPES)}", default="function")
-    parser.addini("hubbub_within", "seconds that expect and interactions wait", default=str(WITHIN_S))
+    parser.addini("hubbub_within", "seconds that expect and interactions wait", default=str(DEFAULT_WITHIN_SECONDS))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -54,14 +54,14 @@ def _scope(fixture_name: str, config: pytest.Config) -> Any:
 
 
 @pytest.fixture(scope="session")
-def _hubbub_process() -> "Iterator[Process]":
+def _hubbub_process() -> "Iterator[PlatformProcess]":
     """The process of all platforms of this test run, started for the first test that needs one."""
     from hubbub.testing.errors import BrokenPlatform
-    from hubbub.testing.process import Process
+    from hubbub.testing.process import PlatformProcess
 
     process, problem = None, ""
     try:
-        process = Process()
+        process = PlatformProcess()
     except BrokenPlatform as error:
         problem = str(error)
     if process is None:
@@ -71,7 +71,7 @@ def _hubbub_process() -> "Iterator[Process]":
 
 
 @pytest.fixture(scope=_scope)
-def hubbub(request: pytest.FixtureRequest, _hubbub_process: "Process") -> "Iterator[Platform]":
+def hubbub(request: pytest.FixtureRequest, _hubbub_process: "PlatformProcess") -> "Iterator[Platform]":
     """A platform for this test: `users`, `bots`, `applications`, `guilds`, `clock`, `faults`, and its URLs."""
     from hubbub.testing.errors import Refused
     from hubbub.testing.platform import Platform
@@ -147,11 +147,11 @@ def _settings(request: pytest.FixtureRequest) -> dict[str, Any]:
     return settings
 
 
-def _choice(request: pytest.FixtureRequest, settings: dict[str, Any]) -> "Choice":
-    from hubbub.testing.process import Choice
+def _choice(request: pytest.FixtureRequest, settings: dict[str, Any]) -> "WorldChoice":
+    from hubbub.testing.process import WorldChoice
 
     text, media_type = _world(request, settings["world"])
-    return Choice(text, media_type, _seed(settings["seed"]), _now(settings["now"]))
+    return WorldChoice(text, media_type, _seed(settings["seed"]), _now(settings["now"]))
 
 
 def _world(request: pytest.FixtureRequest, world: Any) -> tuple[bytes, str]:
@@ -184,13 +184,13 @@ def _seed(seed: Any) -> int:
 
 
 def _now(now: Any) -> str | None:
-    from hubbub.testing.platform import moment
+    from hubbub.testing.platform import to_iso
 
     if now is None:
         return None
     if isinstance(now, (str, datetime)):
         with suppress(ValueError):
-            return moment(now)
+            return to_iso(now)
     _fail(f"now must be a time such as '2026-12-01T00:00:00Z', not {now!r}")
 
 

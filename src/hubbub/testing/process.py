@@ -19,19 +19,19 @@ import msgspec
 from hubbub.testing.background import Background
 from hubbub.testing.control import Control
 from hubbub.testing.errors import BrokenPlatform
-from hubbub.testing.ready import Ready, read
+from hubbub.testing.ready import ReadyDocument, read
 
-START_S: Final = 120.0
+START_TIMEOUT_SECONDS: Final = 120.0
 """Time limit in seconds for the start of the server."""
-STOP_S: Final = 10.0
+STOP_TIMEOUT_SECONDS: Final = 10.0
 """Time limit in seconds for the shutdown of the server."""
-SNAPSHOTS_MOST: Final = 32
+SNAPSHOTS_MAX: Final = 32
 """Number of worlds whose snapshots are kept."""
-LOG_MOST: Final = 4000
+LOG_BYTES_MAX: Final = 4000
 """Number of bytes of the server's log that a report shows."""
 
 
-class Choice(NamedTuple):
+class WorldChoice(NamedTuple):
     """The world that a test uses."""
 
     text: bytes
@@ -42,14 +42,14 @@ class Choice(NamedTuple):
     """Start time of the world, or None for the machine's time."""
 
 
-class Process:
+class PlatformProcess:
     """A running `hubbub dev`, which tests do not use directly."""
 
     def __init__(self) -> None:
         self.background = Background()
         self._folder = Path(tempfile.mkdtemp(prefix="hubbub-testing-"))
         self._log = self._folder / "log"
-        self._snapshots: dict[Choice, str] = {}
+        self._snapshots: dict[WorldChoice, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
         try:
             self._start()
@@ -70,7 +70,7 @@ class Process:
                 # Settings for a server that runs from this shell must not affect tests.
                 env={name: value for name, value in os.environ.items() if not name.startswith("HUBBUB_")},
             )
-        watchdog = threading.Timer(START_S, self._process.kill)
+        watchdog = threading.Timer(START_TIMEOUT_SECONDS, self._process.kill)
         watchdog.daemon = True
         watchdog.start()
         try:
@@ -82,7 +82,7 @@ class Process:
             raise BrokenPlatform(self._start_error())
         document = read(msgspec.json.decode(ready.read_bytes()))
         self.control = Control(self.background.http, document.control, document.control_token)
-        self._empty = str(self.background.wait(self.control.ask("POST", "/snapshots"))["id"])
+        self._empty = str(self.background.run_and_wait(self.control.request("POST", "/snapshots"))["id"])
 
     def _start_error(self) -> str:
         log = self.log_since(0)
@@ -96,16 +96,16 @@ class Process:
         return self._log.stat().st_size
 
     def log_since(self, position: int) -> str:
-        """Return the server's log since a position, truncated to its last `LOG_MOST` bytes."""
+        """Return the server's log since a position, truncated to its last `LOG_BYTES_MAX` bytes."""
         with self._log.open("rb") as log:
-            log.seek(max(position, self.log_size() - LOG_MOST))
+            log.seek(max(position, self.log_size() - LOG_BYTES_MAX))
             return log.read().decode("utf-8", "replace")
 
-    def fork(self, choice: Choice, rate_limits: str) -> Ready:
+    def fork(self, choice: WorldChoice, rate_limits: str) -> ReadyDocument:
         """Create a platform with this world; return its ready document."""
-        return self.background.wait(self._fork(choice, rate_limits))
+        return self.background.run_and_wait(self._fork(choice, rate_limits))
 
-    async def _fork(self, choice: Choice, rate_limits: str) -> Ready:
+    async def _fork(self, choice: WorldChoice, rate_limits: str) -> ReadyDocument:
         snapshot_id = self._snapshots.pop(choice, None)
         if snapshot_id is None:
             snapshot_id = await self._build(choice)
@@ -113,22 +113,22 @@ class Process:
         self._snapshots[choice] = snapshot_id
         # Client libraries compare the platform's time with the machine's, so that is the default.
         body = {"snapshot_id": snapshot_id, "now": choice.now or _machine_time(), "rate_limits": rate_limits}
-        return read(await self.control.ask("POST", "/forks", body))
+        return read(await self.control.request("POST", "/forks", body))
 
-    async def _build(self, choice: Choice) -> str:
-        while len(self._snapshots) >= SNAPSHOTS_MOST:
+    async def _build(self, choice: WorldChoice) -> str:
+        while len(self._snapshots) >= SNAPSHOTS_MAX:
             oldest = next(iter(self._snapshots))
-            await self.control.ask("DELETE", f"/snapshots/{self._snapshots.pop(oldest)}")
-        await self.control.ask("POST", f"/snapshots/{self._empty}/restore")
+            await self.control.request("DELETE", f"/snapshots/{self._snapshots.pop(oldest)}")
+        await self.control.request("POST", f"/snapshots/{self._empty}/restore")
         if choice.now is not None:
-            await self.control.ask("POST", "/clock/set", {"now": choice.now})
+            await self.control.request("POST", "/clock/set", {"now": choice.now})
         path = f"/worlds?seed={choice.seed}"
-        await self.control.ask("POST", path, data=choice.text, headers={"Content-Type": choice.media_type})
-        return str((await self.control.ask("POST", "/snapshots"))["id"])
+        await self.control.request("POST", path, data=choice.text, headers={"Content-Type": choice.media_type})
+        return str((await self.control.request("POST", "/snapshots"))["id"])
 
     def end_fork(self, fork_id: str) -> None:
         """Stop a platform."""
-        self.background.wait(self.control.ask("DELETE", f"/forks/{fork_id}"))
+        self.background.run_and_wait(self.control.request("DELETE", f"/forks/{fork_id}"))
 
     def close(self) -> None:
         """Stop the server process and all its forks."""
@@ -141,7 +141,7 @@ class Process:
                     with contextlib.suppress(OSError):
                         stream.close()
             try:
-                process.wait(STOP_S)
+                process.wait(STOP_TIMEOUT_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

@@ -7,14 +7,14 @@ import msgspec
 T = TypeVar("T")
 
 
-class Unknown(KeyError):
+class UnknownNameError(KeyError):
     """Raised for a name that the world does not have."""
 
     def __str__(self) -> str:
         return str(self.args[0])
 
 
-class Named(dict[str, T]):
+class NamedObjects(dict[str, T]):
     """Objects by name; the error for an unknown name lists the known ones."""
 
     def __init__(self, kind: str, things: dict[str, T]) -> None:
@@ -23,7 +23,7 @@ class Named(dict[str, T]):
 
     def __missing__(self, name: str) -> T:
         known = ", ".join(self) or "none"
-        raise Unknown(f"this world has no {self._kind} {name!r}; it has: {known}")
+        raise UnknownNameError(f"this world has no {self._kind} {name!r}; it has: {known}")
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,7 +64,7 @@ class Lobby(msgspec.Struct, frozen=True, kw_only=True):
     id: str
 
 
-class Voice(msgspec.Struct, frozen=True, kw_only=True):
+class VoiceServerInfo(msgspec.Struct, frozen=True, kw_only=True):
     """The voice server."""
 
     endpoint: str
@@ -72,7 +72,7 @@ class Voice(msgspec.Struct, frozen=True, kw_only=True):
     """Path of the PEM file with the certificate authority that clients must trust, or None."""
 
 
-class Ready(msgspec.Struct, frozen=True, kw_only=True):
+class ReadyDocument(msgspec.Struct, frozen=True, kw_only=True):
     """The ready document of a platform."""
 
     api: str
@@ -85,10 +85,10 @@ class Ready(msgspec.Struct, frozen=True, kw_only=True):
     applications: dict[str, Application]
     guilds: dict[str, Guild]
     lobbies: dict[str, Lobby] = {}
-    voice: Voice | None = None
+    voice: VoiceServerInfo | None = None
     fork_id: str = ""
 
 
-def read(document: Any) -> Ready:
+def read(document: Any) -> ReadyDocument:
     """Convert a decoded ready document."""
-    return msgspec.convert(document, Ready)
+    return msgspec.convert(document, ReadyDocument)

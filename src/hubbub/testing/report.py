@@ -3,32 +3,32 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from hubbub.testing.errors import in_words
+from hubbub.testing.context import DELIVERED, PlatformContext
+from hubbub.testing.errors import format_error
 from hubbub.testing.platform import Platform
-from hubbub.testing.scene import DELIVERED, Scene
 
-EVENTS_SHOWN: Final = 25
-SELF: Final = "not sent to the user it is about"
+EVENTS_SHOWN_MAX: Final = 25
+SELF_OUTCOME: Final = "not sent to the user it is about"
 """An outcome that is always expected and therefore not worth reporting."""
-CALLS_SHOWN: Final = 15
-FAULT: Final = ("method", "route", "user_id", "status", "code", "session_id")
+REQUESTS_SHOWN_MAX: Final = 15
+FAULT_KEYS: Final = ("method", "route", "user_id", "status", "code", "session_id")
 """Keys that describe a fault in the report."""
-ASK_S: Final = 10.0
+QUERY_TIMEOUT_SECONDS: Final = 10.0
 """Time limit in seconds for querying the platform, which may itself have failed."""
 
 
 def section(platform: Platform) -> str:
     """Return the text of the section."""
     try:
-        lines = platform.scene.background.wait(_lines(platform.scene), ASK_S)
+        lines = platform.context.background.run_and_wait(_lines(platform.context), QUERY_TIMEOUT_SECONDS)
     except Exception as error:
         lines = [f"Cannot query the platform: {error!r}"]
     log = platform.log().strip()
     return "\n".join(lines + (["Platform log:", log] if log else []))
 
 
-async def _lines(scene: Scene) -> list[str]:
-    ask = scene.control.ask
+async def _lines(scene: PlatformContext) -> list[str]:
+    ask = scene.control.request
     trace, limits, faults = await ask("GET", "/trace"), await ask("GET", "/rate-limits"), await ask("GET", "/faults")
     sessions, clock = await ask("GET", "/sessions"), await ask("GET", "/clock")
     running = "" if clock["running"] else ", frozen"
@@ -43,32 +43,32 @@ async def _lines(scene: Scene) -> list[str]:
     ]
 
 
-def _calls(scene: Scene, refused: list[dict[str, Any]]) -> Iterator[str]:
+def _calls(scene: PlatformContext, refused: list[dict[str, Any]]) -> Iterator[str]:
     if not refused:
         return
-    yield _title("Rejected requests", len(refused), CALLS_SHOWN)
-    for call in refused[-CALLS_SHOWN:]:
+    yield _title("Rejected requests", len(refused), REQUESTS_SHOWN_MAX)
+    for call in refused[-REQUESTS_SHOWN_MAX:]:
         caller = "unauthenticated" if call["user_id"] is None else scene.name_of(call["user_id"])
-        error = in_words(call["status"], call["body"]).replace("\n", "\n      ")
+        error = format_error(call["status"], call["body"]).replace("\n", "\n      ")
         yield f"  {_time(call)} {caller} {call['method']} {call['route']}:{error[1:]}"
 
 
-def _closed(scene: Scene, closed: list[dict[str, Any]]) -> Iterator[str]:
+def _closed(scene: PlatformContext, closed: list[dict[str, Any]]) -> Iterator[str]:
     if not closed:
         return
-    yield _title("Closed gateway connections", len(closed), CALLS_SHOWN)
-    for each in closed[-CALLS_SHOWN:]:
+    yield _title("Closed gateway connections", len(closed), REQUESTS_SHOWN_MAX)
+    for each in closed[-REQUESTS_SHOWN_MAX:]:
         caller = "unauthenticated" if each["user_id"] is None else scene.name_of(each["user_id"])
         yield f"  {_time(each)} {caller} with {each['code']}: {each['reason']}"
 
 
-def _events(scene: Scene, events: list[dict[str, Any]]) -> Iterator[str]:
-    events = [event for event in events if any(each["outcome"] != SELF for each in event["outcomes"])]
+def _events(scene: PlatformContext, events: list[dict[str, Any]]) -> Iterator[str]:
+    events = [event for event in events if any(each["outcome"] != SELF_OUTCOME for each in event["outcomes"])]
     if not events:
         yield "No events were sent to gateway sessions."
         return
-    yield _title("Events and their recipients", len(events), EVENTS_SHOWN)
-    for event in events[-EVENTS_SHOWN:]:
+    yield _title("Events and their recipients", len(events), EVENTS_SHOWN_MAX)
+    for event in events[-EVENTS_SHOWN_MAX:]:
         recipients = _names(scene, [each for each in event["outcomes"] if each["outcome"] == DELIVERED])
         parts = [f"to {', '.join(recipients)}"] if recipients else ["to no user"]
         for each in event["outcomes"]:
@@ -76,10 +76,10 @@ def _events(scene: Scene, events: list[dict[str, Any]]) -> Iterator[str]:
                 # Delivered without message content, or not delivered.
                 verb = "" if each["outcome"].startswith(DELIVERED) else "not to "
                 parts.append(f"{verb}{scene.name_of(each['user_id'])} ({each['outcome']})")
-        yield f"  {_time(event)} {event['event']}{scene.place_of(event)}: {'; '.join(parts)}"
+        yield f"  {_time(event)} {event['event']}{scene.location_of(event)}: {'; '.join(parts)}"
 
 
-def _sessions(scene: Scene, sessions: list[dict[str, Any]]) -> Iterator[str]:
+def _sessions(scene: PlatformContext, sessions: list[dict[str, Any]]) -> Iterator[str]:
     if sessions:
         names = (
             f"{scene.name_of(each['user_id'])}{'' if each['connected'] else ' (disconnected, resumable)'}"
@@ -90,7 +90,7 @@ def _sessions(scene: Scene, sessions: list[dict[str, Any]]) -> Iterator[str]:
         yield "There are no gateway sessions."
 
 
-def _limits(scene: Scene, refusals: list[dict[str, Any]]) -> Iterator[str]:
+def _limits(scene: PlatformContext, refusals: list[dict[str, Any]]) -> Iterator[str]:
     for each in refusals:
         verb = "rejected" if each["refused"] else "would have rejected"
         caller = scene.name_of(each["caller"])
@@ -100,11 +100,11 @@ def _limits(scene: Scene, refusals: list[dict[str, Any]]) -> Iterator[str]:
 def _faults(faults: list[dict[str, Any]]) -> Iterator[str]:
     for each in faults:
         fault = each["fault"]
-        details = [f"{key}={fault[key]}" for key in FAULT if fault.get(key) is not None]
+        details = [f"{key}={fault[key]}" for key in FAULT_KEYS if fault.get(key) is not None]
         yield f"Fault still active after {each['happened']} occurrences: {fault['effect']} {', '.join(details)}"
 
 
-def _names(scene: Scene, outcomes: list[dict[str, Any]]) -> list[str]:
+def _names(scene: PlatformContext, outcomes: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(scene.name_of(each["user_id"]) for each in outcomes))
 
 

@@ -10,38 +10,38 @@ import msgspec
 
 from hubbub.testing.errors import NotHeard
 
-CONNECT_S: Final = 60.0
-CLOSE_S: Final = 5.0
-ATTEMPTS: Final = 5
+CONNECT_TIMEOUT_SECONDS: Final = 60.0
+CLOSE_TIMEOUT_SECONDS: Final = 5.0
+ATTEMPTS_MAX: Final = 5
 """Number of consecutive connections that may fail before the session is given up."""
-ABNORMAL: Final = 1006
+ABNORMAL_CLOSE_CODE: Final = 1006
 """Close code of a connection that ended without a close frame."""
-RESUMING: Final = 4000
+RESUMABLE_CLOSE_CODE: Final = 4000
 """Close code that keeps the session resumable."""
-TERMINAL: Final = frozenset((4004, 4010, 4011, 4012, 4013, 4014))
+TERMINAL_CLOSE_CODES: Final = frozenset((4004, 4010, 4011, 4012, 4013, 4014))
 """Close codes after which a reconnect cannot succeed."""
 DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT, INVALID_SESSION, HELLO, ACKNOWLEDGED = 0, 1, 2, 6, 7, 9, 10, 11
-SHOWN: Final = 30
+EVENTS_SHOWN_MAX: Final = 30
 """Number of events listed in a failure message."""
 
-Where = Callable[[dict[str, Any]], object]
+EventPredicate = Callable[[dict[str, Any]], object]
 """A predicate of an event's data."""
 
 
-class Heard(NamedTuple):
+class ReceivedEvent(NamedTuple):
     """A received event."""
 
     name: str
     data: Any
 
 
-class Session:
+class ActorSession:
     """A gateway session that resumes when its connection breaks, with all events it received."""
 
     def __init__(self, http: aiohttp.ClientSession, url: str, who: str, identify: dict[str, Any]) -> None:
-        self.who = who
+        self.actor_name = who
         self.id = ""
-        self.heard: list[Heard] = []
+        self.received: list[ReceivedEvent] = []
         """All events since the session started, including GUILD_CREATE at its start."""
         self.closed_with: int | None = None
         """The close code with which the session ended, or None while it is open."""
@@ -57,7 +57,9 @@ class Session:
         self._task: asyncio.Task[None] | None = None
 
     @classmethod
-    async def open(cls, http: aiohttp.ClientSession, url: str, who: str, token: str, intents: int | None) -> "Session":
+    async def open(
+        cls, http: aiohttp.ClientSession, url: str, who: str, token: str, intents: int | None
+    ) -> "ActorSession":
         """Connect, identify, and wait for READY and the guilds."""
         identify: dict[str, Any] = {"token": token, "properties": {"os": "", "browser": "hubbub.testing", "device": ""}}
         if intents is not None:
@@ -65,16 +67,16 @@ class Session:
         session = cls(http, url, who, identify)
         session._task = asyncio.get_running_loop().create_task(session._run())
         try:
-            ready = await session.take("READY", within=CONNECT_S)
+            ready = await session.take("READY", within=CONNECT_TIMEOUT_SECONDS)
             for guild in ready["guilds"]:
-                await session.take("GUILD_CREATE", _has_id(guild["id"]), within=CONNECT_S)
+                await session.take("GUILD_CREATE", _has_id(guild["id"]), within=CONNECT_TIMEOUT_SECONDS)
         except BaseException:
             await session.close()
             raise
         return session
 
     @property
-    def open_now(self) -> bool:
+    def is_open(self) -> bool:
         """Whether the session has not ended."""
         return self.closed_with is None
 
@@ -86,9 +88,9 @@ class Session:
 
     async def _run(self) -> None:
         """Reconnect until the session cannot be resumed."""
-        code = ABNORMAL
+        code = ABNORMAL_CLOSE_CODE
         try:
-            while self._attempts < ATTEMPTS and code not in TERMINAL:
+            while self._attempts < ATTEMPTS_MAX and code not in TERMINAL_CLOSE_CODES:
                 self._attempts += 1
                 code = await self._connection()
         except (aiohttp.ClientError, OSError):
@@ -118,7 +120,7 @@ class Session:
                 self._socket = None
                 if heartbeat is not None:
                     heartbeat.cancel()
-            return socket.close_code or ABNORMAL
+            return socket.close_code or ABNORMAL_CLOSE_CODE
 
     async def _identify_or_resume(self) -> None:
         if self.id:
@@ -136,7 +138,7 @@ class Session:
                 self.id = frame["d"]["session_id"]
             if frame["t"] in ("READY", "RESUMED"):
                 self._attempts = 0
-            self.heard.append(Heard(frame["t"], frame["d"]))
+            self.received.append(ReceivedEvent(frame["t"], frame["d"]))
         elif op == ACKNOWLEDGED:
             self._acknowledged += 1
         elif op == HEARTBEAT:
@@ -145,7 +147,7 @@ class Session:
             if op == INVALID_SESSION and not frame["d"]:
                 self.id, self._sequence = "", None
             # Close codes 1000 and 1001 would end the session.
-            await self._socket.close(code=RESUMING)
+            await self._socket.close(code=RESUMABLE_CLOSE_CODE)
         self._wake()
 
     async def _send_heartbeats(self, interval_s: float) -> None:
@@ -162,86 +164,91 @@ class Session:
         try:
             async with asyncio.timeout(within):
                 while not done():
-                    if not self.open_now:
+                    if not self.is_open:
                         return False
                     await self._arrived.wait()
         except TimeoutError:
             return False
         return True
 
-    def find(self, name: str, where: Where | None = None, *, begin: int = 0) -> int | None:
+    def find(self, name: str, where: EventPredicate | None = None, *, begin: int = 0) -> int | None:
         """Return the position of the first matching event that was not consumed, or None."""
-        for position in range(begin, len(self.heard)):
-            event = self.heard[position]
+        for position in range(begin, len(self.received)):
+            event = self.received[position]
             if event.name == name and position not in self._taken and (where is None or where(event.data)):
                 return position
         return None
 
-    def took(self, position: int) -> Any:
+    def consume(self, position: int) -> Any:
         """Consume the event at a position, so that it is not found again; return its data."""
         self._taken.add(position)
-        return self.heard[position].data
+        return self.received[position].data
 
-    async def take(self, name: str, where: Where | None = None, *, within: float, sought: str = "") -> Any:
+    async def take(self, name: str, where: EventPredicate | None = None, *, within: float, sought: str = "") -> Any:
         """Consume the first matching event, waiting for it if necessary; raise `NotHeard` if it does not arrive."""
         __tracebackhide__ = True
         if not await self.wait(lambda: self.find(name, where) is not None, within):
             raise NotHeard(self._missing(name, within, sought))
         position = self.find(name, where)
         assert position is not None
-        return self.took(position)
+        return self.consume(position)
 
-    async def fence(self) -> None:
+    async def wait_for_sent(self) -> None:
         """Wait until everything sent before now has arrived: a heartbeat is acknowledged in order."""
         before = self._acknowledged
-        while self.open_now and self._acknowledged == before:
+        while self.is_open and self._acknowledged == before:
             socket = self._socket
             await self.send(HEARTBEAT, self._sequence)
             # Retried on the next connection if this one breaks meanwhile.
-            await self.wait(lambda used=socket: self._acknowledged > before or self._socket is not used, CONNECT_S)  # type: ignore[misc]
+            await self.wait(
+                lambda used=socket: self._acknowledged > before or self._socket is not used,  # type: ignore[misc]
+                CONNECT_TIMEOUT_SECONDS,
+            )
 
     def _missing(self, name: str, within: float, sought: str) -> str:
-        if self.open_now:
-            text = f"{self.who} did not receive {name}{sought} within {within:g} s"
+        if self.is_open:
+            text = f"{self.actor_name} did not receive {name}{sought} within {within:g} s"
         else:
-            text = f"{self.who} cannot receive {name}{sought}: the session was closed with {self.closed_with}"
-        waiting = [f"  {in_short(event)}" for index, event in enumerate(self.heard) if index not in self._taken]
+            text = f"{self.actor_name} cannot receive {name}{sought}: the session was closed with {self.closed_with}"
+        waiting = [f"  {format_event(event)}" for index, event in enumerate(self.received) if index not in self._taken]
         if not waiting:
             return f"{text}. No other events arrived."
-        left_out = [f"  ({len(waiting) - SHOWN} earlier events omitted)"] if len(waiting) > SHOWN else []
-        return "\n".join([f"{text}. Unmatched events:", *left_out, *waiting[-SHOWN:]])
+        left_out = (
+            [f"  ({len(waiting) - EVENTS_SHOWN_MAX} earlier events omitted)"] if len(waiting) > EVENTS_SHOWN_MAX else []
+        )
+        return "\n".join([f"{text}. Unmatched events:", *left_out, *waiting[-EVENTS_SHOWN_MAX:]])
 
     async def close(self) -> None:
         """End the session."""
-        self._attempts = ATTEMPTS
+        self._attempts = ATTEMPTS_MAX
         if self._socket is not None:
             with contextlib.suppress(ConnectionError, TimeoutError):
-                async with asyncio.timeout(CLOSE_S):
+                async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
                     await self._socket.close(code=1000)
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
 
-def in_short(event: Heard) -> str:
+def format_event(event: ReceivedEvent) -> str:
     """Return an event as one line of text."""
     text = msgspec.json.encode(event.data).decode()
     return f"{event.name} {text if len(text) <= 160 else text[:159] + '…'}"
 
 
-def fits(wanted: Mapping[str, Any], data: Any) -> bool:
+def contains_fields(wanted: Mapping[str, Any], data: Any) -> bool:
     """Return whether the data contains the wanted values; objects are compared recursively, extra keys are ignored."""
     if not isinstance(data, Mapping):
         return False
     for key, value in wanted.items():
         found = data.get(key)
         if isinstance(value, Mapping):
-            if not fits(value, found):
+            if not contains_fields(value, found):
                 return False
         elif found != value:
             return False
     return True
 
 
-def _has_id(guild_id: str) -> Where:
+def _has_id(guild_id: str) -> EventPredicate:
     return lambda data: data["id"] == guild_id

@@ -86,15 +86,15 @@ def test_values_beyond_a_limit_are_rejected(body: dict[str, Any], model: type[St
 
 
 def test_application_flags_are_encoded_as_a_number_and_a_string() -> None:
-    assert applications.flags_on_the_wire(1 << 33 | 1 << 17) == (1 << 17, str(1 << 33 | 1 << 17))
+    assert applications.wire_flags(1 << 33 | 1 << 17) == (1 << 17, str(1 << 33 | 1 << 17))
 
 
 def test_an_activity_under_the_old_key_is_accepted() -> None:
     old = wire.decode(b'{"status": "idle", "game": {"name": "chess", "type": 0}}', presence.SetPresence)
     both = wire.decode(b'{"activities": [], "game": {"name": "chess"}}', presence.SetPresence)
 
-    assert [activity.name for activity in old.shown] == ["chess"]
-    assert both.shown == []
+    assert [activity.name for activity in old.all_activities] == ["chess"]
+    assert both.all_activities == []
 
 
 @pytest.mark.parametrize("extra", ["{}", '{"compress": "true", "x": 1}', '{"shard": [0, 2], "capabilities": 32768}'])
@@ -109,9 +109,9 @@ def test_requested_members_keep_their_ids_as_sent() -> None:
     many = wire.decode(b'{"guild_id": ["5", 6], "user_ids": ["7", 8]}', gateway.RequestGuildMembers)
     none = wire.decode(b'{"guild_id": "5", "query": "", "limit": 0}', gateway.RequestGuildMembers)
 
-    assert (one.guild_ids, one.wanted) == ([GuildId(5)], [7])
-    assert (many.guild_ids, many.wanted) == ([GuildId(5), GuildId(6)], ["7", 8])
-    assert none.wanted == []
+    assert (one.guild_ids, one.requested_user_ids) == ([GuildId(5)], [7])
+    assert (many.guild_ids, many.requested_user_ids) == ([GuildId(5), GuildId(6)], ["7", 8])
+    assert none.requested_user_ids == []
 
 
 def test_resumed_is_an_object_and_a_deleted_guild_has_no_unavailable_key() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 if TYPE_CHECKING:
     from hubbub.server.core.config import Config
-    from tests.fixtures.validator import Watch
+    from tests.fixtures.validator import ResponseMonitor
     from tests.server.activities.upstream import Stage, Upstream
     from tests.world import World
 
@@ -42,7 +42,7 @@ def with_activities(config: "Config", **more: Any) -> "Config":
 
 
 @pytest.fixture
-async def small_world(watch: "Watch") -> "AsyncIterator[World]":
+async def small_world(watch: "ResponseMonitor") -> "AsyncIterator[World]":
     """A world on the in-memory store, for tests that do not depend on the store."""
     from tests.world import small_config
 
@@ -62,7 +62,7 @@ async def upstream() -> "AsyncIterator[Upstream]":
 
 
 @pytest.fixture
-async def activity(watch: "Watch", upstream: "Upstream") -> "AsyncIterator[Stage]":
+async def activity(watch: "ResponseMonitor", upstream: "Upstream") -> "AsyncIterator[Stage]":
     """A proxied activity on the in-memory store."""
     from tests.server.activities import upstream as upstream_module
     from tests.world import small_config
@@ -72,7 +72,9 @@ async def activity(watch: "Watch", upstream: "Upstream") -> "AsyncIterator[Stage
 
 
 @pytest.fixture
-async def store_activity(watch: "Watch", upstream: "Upstream", store_config: "Config") -> "AsyncIterator[Stage]":
+async def store_activity(
+    watch: "ResponseMonitor", upstream: "Upstream", store_config: "Config"
+) -> "AsyncIterator[Stage]":
     """A proxied activity, once on each store."""
     from tests.server.activities import upstream as upstream_module
 

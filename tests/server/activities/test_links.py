@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol.flags import ApplicationFlags
-from tests.media import png, uri
+from tests.media import data_uri, png
 from tests.pages import Browser
 from tests.world import Actor, World
 
@@ -14,7 +14,7 @@ DAY = 86_400_000
 
 def link_body(**more: Any) -> dict[str, Any]:
     """Return a valid link body with these changes."""
-    return {"title": "Round two", "description": "Come and play", "image": uri(png(86, 48)), **more}
+    return {"title": "Round two", "description": "Come and play", "image": data_uri(png(86, 48)), **more}
 
 
 def links_path(bot: Actor, kind: str = "quick", link_id: str = "") -> str:
@@ -24,7 +24,7 @@ def links_path(bot: Actor, kind: str = "quick", link_id: str = "") -> str:
 
 async def test_a_quick_link_is_public_and_expires_after_30_days(world: World) -> None:
     bot = await world.bot()
-    player = await world.player(await world.user(), bot.application_id or 0, "identify")
+    player = await world.bearer(await world.user(), bot.application_id or 0, "identify")
 
     made = (await player.post(links_path(bot), json=link_body(custom_id="room-7"))).ok()
     kind, _, number = made["link_id"].partition("-")
@@ -54,7 +54,7 @@ async def test_a_quick_link_is_public_and_expires_after_30_days(world: World) ->
 
 async def test_only_the_application_creates_quick_links(world: World) -> None:
     bot, other, stranger = await world.bot(), await world.bot(), await world.user()
-    player = await world.player(stranger, other.application_id or 0, "identify")
+    player = await world.bearer(stranger, other.application_id or 0, "identify")
 
     for actor in (other, stranger, player):
         (await actor.post(links_path(bot), json=link_body())).refused(403, 20012)
@@ -94,7 +94,9 @@ async def test_managed_links_are_stored_updated_and_deleted(world: World) -> Non
     assert (made["asset_id"], made["custom_id"]) == (number, None)
     path = links_path(bot, "managed", made["link_id"])
 
-    changed = (await bot.patch(path, json={"title": "Round three", "custom_id": "x", "image": uri(png(43, 24))})).ok()
+    changed = (
+        await bot.patch(path, json={"title": "Round three", "custom_id": "x", "image": data_uri(png(43, 24))})
+    ).ok()
     assert changed == {**made, "title": "Round three", "custom_id": "x"}
     assert (await bot.patch(path, json={"description": "New", "custom_id": None})).ok()["custom_id"] is None
     world.clock.advance(400 * DAY)

@@ -13,7 +13,7 @@ from hubbub.server.core.config import ActivitiesConfig
 from tests.server.activities.conftest import running, with_activities
 from tests.server.activities.upstream import HOST, Stage, Upstream
 from tests.server.activities.upstream import stage as create_activity
-from tests.world import PATIENCE, World, small_config
+from tests.world import WAIT_TIMEOUT_SECONDS, World, small_config
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
@@ -102,7 +102,7 @@ async def test_path_traversal_is_rejected(activity: Stage, path: str) -> None:
     await activity.map(("/", f"{activity.upstream.target}/www"))
     reader, writer = await asyncio.open_connection("127.0.0.1", int(activity.world.url.rpartition(":")[2]))
     writer.write(f"GET {path} HTTP/1.1\r\nHost: {activity.host}\r\nConnection: close\r\n\r\n".encode())
-    head = await asyncio.wait_for(reader.readline(), PATIENCE)
+    head = await asyncio.wait_for(reader.readline(), WAIT_TIMEOUT_SECONDS)
     writer.close()
 
     assert head.split()[1] == (b"404" if "platform" in path else b"400")
@@ -247,7 +247,7 @@ async def test_compressed_responses_are_forwarded_unchanged(activity: Stage) -> 
 
 async def test_a_response_is_streamed(activity: Stage) -> None:
     async with activity.world.client.get(activity.world.url + "/stream", **activity.options({})) as response:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             assert await response.content.readany() == b"data: one\n\n"
             activity.upstream.go.set()
             assert await response.content.read() == b"data: two\n\n"
@@ -268,7 +268,7 @@ async def test_a_request_body_is_streamed(activity: Stage) -> None:
 
 async def test_an_aborted_response_is_not_completed(activity: Stage) -> None:
     async with activity.world.client.get(activity.world.url + "/broken", **activity.options({})) as response:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             await response.content.readany()
             activity.upstream.go.set()
             with pytest.raises(aiohttp.ClientPayloadError):
@@ -320,13 +320,13 @@ async def test_a_slow_target_times_out(watch: object, upstream: Upstream) -> Non
         await upstream.until(lambda: upstream.cut == len(upstream.seen))
         reader, writer = await asyncio.open_connection("127.0.0.1", int(world.url.rpartition(":")[2]))
         writer.write(f"POST / HTTP/1.1\r\nHost: {activity.host}\r\nContent-Length: 9\r\n\r\nhalf".encode())
-        assert (await asyncio.wait_for(reader.readline(), PATIENCE)).split()[1] == b"408"
+        assert (await asyncio.wait_for(reader.readline(), WAIT_TIMEOUT_SECONDS)).split()[1] == b"408"
         writer.close()
         async with world.client.get(world.url + "/stream", **activity.options({})) as response:
             # On a busy machine even the response headers may exceed the timeout.
             if response.status != 504:
                 with pytest.raises(aiohttp.ClientPayloadError):
-                    await asyncio.wait_for(response.read(), PATIENCE)
+                    await asyncio.wait_for(response.read(), WAIT_TIMEOUT_SECONDS)
         await upstream.until(lambda: upstream.cut == len(upstream.seen))
 
 
@@ -352,12 +352,12 @@ async def test_oversized_bodies_are_not_forwarded(limited_activity: Stage) -> No
 async def test_concurrent_requests_of_an_application_are_limited(limited_activity: Stage) -> None:
     async with limited_activity.connect("/socket") as socket:
         await socket.send_str("hello")
-        assert (await socket.receive(PATIENCE)).data == "hello"
+        assert (await socket.receive(WAIT_TIMEOUT_SECONDS)).data == "hello"
         answer = await limited_activity.ask("/")
         assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
     await limited_activity.upstream.until(lambda: len(limited_activity.upstream.closed_with) == 1)
 
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while (await limited_activity.ask("/")).status == 503:
             await asyncio.sleep(0)
 

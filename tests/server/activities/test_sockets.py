@@ -8,7 +8,7 @@ import pytest
 from tests.server.activities.conftest import running, with_activities
 from tests.server.activities.upstream import Stage, Upstream
 from tests.server.activities.upstream import stage as create_activity
-from tests.world import PATIENCE, small_config
+from tests.world import WAIT_TIMEOUT_SECONDS, small_config
 
 
 async def test_messages_are_forwarded_in_both_directions(activity: Stage) -> None:
@@ -19,9 +19,9 @@ async def test_messages_are_forwarded_in_both_directions(activity: Stage) -> Non
         await socket.send_str("héllo")
         await socket.send_bytes(b"\x00\x01")
         await socket.send_bytes(b"x" * 1_000_000)
-        assert (await socket.receive(PATIENCE)).data == "héllo"
-        assert (await socket.receive(PATIENCE)).data == b"\x00\x01"
-        assert len((await socket.receive(PATIENCE)).data) == 1_000_000
+        assert (await socket.receive(WAIT_TIMEOUT_SECONDS)).data == "héllo"
+        assert (await socket.receive(WAIT_TIMEOUT_SECONDS)).data == b"\x00\x01"
+        assert len((await socket.receive(WAIT_TIMEOUT_SECONDS)).data) == 1_000_000
 
     (request,) = activity.upstream.seen
     assert request.raw_path == "/game/socket?room=1"
@@ -33,7 +33,7 @@ async def test_a_target_may_accept_no_subprotocol(activity: Stage, caplog: pytes
     async with activity.connect("/socket", protocols=("bridge",)) as socket:
         assert socket.protocol is None
         await socket.send_str("hello")
-        assert (await socket.receive(PATIENCE)).data == "hello"
+        assert (await socket.receive(WAIT_TIMEOUT_SECONDS)).data == "hello"
     # Only the target logs a warning, not the proxy.
     assert len([record for record in caplog.records if record.name == "aiohttp.websocket"]) == 1
 
@@ -46,7 +46,7 @@ async def test_a_close_frame_is_forwarded(activity: Stage) -> None:
 
     socket = await activity.connect("/socket")
     await socket.send_str("leave")
-    message = await socket.receive(PATIENCE)
+    message = await socket.receive(WAIT_TIMEOUT_SECONDS)
     assert (message.type, message.data, message.extra) == (aiohttp.WSMsgType.CLOSE, 4321, "done")
 
 
@@ -66,7 +66,7 @@ async def test_a_lost_target_closes_the_client_connection(activity: Stage) -> No
     assert transport is not None
     transport.abort()
 
-    message = await socket.receive(PATIENCE)
+    message = await socket.receive(WAIT_TIMEOUT_SECONDS)
     assert (message.type, message.data) == (aiohttp.WSMsgType.CLOSE, 1011)
 
 
@@ -94,9 +94,9 @@ async def test_stopping_the_server_closes_both_sides_with_1001(watch: object, up
         activity = await create_activity(world, upstream)
         socket = await activity.connect("/socket")
         await socket.send_str("hello")
-        assert (await socket.receive(PATIENCE)).data == "hello"
+        assert (await socket.receive(WAIT_TIMEOUT_SECONDS)).data == "hello"
         stopping = asyncio.create_task(world.app.stop())
-        message = await socket.receive(PATIENCE)
+        message = await socket.receive(WAIT_TIMEOUT_SECONDS)
         assert (message.type, message.data) == (aiohttp.WSMsgType.CLOSE, 1001)
         await stopping
     await upstream.until(lambda: bool(upstream.closed_with))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.server.core import url_maps
-from hubbub.server.core.url_maps import Found
+from hubbub.server.core.url_maps import MappedPath
 from tests.pages import Browser
 from tests.world import Actor, World
 
@@ -150,16 +150,16 @@ async def test_a_url_map_is_deleted_with_its_application(world: World) -> None:
 @pytest.mark.parametrize(
     ("path", "expected"),
     [
-        ("/", Found("", "game.example.org", "/www", "/")),
-        ("/apis", Found("", "game.example.org", "/www", "/apis")),
-        ("/api", Found("/api", "api.example.org", "", "")),
-        ("/api/", Found("/api", "api.example.org", "", "/")),
-        ("/api/x/y", Found("/api", "api.example.org", "", "/x/y")),
-        ("/api%2Fx", Found("", "game.example.org", "/www", "/api%2Fx")),
-        ("/s/one/a.png", Found("/s/one", "one.example.org", "/in/one", "/a.png")),
-        ("/s/one.two/a.png", Found("", "game.example.org", "/www", "/s/one.two/a.png")),
-        ("/s/" + "a" * 5000 + "!", Found("", "game.example.org", "/www", "/s/" + "a" * 5000 + "!")),
-        ("/deep/a/b/c", Found("/deep/a/b", "a-b.example.org", "", "/c")),
+        ("/", MappedPath("", "game.example.org", "/www", "/")),
+        ("/apis", MappedPath("", "game.example.org", "/www", "/apis")),
+        ("/api", MappedPath("/api", "api.example.org", "", "")),
+        ("/api/", MappedPath("/api", "api.example.org", "", "/")),
+        ("/api/x/y", MappedPath("/api", "api.example.org", "", "/x/y")),
+        ("/api%2Fx", MappedPath("", "game.example.org", "/www", "/api%2Fx")),
+        ("/s/one/a.png", MappedPath("/s/one", "one.example.org", "/in/one", "/a.png")),
+        ("/s/one.two/a.png", MappedPath("", "game.example.org", "/www", "/s/one.two/a.png")),
+        ("/s/" + "a" * 5000 + "!", MappedPath("", "game.example.org", "/www", "/s/" + "a" * 5000 + "!")),
+        ("/deep/a/b/c", MappedPath("/deep/a/b", "a-b.example.org", "", "/c")),
     ],
 )
 def test_the_first_matching_mapping_applies(path: str, expected: Any) -> None:
@@ -181,10 +181,10 @@ async def test_a_url_map_is_edited_on_the_portal(world: World) -> None:
     alice = await world.user()
     application = (await alice.post("/applications", json={"name": "Game"})).ok()
     browser = Browser(world)
-    browser.enter_as(alice)
+    browser.sign_in_as(alice)
     path = f"/developers/{application['id']}/interactions"
 
-    page = await browser.press(
+    page = await browser.submit(
         await browser.open(path), "Save URL map", url_map="/api api.example.org\n\n/\t game.example.org  \n"
     )
     assert "Saved." in page.text
@@ -192,10 +192,10 @@ async def test_a_url_map_is_edited_on_the_portal(world: World) -> None:
     assert stored == [{"prefix": "/api", "target": "api.example.org"}, {"prefix": "/", "target": "game.example.org"}]
     assert "/api api.example.org\n/ game.example.org" in page.body
 
-    page = await browser.press(page, "Save URL map", url_map="/ game.example.org\n/x\nx https://a.example.org")
+    page = await browser.submit(page, "Save URL map", url_map="/ game.example.org\n/x\nx https://a.example.org")
     assert page.status == 400
     assert "Line 2, target" in page.text
-    page = await browser.press(page, "Save URL map", url_map="/ game.example.org\nx https://a.example.org")
+    page = await browser.submit(page, "Save URL map", url_map="/ game.example.org\nx https://a.example.org")
     assert "Line 2, prefix: A prefix must be a path" in page.text
     assert "Line 2, target: A target must be a host without" in page.text
     assert (await alice.get(f"/applications/{application['id']}/proxy-config")).ok()["url_map"] == stored

@@ -10,7 +10,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from hubbub.protocol.flags import ApplicationFlags
-from tests.world import PATIENCE, Actor, Answer, World
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, World
 
 HOST = "activities.localhost"
 
@@ -56,7 +56,7 @@ class Upstream:
 
     async def until(self, condition: Any) -> None:
         """Wait until a condition holds."""
-        async with asyncio.timeout(PATIENCE), self._changed:
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS), self._changed:
             await self._changed.wait_for(condition)
 
     async def _notify(self) -> None:
@@ -110,7 +110,7 @@ class Upstream:
         socket = web.WebSocketResponse(protocols=("chess", "go"), max_msg_size=0, timeout=1.0)
         await socket.prepare(request)
         self.sockets += 1
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             while True:
                 message = await socket.receive()
                 if message.type is aiohttp.WSMsgType.TEXT and message.data == "leave":
@@ -129,7 +129,7 @@ class Upstream:
 class Echo:
     """A request as the upstream server received it, decoded from its response."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: ApiResponse) -> None:
         request = json.loads(answer.body)
         self.method, self.path, self.body = request["method"], request["path"], request["body"]
         self.headers: CIMultiDict[str] = CIMultiDict((name, value) for name, value in request["headers"])
@@ -157,11 +157,11 @@ class Stage:
         headers.setdefault("Host", self.host)
         return {"allow_redirects": False, "headers": headers, **options}
 
-    async def ask(self, path: str, method: str = "GET", **options: Any) -> Answer:
+    async def ask(self, path: str, method: str = "GET", **options: Any) -> ApiResponse:
         """Send a request to the activity."""
         url = URL(self.world.url + path, encoded=True)
         async with self.world.client.request(method, url, **self.options(options)) as response:
-            return Answer(response.status, response.headers, await response.read())
+            return ApiResponse(response.status, response.headers, await response.read())
 
     async def echo(self, path: str, method: str = "GET", **options: Any) -> Echo:
         """Send a request and return it as the upstream server received it."""

@@ -20,7 +20,9 @@ class TokenStore:
         self.clock = ControlledClock(1_000_000, running=False)
         self.ids = SnowflakeFactory(self.clock)
         self.authenticator = Authenticator(database, self.clock)
-        database.on_commit = lambda dispatches: [self.authenticator.hear(each) for each in dispatches] and None
+        database.on_commit = lambda dispatches: (
+            [self.authenticator.handle_dispatch(each) for each in dispatches] and None
+        )
 
     async def issue(self, kind: str = "bot", expires_ms: int | None = None, user_id: int = 5) -> str:
         """Issue a token."""
@@ -46,43 +48,43 @@ async def test_each_kind_of_token_has_its_own_header(store: TokenStore) -> None:
     for kind, token in tokens.items():
         for scheme, header in headers.items():
             if scheme == kind:
-                actor = await store.authenticator.actor(header.format(token))
+                actor = await store.authenticator.authenticate(header.format(token))
                 assert actor is not None
                 assert actor.kind == kind
             else:
                 with pytest.raises(ApiError):
-                    await store.authenticator.actor(header.format(token))
+                    await store.authenticator.authenticate(header.format(token))
 
 
 @pytest.mark.parametrize("header", ["", " ", "Bot", "Bot ", "Basic abc", "Bot x.y.z", "Bot " + "x" * 5000, "Bot a b"])
 async def test_a_bad_header_is_unauthorized(store: TokenStore, header: str) -> None:
     with pytest.raises(ApiError) as caught:
-        await store.authenticator.actor(header)
+        await store.authenticator.authenticate(header)
 
     assert caught.value.status == 401
 
 
 async def test_no_header_is_anonymous(store: TokenStore) -> None:
-    assert await store.authenticator.actor(None) is None
+    assert await store.authenticator.authenticate(None) is None
 
 
 async def test_an_expired_token_is_rejected_even_if_cached(store: TokenStore) -> None:
     token = await store.issue(expires_ms=store.clock.now_ms() + 1000)
-    assert await store.authenticator.by_token(token) is not None
+    assert await store.authenticator.find_by_token(token) is not None
 
     store.clock.advance(1000)
 
-    assert await store.authenticator.by_token(token) is None
+    assert await store.authenticator.find_by_token(token) is None
 
 
 async def test_a_revoked_token_is_removed_from_the_cache(store: TokenStore) -> None:
     bot_token, user_token = await store.issue("bot"), await store.issue("user")
-    assert await store.authenticator.by_token(user_token) is not None
+    assert await store.authenticator.find_by_token(user_token) is not None
 
     await store.database.write(lambda tx: auth.revoke(tx, 5, kind="user"))
 
-    assert await store.authenticator.by_token(user_token) is None
-    assert await store.authenticator.by_token(bot_token) is not None
+    assert await store.authenticator.find_by_token(user_token) is None
+    assert await store.authenticator.find_by_token(bot_token) is not None
 
 
 async def test_tokens_are_not_stored_in_plain_text(store: TokenStore) -> None:
@@ -95,6 +97,6 @@ async def test_tokens_are_not_stored_in_plain_text(store: TokenStore) -> None:
 
 
 def test_the_first_part_of_a_token_is_the_id_without_padding() -> None:
-    first = auth.token_text(123456789012345678, 0).split(".")[0]
+    first = auth.generate_token(123456789012345678, 0).split(".")[0]
 
     assert first == "MTIzNDU2Nzg5MDEyMzQ1Njc4"

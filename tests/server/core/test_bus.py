@@ -23,11 +23,11 @@ from hubbub.server.core.bus import (
     open_bus,
 )
 from hubbub.server.core.bus_nats import NatsBus
-from hubbub.server.core.dispatches import Audience, Dispatch
+from hubbub.server.core.event_dispatch import Audience, Dispatch
 from tests.fixtures.nats import NatsServer
-from tests.world import PATIENCE
+from tests.world import WAIT_TIMEOUT_SECONDS
 
-PATIENCE_MS = round(PATIENCE * 1000)
+PATIENCE_MS = round(WAIT_TIMEOUT_SECONDS * 1000)
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -331,7 +331,7 @@ async def test_a_nats_restart_keeps_own_messages_and_reports_a_gap(
     assert not gap.is_set()
     server.start()
 
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await gap.wait()
         await bus.flush()
     assert received == [1, 2, 3]
@@ -409,7 +409,7 @@ async def test_dropped_outgoing_messages_are_counted_and_reported_to_every_proce
     assert not gap.is_set()
 
     await proxy.start()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await gap.wait()
         await bus.flush()
     assert bus.healthy
@@ -435,7 +435,7 @@ async def test_cut_connections_under_load_do_not_lose_duplicate_or_reorder_messa
         publisher.publish(f"guild.{number % 3}", Note(number, b"x" * rng.randrange(500)))
         if rng.random() < 0.02:
             await asyncio.sleep(0.001)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await publisher.flush()
         await listener.flush()
     assert publisher._client.stats["reconnects"] >= 5

@@ -4,7 +4,7 @@ import asyncio
 import threading
 
 from hubbub.server.core.clock import ControlledClock, RealClock
-from tests.world import PATIENCE
+from tests.world import WAIT_TIMEOUT_SECONDS
 
 NOON_MS = 1_780_000_000_000
 
@@ -64,7 +64,7 @@ def test_a_canceled_timer_never_fires() -> None:
     timer.cancel()
     clock.advance(100)
     assert seen == []
-    assert not timer.waiting
+    assert not timer.is_pending
 
 
 def test_canceled_timers_do_not_accumulate() -> None:
@@ -142,7 +142,7 @@ async def test_a_canceled_sleep_leaves_no_timer() -> None:
 
 async def test_a_running_controlled_clock_fires_timers_in_real_time() -> None:
     clock = ControlledClock(NOON_MS)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await clock.sleep(5)
     assert clock.now_ms() >= NOON_MS + 5
 
@@ -157,9 +157,9 @@ async def test_freezing_stops_timers_and_resuming_starts_them_again() -> None:
     assert not fired.is_set()
     assert clock.now_ms() == frozen_ms
     clock.resume()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await fired.wait()
-    assert clock.running
+    assert clock.is_running
 
 
 async def test_the_real_clock_fires_no_earlier_than_due_and_can_be_canceled() -> None:
@@ -167,7 +167,7 @@ async def test_the_real_clock_fires_no_earlier_than_due_and_can_be_canceled() ->
     due_ms = clock.now_ms() + 5
     cancelled = clock.call_at(due_ms, lambda: 1 / 0)
     cancelled.cancel()
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         await clock.sleep_until(due_ms)
     assert clock.now_ms() >= due_ms
 

@@ -68,7 +68,7 @@ def test_every_key_can_be_set_in_every_source(file: Path) -> None:
     for key in config.KEYS:
         assert config._BY_VARIABLE["HUBBUB_" + key.upper().replace(".", "_")] == key
         assert config._key_of(key.replace(".", "-").replace("_", "-"), "flag") == key
-        assert config.allowed(key)
+        assert config.describe_allowed(key)
 
 
 def test_word_lists_are_arrays_or_comma_separated(file: Path) -> None:

@@ -8,10 +8,10 @@ import pytest
 
 from hubbub.server.core import jobs
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.jobs import FailedJob, GiveUp, Job, JobHandler, TryAgain, Worker
+from hubbub.server.core.jobs import FailedJob, Job, JobHandler, PermanentFailure, RetryLater, Worker
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, Tx
-from tests.world import PATIENCE
+from tests.world import WAIT_TIMEOUT_SECONDS
 
 START_MS = 1_800_000_000_000
 MINUTE_MS = 60_000
@@ -220,7 +220,7 @@ async def test_a_handler_can_give_up_without_blocking_its_key(harness: JobHarnes
     async def handle(job: Job) -> None:
         ran.append(job.decode(str))
         if ran == ["gone"]:
-            raise GiveUp("the endpoint was deleted")
+            raise PermanentFailure("the endpoint was deleted")
 
     await harness.enqueue("call", "gone", key="k")
     await harness.enqueue("call", "next", key="k")
@@ -235,7 +235,7 @@ async def test_jobs_are_looked_up_by_key_with_an_index() -> None:
     database = SqliteDatabase(None)
     await database.start()
     try:
-        plan = await database.read(lambda tx: tx.all(f"EXPLAIN QUERY PLAN {jobs.WAITING}", "key", "kind"))
+        plan = await database.read(lambda tx: tx.all(f"EXPLAIN QUERY PLAN {jobs.WAITING_JOB_SQL}", "key", "kind"))
     finally:
         await database.close()
 
@@ -272,7 +272,7 @@ async def test_slow_jobs_of_one_owner_do_not_delay_others(harness: JobHarness) -
     await harness.enqueue("call", key="call/quick/1")
     await harness.enqueue("note")
     harness.start_worker({"call": handle, "note": recording(ran, "note")}, outside_max=4, owner_max=3)
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while len(ran) < 2:
             await asyncio.sleep(0.01)
     assert sorted(ran) == ["call/quick/1", "note"]
@@ -294,7 +294,7 @@ async def test_transactional_jobs_run_while_all_async_slots_are_taken(harness: J
         await harness.enqueue("call")
     harness.start_worker({"call": handle, "note": recording(ran, "note")}, outside_max=2)
     await harness.enqueue("note")
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while not ran:
             await asyncio.sleep(0.01)
     release.set()
@@ -344,7 +344,7 @@ async def test_stopping_a_worker_returns_unfinished_jobs(harness: JobHarness) ->
     worker = Worker(harness.db, harness.clock, {"call": hang})
     worker.start()
     await started.wait()
-    await worker.stop(patience_seconds=0)
+    await worker.stop(grace_seconds=0)
 
     ran: list[str] = []
     harness.start_worker({"call": recording(ran, "call")})
@@ -396,7 +396,7 @@ async def test_a_handler_can_set_the_retry_delay(harness: JobHarness) -> None:
     async def handle(job: Job) -> None:
         tried.append((harness.clock.now_ms() - START_MS) // 1000)
         if len(tried) < 3:
-            raise TryAgain(5_000, "not yet")
+            raise RetryLater(5_000, "not yet")
 
     harness.start_worker({"call": handle})
     await harness.enqueue("call")
@@ -409,7 +409,7 @@ async def test_a_handler_can_set_the_retry_delay(harness: JobHarness) -> None:
 
 async def test_failed_jobs_are_listed_by_key_prefix(harness: JobHarness) -> None:
     async def handle(job: Job) -> None:
-        raise GiveUp("no")
+        raise PermanentFailure("no")
 
     harness.start_worker({"call": handle, "other": handle})
     for kind, key in (("call", "a/1"), ("call", "a/2"), ("call", "ab/1"), ("other", "a/1")):

@@ -43,7 +43,7 @@ def test_a_watched_gauge_is_evaluated_when_rendered() -> None:
 
 async def test_a_running_server_counts_database_work_and_events(world: World) -> None:
     guild = await world.guild()
-    await guild.say(guild.owner)
+    await guild.send_message(guild.owner)
 
     async with world.client.get(f"{world.url}/metrics") as response:
         metrics = dict(re.findall(r"^hubbub_(\S+) (\S+)$", await response.text(), re.MULTILINE))

@@ -48,7 +48,7 @@ async def test_opening_again_changes_nothing(open_database: OpenDatabase) -> Non
 def test_a_database_created_from_the_template_equals_a_migrated_one(connection: sqlite3.Connection) -> None:
     for _ in range(2):
         created = sqlite3.connect(":memory:", isolation_level=None)
-        migrations.begin_sqlite(created)
+        migrations.load_schema_sqlite(created)
         migrate_sqlite(connection)
 
         assert list(created.iterdump()) == list(connection.iterdump())

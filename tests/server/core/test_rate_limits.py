@@ -5,7 +5,7 @@ import pytest
 from hubbub.protocol import errors
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.operation import Operation, RateLimit
-from hubbub.server.core.rate_limits import Mode, RateLimits, Rule, Verdict, Windows, rule
+from hubbub.server.core.rate_limits import FixedWindows, Mode, RateLimits, Rule, Verdict, build_rule
 
 NOW_MS = 1_780_000_000_000
 
@@ -23,7 +23,7 @@ class ManualTime:
 def make_rule(
     path: str = "/channels/{channel_id}/messages", limit: RateLimit | None = None, method: str = "POST"
 ) -> Rule:
-    found = rule(Operation(method, path, limit=limit or RateLimit(2, 5.0)), "made")
+    found = build_rule(Operation(method, path, limit=limit or RateLimit(2, 5.0)), "made")
     assert found is not None
     return found
 
@@ -92,7 +92,9 @@ def test_a_limit_per_unknown_parameter_raises_at_startup() -> None:
 def test_ages_of_the_target_have_separate_buckets() -> None:
     now = ManualTime()
     limits = RateLimits(now)
-    bucket = make_rule("/channels/{channel_id}/messages/{message_id}", RateLimit(1, 1.0, ages=(10.0, 1_209_600.0)))
+    bucket = make_rule(
+        "/channels/{channel_id}/messages/{message_id}", RateLimit(1, 1.0, age_thresholds_seconds=(10.0, 1_209_600.0))
+    )
     ages_ms = (9_999, 10_000, 1_209_599_999, 1_209_600_000)
     new, settled, elderly, old = (str(int(Snowflake.at(NOW_MS - age))) for age in ages_ms)
 
@@ -104,7 +106,7 @@ def test_ages_of_the_target_have_separate_buckets() -> None:
 
 
 def test_no_limit_means_no_rule() -> None:
-    assert rule(Operation("GET", "/gateway", limit=None), "get_gateway") is None
+    assert build_rule(Operation("GET", "/gateway", limit=None), "get_gateway") is None
 
 
 def test_a_rejection_has_the_code_of_its_limit() -> None:
@@ -129,7 +131,7 @@ def test_mode_off_counts_nothing() -> None:
     limits = RateLimits(ManualTime(), Mode.OFF, global_calls=1, invalid_calls=1)
     assert limits.check(make_rule(), 1, ("7",)) is None
     assert all(limits.check_global(1) is None for _ in range(5))
-    limits.note_status("::1", 401)
+    limits.record_status("::1", 401)
     assert limits.blocked_ms("::1") == 0
     assert limits.report() == []
 
@@ -153,10 +155,10 @@ def test_the_guard_blocks_an_ip_address_until_its_window_ends() -> None:
     now = ManualTime()
     limits = RateLimits(now, invalid_calls=3)
     for status in (200, 404, 401, 403):
-        limits.note_status("1.2.3.4", status)
-    limits.note_status("1.2.3.4", 429, shared=True)
+        limits.record_status("1.2.3.4", status)
+    limits.record_status("1.2.3.4", 429, shared=True)
     assert limits.blocked_ms("1.2.3.4") == 0
-    limits.note_status("1.2.3.4", 429)
+    limits.record_status("1.2.3.4", 429)
     assert limits.blocked_ms("1.2.3.4") == 600_000
     assert limits.blocked_ms("5.6.7.8") == 0
     now.ms += 600_000
@@ -166,16 +168,16 @@ def test_the_guard_blocks_an_ip_address_until_its_window_ends() -> None:
 def test_the_guard_is_off_by_default() -> None:
     limits = RateLimits(ManualTime())
     for _ in range(20_000):
-        limits.note_status("1.2.3.4", 401)
+        limits.record_status("1.2.3.4", 401)
     assert limits.blocked_ms("1.2.3.4") == 0
 
 
 def test_the_number_of_windows_is_bounded() -> None:
-    windows = Windows(most=5000)
+    windows = FixedWindows(windows_max=5000)
     for number in range(50_000):
         windows.count((number,), 60_000, NOW_MS)
     assert len(windows) <= 5000
-    windows = Windows(most=5000)
+    windows = FixedWindows(windows_max=5000)
     for number in range(50_000):
         windows.count((number,), 10, NOW_MS + number)
     assert len(windows) <= 2048

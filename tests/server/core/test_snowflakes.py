@@ -6,7 +6,7 @@ import pytest
 
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.server.core.clock import Clock, ControlledClock, Timer
-from hubbub.server.core.snowflakes import COUNTERS, SnowflakeFactory
+from hubbub.server.core.snowflakes import IDS_PER_MS_MAX, SnowflakeFactory
 
 NOON_MS = 1_780_000_000_000
 
@@ -36,17 +36,17 @@ def test_an_id_has_the_requested_type_and_the_time_of_the_clock() -> None:
 
 def test_ids_of_a_full_millisecond_continue_in_the_next_one() -> None:
     ids = SnowflakeFactory(ControlledClock(NOON_MS, running=False))
-    created = [ids.new(MessageId) for _ in range(3 * COUNTERS + 1)]
+    created = [ids.new(MessageId) for _ in range(3 * IDS_PER_MS_MAX + 1)]
     assert created == sorted(set(created))
-    assert created[COUNTERS - 1].created_ms == NOON_MS
-    assert created[COUNTERS].created_ms == NOON_MS + 1
+    assert created[IDS_PER_MS_MAX - 1].created_ms == NOON_MS
+    assert created[IDS_PER_MS_MAX].created_ms == NOON_MS + 1
     assert created[-1].created_ms == NOON_MS + 3
 
 
 def test_ids_stay_ordered_when_the_clock_reaches_a_used_millisecond() -> None:
     clock = ControlledClock(NOON_MS, running=False)
     ids = SnowflakeFactory(clock)
-    created = [ids.new(MessageId) for _ in range(COUNTERS + 10)]
+    created = [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX + 10)]
     clock.advance(1)
     created += [ids.new(MessageId) for _ in range(10)]
     clock.advance(1)
@@ -74,7 +74,7 @@ def test_a_wall_clock_correction_does_not_reorder_ids() -> None:
     ids = SnowflakeFactory(clock)
     created = [ids.new(MessageId)]
     clock.now = NOON_MS - 5000
-    created += [ids.new(MessageId) for _ in range(COUNTERS + 1)]
+    created += [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX + 1)]
     clock.now = NOON_MS + 5000
     created.append(ids.new(MessageId))
     assert created == sorted(set(created))
@@ -97,7 +97,7 @@ def test_ids_never_repeat_even_when_history_was_discarded() -> None:
 def test_a_discarded_span_is_skipped_in_one_step() -> None:
     clock = ControlledClock(NOON_MS, running=False)
     ids = SnowflakeFactory(clock, remembered=2)
-    created = [ids.new(MessageId) for _ in range(COUNTERS)]
+    created = [ids.new(MessageId) for _ in range(IDS_PER_MS_MAX)]
     clock.advance(10**12)
     for _ in range(10):
         created.append(ids.new(MessageId))

@@ -12,12 +12,12 @@ import pytest
 
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.operation import Event
-from hubbub.server.core.dispatches import Audience, Dispatch
-from hubbub.server.core.postgres import PostgresDatabase, PostgresSnapshot, translate
+from hubbub.server.core.event_dispatch import Audience, Dispatch
+from hubbub.server.core.postgres import PostgresDatabase, PostgresSnapshot, translate_placeholders
 from hubbub.server.core.sqlite import SqliteDatabase
-from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx, Wide
+from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx, WideQuery
 from tests.fixtures.databases import OpenDatabase
-from tests.world import PATIENCE
+from tests.world import WAIT_TIMEOUT_SECONDS
 
 TEST_EVENT: Event[Any] = Event("HAPPENED", dict)
 EVERYONE = Audience.of_users(1)
@@ -71,7 +71,7 @@ async def test_a_committed_write_can_be_read(notes: Database) -> None:
 async def test_a_wide_row_returns_its_columns_unchanged(notes: Database) -> None:
     word = 'quote " backslash \\ line \n tab \t bell \x07 \U0001f525 \u2028 </script>'
     await notes.write(note(2**63 - 1, word))
-    query = Wide("id, word, NULL, -1, (SELECT COUNT(*) FROM notes)", "FROM notes WHERE id = ?")
+    query = WideQuery("id, word, NULL, -1, (SELECT COUNT(*) FROM notes)", "FROM notes WHERE id = ?")
 
     found = await notes.read(lambda tx: tx.wide(query, 2**63 - 1))
 
@@ -222,7 +222,7 @@ async def test_a_read_sees_one_snapshot(notes: Database) -> None:
     def work(tx: Tx) -> tuple[Any, Any, bool]:
         before = tx.value("SELECT COUNT(*) FROM notes")
         first.set()
-        assert written.wait(PATIENCE)
+        assert written.wait(WAIT_TIMEOUT_SECONDS)
         return before, tx.value("SELECT COUNT(*) FROM notes"), tx.snapshot.covers(stamps[0])
 
     events = record(notes)
@@ -292,7 +292,7 @@ async def test_an_overloaded_store_rejects_units(open_database: OpenDatabase) ->
 
     def hold(tx: Tx) -> None:
         held.set()
-        release.wait(PATIENCE)
+        release.wait(WAIT_TIMEOUT_SECONDS)
 
     holding = [asyncio.create_task(db.write(hold)) for _ in range(1 if isinstance(db, SqliteDatabase) else 4)]
     await asyncio.to_thread(held.wait, 10)
@@ -452,7 +452,7 @@ class TestSqlite:
 
         def slow(tx: Tx) -> None:
             begun.set()
-            go_on.wait(PATIENCE)
+            go_on.wait(WAIT_TIMEOUT_SECONDS)
             note(1)(tx)
 
         waiting = asyncio.create_task(notes.write(slow))
@@ -472,7 +472,7 @@ class TestSqlite:
 
         def slow(tx: Tx) -> None:
             begun.set()
-            go_on.wait(PATIENCE)
+            go_on.wait(WAIT_TIMEOUT_SECONDS)
 
         async def ask() -> None:
             for _ in range(20):
@@ -580,7 +580,7 @@ class TestPostgres:
                 reached = int(tx.value("SELECT word FROM notes WHERE id = 1"))
                 if len(runs) < 2:
                     runs.append(number)
-                    barrier.wait(PATIENCE)
+                    barrier.wait(WAIT_TIMEOUT_SECONDS)
                 else:
                     runs.append(number)
                 tx.run("UPDATE notes SET word = ? WHERE id = 1", str(reached + 1))
@@ -686,7 +686,7 @@ def _cut_all(url: str) -> None:
     ],
 )
 def test_placeholders_are_translated_outside_of_literals(sql: str, translated: str) -> None:
-    assert translate(sql) == translated.encode()
+    assert translate_placeholders(sql) == translated.encode()
 
 
 def test_a_postgres_snapshot_covers_ended_transactions() -> None:

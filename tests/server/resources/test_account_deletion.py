@@ -4,7 +4,7 @@ from typing import Any
 
 from hubbub.server.resources import connections
 from hubbub.server.resources.accounts import totp
-from tests.oauth import application
+from tests.oauth import create_application
 from tests.world import Actor, World
 
 PASSWORD = "correct horse battery"
@@ -24,7 +24,7 @@ async def join(world: World, guild: Any, user: Actor) -> None:
     await world.write(lambda call: members.add(call, guild.id, user.id), actor=guild.owner.id)
 
 
-async def gone(user: Actor, **more: Any) -> None:
+async def delete_account(user: Actor, **more: Any) -> None:
     """Delete the user's account."""
     (await user.post("/users/@me/delete", json={"password": PASSWORD, **more})).ok()
 
@@ -33,10 +33,10 @@ async def test_a_deleted_user_leaves_their_guilds_and_their_messages_stay(world:
     mary = await register(world)
     guild = await world.guild()
     await join(world, guild, mary)
-    message = await guild.say(mary, "remember me")
+    message = await guild.send_message(mary, "remember me")
     watching = await guild.owner.connect()
 
-    await gone(mary)
+    await delete_account(mary)
 
     assert (await watching.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(mary.id)
     (await guild.owner.get(f"/guilds/{guild.id}/members/{mary.id}")).refused(404, 10007)
@@ -46,14 +46,14 @@ async def test_a_deleted_user_leaves_their_guilds_and_their_messages_stay(world:
 
 
 async def test_deleting_an_account_revokes_every_token(world: World) -> None:
-    mary, client = await register(world), await application(world)
+    mary, client = await register(world), await create_application(world)
     tokens = await client.tokens(mary)
     bearer = client.bearer(mary, tokens["access_token"])
     session = await mary.connect()
 
-    await gone(mary)
+    await delete_account(mary)
 
-    assert await session.closed() == 4004
+    assert await session.wait_closed() == 4004
     (await mary.get("/users/@me")).refused(401, 0)
     (await bearer.get("/users/@me")).refused(401, 0)
     again = await client.refresh(tokens["refresh_token"])
@@ -63,7 +63,7 @@ async def test_deleting_an_account_revokes_every_token(world: World) -> None:
 
 async def test_deleting_an_account_frees_the_username_and_disables_the_login(world: World) -> None:
     mary = await register(world)
-    await gone(mary)
+    await delete_account(mary)
 
     refused = await world.request("POST", "/auth/login", json={"login": "mary", "password": PASSWORD})
     assert refused.errors("login") == ["INVALID_LOGIN"]
@@ -82,7 +82,7 @@ async def test_deleting_an_account_requires_the_password_and_the_code(world: Wor
     assert without.errors("code") == ["BASE_TYPE_REQUIRED"]
     guessed = await mary.post("/users/@me/delete", json={"password": PASSWORD, "code": "000000"})
     assert guessed.errors("code") == ["MFA_INVALID_CODE"]
-    await gone(mary, code=totp.code_at(SECRET, step + 1))
+    await delete_account(mary, code=totp.code_at(SECRET, step + 1))
     (await mary.get("/users/@me")).refused(401, 0)
 
 
@@ -92,10 +92,10 @@ async def test_an_owner_of_guilds_or_applications_cannot_delete_their_account(wo
 
     (await mary.post("/users/@me/delete", json={"password": PASSWORD})).refused(400, 40011)
     (await mary.patch(f"/guilds/{guild.id}", json={"owner_id": str(nora.id)})).ok()
-    await gone(mary)
+    await delete_account(mary)
 
     oleg = await register(world, "oleg")
-    await application(world, oleg)
+    await create_application(world, oleg)
     response = await oleg.post("/users/@me/delete", json={"password": PASSWORD})
     assert "applications" in response.refused(400, 40011)["message"]
     (await oleg.get("/users/@me")).ok()
@@ -107,7 +107,7 @@ async def test_a_direct_message_channel_stays_with_the_other_user(world: World) 
     channel = (await nora.post("/users/@me/channels", json={"recipient_id": str(mary.id)})).ok()["id"]
     (await mary.post(f"/channels/{channel}/messages", json={"content": "hello"})).ok()
 
-    await gone(mary)
+    await delete_account(mary)
 
     shown = (await nora.get(f"/channels/{channel}")).ok()
     assert [(each["id"], each["username"]) for each in shown["recipients"]] == [(str(mary.id), "Deleted User")]
@@ -124,7 +124,7 @@ async def test_a_group_stays_without_the_deleted_user(world: World) -> None:
     group = (await mary.post("/users/@me/channels", json=recipients)).ok()["id"]
     watching = await nora.connect()
 
-    await gone(mary)
+    await delete_account(mary)
 
     removed = await watching.next("CHANNEL_RECIPIENT_REMOVE")
     assert (removed["channel_id"], removed["user"]["id"]) == (group, str(mary.id))
@@ -134,7 +134,7 @@ async def test_a_group_stays_without_the_deleted_user(world: World) -> None:
 
 
 async def test_bots_and_applications_cannot_delete_or_export_an_account(world: World) -> None:
-    client = await application(world)
+    client = await create_application(world)
     assert client.bot is not None
     mary = await register(world)
     bearer = client.bearer(mary, (await client.tokens(mary))["access_token"])
@@ -145,7 +145,7 @@ async def test_bots_and_applications_cannot_delete_or_export_an_account(world: W
 
 
 async def test_a_data_export_contains_the_records_of_a_user(world: World) -> None:
-    mary, client = await register(world), await application(world)
+    mary, client = await register(world), await create_application(world)
     await client.tokens(mary, "identify guilds")
     guild = await world.guild()
     await join(world, guild, mary)
@@ -167,8 +167,8 @@ async def test_exported_messages_are_paged_across_all_channels(world: World) -> 
     mary = await register(world)
     guild = await world.guild()
     await join(world, guild, mary)
-    written = [(await guild.say(mary, f"number {number}"))["id"] for number in range(5)]
-    await guild.say(guild.owner, "not hers")
+    written = [(await guild.send_message(mary, f"number {number}"))["id"] for number in range(5)]
+    await guild.send_message(guild.owner, "not hers")
     (await mary.delete(f"/users/@me/guilds/{guild.id}")).ok()
 
     first = (await mary.get("/users/@me/harvest/messages?limit=3")).ok()

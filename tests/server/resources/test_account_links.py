@@ -11,10 +11,10 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.resources import accounts, applications, identities, users
 from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined
-from tests.issuer import Stage
-from tests.oauth import Client, refused
-from tests.players import BOT_ISSUED, SOCIAL, bearer, by_bot, game, link_tokens, token_of
-from tests.receiver import Receiver, subscribe
+from tests.issuer import RehearsalWorld
+from tests.oauth import Client, oauth2_error
+from tests.players import BOT_ISSUED, SOCIAL, bearer_for_token, game, link_tokens, provisional_player, request_bot_token
+from tests.receiver import Receiver, subscribe_to_events
 from tests.world import NOW_MS, Actor, World, small_config
 
 DAY_MS = 86_400_000
@@ -27,7 +27,7 @@ def record_signals(world: World) -> list[Any]:
 
 async def linked_user(world: World, client: Client, external_user_id: str = "hero") -> tuple[Actor, dict[str, Any]]:
     """Link a provisional account to a new user; return the user and the game's token response."""
-    user, player = await world.user(), await token_of(client, external_user_id, preferred_global_name="Hero")
+    user, player = await world.user(), await provisional_player(client, external_user_id, preferred_global_name="Hero")
     return user, await link_tokens(client, user, player.token)
 
 
@@ -81,12 +81,12 @@ async def test_every_way_to_end_a_link_revokes_its_tokens_and_sessions(world: Wo
 
     await unlink(client, user, tokens)
 
-    assert await session.closed() == 4004
+    assert await session.wait_closed() == 4004
     (await playing.get("/users/@me")).refused(401, 0)
-    assert refused(await client.refresh(tokens["refresh_token"]), "invalid_grant") == (
+    assert oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant") == (
         'Invalid "refresh_token" in request'
     )
-    player = await token_of(client, "hero")
+    player = await provisional_player(client, "hero")
     assert player.id != user.id
     (signal,) = signals
     banned = unlink is by_a_ban
@@ -102,13 +102,13 @@ async def test_the_new_provisional_account_keeps_the_users_display_name(world: W
 
     await by_the_user(client, user, tokens)
 
-    assert (await (await token_of(client, "hero")).get("/users/@me")).ok()["global_name"] == "Alice"
+    assert (await (await provisional_player(client, "hero")).get("/users/@me")).ok()["global_name"] == "Alice"
 
 
 async def test_unmerging_by_the_bot_without_a_link_fails(world: World) -> None:
     client = await game(world)
     assert client.bot is not None
-    await token_of(client, "hero")
+    await provisional_player(client, "hero")
     path = "/partner-sdk/provisional-accounts/unmerge/bot"
 
     (await client.bot.post(path, json={"external_user_id": "hero"})).refused(400, 50229)
@@ -128,11 +128,11 @@ async def test_ending_a_link_sends_a_webhook_event_to_the_application(
     client = await game(near_world)
     assert client.bot is not None
     user, tokens = await linked_user(near_world, client)
-    await subscribe(receiver, client.bot, "APPLICATION_DEAUTHORIZED")
+    await subscribe_to_events(receiver, client.bot, "APPLICATION_DEAUTHORIZED")
 
     await unlink(client, user, tokens)
 
-    (event,) = await receiver.take(1)
+    (event,) = await receiver.wait_for_events(1)
     assert (event["type"], event["data"]["user"]["id"]) == ("APPLICATION_DEAUTHORIZED", str(user.id))
 
 
@@ -149,7 +149,7 @@ async def test_a_merge_raises_a_signal_with_both_accounts(world: World) -> None:
     client = await game(world)
     signals = record_signals(world)
 
-    user, player = await world.user(), await token_of(client, "hero")
+    user, player = await world.user(), await provisional_player(client, "hero")
     await link_tokens(client, user, player.token)
 
     assert signals == [AccountsMerged(family_id=ApplicationId(client.id), source_id=player.id, user_id=user.id)]
@@ -157,32 +157,32 @@ async def test_a_merge_raises_a_signal_with_both_accounts(world: World) -> None:
 
 async def test_ending_the_link_of_one_game_keeps_the_link_of_another(world: World) -> None:
     one, two = await game(world), await game(world)
-    user, player = await world.user(), await token_of(one, "hero")
+    user, player = await world.user(), await provisional_player(one, "hero")
     mine = await link_tokens(one, user, player.token)
-    theirs = await link_tokens(two, user, (await token_of(two, "hero")).token)
+    theirs = await link_tokens(two, user, (await provisional_player(two, "hero")).token)
 
     await by_revoking_the_access_token(one, user, mine)
 
     (await two.bearer(user, theirs["access_token"]).get("/users/@me")).ok()
-    (await by_bot(two, "hero")).refused(400, 530010)
+    (await request_bot_token(two, "hero")).refused(400, 530010)
 
 
 async def test_the_device_flow_can_link_an_account(world: World) -> None:
     from hubbub.protocol.resources.oauth2 import DEVICE_GRANT
 
     client = await game(world)
-    user, player = await world.user(), await token_of(client, "hero")
+    user, player = await world.user(), await provisional_player(client, "hero")
     begun = (await client.post("/oauth2/device/authorize", scope="sdk.social_layer")).ok()
     fields = {"grant_type": DEVICE_GRANT, "device_code": begun["device_code"]}
     more = {"external_auth_type": BOT_ISSUED, "external_auth_token": player.token}
 
-    refused(await client.post("/oauth2/token", **fields, **more), "authorization_pending")
+    oauth2_error(await client.post("/oauth2/token", **fields, **more), "authorization_pending")
     (await user.post("/oauth2/device/finish", json={"user_code": begun["user_code"], "result": "granted"})).ok()
     world.clock.set(world.clock.now_ms() + 60_000)
     tokens = (await client.post("/oauth2/token", **fields, **more)).ok()
 
     assert (await client.bearer(user, tokens["access_token"]).get("/users/@me")).ok()["id"] == str(user.id)
-    (await by_bot(client, "hero")).refused(400, 530010)
+    (await request_bot_token(client, "hero")).refused(400, 530010)
 
 
 # Bans
@@ -199,7 +199,7 @@ async def test_a_banned_account_cannot_be_merged_until_the_ban_ends(world: World
     user, _ = await linked_user(world, client)
     ends_ms = world.clock.now_ms() + DAY_MS
     await world.write(lambda call: accounts.ban(call, UserId(user.id), ends_ms=ends_ms))
-    player = await token_of(client, "hero")
+    player = await provisional_player(client, "hero")
 
     (await user.get("/users/@me")).refused(401, 0)
     (await merge(client, other, player.token)).refused(400, 530017)
@@ -213,7 +213,7 @@ async def test_lifting_a_ban_allows_merging_again(world: World) -> None:
     client, other = await game(world), await world.user()
     user, _ = await linked_user(world, client)
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
-    player = await token_of(client, "hero")
+    player = await provisional_player(client, "hero")
     world.clock.set(world.clock.now_ms() + 6 * DAY_MS)
     (await merge(client, other, player.token)).refused(400, 530017)
 
@@ -231,7 +231,7 @@ async def test_a_ban_revokes_the_tokens_of_every_application(world: World) -> No
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
 
     (await plain.bearer(user, tokens["access_token"]).get("/users/@me")).refused(401, 0)
-    refused(await plain.refresh(tokens["refresh_token"]), "invalid_grant")
+    oauth2_error(await plain.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
 async def test_a_banned_user_cannot_log_in(world: World) -> None:
@@ -248,22 +248,22 @@ async def test_a_banned_user_cannot_log_in(world: World) -> None:
     (await world.request("POST", "/auth/login", json=login)).ok()
 
 
-async def test_the_control_api_bans_and_unbans_users(stage: Stage) -> None:
-    bob = stage.person("bob")
+async def test_the_control_api_bans_and_unbans_users(stage: RehearsalWorld) -> None:
+    bob = stage.demo_user("bob")
 
-    (await stage.ask("POST", f"/users/{bob.id}/ban", json={"reason": "a test"})).ok()
+    (await stage.control_request("POST", f"/users/{bob.id}/ban", json={"reason": "a test"})).ok()
     (await bob.get("/users/@me")).refused(401, 0)
-    (await stage.ask("DELETE", f"/users/{bob.id}/ban")).ok()
-    (await stage.ask("DELETE", f"/users/{bob.id}/ban")).refused(404, 0)
-    (await stage.ask("POST", "/users/1/ban", json={})).refused(404, 10013)
+    (await stage.control_request("DELETE", f"/users/{bob.id}/ban")).ok()
+    (await stage.control_request("DELETE", f"/users/{bob.id}/ban")).refused(404, 0)
+    (await stage.control_request("POST", "/users/1/ban", json={})).refused(404, 10013)
     auth_type, credential = await stage.credential("oidc", "ada")
-    from tests.issuer import enter
+    from tests.issuer import request_token
 
-    created = (await enter(stage.game, credential, auth_type)).ok()
-    player = await bearer(stage.game, created["access_token"])
-    (await stage.ask("POST", f"/users/{player.id}/ban", json={})).refused(400, 50229)
+    created = (await request_token(stage.demo_game, credential, auth_type)).ok()
+    player = await bearer_for_token(stage.demo_game, created["access_token"])
+    (await stage.control_request("POST", f"/users/{player.id}/ban", json={})).refused(400, 50229)
     bots = stage.control.built.applications["demo-bot"].id
-    (await stage.ask("POST", f"/users/{int(bots)}/ban", json={})).refused(404, 10013)
+    (await stage.control_request("POST", f"/users/{int(bots)}/ban", json={})).refused(404, 10013)
 
 
 # Publishers
@@ -335,20 +335,21 @@ async def test_only_the_publisher_authorizes_players(world: World) -> None:
     parent, child, _ = await family(world)
     alice = await world.user()
 
-    refused(await alice.get(child.address("sdk.social_layer")), "unauthorized_client")
-    refused(await child.ask(alice, "identify"), "unauthorized_client")
-    refused(await child.post("/oauth2/device/authorize", scope="identify"), "unauthorized_client")
-    (await by_bot(child, "hero")).refused(403, 530000)
-    (await alice.get(child.address("applications.commands", response_type=None))).ok()
-    (await by_bot(parent, "hero")).ok()
+    oauth2_error(await alice.get(child.authorize_path("sdk.social_layer")), "unauthorized_client")
+    oauth2_error(await child.authorize(alice, "identify"), "unauthorized_client")
+    oauth2_error(await child.post("/oauth2/device/authorize", scope="identify"), "unauthorized_client")
+    (await request_bot_token(child, "hero")).refused(403, 530000)
+    (await alice.get(child.authorize_path("applications.commands", response_type=None))).ok()
+    (await request_bot_token(parent, "hero")).ok()
 
 
 async def test_the_games_of_a_family_share_their_players(world: World) -> None:
     parent, one, two = await family(world)
-    created = (await by_bot(parent, "hero")).ok()["access_token"]
+    created = (await request_bot_token(parent, "hero")).ok()["access_token"]
 
     players = [
-        await bearer(child, (await child_token(parent, created, child)).ok()["access_token"]) for child in (one, two)
+        await bearer_for_token(child, (await child_token(parent, created, child)).ok()["access_token"])
+        for child in (one, two)
     ]
 
     assert players[0].id == players[1].id
@@ -396,7 +397,7 @@ async def test_child_tokens_outlive_a_refresh_and_end_with_a_revocation(world: W
 
     (await early.get("/users/@me")).ok()
     await by_revoking_the_access_token(parent, alice, tokens)
-    assert await session.closed() == 4004
+    assert await session.wait_closed() == 4004
     for held in (early, late):
         (await held.get("/users/@me")).refused(401, 0)
 
@@ -408,7 +409,7 @@ async def test_a_replayed_refresh_token_ends_the_games_tokens_too(world: World) 
     held = child.bearer(alice, (await child_token(parent, tokens["access_token"], child)).ok()["access_token"])
     (await parent.refresh(tokens["refresh_token"])).ok()
 
-    refused(await parent.refresh(tokens["refresh_token"]), "invalid_grant")
+    oauth2_error(await parent.refresh(tokens["refresh_token"]), "invalid_grant")
 
     (await held.get("/users/@me")).refused(401, 0)
 
@@ -421,18 +422,18 @@ async def test_revoking_the_token_of_a_game_keeps_the_link(world: World) -> None
         for child in (one, two)
     ]
 
-    refused(await parent.post("/oauth2/token/revoke", token=held[0].token), "unauthorized_client")
+    oauth2_error(await parent.post("/oauth2/token/revoke", token=held[0].token), "unauthorized_client")
     await by_revoking_the_access_token(one, user, {"access_token": held[0].token})
 
     (await held[0].get("/users/@me")).refused(401, 0)
     (await held[1].get("/users/@me")).ok()
-    (await by_bot(parent, "hero")).refused(400, 530010)
+    (await request_bot_token(parent, "hero")).refused(400, 530010)
 
 
 async def test_joining_a_family_deletes_the_accounts_and_tokens_of_the_game(world: World) -> None:
     parent, child = await game(world), await game(world)
     signals = record_signals(world)
-    player = await token_of(child, "hero")
+    player = await provisional_player(child, "hero")
     user, tokens = await linked_user(world, child, "other")
     signals.clear()
     playing = child.bearer(user, tokens["access_token"])
@@ -443,10 +444,10 @@ async def test_joining_a_family_deletes_the_accounts_and_tokens_of_the_game(worl
     await join(world, child, parent)
 
     assert signals == [FamilyJoined(application_id=ApplicationId(child.id), parent_id=ApplicationId(parent.id))]
-    assert (await session.closed(), await open_before.closed()) == (4004, 4004)
+    assert (await session.wait_closed(), await open_before.wait_closed()) == (4004, 4004)
     (await player.get("/users/@me")).refused(401, 0)
     (await playing.get("/users/@me")).refused(401, 0)
-    refused(await child.refresh(tokens["refresh_token"]), "invalid_grant")
+    oauth2_error(await child.refresh(tokens["refresh_token"]), "invalid_grant")
     (await user.get(f"/users/{player.id}")).refused(404, 10013)
     (await before.get("/users/@me")).refused(401, 0)
     response = (await child.owner.get(f"/applications/{child.id}/publisher")).ok()
@@ -500,14 +501,18 @@ async def test_a_world_file_can_declare_publishers(world: World) -> None:
     assert head.flags & ApplicationFlags.PARENT
 
 
-async def test_the_control_api_links_publishers(stage: Stage) -> None:
+async def test_the_control_api_links_publishers(stage: RehearsalWorld) -> None:
     parent, child = await game(stage, flags=SOCIAL), await game(stage, flags=SOCIAL)
 
-    (await stage.ask("POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)})).ok()
+    (
+        await stage.control_request("POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)})
+    ).ok()
 
-    again = await stage.ask("POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)})
+    again = await stage.control_request(
+        "POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)}
+    )
     again.refused(400, 0)
-    (await stage.ask("POST", "/applications/1/publisher", json={"parent_id": "1"})).refused(404, 10002)
+    (await stage.control_request("POST", "/applications/1/publisher", json={"parent_id": "1"})).refused(404, 10002)
 
 
 # Operator commands

@@ -68,7 +68,7 @@ async def test_logging_out_ends_the_token_and_its_sessions(world: World) -> None
     (await alice.post("/auth/logout")).ok()
 
     (await alice.get("/users/@me")).refused(401, 0)
-    assert await session.closed() == 4004
+    assert await session.wait_closed() == 4004
 
 
 async def test_tokens_and_passwords_are_not_stored_in_plain_text(world: World) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hubbub.protocol.ids import UserId
 from hubbub.server.resources import accounts
 from hubbub.server.resources.accounts import totp
-from tests.world import Actor, Answer, World
+from tests.world import Actor, ApiResponse, World
 
 PASSWORD = "correct horse"
 MINUTE_MS = 60_000
@@ -19,14 +19,14 @@ MINUTE_MS = 60_000
 async def register(world: World, name: str = "alice") -> Actor:
     """Create a user with a login session; the password hash is cheap because tests verify it often."""
     user = await world.user(name)
-    password_hash = accounts.hash_lightly(PASSWORD, salt=b"of no importance")
+    password_hash = accounts.hash_password_weakly(PASSWORD, salt=b"of no importance")
     await world.write(lambda call: accounts.set_password(call, UserId(user.id), password_hash))
     (await user.delete(f"/auth/sessions/{(await user.get('/auth/sessions')).ok()[0]['id']}")).ok()
     user.token = (await login(world, name, agent="phone/1")).ok()["token"]
     return user
 
 
-async def login(world: World, name: str = "alice", password: str = PASSWORD, agent: str = "desk/2") -> Answer:
+async def login(world: World, name: str = "alice", password: str = PASSWORD, agent: str = "desk/2") -> ApiResponse:
     """Log in."""
     body = {"login": name, "password": password}
     return await world.request("POST", "/auth/login", json=body, headers={"User-Agent": agent})
@@ -37,15 +37,15 @@ def new_secret() -> str:
     return base64.b32encode(secrets.token_bytes(20)).decode()
 
 
-def code(world: World, secret: str, drift: int = 0) -> str:
+def totp_code(world: World, secret: str, drift: int = 0) -> str:
     """Return the current TOTP code; `drift` counts steps of 30 seconds."""
     return totp.code_at(secret, world.clock.now_ms() // 30_000 + drift)
 
 
-async def enable(world: World, user: Actor) -> tuple[str, list[str]]:
+async def enable_totp(world: World, user: Actor) -> tuple[str, list[str]]:
     """Enable TOTP for a user; return the secret and the backup codes."""
     secret = new_secret()
-    body = {"password": PASSWORD, "secret": secret, "code": code(world, secret)}
+    body = {"password": PASSWORD, "secret": secret, "code": totp_code(world, secret)}
     codes = (await user.post("/users/@me/mfa/totp/enable", json=body)).ok()["backup_codes"]
     world.clock.advance(30_000)
     return secret, codes
@@ -77,7 +77,7 @@ async def test_a_session_can_be_ended_from_another_session(world: World) -> None
     (await alice.delete(f"/auth/sessions/{found['id']}")).ok()
 
     (await lost.get("/users/@me")).refused(401, 0)
-    assert await live.closed() == 4004
+    assert await live.wait_closed() == 4004
     (await alice.delete(f"/auth/sessions/{found['id']}")).refused(404, 10020)
     assert len((await alice.get("/auth/sessions")).ok()) == 1
 
@@ -131,12 +131,12 @@ async def test_changing_the_password_requires_the_old_password(world: World) -> 
 async def test_a_login_with_an_authenticator_requires_its_code(world: World) -> None:
     alice = await register(world)
     session = await alice.connect()
-    secret, _ = await enable(world, alice)
+    secret, _ = await enable_totp(world, alice)
     assert (await session.next("USER_UPDATE"))["mfa_enabled"] is True
 
     half = (await login(world)).ok()
     assert (half["token"], half["mfa"]) == (None, True)
-    body = {"ticket": half["ticket"], "code": code(world, secret)}
+    body = {"ticket": half["ticket"], "code": totp_code(world, secret)}
     whole = (await world.request("POST", "/auth/mfa/totp", json=body)).ok()
 
     me = (await Actor(world, alice.id, whole["token"], "alice").get("/users/@me")).ok()
@@ -145,28 +145,28 @@ async def test_a_login_with_an_authenticator_requires_its_code(world: World) -> 
 
 async def test_codes_of_adjacent_steps_are_accepted_once(world: World) -> None:
     alice = await register(world)
-    secret, _ = await enable(world, alice)
+    secret, _ = await enable_totp(world, alice)
     world.clock.advance(MINUTE_MS)
 
-    async def try_code(entered: str) -> Answer:
+    async def try_code(entered: str) -> ApiResponse:
         ticket = (await login(world)).ok()["ticket"]
         return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": entered})
 
-    assert (await try_code(code(world, secret, -2))).errors("code") == ["MFA_INVALID_CODE"]
-    (await try_code(code(world, secret, -1))).ok()
-    (await try_code(code(world, secret))).ok()
-    assert (await try_code(code(world, secret))).errors("code") == ["MFA_INVALID_CODE"]
-    (await try_code(code(world, secret, 1))).ok()
+    assert (await try_code(totp_code(world, secret, -2))).errors("code") == ["MFA_INVALID_CODE"]
+    (await try_code(totp_code(world, secret, -1))).ok()
+    (await try_code(totp_code(world, secret))).ok()
+    assert (await try_code(totp_code(world, secret))).errors("code") == ["MFA_INVALID_CODE"]
+    (await try_code(totp_code(world, secret, 1))).ok()
     # A code of an earlier step is rejected after a later one was used, even if it was never used itself.
-    assert (await try_code(code(world, secret))).errors("code") == ["MFA_INVALID_CODE"]
+    assert (await try_code(totp_code(world, secret))).errors("code") == ["MFA_INVALID_CODE"]
 
 
 async def test_a_backup_code_works_once(world: World) -> None:
     alice = await register(world)
-    _, backup = await enable(world, alice)
+    _, backup = await enable_totp(world, alice)
     assert len(set(backup)) == 10
 
-    async def use(entered: str) -> Answer:
+    async def use(entered: str) -> ApiResponse:
         ticket = (await login(world)).ok()["ticket"]
         return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": entered})
 
@@ -177,39 +177,39 @@ async def test_a_backup_code_works_once(world: World) -> None:
 
 async def test_a_ticket_expires_with_its_use_and_after_five_minutes(world: World) -> None:
     alice = await register(world)
-    secret, _ = await enable(world, alice)
+    secret, _ = await enable_totp(world, alice)
     ticket = (await login(world)).ok()["ticket"]
     late = (await login(world)).ok()["ticket"]
-    (await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": code(world, secret)})).ok()
+    (await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": totp_code(world, secret)})).ok()
 
     for old, wait in ((ticket, 30_000), (late, 300_000)):
         world.clock.advance(wait)
-        response = await world.request("POST", "/auth/mfa/totp", json={"ticket": old, "code": code(world, secret)})
+        response = await world.request("POST", "/auth/mfa/totp", json={"ticket": old, "code": totp_code(world, secret)})
         assert response.errors("ticket") == ["MFA_INVALID_TICKET"]
 
 
 async def test_enabling_an_authenticator_requires_a_valid_code_and_password(world: World) -> None:
     alice = await register(world)
     secret = new_secret()
-    good: dict[str, Any] = {"password": PASSWORD, "secret": secret, "code": code(world, secret)}
+    good: dict[str, Any] = {"password": PASSWORD, "secret": secret, "code": totp_code(world, secret)}
 
-    async def attempt(**more: str) -> Answer:
+    async def attempt(**more: str) -> ApiResponse:
         return await alice.post("/users/@me/mfa/totp/enable", json=good | more)
 
     assert (await attempt(code="000000" if good["code"] != "000000" else "111111")).errors("code")
     assert (await attempt(password="guess")).errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
     assert (await attempt(secret="1" * 32)).errors("secret") == ["STRING_TYPE_REGEX"]
-    await enable(world, alice)
+    await enable_totp(world, alice)
     assert (await attempt()).errors("secret") == ["MFA_ALREADY_ENABLED"]
 
 
 async def test_disabling_an_authenticator_requires_password_and_code(world: World) -> None:
     alice = await register(world)
-    secret, _ = await enable(world, alice)
+    secret, _ = await enable_totp(world, alice)
 
     wrong = await alice.post("/users/@me/mfa/totp/disable", json={"password": PASSWORD, "code": "abcdef"})
     assert wrong.errors("code") == ["MFA_INVALID_CODE"]
-    body = {"password": PASSWORD, "code": code(world, secret)}
+    body = {"password": PASSWORD, "code": totp_code(world, secret)}
     (await alice.post("/users/@me/mfa/totp/disable", json=body)).ok()
 
     assert (await login(world)).ok()["token"]
@@ -287,7 +287,7 @@ async def test_throttling_does_not_reveal_which_usernames_exist(world: World) ->
 @pytest.mark.parametrize("attempts", [11])
 async def test_brute_force_on_codes_is_throttled_despite_the_right_password(world: World, attempts: int) -> None:
     alice = await register(world)
-    secret, _ = await enable(world, alice)
+    secret, _ = await enable_totp(world, alice)
 
     statuses = []
     for _ in range(attempts):
@@ -295,7 +295,7 @@ async def test_brute_force_on_codes_is_throttled_despite_the_right_password(worl
         response = await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": "zzzzzz"})
         statuses.append(response.status)
     assert statuses == [400] * 10 + [429]
-    disable = {"password": PASSWORD, "code": code(world, secret)}
+    disable = {"password": PASSWORD, "code": totp_code(world, secret)}
     assert (await alice.post("/users/@me/mfa/totp/disable", json=disable)).status == 429
 
 

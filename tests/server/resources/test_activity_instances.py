@@ -9,7 +9,7 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.resources import activity_instances
-from tests.world import Actor, Answer, Guild, Session, World
+from tests.world import Actor, ApiResponse, Guild, Session, World
 
 UPDATE = "EMBEDDED_ACTIVITY_UPDATE_V2"
 
@@ -23,18 +23,18 @@ class ActivityStage:
         self.world, self.guild, self.bot, self.app = world, guild, bot, app
         (self.alice, self.alices), (self.bob, self.bobs) = users
 
-    async def launch(self, actor: Actor, session: Session, channel: int | None = None, **body: Any) -> Answer:
+    async def launch(self, actor: Actor, session: Session, channel: int | None = None, **body: Any) -> ApiResponse:
         """Launch or join the activity."""
         path = f"/activities/{channel or self.guild.general}/{self.bot.application_id}"
         return await actor.post(path, json={"session_id": session.ready["session_id"], **body})
 
-    async def leave(self, actor: Actor, session: Session, event: dict[str, Any]) -> Answer:
+    async def leave(self, actor: Actor, session: Session, event: dict[str, Any]) -> ApiResponse:
         """Leave the instance of an update event."""
         path = f"/applications/{self.bot.application_id}/activities/{event['location']['id']}"
         body = {"session_id": session.ready["session_id"]}
         return await actor.post(f"{path}/instances/{event['instance_id']}/leave", json=body)
 
-    async def read(self, composite_id: str, actor: Actor | None = None) -> Answer:
+    async def read(self, composite_id: str, actor: Actor | None = None) -> ApiResponse:
         """Get an instance, by default as the application's bot."""
         path = f"/applications/{self.bot.application_id}/activity-instances/{composite_id}"
         return await (actor or self.bot).get(path)

@@ -11,9 +11,9 @@ from hubbub.protocol.enums import PremiumType
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, HttpConfig
-from tests.fixtures.validator import Watch
-from tests.server.resources.test_interactions import Heard, Stage
-from tests.world import NOW_MS, Answer, World
+from tests.fixtures.validator import ResponseMonitor
+from tests.server.resources.test_interactions import InteractionStage, ReceivedInteraction
+from tests.world import NOW_MS, ApiResponse, World
 
 KIB = 1 << 10
 PREMIUM = [PremiumType.NONE, PremiumType.TIER_1, PremiumType.TIER_2]
@@ -21,18 +21,18 @@ HTTP = HttpConfig(max_body_bytes=16 * KIB, max_upload_bytes=64 * KIB, max_file_b
 """HTTP limits far below the attachment limits of premium users."""
 
 
-async def create_stage(world: World, premium: PremiumType) -> Stage:
+async def create_stage(world: World, premium: PremiumType) -> InteractionStage:
     user = await world.user("asker")
     guild = await world.guild(None, user)
-    stage = Stage(world, guild, user, await world.bot(guild, name="answerer"))
-    stage.app = await stage.bot.connect()
+    stage = InteractionStage(world, guild, user, await world.bot(guild, name="answerer"))
+    stage.app_session = await stage.bot.connect()
     if premium:
         await world.give_premium(user, premium)
     return stage
 
 
 @pytest.fixture
-async def narrow_world(store_config: Config, watch: Watch) -> AsyncIterator[World]:
+async def narrow_world(store_config: Config, watch: ResponseMonitor) -> AsyncIterator[World]:
     config = msgspec.structs.replace(store_config, http=HTTP)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()
@@ -51,8 +51,8 @@ def file_form(size: int, payload: str = "{}") -> aiohttp.FormData:
     return form
 
 
-async def first_response(interaction: Heard, size: int) -> Answer:
-    path = f"/interactions/{interaction.told['id']}/{interaction.told['token']}/callback?with_response=true"
+async def first_response(interaction: ReceivedInteraction, size: int) -> ApiResponse:
+    path = f"/interactions/{interaction.payload['id']}/{interaction.payload['token']}/callback?with_response=true"
     return await interaction.stage.world.request("POST", path, data=file_form(size, '{"type": 4}'))
 
 
@@ -62,9 +62,9 @@ async def test_an_interaction_states_the_users_attachment_size_limit(
 ) -> None:
     stage = await create_stage(world, premium)
 
-    interaction = await stage.run(await stage.command())
+    interaction = await stage.run_command(await stage.create_command())
 
-    assert interaction.told["attachment_size_limit"] == mib << 20
+    assert interaction.payload["attachment_size_limit"] == mib << 20
 
 
 @pytest.mark.parametrize("premium", PREMIUM)
@@ -72,28 +72,28 @@ async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
     narrow_world: World, premium: PremiumType
 ) -> None:
     stage = await create_stage(narrow_world, premium)
-    command = await stage.command()
-    interaction, deferred = await stage.run(command), await stage.run(command)
-    limit: int = interaction.told["attachment_size_limit"]
+    command = await stage.create_command()
+    interaction, deferred = await stage.run_command(command), await stage.run_command(command)
+    limit: int = interaction.payload["attachment_size_limit"]
     assert limit == (48 * KIB if premium else 10 * KIB)
-    (await deferred.call(5)).ok()
+    (await deferred.respond(5)).ok()
 
     async def both(response: Any) -> None:
-        refused: Answer = await response(limit + 1)
+        refused: ApiResponse = await response(limit + 1)
         refused.refused(413, 50045)
-        accepted: Answer = await response(limit)
+        accepted: ApiResponse = await response(limit)
         shown = accepted.ok()
         shown = shown.get("resource", {}).get("message", shown)
         assert [each["size"] for each in shown["attachments"]] == [limit]
 
     await both(lambda size: first_response(interaction, size))
-    await both(lambda size: interaction.request("POST", data=file_form(size)))
+    await both(lambda size: interaction.webhook_request("POST", data=file_form(size)))
     await both(
-        lambda size: interaction.request(
+        lambda size: interaction.webhook_request(
             "PATCH", "/messages/@original", data=file_form(size, '{"attachments":[{"id":0}]}')
         )
     )
-    await both(lambda size: deferred.request("PATCH", "/messages/@original", data=file_form(size)))
+    await both(lambda size: deferred.webhook_request("PATCH", "/messages/@original", data=file_form(size)))
 
 
 async def test_the_users_limit_does_not_apply_to_other_messages_of_the_bot(narrow_world: World) -> None:
@@ -101,5 +101,5 @@ async def test_the_users_limit_does_not_apply_to_other_messages_of_the_bot(narro
     path = f"/channels/{stage.channel}/messages"
 
     (await stage.bot.post(path, data=file_form(10 * KIB + 1))).refused(413, 50045)
-    (await stage.person.post(path, data=file_form(48 * KIB))).ok()
-    (await stage.person.post(path, data=file_form(48 * KIB + 1))).refused(413, 50045)
+    (await stage.user.post(path, data=file_form(48 * KIB))).ok()
+    (await stage.user.post(path, data=file_form(48 * KIB + 1))).refused(413, 50045)

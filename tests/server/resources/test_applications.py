@@ -4,7 +4,7 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications
-from tests.server.resources.test_users import png
+from tests.server.resources.test_users import png_data_uri
 from tests.world import World
 
 
@@ -55,7 +55,7 @@ async def test_updated_application_fields_are_stored(world: World) -> None:
     body = {
         "description": "Helps.",
         "tags": ["help", "fun"],
-        "icon": png(),
+        "icon": png_data_uri(),
         "custom_install_url": "https://example.org/install",
         "integration_types_config": {"0": {"oauth2_install_params": {"scopes": ["bot"], "permissions": "8"}}},
     }
@@ -100,7 +100,7 @@ async def test_a_new_bot_token_ends_the_old_one(world: World) -> None:
 
     token = await world.write(reset)
 
-    assert await session.closed() == 4004
+    assert await session.wait_closed() == 4004
     (await bot.get("/users/@me")).refused(401, 0)
     bot.token = token
     (await bot.get("/users/@me")).ok()

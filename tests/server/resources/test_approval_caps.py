@@ -13,13 +13,15 @@ from hubbub.server import cli
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config
-from tests.fixtures.validator import Watch
+from tests.fixtures.validator import ResponseMonitor
 from tests.game import game
 from tests.world import NOW_MS, World
 
 
 @pytest.fixture(params=["real", "report"])
-async def capped_world(request: pytest.FixtureRequest, store_config: Config, watch: Watch) -> AsyncIterator[World]:
+async def capped_world(
+    request: pytest.FixtureRequest, store_config: Config, watch: ResponseMonitor
+) -> AsyncIterator[World]:
     """A world with caps enabled."""
     config = msgspec.structs.replace(store_config, approval_caps=request.param)
     app = App(config, clock=ControlledClock(NOW_MS, running=False))
@@ -60,10 +62,10 @@ def test_caps_are_off_by_default_and_reported_in_a_rehearsal() -> None:
 
 def test_each_route_of_the_table_has_its_cap() -> None:
     caps = {
-        (operation.method, operation.path): operation.cap
+        (operation.method, operation.path): operation.unapproved_calls_max
         for module in (lobbies, user_messages)
         for _, operation in operations_of(module)
-        if operation.cap
+        if operation.unapproved_calls_max
     }
 
     lobby_path = "/lobbies/{lobby_id}"

@@ -13,7 +13,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import cdn_urls, media
 from hubbub.server.resources.attachments import clean_filename
 from hubbub.server.transports.cdn import default_avatar
-from tests.world import PATIENCE, Actor, Answer, Guild, World
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, Guild, World
 
 PNG = default_avatar(0)
 GIF = b"GIF89a\x05\x00\x07\x00\x00\x00\x00" + b"\x21\xff\x0bNETSCAPE2.0"
@@ -24,7 +24,7 @@ OGG = b"OggS" + bytes(60)
 
 async def send(
     actor: Actor, path: str, *files: tuple[str, bytes], method: str = "POST", name: str = "files[{}]", **body: Any
-) -> Answer:
+) -> ApiResponse:
     """Send a multipart message with files."""
     form = aiohttp.FormData(quote_fields=False)
     form.add_field("payload_json", json.dumps(body), content_type="application/json")
@@ -63,7 +63,7 @@ def messages_path(guild: Guild) -> str:
     ],
 )
 def test_the_media_type_is_detected_from_the_content(data: bytes, filename: str, expected: media.Media) -> None:
-    assert media.look(data, filename) == expected
+    assert media.inspect_file(data, filename) == expected
 
 
 def test_a_filename_is_sanitized() -> None:
@@ -216,7 +216,7 @@ async def test_attachment_urls_are_refreshed(world: World) -> None:
     fresh = read["attachments"][0]["url"]
     assert fresh != signed
 
-    async def refresh(actor: Actor, url: str) -> Answer:
+    async def refresh(actor: Actor, url: str) -> ApiResponse:
         return await actor.post("/attachments/refresh-urls", json={"attachment_urls": [url]})
 
     bare = signed.partition("?")[0]
@@ -244,7 +244,7 @@ async def test_a_boosted_guild_accepts_larger_files(world: World) -> None:
     large = ("large.bin", bytes((10 << 20) + 1))
     (await send(guild.owner, messages_path(guild), large)).refused(413, 50045)
 
-    await world.grant(guild, tier=2)
+    await world.grant_to_guild(guild, tier=2)
     created = (await send(guild.owner, messages_path(guild), large)).ok()
     assert created["attachments"][0]["size"] == (10 << 20) + 1
     other = ("other.bin", bytes((10 << 20) + 2))
@@ -264,7 +264,7 @@ async def files_left(world: World, *sent: Any) -> list[bool]:
 
 async def wait_until_files(world: World, wanted: list[bool], *sent: Any) -> None:
     """Wait until exactly these files exist."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while await files_left(world, *sent) != wanted:
             await asyncio.sleep(0.01)
 
@@ -282,7 +282,7 @@ async def test_files_are_deleted_a_day_after_their_messages(world: World) -> Non
     (await guild.owner.delete(f"/channels/{deleted}")).ok()
     sent = (one, two, three, remaining, in_deleted)
     count = "SELECT COUNT(*) FROM messages WHERE channel_id = ?"
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while await world.write(lambda call: call.tx.value(count, deleted)):
             await asyncio.sleep(0.01)
 

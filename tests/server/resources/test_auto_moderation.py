@@ -13,10 +13,10 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import SLICES, App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import AutoModerationConfig
-from hubbub.server.core.dispatch import Table
+from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.resources import members
-from tests.fixtures.validator import Watch
-from tests.server.resources.test_interactions import Stage
+from tests.fixtures.validator import ResponseMonitor
+from tests.server.resources.test_interactions import InteractionStage
 from tests.world import NOW_MS, Actor, Guild, World, small_config
 
 BLOCK: dict[str, Any] = {"type": 1}
@@ -192,12 +192,12 @@ async def test_rules_require_manage_guild(world: World) -> None:
 
 async def test_a_timeout_action_requires_moderate_members(world: World) -> None:
     guild, bob = await guild_with_member(world)
-    await guild.allow(bob, Permissions.MANAGE_GUILD)
+    await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
     path = f"/guilds/{guild.id}/auto-moderation/rules"
     (await bob.post(path, json=keyword_rule("x", actions=[timeout()]))).refused(403, 50013)
     rule = (await bob.post(path, json=keyword_rule("x"))).ok()
     (await bob.patch(f"{path}/{rule['id']}", json={"actions": [timeout()]})).refused(403, 50013)
-    await guild.allow(bob, Permissions.MODERATE_MEMBERS)
+    await guild.allow_permissions(bob, Permissions.MODERATE_MEMBERS)
     (await bob.patch(f"{path}/{rule['id']}", json={"actions": [timeout()]})).ok()
 
 
@@ -350,7 +350,7 @@ async def test_a_message_that_is_not_blocked_is_created_and_flagged(world: World
     session = await (await world.bot(guild, permissions=Permissions.MANAGE_GUILD)).connect()
     await create_rule(guild, keyword_rule("bad", actions=[alert(alerts)]))
 
-    message = await guild.say(bob, "bad but said")
+    message = await guild.send_message(bob, "bad but said")
 
     executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
     assert executed["message_id"] == message["id"]
@@ -388,7 +388,7 @@ async def test_execution_events_require_manage_guild_and_the_intent(world: World
 async def test_edits_are_checked_like_new_messages(world: World) -> None:
     guild, bob = await guild_with_member(world)
     await create_rule(guild, keyword_rule("bad"))
-    message = await guild.say(bob, "fine")
+    message = await guild.send_message(bob, "fine")
     path = f"/channels/{guild.general}/messages/{message['id']}"
 
     (await bob.patch(path, json={"content": "bad"})).refused(400, 200000)
@@ -402,10 +402,10 @@ async def test_edits_are_checked_like_new_messages(world: World) -> None:
 async def test_edits_are_blocked_from_the_date(world: World) -> None:
     world.clock.set(changes.EXTERNAL_APPS.at_ms - 10_000)
     guild, bob = await guild_with_member(world)
-    await guild.allow(bob, Permissions.SEND_MESSAGES)
+    await guild.allow_permissions(bob, Permissions.SEND_MESSAGES)
     alerts = await guild.channel("alerts")
     await create_rule(guild, keyword_rule("bad", actions=[BLOCK, alert(alerts)]))
-    message = await guild.say(bob, "fine")
+    message = await guild.send_message(bob, "fine")
     path = f"/channels/{guild.general}/messages/{message['id']}"
 
     world.clock.set(changes.EXTERNAL_APPS.at_ms - 1)
@@ -425,36 +425,39 @@ async def test_exempt_members_bots_and_channels_are_not_checked(world: World) ->
     category = await guild.channel("free", type=4)
     free = await guild.channel("free-talk", parent_id=str(category))
     lounge = await guild.channel("lounge")
-    await guild.give(carol, trusted)
-    await guild.allow(dave, Permissions.MANAGE_GUILD)
+    await guild.add_role(carol, trusted)
+    await guild.allow_permissions(dave, Permissions.MANAGE_GUILD)
     bot = await world.bot(guild)
     exempt = {"exempt_roles": [str(trusted)], "exempt_channels": [str(category), str(lounge)]}
     await create_rule(guild, keyword_rule("bad", **exempt))
 
     (await try_to_send(bob, guild, "bad")).refused(400, 200000)
     for sender in (guild.owner, carol, dave, bot):
-        await guild.say(sender, "bad")
-    await guild.say(bob, "bad", channel=free)
-    await guild.say(bob, "bad", channel=lounge)
+        await guild.send_message(sender, "bad")
+    await guild.send_message(bob, "bad", channel=free)
+    await guild.send_message(bob, "bad", channel=lounge)
     thread = (await guild.owner.post(f"/channels/{free}/threads", json={"name": "t", "type": 11})).ok()
-    await guild.say(bob, "bad", channel=int(thread["id"]))
+    await guild.send_message(bob, "bad", channel=int(thread["id"]))
     private = (await bob.post("/users/@me/channels", json={"recipient_id": str(carol.id)})).ok()
-    await guild.say(bob, "bad", channel=int(private["id"]))
+    await guild.send_message(bob, "bad", channel=int(private["id"]))
 
 
 async def test_webhooks_and_interaction_responses_are_not_checked(world: World) -> None:
     guild, bob = await guild_with_member(world)
-    stage = Stage(world, guild, bob, await world.bot(guild))
-    stage.app = await stage.bot.connect()
+    stage = InteractionStage(world, guild, bob, await world.bot(guild))
+    stage.app_session = await stage.bot.connect()
     await create_rule(guild, keyword_rule("bad"))
     (await try_to_send(bob, guild, "bad")).refused(400, 200000)
 
-    interaction, deferred = await stage.run(await stage.command()), await stage.run(await stage.command("later"))
-    await interaction.say(content="bad")
-    (await deferred.call(5)).ok()
-    (await deferred.request("PATCH", "/messages/@original", json={"content": "bad"})).ok()
-    (await interaction.request("PATCH", "/messages/@original", json={"content": "very bad"})).ok()
-    (await interaction.request("POST", json={"content": "bad"})).ok()
+    interaction, deferred = (
+        await stage.run_command(await stage.create_command()),
+        await stage.run_command(await stage.create_command("later")),
+    )
+    await interaction.respond_with_message(content="bad")
+    (await deferred.respond(5)).ok()
+    (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "bad"})).ok()
+    (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "very bad"})).ok()
+    (await interaction.webhook_request("POST", json={"content": "bad"})).ok()
     hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
     (await world.request("POST", f"/webhooks/{hook['id']}/{hook['token']}", json={"content": "bad"})).ok()
 
@@ -462,7 +465,7 @@ async def test_webhooks_and_interaction_responses_are_not_checked(world: World) 
 def test_only_checked_operations_declare_the_blocked_error() -> None:
     """Messages by bots and webhooks are not checked (http.md 3.10)."""
     blocked = errors.AUTO_MODERATION_BLOCKED_MESSAGE
-    declared = {each.operation.path for each in Table(SLICES) if blocked in each.operation.raises}
+    declared = {each.operation.path for each in EndpointTable(SLICES) if blocked in each.operation.raises}
     at = "/channels/{channel_id}"
     assert declared == {f"{at}/messages", f"{at}/messages/{{message_id}}", f"{at}/threads"}
 
@@ -471,21 +474,21 @@ async def test_a_rule_applies_while_it_is_enabled(world: World) -> None:
     guild, bob = await guild_with_member(world)
     rule = await create_rule(guild, keyword_rule("bad", enabled=False))
     path = f"/guilds/{guild.id}/auto-moderation/rules/{rule['id']}"
-    await guild.say(bob, "bad")
+    await guild.send_message(bob, "bad")
     (await guild.owner.patch(path, json={"enabled": True})).ok()
     (await try_to_send(bob, guild, "bad")).refused(400, 200000)
     (await guild.owner.patch(path, json={"trigger_metadata": {"keyword_filter": ["worse"]}})).ok()
-    await guild.say(bob, "bad")
+    await guild.send_message(bob, "bad")
     (await try_to_send(bob, guild, "worse")).refused(400, 200000)
     (await guild.owner.delete(path)).ok()
-    await guild.say(bob, "worse")
+    await guild.send_message(bob, "worse")
 
 
 async def test_all_visible_text_of_a_message_is_checked(world: World) -> None:
     guild, bob = await guild_with_member(world)
     await create_rule(guild, keyword_rule("bad"))
     elsewhere = await world.guild(None, bob)
-    message = await elsewhere.say(bob, "bad")
+    message = await elsewhere.send_message(bob, "bad")
     reference = {"type": 1, "message_id": message["id"], "channel_id": str(elsewhere.general)}
     poll = {"question": {"text": "bad?"}, "answers": [{"poll_media": {"text": "yes"}}]}
     for body in (
@@ -533,8 +536,8 @@ async def test_preset_lists_respect_the_allow_list(world: World) -> None:
     await create_rule(guild, keyword_rule(trigger_type=4, trigger_metadata=metadata))
 
     (await try_to_send(bob, guild, "Damn!")).refused(400, 200000)
-    await guild.say(bob, "damn good")
-    await guild.say(bob, "porn is another list")
+    await guild.send_message(bob, "damn good")
+    await guild.send_message(bob, "porn is another list")
 
 
 async def test_a_large_allow_list_is_fast_and_hides_no_match(world: World) -> None:
@@ -544,13 +547,13 @@ async def test_a_large_allow_list_is_fast_and_hides_no_match(world: World) -> No
     assert rule["trigger_metadata"] == metadata
 
     began = time.process_time()
-    await guild.say(bob, "a" * 2000)
-    await guild.say(bob, "best " * 399)
+    await guild.send_message(bob, "a" * 2000)
+    await guild.send_message(bob, "best " * 399)
     (await try_to_send(bob, guild, "best " * 398 + "bid")).refused(400, 200000)
     assert time.process_time() - began < 2
 
 
-async def test_the_operator_adds_keywords_to_presets(watch: Watch) -> None:
+async def test_the_operator_adds_keywords_to_presets(watch: ResponseMonitor) -> None:
     words = AutoModerationConfig(slurs=("muggle*",))
     app = App(small_config(auto_moderation=words), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
@@ -558,7 +561,7 @@ async def test_the_operator_adds_keywords_to_presets(watch: Watch) -> None:
         guild, bob = await guild_with_member(World(app, client))
         await create_rule(guild, keyword_rule(trigger_type=4, trigger_metadata={"presets": [3]}))
         (await try_to_send(bob, guild, "you Muggles")).refused(400, 200000)
-        await guild.say(bob, "damn is another list")
+        await guild.send_message(bob, "damn is another list")
     await app.stop()
 
 
@@ -567,7 +570,7 @@ async def test_messages_above_the_mention_limit_are_blocked(world: World) -> Non
     metadata = {"mention_total_limit": 2}
     await create_rule(guild, keyword_rule(trigger_type=5, trigger_metadata=metadata, actions=[BLOCK, timeout()]))
 
-    await guild.say(bob, "<@1> <@1> <@&2>")
+    await guild.send_message(bob, "<@1> <@1> <@&2>")
     (await try_to_send(bob, guild, "<@1> <@2> <@&3>")).refused(400, 200000)
 
     assert len(await audit_entries(guild, 145)) == 1
@@ -580,27 +583,27 @@ async def test_mentions_by_many_members_trigger_raid_protection(world: World) ->
     await create_rule(guild, keyword_rule(trigger_type=5, trigger_metadata=metadata))
     named = "<@1> <@2> <@3> <@4> <@5>"
     for user in users[:4]:
-        await guild.say(user, named)
+        await guild.send_message(user, named)
 
     (await try_to_send(users[4], guild, named)).refused(400, 200000)
-    await guild.say(users[5], "no mention")
+    await guild.send_message(users[5], "no mention")
     (await try_to_send(users[5], guild, "<@1>")).refused(400, 200000)
     world.clock.advance(31_000)
-    await guild.say(users[5], named)
+    await guild.send_message(users[5], named)
 
 
 async def test_repeated_messages_and_many_links_are_spam(world: World) -> None:
     guild, bob = await guild_with_member(world)
     await create_rule(guild, keyword_rule(trigger_type=3, trigger_metadata={}))
     for _ in range(3):
-        await guild.say(bob, "buy now")
+        await guild.send_message(bob, "buy now")
     (await try_to_send(bob, guild, "BUY now")).refused(400, 200000)
     for number in range(4):
-        await guild.say(bob, f"see https://example.test/{number}")
+        await guild.send_message(bob, f"see https://example.test/{number}")
     (await try_to_send(bob, guild, "and discord.gg/abc")).refused(400, 200000)
-    await guild.say(bob, "no links")
+    await guild.send_message(bob, "no links")
     world.clock.advance(31_000)
-    await guild.say(bob, "buy now")
+    await guild.send_message(bob, "buy now")
     (await try_to_send(bob, guild, " ".join(f"https://example.test/{n}" for n in range(10)))).refused(400, 200000)
 
 
@@ -611,7 +614,7 @@ async def test_a_thread_with_a_blocked_title_is_not_created(world: World) -> Non
     guild, bob = await guild_with_member(world)
     forum = await guild.channel("forum", type=15)
     await create_rule(guild, keyword_rule("bad"))
-    message = await guild.say(bob, "fine")
+    message = await guild.send_message(bob, "fine")
     session = await (await world.bot(guild)).connect()
 
     path = f"/channels/{guild.general}"
@@ -673,7 +676,7 @@ async def test_a_member_who_joins_with_a_blocked_name_is_quarantined(world: Worl
     (await eve.patch("/users/@me", json={"username": f"saint{eve.id}"})).ok()
 
     await session.next("GUILD_MEMBER_UPDATE", lambda d: d["user"]["id"] == str(eve.id) and d["flags"] == 0)
-    await guild.say(eve, "hello")
+    await guild.send_message(eve, "hello")
 
 
 async def test_a_blocked_nickname_quarantines_until_it_is_changed(world: World) -> None:
@@ -687,12 +690,12 @@ async def test_a_blocked_nickname_quarantines_until_it_is_changed(world: World) 
     assert (await bob.patch(path, json={"nick": "villain again"})).ok()["flags"] == QUARANTINED
     assert len(await audit_entries(guild, 146)) == 1
     assert (await bob.patch(path, json={"nick": "bob"})).ok()["flags"] == 0
-    await guild.say(bob, "hello")
+    await guild.send_message(bob, "hello")
 
 
 async def test_a_quarantined_moderator_receives_no_moderation_events(world: World) -> None:
     guild, bob = await guild_with_member(world)
-    await guild.allow(bob, Permissions.BAN_MEMBERS)
+    await guild.allow_permissions(bob, Permissions.BAN_MEMBERS)
     await create_rule(guild, profile_rule("villain"))
     session = await bob.connect()
     path = f"/guilds/{guild.id}/members/@me"
@@ -738,7 +741,7 @@ async def test_a_blocked_guild_tag_quarantines_until_it_changes(world: World) ->
     assert (executed["rule_id"], executed["user_id"]) == (rule["id"], str(bob.id))
     assert len(await audit_entries(guild, 146)) == 1
     (await try_to_send(bob, guild, "hello")).refused(403, 50013)
-    await club.say(bob, "hello")
+    await club.send_message(bob, "hello")
 
     # A blocked name is tracked separately from a blocked tag.
     (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"nick": "villain"})).ok()
@@ -753,7 +756,7 @@ async def test_a_blocked_guild_tag_quarantines_until_it_changes(world: World) ->
     (await club.owner.patch(f"/guilds/{club.id}/profile", json={"tag": "GOOD"})).ok()
     await world.app.worker.run_due()
     assert await flags_of(guild, bob) == 0
-    await guild.say(bob, "hello")
+    await guild.send_message(bob, "hello")
 
     # Deleting the rule ends the quarantine of members with a blocked tag.
     (await club.owner.patch(f"/guilds/{club.id}/profile", json={"tag": "EVIL"})).ok()
@@ -767,7 +770,7 @@ async def test_a_blocked_guild_tag_quarantines_until_it_changes(world: World) ->
 async def test_managers_and_exempt_roles_are_never_quarantined(world: World) -> None:
     guild, bob = await guild_with_member(world)
     trusted = await guild.role("trusted")
-    await guild.give(bob, trusted)
+    await guild.add_role(bob, trusted)
     await create_rule(guild, profile_rule("villain", exempt_roles=[str(trusted)]))
 
     for user in (bob, guild.owner):

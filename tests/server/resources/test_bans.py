@@ -80,7 +80,7 @@ async def test_the_owner_oneself_and_members_with_an_equal_role_cannot_be_banned
     bot = await world.bot(guild, permissions=Permissions.BAN_MEMBERS)
     high = await guild.role("high")
     (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(high), "position": 2}])).ok()
-    await guild.give(bob, high)
+    await guild.add_role(bob, high)
 
     for user in (alice, bob, bot):
         (await bot.put(f"/guilds/{guild.id}/bans/{user.id}")).refused(403, 50013)

@@ -14,8 +14,8 @@ from hubbub.protocol.resources import channels as protocol
 from hubbub.server.core.config import Config
 from hubbub.server.resources import channels
 from hubbub.server.resources.channels import rules
-from tests.media import png, uri
-from tests.oauth import application
+from tests.media import data_uri, png
+from tests.oauth import create_application
 from tests.world import Guild, World, small_config
 
 TEXT, VOICE, CATEGORY, ANNOUNCEMENT, STAGE, FORUM, MEDIA = 0, 2, 4, 5, 13, 15, 16
@@ -196,7 +196,7 @@ async def test_creating_a_channel_requires_manage_channels_and_held_permissions(
     bob = await guild.member()
     path = f"/guilds/{guild.id}/channels"
     (await bob.post(path, json={"name": "x"})).refused(403, 50013)
-    await guild.allow(bob, Permissions.MANAGE_CHANNELS)
+    await guild.allow_permissions(bob, Permissions.MANAGE_CHANNELS)
     (await bob.post(path, json={"name": "x"})).ok()
 
     def channel_allowing(permissions: int) -> Any:
@@ -204,7 +204,7 @@ async def test_creating_a_channel_requires_manage_channels_and_held_permissions(
 
     (await bob.post(path, json=channel_allowing(Permissions.SEND_MESSAGES))).ok()
     (await bob.post(path, json=channel_allowing(Permissions.MANAGE_WEBHOOKS))).refused(403, 50013)
-    await guild.allow(bob, Permissions.MANAGE_ROLES)
+    await guild.allow_permissions(bob, Permissions.MANAGE_ROLES)
     (await bob.post(path, json=channel_allowing(Permissions.MANAGE_ROLES))).refused(403, 50013)
     (await guild.owner.post(path, json=channel_allowing(Permissions.MANAGE_ROLES))).ok()
     stranger = await world.user()
@@ -231,7 +231,7 @@ async def test_hidden_channels_are_not_listed_for_users_and_from_the_date_for_bo
     secret = await guild.channel("secret")
     await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
     member = await guild.member()
-    acting = await world.player(member, (await application(world)).id, "guilds.channels.read")
+    acting = await world.bearer(member, (await create_application(world)).id, "guilds.channels.read")
     for before, reader in itertools.product((True, False), (bot, member, acting)):
         world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - before)
         listed = {int(channel["id"]) for channel in (await reader.get(f"/guilds/{guild.id}/channels")).ok()}
@@ -264,7 +264,7 @@ async def test_an_obfuscated_channel_reveals_only_its_position() -> None:
         flags=1 << 21,
         last_message_id=8,
     )
-    encoded = json.loads(wire.encode(channels.hidden(row)))
+    encoded = json.loads(wire.encode(channels.obfuscated(row)))
     assert encoded == {
         "id": "5",
         "type": 0,
@@ -314,11 +314,11 @@ async def test_updating_requires_manage_channels_and_overwrites_manage_roles(wor
     bob = await guild.member()
     path = f"/channels/{guild.general}"
     (await bob.patch(path, json={"name": "x"})).refused(403, 50013)
-    await guild.allow(bob, Permissions.MANAGE_CHANNELS)
+    await guild.allow_permissions(bob, Permissions.MANAGE_CHANNELS)
     (await bob.patch(path, json={"name": "x"})).ok()
     overwrites = [{"id": str(guild.id), "type": 0, "deny": str(Permissions.SEND_MESSAGES)}]
     (await bob.patch(path, json={"permission_overwrites": overwrites})).refused(403, 50013)
-    await guild.allow(bob, Permissions.MANAGE_ROLES)
+    await guild.allow_permissions(bob, Permissions.MANAGE_ROLES)
     (await bob.patch(path, json={"permission_overwrites": overwrites})).ok()
     assert (await guild.last_audit_entry(13))["options"] == {"id": str(guild.id), "type": "0", "role_name": "@everyone"}
     (await bob.patch(path, json={"permission_overwrites": []})).ok()
@@ -425,7 +425,7 @@ async def test_overwrites_require_an_existing_target_and_held_permissions(world:
     (await guild.owner.put(f"{path}/{bob.id}", json={})).ok()
     assert (await get_channel(guild, guild.general))["permission_overwrites"][0]["type"] == 1
     (await bob.put(f"{path}/{bob.id}", json={"type": 1})).refused(403, 50013)
-    await guild.allow(bob, Permissions.MANAGE_ROLES)
+    await guild.allow_permissions(bob, Permissions.MANAGE_ROLES)
     (await bob.put(f"{path}/{bob.id}", json={"type": 1, "deny": str(Permissions.SEND_MESSAGES)})).ok()
     (await bob.put(f"{path}/{bob.id}", json={"type": 1, "allow": str(Permissions.MANAGE_WEBHOOKS)})).refused(403, 50013)
     (await bob.put(f"{path}/{bob.id}", json={"type": 1, "allow": str(Permissions.MANAGE_ROLES)})).refused(403, 50013)
@@ -584,7 +584,7 @@ async def test_renaming_a_group_publishes_an_event_and_a_message(world: World) -
 
 async def test_emoji_of_forum_tags_and_reactions_must_exist(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
-    image = {"name": "wave", "image": uri(png())}
+    image = {"name": "wave", "image": data_uri(png())}
     own, foreign = [
         (await each.owner.post(f"/guilds/{each.id}/emojis", json=image)).ok()["id"] for each in (guild, other)
     ]

@@ -13,7 +13,7 @@ from hubbub.protocol.resources.commands import CommandPermission
 from hubbub.server.core.config import Config
 from hubbub.server.resources import commands
 from hubbub.server.resources.commands import definitions
-from tests.world import PRIVILEGED, Actor, Answer, Guild, World, small_config
+from tests.world import PRIVILEGED, Actor, ApiResponse, Guild, World, small_config
 
 USE = Permissions.USE_APPLICATION_COMMANDS
 
@@ -118,9 +118,9 @@ async def test_commands_belong_to_their_application(world: World) -> None:
     (await other.post(guild_path(bot, guild), json=chat_command())).refused(403, 20012)
     (await other.get("/applications/1/commands")).refused(404, 10002)
     (await guild.owner.get(global_path(bot))).refused(403, 20002)
-    allowed = await world.player(guild.owner, bot.application_id, "applications.commands.update")
+    allowed = await world.bearer(guild.owner, bot.application_id, "applications.commands.update")
     assert (await allowed.post(global_path(bot), json=chat_command())).status == 201
-    wrong = await world.player(guild.owner, bot.application_id, "identify")
+    wrong = await world.bearer(guild.owner, bot.application_id, "identify")
     (await wrong.get(global_path(bot))).refused(403, 50026)
 
 
@@ -246,7 +246,7 @@ class TestLimits:
     async def test_at_most_200_commands_are_created_in_a_day(self, world: World) -> None:
         bot = await world.bot()
 
-        async def put(names: range) -> Answer:
+        async def put(names: range) -> ApiResponse:
             world.clock.advance(20_000)
             return await bot.put(global_path(bot), json=[chat_command(f"c{number}") for number in names])
 
@@ -407,12 +407,12 @@ def test_the_longest_localization_counts_toward_the_size() -> None:
     "name", ["ping", "d'accord", "snake_case", "kebab-case", "日本語", "नमस्ते", "สวัสดี", "größe", "٤"]
 )
 def test_names_in_many_scripts_are_valid(name: str) -> None:
-    assert definitions.is_word(name)
+    assert definitions.is_typed_name(name)
 
 
 @pytest.mark.parametrize("name", ["Ping", "GRÖSSE", "a b", "a.b", "", "x" * 33, "👍", "a/b"])
 def test_invalid_names_are_rejected(name: str) -> None:
-    assert not definitions.is_word(name)
+    assert not definitions.is_typed_name(name)
 
 
 async def test_options_of_every_type_are_stored(world: World) -> None:
@@ -582,7 +582,7 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
         {"id": str(guild.general), "type": 3, "permission": False},
         {"id": str(guild.id - 1), "type": 3, "permission": True},
     ]
-    bearer = await world.player(guild.owner, bot.application_id, "applications.commands.permissions.update")
+    bearer = await world.bearer(guild.owner, bot.application_id, "applications.commands.permissions.update")
 
     response = await bearer.put(path, json={"permissions": entries})
 
@@ -636,13 +636,13 @@ async def test_setting_permissions_requires_permissions_and_known_targets(world:
 
     (await bot.put(path, json=body)).refused(403, 20001)
     (await member.put(path, json=body)).refused(403, 50013)
-    foreign = await world.player(guild.owner, other.application_id, "applications.commands.permissions.update")
+    foreign = await world.bearer(guild.owner, other.application_id, "applications.commands.permissions.update")
     (await foreign.put(path, json=body)).refused(403, 20012)
-    await guild.allow(member, Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
+    await guild.allow_permissions(member, Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
     (await member.put(path, json=body)).ok()
     (await member.put(f"{guild_path(bot, guild)}/1/permissions", json=body)).refused(404, 10063)
 
-    async def put(actor: Actor, *entries: tuple[int, int]) -> Answer:
+    async def put(actor: Actor, *entries: tuple[int, int]) -> ApiResponse:
         sent = [{"id": str(target), "type": kind, "permission": True} for target, kind in entries]
         return await actor.put(path, json={"permissions": sent})
 
@@ -725,9 +725,9 @@ def test_permissions_decide_which_members_can_use_a_command(
         role_ids={GUILD, ROLE, 8},
         channel_id=CHANNEL,
         permissions=permissions,
-        needed=needed,
-        of_command=of_command,
-        of_application=of_application,
+        required=needed,
+        command_entries=of_command,
+        application_entries=of_application,
     )
 
     assert allowed is expected

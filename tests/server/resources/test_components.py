@@ -13,7 +13,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import messages
 from hubbub.server.resources.messages import components
 from hubbub.server.transports.cdn import default_avatar
-from tests.world import NOW_MS, Answer, World
+from tests.world import NOW_MS, ApiResponse, World
 
 TEXT: dict[str, Any] = {"type": 10, "content": "hello"}
 LINK: dict[str, Any] = {"type": 2, "style": 5, "label": "go", "url": "https://example.com"}
@@ -283,7 +283,7 @@ async def test_messages_older_than_components_v2_report_component_id_zero(world:
     at = changes.COMPONENTS_V2.at_ms
 
     async def say(**body: Any) -> Any:
-        return await guild.say(bot, "x", components=[row(button(id=7), id=5)], **body)
+        return await guild.send_message(bot, "x", components=[row(button(id=7), id=5)], **body)
 
     world.clock.set(at - 1)
     old = await say()
@@ -291,7 +291,7 @@ async def test_messages_older_than_components_v2_report_component_id_zero(world:
     new = await say()
 
     def numbers(message: dict[str, Any]) -> list[int]:
-        return [each["id"] for each in components.each(message["components"])]
+        return [each["id"] for each in components.iterate(message["components"])]
 
     assert (numbers(old), numbers(new)) == ([0, 0], [5, 7])
     path = f"/channels/{guild.general}/messages/{old['id']}"
@@ -306,7 +306,7 @@ def test_components_are_numbered_depth_first_around_explicit_ids() -> None:
 
     components.check(sent, errors.FormErrors(), v2=True, now=NOW_MS)
 
-    numbers = [component["id"] for component in components.each(sent)]
+    numbers = [component["id"] for component in components.iterate(sent)]
     assert numbers == [1, 3, 4, 2, 5, 6]
 
 
@@ -543,7 +543,7 @@ async def test_emoji_of_components_must_exist_and_are_completed(world: World) ->
     guild = await world.guild()
     bot = await world.bot(guild)
 
-    async def send(emoji: dict[str, Any]) -> Answer:
+    async def send(emoji: dict[str, Any]) -> ApiResponse:
         body = {"content": "x", "components": [row(button(label=None, emoji=emoji))]}
         return await bot.post(f"/channels/{guild.general}/messages", json=body)
 
@@ -575,16 +575,16 @@ async def test_a_premium_button_requires_an_active_sku_of_the_application(world:
     guild = await world.guild()
     bot = await world.bot(guild)
     body = {"content": "x", "components": [row({"type": 2, "style": 6, "sku_id": "123"})]}
-    signals: list[messages.SkusNamed] = []
+    signals: list[messages.SkusReferenced] = []
 
     refused = await bot.post(f"/channels/{guild.general}/messages", json=body)
     assert refused.errors(f"{IN_ROW}.sku_id") == ["BUTTON_COMPONENT_INVALID_SKU"]
 
-    def approve(call: Call, signal: messages.SkusNamed) -> None:
+    def approve(call: Call, signal: messages.SkusReferenced) -> None:
         signals.append(signal)
         signal.active.update(signal.sku_ids)
 
-    world.app.listeners[messages.SkusNamed] = [approve]
+    world.app.listeners[messages.SkusReferenced] = [approve]
     message = (await bot.post(f"/channels/{guild.general}/messages", json=body)).ok()
     assert message["components"][0]["components"][0]["sku_id"] == "123"
     assert (signals[0].application_id, signals[0].sku_ids) == (bot.application_id, (123,))
@@ -599,7 +599,7 @@ async def test_files_of_components_must_come_with_the_message(world: World) -> N
         {"type": 9, "components": [TEXT], "accessory": thumbnail},
     ]
 
-    async def send(filename: str, *parts: Any) -> Answer:
+    async def send(filename: str, *parts: Any) -> ApiResponse:
         form = aiohttp.FormData()
         form.add_field("payload_json", json.dumps({"flags": 1 << 15, "components": list(parts)}))
         form.add_field("files[0]", b"text", filename=filename)

@@ -8,7 +8,7 @@ from hubbub.protocol import changes
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from hubbub.server.resources import connections
-from tests.media import png, uri
+from tests.media import data_uri, png
 from tests.world import Actor, Guild, World
 
 
@@ -74,8 +74,8 @@ async def test_an_access_token_requires_the_connections_scope(world: World) -> N
     alice = await world.user()
     await add_connection(world, alice, "github", "7", name="alice", verified=True, revoked=True)
     bot = await world.bot()
-    good = await world.player(alice, bot.application_id, "connections")
-    bad = await world.player(alice, bot.application_id, "identify")
+    good = await world.bearer(alice, bot.application_id, "connections")
+    bad = await world.bearer(alice, bot.application_id, "identify")
 
     seen = (await good.get("/users/@me/connections")).ok()
 
@@ -117,7 +117,7 @@ async def guild_with_tag(world: World, *members: Actor, tag: str = "HUBB") -> Gu
     guild = await world.guild(None, *members)
     text = json.dumps(["GUILD_TAGS"])
     await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
-    (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": tag, "badge": uri(png())})).ok()
+    (await guild.owner.patch(f"/guilds/{guild.id}/profile", json={"tag": tag, "badge": data_uri(png())})).ok()
     return guild
 
 
@@ -140,7 +140,7 @@ async def test_adopting_a_guild_tag_publishes_events(world: World) -> None:
     assert (await own.next("USER_UPDATE"))["primary_guild"] == expected
     assert (await watching.next("GUILD_MEMBER_UPDATE"))["user"]["primary_guild"] == expected
     assert (await bot.get(f"/users/{alice.id}")).ok()["primary_guild"] == expected
-    assert (await guild.say(alice))["author"]["primary_guild"] == expected
+    assert (await guild.send_message(alice))["author"]["primary_guild"] == expected
     async with world.client.get(f"{world.url}/cdn/guild-tag-badges/{guild.id}/{profile['badge']}.png") as response:
         assert response.status == 200
 
@@ -203,7 +203,7 @@ async def test_invalid_tags_and_unavailable_guilds_are_rejected(world: World) ->
     (await alice.put("/users/@me/clan", json={"identity_guild_id": "1"})).refused(404, 10004)
     response = await alice.put("/users/@me/clan", json={"identity_guild_id": str(plain.id)})
     assert response.errors("identity_guild_id") == ["GUILD_TAG_UNAVAILABLE"]
-    await guild.allow(alice, Permissions.MANAGE_GUILD)
+    await guild.allow_permissions(alice, Permissions.MANAGE_GUILD)
     (await alice.patch(profile, json={"tag": "ABCD"})).ok()
 
 

@@ -16,19 +16,19 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config
 from hubbub.server.resources import applications, developers, members
-from tests.fixtures.validator import Watch
-from tests.oauth import REDIRECT, fields_of
-from tests.players import game, link, link_tokens, token_of
-from tests.server.resources.test_accounts_sessions import code, enable, register
-from tests.server.resources.test_users import png
-from tests.world import NOW_MS, Actor, Answer, Guild, World
+from tests.fixtures.validator import ResponseMonitor
+from tests.oauth import REDIRECT, url_fields
+from tests.players import game, link_account, link_tokens, provisional_player
+from tests.server.resources.test_accounts_sessions import enable_totp, register, totp_code
+from tests.server.resources.test_users import png_data_uri
+from tests.world import NOW_MS, Actor, ApiResponse, Guild, World
 
 DAY_MS = 86_400_000
 OPEN = Intents.BOT_MASK & ~Intents.PRIVILEGED
 
 
 @pytest.fixture
-async def operated_world(store_config: Config, watch: Watch) -> AsyncIterator[World]:
+async def operated_world(store_config: Config, watch: ResponseMonitor) -> AsyncIterator[World]:
     """A world that is not a rehearsal, so an operator decides approvals."""
     app = App(msgspec.structs.replace(store_config, control=False), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
@@ -196,7 +196,7 @@ async def test_resetting_the_bot_token_revokes_the_old_one(world: World) -> None
     response = await alice.post(f"/applications/{application}/bot/reset")
 
     assert response.headers["Cache-Control"] == "no-store"
-    assert await session.closed() == 4004
+    assert await session.wait_closed() == 4004
     (await bot.get("/users/@me")).refused(401, 0)
     bot.token = response.ok()["token"]
     await bot.connect(OPEN)
@@ -208,7 +208,7 @@ async def test_resetting_the_client_secret_invalidates_the_old_one(world: World)
     alice = await world.user()
     application = await create_application(alice)
 
-    async def prove(secret: str) -> Answer:
+    async def prove(secret: str) -> ApiResponse:
         form = {
             "grant_type": "client_credentials",
             "scope": "identify",
@@ -227,23 +227,23 @@ async def test_resetting_the_client_secret_invalidates_the_old_one(world: World)
 async def test_an_owner_with_an_authenticator_confirms_with_a_code(world: World) -> None:
     alice = await register(world)
     application, _ = await create_with_bot(alice)
-    secret, _ = await enable(world, alice)
+    secret, _ = await enable_totp(world, alice)
 
     for path in (f"/applications/{application}/bot/reset", f"/applications/{application}/reset"):
         (await alice.post(path)).refused(401, 60003)
         assert (await alice.post(path, json={"code": "000000x"})).errors("code") == ["MFA_INVALID_CODE"]
-        current_code = code(world, secret)
+        current_code = totp_code(world, secret)
         (await alice.post(path, json={"code": current_code})).ok()
         assert (await alice.post(path, json={"code": current_code})).errors("code") == ["MFA_INVALID_CODE"]
         world.clock.advance(30_000)
     (await alice.delete(f"/applications/{application}")).refused(401, 60003)
-    (await alice.delete(f"/applications/{application}", json={"code": code(world, secret)})).ok()
+    (await alice.delete(f"/applications/{application}", json={"code": totp_code(world, secret)})).ok()
 
 
 async def test_guessing_codes_is_throttled(world: World) -> None:
     alice = await register(world)
     application = await create_application(alice)
-    await enable(world, alice)
+    await enable_totp(world, alice)
 
     for _ in range(10):
         assert (await alice.post(f"/applications/{application}/reset", json={"code": "zzzzzz"})).errors("code")
@@ -266,7 +266,7 @@ async def test_other_users_cannot_manage_an_application(world: World) -> None:
         ("POST", f"{base}/testers", {"username": "x"}),
         ("POST", f"{base}/test-users", {"username": "xyz"}),
         ("DELETE", f"{base}/testers/1", None),
-        ("POST", f"/oauth2{base}/assets", {"name": "x", "image": png()}),
+        ("POST", f"/oauth2{base}/assets", {"name": "x", "image": png_data_uri()}),
         ("DELETE", f"/oauth2{base}/assets/1", None),
     ):
         (await mallory.request(method, path, json=body)).refused(403, 20012)
@@ -284,15 +284,15 @@ async def test_deleting_an_application_deletes_its_bot_tokens_and_memberships(wo
     (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
     await world.write(lambda call: members.add(call, guild.id, UserId(bot.id)), actor=bob.id)
     (await bot.put(f"/applications/{application}/commands", json=[{"name": "hi", "description": "x"}])).ok()
-    (await alice.post(f"/applications/{application}/emojis", json={"name": "wave", "image": png()})).ok()
-    posted = await guild.say(bot)
+    (await alice.post(f"/applications/{application}/emojis", json={"name": "wave", "image": png_data_uri()})).ok()
+    posted = await guild.send_message(bot)
     ask = f"/oauth2/authorize?client_id={application}&response_type=token&scope=identify&redirect_uri={REDIRECT}"
-    token = fields_of((await bob.post(ask, json={"authorize": True})).ok()["url"])["access_token"]
+    token = url_fields((await bob.post(ask, json={"authorize": True})).ok()["url"])["access_token"]
     watching, bots = await bob.connect(), await bot.connect(OPEN)
 
     (await alice.delete(f"/applications/{application}")).ok()
 
-    assert await bots.closed() == 4004
+    assert await bots.wait_closed() == 4004
     assert (await watching.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == application
     (await bot.get("/users/@me")).refused(401, 0)
     (await world.request("GET", "/oauth2/@me", headers={"Authorization": f"Bearer {token}"})).refused(401, 0)
@@ -319,8 +319,8 @@ async def test_deleting_an_application_removes_a_commands_only_installation(worl
 
 async def test_deleting_a_game_deletes_its_provisional_accounts_only(world: World) -> None:
     client = await game(world)
-    player, alice = await token_of(client, "one"), await world.user()
-    linked = await link(client, alice, (await token_of(client, "two")).token)
+    player, alice = await provisional_player(client, "one"), await world.user()
+    linked = await link_account(client, alice, (await provisional_player(client, "two")).token)
 
     (await client.owner.delete(f"/applications/{client.id}")).ok()
 
@@ -405,7 +405,7 @@ async def test_only_scopes_and_intents_that_need_approval_can_be_requested(world
     alice = await world.user()
     path = f"/applications/{await create_application(alice)}/approvals"
 
-    async def ask(kind: str, name: str, reason: str = "x") -> Answer:
+    async def ask(kind: str, name: str, reason: str = "x") -> ApiResponse:
         return await alice.post(path, json={"kind": kind, "name": name, "reason": reason})
 
     assert (await ask("scope", "identify")).errors("name") == ["APPROVAL_NOT_NEEDED"]
@@ -587,7 +587,7 @@ async def test_a_bot_that_grew_has_ninety_days_to_request_approval(operated_worl
 # Channel obfuscation
 
 
-async def test_channel_obfuscation_hides_channels_before_the_date(store_config: Config, watch: Watch) -> None:
+async def test_channel_obfuscation_hides_channels_before_the_date(store_config: Config, watch: ResponseMonitor) -> None:
     # 2026-01-01, before the change of 16 November.
     app = App(store_config, clock=ControlledClock(1_767_225_600_000, running=False))
     await app.start()
@@ -672,7 +672,7 @@ async def test_testers_have_no_merge_limit(world: World) -> None:
     (await bob.put(f"/users/@me/testing/{client.id}")).ok()
 
     for number in range(6):
-        player = await token_of(client, str(number))
+        player = await provisional_player(client, str(number))
         tokens = await link_tokens(client, bob, player.token)
         (await client.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
@@ -705,7 +705,7 @@ async def test_the_number_of_testers_is_limited(world: World) -> None:
 
     def fill(call: Call) -> None:
         for number in range(wire.APPLICATION_TESTERS_MAX):
-            applications.keep_tester(call.tx, applications.TesterRow(int(application), number + 1, 1, call.now))
+            applications.save_tester(call.tx, applications.TesterRow(int(application), number + 1, 1, call.now))
 
     await world.write(fill)
     response = await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})
@@ -720,15 +720,17 @@ async def test_rich_presence_assets_are_identified_by_their_name(world: World) -
     application = await create_application(alice)
     path = f"/oauth2/applications/{application}/assets"
 
-    created = (await alice.post(path, json={"name": "Big_Castle", "image": png()})).ok()
+    created = (await alice.post(path, json={"name": "Big_Castle", "image": png_data_uri()})).ok()
 
     assert (created["name"], created["type"]) == ("big_castle", 2)
     assert (await world.request("GET", path)).ok() == [created]
     image = await world.request("GET", f"{world.url}/cdn/app-assets/{application}/{created['id']}.png?size=16")
     assert image.headers["Content-Type"] == "image/png"
-    taken = await alice.post(path, json={"name": "BIG_castle", "image": png()})
+    taken = await alice.post(path, json={"name": "BIG_castle", "image": png_data_uri()})
     assert taken.errors("name") == ["APPLICATION_ASSET_NAME_TAKEN"]
-    assert (await alice.post(path, json={"name": " ", "image": png()})).errors("name") == ["BASE_TYPE_REQUIRED"]
+    assert (await alice.post(path, json={"name": " ", "image": png_data_uri()})).errors("name") == [
+        "BASE_TYPE_REQUIRED"
+    ]
     assert (await alice.post(path, json={"name": "x", "image": "data:text/plain,x"})).errors("image")
 
     (await alice.delete(f"{path}/{created['id']}")).ok()
@@ -749,5 +751,7 @@ async def test_the_number_of_rich_presence_assets_is_limited(world: World) -> No
         )
 
     await world.write(fill)
-    response = await alice.post(f"/oauth2/applications/{application}/assets", json={"name": "more", "image": png()})
+    response = await alice.post(
+        f"/oauth2/applications/{application}/assets", json={"name": "more", "image": png_data_uri()}
+    )
     assert response.errors("image") == ["APPLICATION_ASSET_LIMIT"]

@@ -9,17 +9,17 @@ from tests.world import NOW_MS, Actor, World
 MINE = "/users/@me/channels"
 
 
-async def direct(actor: Actor, other: Actor) -> Any:
+async def open_dm(actor: Actor, other: Actor) -> Any:
     """Open a direct message channel with another user."""
     return (await actor.post(MINE, json={"recipient_id": str(other.id)})).ok()
 
 
-async def say(actor: Actor, channel: object, content: str = "hello") -> Any:
+async def send_message(actor: Actor, channel: object, content: str = "hello") -> Any:
     """Send a message to a channel."""
     return (await actor.post(f"/channels/{channel}/messages", json={"content": content})).ok()
 
 
-async def group(owner: Actor, *others: Actor) -> Any:
+async def create_group(owner: Actor, *others: Actor) -> Any:
     """Create a group."""
     return (await owner.post(MINE, json={"recipients": [str(each.id) for each in others]})).ok()
 
@@ -31,7 +31,7 @@ async def list_channel_ids(actor: Actor) -> list[str]:
 
 async def test_two_users_have_one_direct_message_channel(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
-    channel = await direct(alice, bob)
+    channel = await open_dm(alice, bob)
     assert channel["type"] == 1
     assert channel["last_message_id"] is None
     assert channel["flags"] == 0
@@ -39,7 +39,7 @@ async def test_two_users_have_one_direct_message_channel(world: World) -> None:
     assert "name" not in channel
     assert "owner_id" not in channel
 
-    again, back = await direct(alice, bob), await direct(bob, alice)
+    again, back = await open_dm(alice, bob), await open_dm(bob, alice)
     assert again["id"] == back["id"] == channel["id"]
     assert [user["id"] for user in back["recipients"]] == [str(alice.id)]
     assert (await alice.post(MINE, json={"recipients": [str(bob.id)]})).ok()["id"] == channel["id"]
@@ -63,12 +63,12 @@ async def test_the_recipient_sees_a_channel_after_the_first_message(world: World
     await world.guild(alice, bob)
     mine, theirs = await alice.connect(), await bob.connect()
 
-    channel = await direct(alice, bob)
+    channel = await open_dm(alice, bob)
     assert (await mine.next("CHANNEL_CREATE"))["id"] == channel["id"]
     await theirs.none_of("CHANNEL_CREATE")
     assert await list_channel_ids(bob) == []
 
-    message = await say(alice, channel["id"])
+    message = await send_message(alice, channel["id"])
     shown = await theirs.next("CHANNEL_CREATE")
     assert [user["id"] for user in shown["recipients"]] == [str(alice.id)]
     assert shown["last_message_id"] == message["id"]
@@ -76,7 +76,7 @@ async def test_the_recipient_sees_a_channel_after_the_first_message(world: World
     assert await list_channel_ids(bob) == [channel["id"]]
     await mine.next("MESSAGE_CREATE")
 
-    await say(alice, channel["id"])
+    await send_message(alice, channel["id"])
     await theirs.next("MESSAGE_CREATE")
     await theirs.none_of("CHANNEL_CREATE")
     await mine.none_of("CHANNEL_CREATE")
@@ -85,8 +85,8 @@ async def test_the_recipient_sees_a_channel_after_the_first_message(world: World
 async def test_a_closed_channel_reopens_with_the_next_message(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     await world.guild(alice, bob)
-    channel = await direct(alice, bob)
-    await say(alice, channel["id"])
+    channel = await open_dm(alice, bob)
+    await send_message(alice, channel["id"])
     mine, theirs = await alice.connect(), await bob.connect()
 
     assert (await bob.delete(f"/channels/{channel['id']}")).ok()["id"] == channel["id"]
@@ -96,11 +96,11 @@ async def test_a_closed_channel_reopens_with_the_next_message(world: World) -> N
     assert await list_channel_ids(bob) == []
     assert await list_channel_ids(alice) == [channel["id"]]
 
-    await say(alice, channel["id"])
+    await send_message(alice, channel["id"])
     assert (await theirs.next("CHANNEL_CREATE"))["id"] == channel["id"]
 
     (await bob.delete(f"/channels/{channel['id']}")).ok()
-    await direct(bob, alice)
+    await open_dm(bob, alice)
     assert (await theirs.next("CHANNEL_CREATE"))["id"] == channel["id"]
     assert await list_channel_ids(bob) == [channel["id"]]
 
@@ -109,9 +109,9 @@ async def test_ready_lists_private_channels_for_users_but_not_for_bots(world: Wo
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
-    older, newer = await direct(alice, bob), await direct(alice, bot)
-    await say(alice, newer["id"])
-    await say(alice, older["id"])
+    older, newer = await open_dm(alice, bob), await open_dm(alice, bot)
+    await send_message(alice, newer["id"])
+    await send_message(alice, older["id"])
 
     ready = (await alice.connect()).ready
     assert [channel["id"] for channel in ready["private_channels"]] == [older["id"], newer["id"]]
@@ -126,15 +126,15 @@ async def test_bots_receive_no_channel_create_for_direct_messages(world: World) 
     bot = await world.bot(guild)
     session, theirs = await bot.connect(), await alice.connect()
 
-    channel = await direct(bot, alice)
-    await say(bot, channel["id"])
+    channel = await open_dm(bot, alice)
+    await send_message(bot, channel["id"])
     await theirs.next("CHANNEL_CREATE")
     await session.next("MESSAGE_CREATE")
-    await say(alice, channel["id"])
+    await send_message(alice, channel["id"])
     event = await session.next("MESSAGE_CREATE")
     assert event["content"] == "hello"
     assert "guild_id" not in event
-    assert "CHANNEL_CREATE" not in [frame["t"] for frame in session.seen]
+    assert "CHANNEL_CREATE" not in [frame["t"] for frame in session.dispatches]
 
 
 async def test_users_create_groups_with_users_of_shared_guilds(world: World) -> None:
@@ -143,7 +143,7 @@ async def test_users_create_groups_with_users_of_shared_guilds(world: World) -> 
     bot = await world.bot(guild)
     theirs = await carol.connect()
 
-    created = await group(alice, bob, carol)
+    created = await create_group(alice, bob, carol)
     assert created["type"] == 3
     assert created["owner_id"] == str(alice.id)
     assert created["name"] is None
@@ -164,12 +164,12 @@ async def test_users_create_groups_with_users_of_shared_guilds(world: World) -> 
 async def test_a_group_and_the_number_of_groups_are_limited(world: World) -> None:
     users = [await world.user() for _ in range(11)]
     await world.guild(*users)
-    full = await group(*users[:10])
+    full = await create_group(*users[:10])
     body = {"recipients": [str(each.id) for each in users[1:]]}
     (await users[0].post(MINE, json=body)).refused(400, 30004)
     (await users[0].put(f"/channels/{full['id']}/recipients/{users[10].id}")).refused(400, 30004)
     for _ in range(9):
-        await group(*users[:3])
+        await create_group(*users[:3])
     body = {"recipients": [str(each.id) for each in users[1:3]]}
     (await users[0].post(MINE, json=body)).refused(400, 30011)
 
@@ -177,7 +177,7 @@ async def test_a_group_and_the_number_of_groups_are_limited(world: World) -> Non
 async def test_a_user_is_added_to_a_group(world: World) -> None:
     alice, bob, carol, dave = [await world.user() for _ in range(4)]
     await world.guild(alice, bob, carol, dave)
-    created = await group(alice, bob, carol)
+    created = await create_group(alice, bob, carol)
     url = f"/channels/{created['id']}/recipients/{dave.id}"
     mine, theirs = await bob.connect(), await dave.connect()
 
@@ -197,14 +197,14 @@ async def test_a_user_is_added_to_a_group(world: World) -> None:
     await theirs.none_of("CHANNEL_RECIPIENT_ADD")
     assert (await bob.put(url)).status == 204
     (await bob.put(f"/channels/{created['id']}/recipients/1")).refused(404, 10013)
-    channel = await direct(alice, bob)
+    channel = await open_dm(alice, bob)
     (await alice.put(f"/channels/{channel['id']}/recipients/{dave.id}")).refused(400, 50024)
 
 
 async def test_the_owner_removes_members_and_every_member_can_leave(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     await world.guild(alice, bob, carol)
-    created = await group(alice, bob, carol)
+    created = await create_group(alice, bob, carol)
     url = f"/channels/{created['id']}"
     mine, theirs = await bob.connect(), await carol.connect()
 
@@ -236,7 +236,7 @@ async def test_the_owner_removes_members_and_every_member_can_leave(world: World
 async def test_a_group_is_renamed(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     await world.guild(alice, bob, carol)
-    created = await group(alice, bob, carol)
+    created = await create_group(alice, bob, carol)
     theirs = await carol.connect()
     assert (await bob.patch(f"/channels/{created['id']}", json={"name": "us"})).ok()["name"] == "us"
     updated = await theirs.next("CHANNEL_UPDATE")
@@ -293,13 +293,13 @@ async def test_ready_and_later_events_give_the_same_private_channels(world: Worl
     await world.guild(alice, bob, carol)
     session = await alice.connect()
     known = {channel["id"]: channel for channel in session.ready["private_channels"]}
-    first, second = await direct(bob, alice), await group(bob, alice, carol)
-    await say(bob, first["id"])
+    first, second = await open_dm(bob, alice), await create_group(bob, alice, carol)
+    await send_message(bob, first["id"])
     (await alice.delete(f"/channels/{first['id']}")).ok()
-    await say(bob, first["id"])
+    await send_message(bob, first["id"])
     (await bob.delete(f"/channels/{second['id']}")).ok()
     await session.settle()
-    for frame in session.seen:
+    for frame in session.dispatches:
         name, data = frame["t"], frame["d"]
         if name in ("CHANNEL_CREATE", "CHANNEL_UPDATE"):
             known[data["id"]] = data
@@ -319,7 +319,7 @@ async def test_ready_and_later_events_give_the_same_private_channels(world: Worl
 async def test_incident_actions_block_messages_between_users_without_another_guild(world: World) -> None:
     alice, bob, friend = await world.user(), await world.user(), await world.user()
     guild = await world.guild(None, alice, bob, friend)
-    channel = (await direct(alice, bob))["id"]
+    channel = (await open_dm(alice, bob))["id"]
     path = f"/channels/{channel}/messages"
     until = wire.timestamp(NOW_MS + 3_600_000)
     (await guild.owner.put(f"/guilds/{guild.id}/incident-actions", json={"dms_disabled_until": until})).ok()
@@ -328,28 +328,30 @@ async def test_incident_actions_block_messages_between_users_without_another_gui
     (await bob.post(path, json={"content": "hi"})).refused(403, 50007)
     (await alice.post(f"/channels/{channel}/typing")).refused(403, 50007)
     bot = await world.bot(guild)
-    (await bot.post(f"/channels/{(await direct(bot, bob))['id']}/messages", json={"content": "hi"})).refused(403, 50007)
+    (await bot.post(f"/channels/{(await open_dm(bot, bob))['id']}/messages", json={"content": "hi"})).refused(
+        403, 50007
+    )
 
     # Users without a shared guild are not affected, and neither are friends.
-    await say(alice, (await direct(alice, await world.user()))["id"])
+    await send_message(alice, (await open_dm(alice, await world.user()))["id"])
     for one, other in ((alice, friend), (friend, alice)):
         (await one.put(f"/users/@me/relationships/{other.id}", json={})).ok()
-    await say(alice, (await direct(alice, friend))["id"])
+    await send_message(alice, (await open_dm(alice, friend))["id"])
     (await alice.post(path, json={"content": "hi"})).refused(403, 50007)
 
     await world.guild(alice, bob)
-    await say(alice, channel)
+    await send_message(alice, channel)
 
 
 async def test_incident_actions_block_messages_until_they_expire(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(None, alice, bob)
-    channel = (await direct(alice, bob))["id"]
+    channel = (await open_dm(alice, bob))["id"]
     until = wire.timestamp(NOW_MS + 3_600_000)
     (await guild.owner.put(f"/guilds/{guild.id}/incident-actions", json={"dms_disabled_until": until})).ok()
     (await alice.post(f"/channels/{channel}/messages", json={"content": "hi"})).refused(403, 50007)
     world.clock.advance(3_600_000)
-    await say(alice, channel)
+    await send_message(alice, channel)
 
 
 async def test_the_older_path_opens_the_same_channel_for_the_caller_only(world: World) -> None:
@@ -380,13 +382,13 @@ GUILD_ONLY: tuple[tuple[str, str, Any], ...] = (
 
 async def test_guild_only_operations_fail_on_private_channels(world: World) -> None:
     alice, bob, stranger = await world.user(), await world.user(), await world.user()
-    there = f"/channels/{(await direct(alice, bob))['id']}"
+    there = f"/channels/{(await open_dm(alice, bob))['id']}"
 
     for method, path, body in GUILD_ONLY:
         options = {} if body is None else {"json": body}
         (await alice.request(method, f"{there}/{path}", **options)).refused(400, 50003)
         (await stranger.request(method, f"{there}/{path}", **options)).refused(403, 50001)
-    theirs = await say(bob, there.removeprefix("/channels/"))
+    theirs = await send_message(bob, there.removeprefix("/channels/"))
     (await alice.patch(f"{there}/messages/{theirs['id']}", json={"flags": 4})).refused(400, 50003)
 
 

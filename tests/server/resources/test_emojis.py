@@ -8,11 +8,11 @@ from hubbub.protocol import changes
 from hubbub.protocol.ids import EmojiId
 from hubbub.protocol.permissions import Permissions
 from tests import media
-from tests.world import Actor, Answer, Guild, World
+from tests.world import Actor, ApiResponse, Guild, World
 
 CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
-PNG = media.uri(media.png())
-GIF = media.uri(media.moving())
+PNG = media.data_uri(media.png())
+GIF = media.data_uri(media.animated())
 
 
 async def create_emoji(actor: Actor, guild: Guild, name: str = "party", image: str = PNG, **body: Any) -> Any:
@@ -36,7 +36,7 @@ async def open_cdn_image(world: World, path: str) -> Any:
     """Fetch an image from the CDN and open it."""
     response = await world.request("GET", f"{world.url}/cdn{path}")
     assert response.status == 200
-    return media.opened(response.body)
+    return media.open_image(response.body)
 
 
 async def test_creating_an_emoji_publishes_an_event_and_serves_its_image(world: World) -> None:
@@ -46,7 +46,7 @@ async def test_creating_an_emoji_publishes_an_event_and_serves_its_image(world: 
 
     response = await guild.owner.post(
         f"/guilds/{guild.id}/emojis",
-        json={"name": "party", "image": media.uri(media.png(400, 200))},
+        json={"name": "party", "image": media.data_uri(media.png(400, 200))},
         headers={"X-Audit-Log-Reason": "why%20not"},
     )
 
@@ -77,13 +77,13 @@ async def test_creating_an_emoji_publishes_an_event_and_serves_its_image(world: 
 
 async def test_an_animated_emoji_is_served_animated_and_as_a_still_png(world: World) -> None:
     guild = await world.guild()
-    for data in (media.moving("GIF", frames=3), media.moving("WEBP", frames=3)):
-        emoji = await create_emoji(guild.owner, guild, image=media.uri(data))
+    for data in (media.animated("GIF", frames=3), media.animated("WEBP", frames=3)):
+        emoji = await create_emoji(guild.owner, guild, image=media.data_uri(data))
         assert emoji["animated"] is True
         assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.gif")).n_frames == 3
         assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.webp?animated=true")).n_frames == 3
         assert getattr(await open_cdn_image(world, f"/emojis/{emoji['id']}.png"), "n_frames", 1) == 1
-    still = await create_emoji(guild.owner, guild, image=media.uri(media.moving(frames=1)))
+    still = await create_emoji(guild.owner, guild, image=media.data_uri(media.animated(frames=1)))
     assert still["animated"] is False
 
 
@@ -130,7 +130,7 @@ async def test_an_update_publishes_an_event_only_if_something_changed(world: Wor
 async def test_a_deleted_emoji_stays_in_existing_reactions(world: World) -> None:
     guild = await world.guild()
     emoji = await create_emoji(guild.owner, guild)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     react = f"/channels/{guild.general}/messages/{message['id']}/reactions/party:{emoji['id']}"
     (await guild.owner.put(f"{react}/@me")).ok()
     bob = await guild.member()
@@ -143,12 +143,12 @@ async def test_a_deleted_emoji_stays_in_existing_reactions(world: World) -> None
     assert (await guild.last_audit_entry(62))["changes"] == [{"key": "name", "old_value": "party"}]
     assert (await world.request("GET", f"{world.url}/cdn/emojis/{emoji['id']}.png")).status == 404
     (await bob.put(f"{react}/@me")).ok()
-    other = await guild.say(guild.owner)
+    other = await guild.send_message(guild.owner)
     path = f"/channels/{guild.general}/messages/{other['id']}/reactions/party:{emoji['id']}/@me"
     (await bob.put(path)).refused(404, 10014)
 
 
-async def attempt(actor: Actor, guild: Guild, action: str, mine: str, theirs: str) -> Answer:
+async def attempt(actor: Actor, guild: Guild, action: str, mine: str, theirs: str) -> ApiResponse:
     """Create, change or delete an emoji, of the actor or of another user."""
     if action == "create":
         return await actor.post(f"/guilds/{guild.id}/emojis", json={"name": "fresh", "image": PNG})
@@ -207,10 +207,10 @@ async def test_permissions_before_and_after_the_split(
         ({"name": None}, "name", "BASE_TYPE_REQUIRED"),
         ({"image": None}, "image", "BASE_TYPE_REQUIRED"),
         ({"image": "nothing"}, "image", "IMAGE_INVALID"),
-        ({"image": media.uri(b"<svg/>", "image/svg+xml")}, "image", "IMAGE_INVALID"),
-        ({"image": media.uri(media.png()[:50])}, "image", "IMAGE_INVALID"),
-        ({"image": media.uri(media.bomb(30_000))}, "image", "IMAGE_INVALID"),
-        ({"image": media.uri(media.png() + bytes(262_144))}, "image", "BINARY_TYPE_MAX_SIZE"),
+        ({"image": media.data_uri(b"<svg/>", "image/svg+xml")}, "image", "IMAGE_INVALID"),
+        ({"image": media.data_uri(media.png()[:50])}, "image", "IMAGE_INVALID"),
+        ({"image": media.data_uri(media.decompression_bomb(30_000))}, "image", "IMAGE_INVALID"),
+        ({"image": media.data_uri(media.png() + bytes(262_144))}, "image", "BINARY_TYPE_MAX_SIZE"),
         ({"roles": "x"}, "roles", "LIST_TYPE_CONVERT"),
     ],
     ids=str,
@@ -239,11 +239,11 @@ async def test_slots_grow_with_the_tier_and_are_counted_per_kind(world: World) -
     await create_emoji(guild.owner, guild, image=GIF)
     await fill(world, guild, 49, animated=1)
     (await guild.owner.post(path, json={"name": "more", "image": GIF})).refused(400, 30018)
-    await world.grant(guild, tier=1)
+    await world.grant_to_guild(guild, tier=1)
     await create_emoji(guild.owner, guild)
     await fill(world, guild, 49)
     (await guild.owner.post(path, json={"name": "more", "image": PNG})).refused(400, 30008)
-    await world.grant(guild, "MORE_EMOJI")
+    await world.grant_to_guild(guild, "MORE_EMOJI")
     await create_emoji(guild.owner, guild)
 
 
@@ -262,7 +262,7 @@ async def test_deleting_a_role_removes_it_from_its_emoji(world: World) -> None:
 # Reactions
 
 
-async def react(actor: Actor, guild: Guild, emoji: Any, message: Any) -> Answer:
+async def react(actor: Actor, guild: Guild, emoji: Any, message: Any) -> ApiResponse:
     """React to a message with an emoji."""
     path = f"/channels/{guild.general}/messages/{message['id']}/reactions/anything:{emoji['id']}/@me"
     return await actor.put(path)
@@ -271,7 +271,7 @@ async def react(actor: Actor, guild: Guild, emoji: Any, message: Any) -> Answer:
 async def test_a_reaction_has_the_current_name_of_its_emoji(world: World) -> None:
     guild = await world.guild()
     emoji = await create_emoji(guild.owner, guild, image=GIF)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     session = await (await world.bot(guild)).connect()
 
     (await react(guild.owner, guild, emoji, message)).ok()
@@ -286,13 +286,13 @@ async def test_an_external_emoji_requires_membership_and_the_permission(world: W
     bob = await world.user()
     home, away = await world.guild(None, bob), await world.guild(None, bob)
     emoji = await create_emoji(away.owner, away)
-    message = await home.say(bob)
+    message = await home.send_message(bob)
 
     (await react(home.owner, home, emoji, message)).refused(404, 10014)
     allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_EMOJIS
     (await home.owner.patch(f"/guilds/{home.id}/roles/{home.id}", json={"permissions": str(int(allowed))})).ok()
     (await react(bob, home, emoji, message)).refused(403, 50013)
-    await home.allow(bob, Permissions.USE_EXTERNAL_EMOJIS)
+    await home.allow_permissions(bob, Permissions.USE_EXTERNAL_EMOJIS)
     (await react(bob, home, emoji, message)).ok()
     # Joining an existing reaction requires no permission.
     (await react(home.owner, home, emoji, message)).ok()
@@ -303,10 +303,10 @@ async def test_an_emoji_limited_to_a_role_requires_that_role(world: World) -> No
     guild = await world.guild(None, bob)
     role = await guild.role("holders")
     emoji = await create_emoji(guild.owner, guild, roles=[str(role)])
-    message = await guild.say(bob)
+    message = await guild.send_message(bob)
 
     (await react(bob, guild, emoji, message)).refused(403, 50013)
-    await guild.give(bob, role)
+    await guild.add_role(bob, role)
     (await react(bob, guild, emoji, message)).ok()
 
 
@@ -340,7 +340,7 @@ async def test_only_the_application_can_use_its_emoji_and_needs_no_permission(wo
     emoji = (await bot.post(f"/applications/{bot.application_id}/emojis", json={"name": "logo", "image": PNG})).ok()
     allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_EMOJIS
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(int(allowed))})).ok()
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
 
     for actor in (other, guild.owner):
         (await react(actor, guild, emoji, message)).refused(404, 10014)

@@ -8,7 +8,7 @@ from hubbub.protocol.flags import SkuFlags
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, entitlements, skus
-from tests.receiver import Receiver, subscribe
+from tests.receiver import Receiver, subscribe_to_events
 from tests.world import Actor, World
 
 DURABLE, CONSUMABLE, SUBSCRIPTION, GROUP = 2, 3, 5, 6
@@ -26,12 +26,12 @@ async def owner_of(world: World, bot: Actor) -> Actor:
     return Actor(world, user_id, token, "owner")
 
 
-async def bearer(world: World, user: Actor, bot: Actor, *scopes: str) -> dict[str, str]:
+async def bearer_headers(world: World, user: Actor, bot: Actor, *scopes: str) -> dict[str, str]:
     """Return the header with an access token of a user for the bot's application."""
     return {"Authorization": f"Bearer {await world.access_token(user, bot.application_id, *scopes)}"}
 
 
-async def sell(bot: Actor, kind: int = SUBSCRIPTION, **more: Any) -> int:
+async def publish_sku(bot: Actor, kind: int = SUBSCRIPTION, **more: Any) -> int:
     """Create a published SKU and return its id."""
     flags = SkuFlags.USER_SUBSCRIPTION if kind == SUBSCRIPTION else 0
     body = {"type": kind, "name": "Premium", "flags": flags, "price": 499, "published": True, **more}
@@ -49,8 +49,8 @@ async def create_test_entitlement(bot: Actor, sku: int, owner: int, kind: int = 
 
 async def test_a_subscription_is_listed_with_its_group(world: World) -> None:
     bot = await world.bot()
-    sku = await sell(bot, name="Gold & Silver!")
-    await sell(bot, DURABLE, name="Hat", published=False)
+    sku = await publish_sku(bot, name="Gold & Silver!")
+    await publish_sku(bot, DURABLE, name="Hat", published=False)
 
     listed = (await bot.get(f"/applications/{bot.application_id}/skus")).ok()
 
@@ -98,7 +98,7 @@ async def test_an_invalid_sku_names_the_invalid_field(world: World, body: dict[s
 
 async def test_an_application_cannot_mix_user_and_guild_subscriptions(world: World) -> None:
     bot = await world.bot()
-    await sell(bot)
+    await publish_sku(bot)
     body = {"type": SUBSCRIPTION, "name": "Guild", "flags": SkuFlags.GUILD_SUBSCRIPTION}
 
     assert (await bot.post(f"/applications/{bot.application_id}/skus", json=body)).errors("flags") == [
@@ -108,7 +108,11 @@ async def test_an_application_cannot_mix_user_and_guild_subscriptions(world: Wor
 
 async def test_unpublished_skus_are_listed_for_owner_and_bot_only(world: World) -> None:
     bot = await world.bot()
-    gold, hat, gone = await sell(bot, name="Gold"), await sell(bot, DURABLE, published=False), await sell(bot, DURABLE)
+    gold, hat, gone = (
+        await publish_sku(bot, name="Gold"),
+        await publish_sku(bot, DURABLE, published=False),
+        await publish_sku(bot, DURABLE),
+    )
     (await bot.delete(f"/applications/{bot.application_id}/skus/{gone}")).ok()
     path = f"/applications/{bot.application_id}/store/skus"
 
@@ -123,7 +127,7 @@ async def test_unpublished_skus_are_listed_for_owner_and_bot_only(world: World) 
 async def test_the_number_of_skus_is_limited(world: World) -> None:
     bot = await world.bot()
     for _ in range(50):
-        await sell(bot, DURABLE)
+        await publish_sku(bot, DURABLE)
     body = {"type": DURABLE, "name": "One more"}
 
     assert (await bot.post(f"/applications/{bot.application_id}/skus", json=body)).errors("type") == [
@@ -133,7 +137,7 @@ async def test_the_number_of_skus_is_limited(world: World) -> None:
 
 async def test_only_owner_and_bot_manage_skus(world: World) -> None:
     bot, other, stranger = await world.bot(), await world.bot(), await world.user()
-    sku = await sell(bot)
+    sku = await publish_sku(bot)
     path = f"/applications/{bot.application_id}/skus"
 
     for actor in (other, stranger):
@@ -149,7 +153,7 @@ async def test_only_owner_and_bot_manage_skus(world: World) -> None:
 
 async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -> None:
     bot, other = await world.bot(name="shop"), await world.bot()
-    sku, hidden = await sell(bot), await sell(bot, DURABLE, listed=False)
+    sku, hidden = await publish_sku(bot), await publish_sku(bot, DURABLE, listed=False)
     path = f"/applications/{bot.application_id}"
 
     async def active(application: Actor = bot) -> bool:
@@ -179,7 +183,7 @@ async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -
 
 async def test_a_test_entitlement_looks_like_a_purchased_one(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    sku = await sell(bot, published=False)
+    sku = await publish_sku(bot, published=False)
     session = await bot.connect(intents=0)
 
     created = await create_test_entitlement(bot, sku, alice.id)
@@ -206,7 +210,7 @@ async def test_a_test_entitlement_looks_like_a_purchased_one(world: World) -> No
 async def test_a_test_entitlement_of_a_guild_names_guild_and_developer(world: World) -> None:
     bot = await world.bot()
     guild = await world.guild()
-    sku = await sell(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
+    sku = await publish_sku(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
 
     created = await create_test_entitlement(bot, sku, guild.id, kind=1)
 
@@ -216,7 +220,7 @@ async def test_a_test_entitlement_of_a_guild_names_guild_and_developer(world: Wo
 
 async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    sku = await sell(bot)
+    sku = await publish_sku(bot)
     session = await bot.connect(intents=0)
     created = await create_test_entitlement(bot, sku, alice.id)
     path = f"/applications/{bot.application_id}/entitlements"
@@ -233,7 +237,7 @@ async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
 async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
     guild = await world.guild()
-    sku, hat, theirs = await sell(bot), await sell(bot, DURABLE), await sell(other)
+    sku, hat, theirs = await publish_sku(bot), await publish_sku(bot, DURABLE), await publish_sku(other)
     path = f"/applications/{bot.application_id}/entitlements"
 
     def body(sku_id: int, owner: int, kind: int = 2) -> dict[str, Any]:
@@ -256,7 +260,7 @@ async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
 async def test_pages_ascend_in_both_directions(world: World) -> None:
     """discord.py uses the first item of a page as the next `before`, and the last one as the next `after`."""
     bot = await world.bot()
-    sku = await sell(bot)
+    sku = await publish_sku(bot)
     created = [(await create_test_entitlement(bot, sku, (await world.user()).id))["id"] for _ in range(5)]
     path = f"/applications/{bot.application_id}/entitlements"
 
@@ -274,8 +278,8 @@ async def test_pages_ascend_in_both_directions(world: World) -> None:
 
 async def test_entitlement_lists_are_filtered(world: World) -> None:
     bot, alice, bob = await world.bot(), await world.user(), await world.user()
-    gold, silver = await sell(bot), await sell(bot, name="Silver")
-    hat, potion = await sell(bot, DURABLE), await sell(bot, CONSUMABLE)
+    gold, silver = await publish_sku(bot), await publish_sku(bot, name="Silver")
+    hat, potion = await publish_sku(bot, DURABLE), await publish_sku(bot, CONSUMABLE)
     first, second, third = (
         await create_test_entitlement(bot, gold, alice.id),
         await create_test_entitlement(bot, silver, alice.id),
@@ -296,7 +300,7 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
     assert await ids("guild_id=1") == []
 
     mine = f"/users/@me/applications/{bot.application_id}/entitlements"
-    token = await bearer(world, alice, bot, "identify")
+    token = await bearer_headers(world, alice, bot, "identify")
     assert [each["id"] for each in (await world.request("GET", mine, headers=token)).ok()] == [
         first["id"],
         second["id"],
@@ -315,11 +319,11 @@ async def test_an_access_token_manages_entitlements_for_the_owner_only(world: Wo
     owner = await owner_of(world, bot)
     path = f"/applications/{bot.application_id}/entitlements"
 
-    scoped = await bearer(world, owner, bot, "applications.entitlements")
+    scoped = await bearer_headers(world, owner, bot, "applications.entitlements")
     assert (await world.request("GET", path, headers=scoped)).ok() == []
-    stranger = await bearer(world, alice, bot, "applications.entitlements")
+    stranger = await bearer_headers(world, alice, bot, "applications.entitlements")
     (await world.request("GET", path, headers=stranger)).refused(403, 20012)
-    unscoped = await bearer(world, owner, bot, "identify")
+    unscoped = await bearer_headers(world, owner, bot, "identify")
     (await world.request("GET", path, headers=unscoped)).refused(403, 50026)
 
 
@@ -328,7 +332,7 @@ async def test_an_access_token_manages_entitlements_for_the_owner_only(world: Wo
 
 async def test_a_consumable_is_bought_consumed_and_bought_again(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    potion = await sell(bot, CONSUMABLE)
+    potion = await publish_sku(bot, CONSUMABLE)
     session = await bot.connect(intents=0)
     body = {"sku_id": str(potion)}
 
@@ -348,7 +352,7 @@ async def test_a_consumable_is_bought_consumed_and_bought_again(world: World) ->
 
 async def test_only_consumables_are_consumed(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    created = await create_test_entitlement(bot, await sell(bot), alice.id)
+    created = await create_test_entitlement(bot, await publish_sku(bot), alice.id)
     path = f"/applications/{bot.application_id}/entitlements"
 
     (await bot.post(f"{path}/{created['id']}/consume")).refused(400, 40018)
@@ -357,7 +361,7 @@ async def test_only_consumables_are_consumed(world: World) -> None:
 
 async def test_a_durable_is_bought_once_and_ended_by_a_refund(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    hat = await sell(bot, DURABLE)
+    hat = await publish_sku(bot, DURABLE)
     session = await bot.connect(intents=0)
     bought = (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
     assert "subscription" not in bought
@@ -375,7 +379,7 @@ async def test_a_durable_is_bought_once_and_ended_by_a_refund(world: World) -> N
 
 async def test_unpublished_and_unknown_skus_cannot_be_bought(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    hidden = await sell(bot, published=False)
+    hidden = await publish_sku(bot, published=False)
     group = next(
         each["id"] for each in (await bot.get(f"/applications/{bot.application_id}/skus")).ok() if each["type"] == GROUP
     )
@@ -391,9 +395,9 @@ async def test_active_entitlements_of_user_and_guild_are_found(world: World) -> 
     app, guild_app = await world.bot(), await world.bot()
     alice = await world.user()
     guild = await world.guild(alice)
-    hat = await sell(app, DURABLE)
+    hat = await publish_sku(app, DURABLE)
     (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
-    premium = await sell(guild_app, flags=SkuFlags.GUILD_SUBSCRIPTION)
+    premium = await publish_sku(guild_app, flags=SkuFlags.GUILD_SUBSCRIPTION)
     body = {"sku_id": str(premium), "guild_id": str(guild.id)}
     (await alice.post("/users/@me/purchases", json=body)).ok()
 
@@ -412,14 +416,14 @@ async def test_active_entitlements_of_user_and_guild_are_found(world: World) -> 
 
 async def test_entitlement_events_are_sent_as_webhook_events(near_world: World, receiver: Receiver) -> None:
     bot, alice = await near_world.bot(), await near_world.user()
-    await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
-    created = await create_test_entitlement(bot, await sell(bot), alice.id)
-    potion = (await alice.post("/users/@me/purchases", json={"sku_id": str(await sell(bot, CONSUMABLE))})).ok()
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
+    created = await create_test_entitlement(bot, await publish_sku(bot), alice.id)
+    potion = (await alice.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(bot, CONSUMABLE))})).ok()
     path = f"/applications/{bot.application_id}/entitlements"
     (await bot.post(f"{path}/{potion['entitlement']['id']}/consume")).ok()
     (await bot.delete(f"{path}/{created['id']}")).ok()
 
-    events = await receiver.take(4)
+    events = await receiver.wait_for_events(4)
 
     assert [event["type"] for event in events] == [
         "ENTITLEMENT_CREATE",

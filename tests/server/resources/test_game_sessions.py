@@ -35,16 +35,16 @@ async def test_an_orphaned_session_ends_and_leaves_its_lobbies(world: World) -> 
     alice, bob = await played.player(), await played.player()
     for player in (alice, bob):
         lobby_id = (await player.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
-    theirs = await bob.play()
+    theirs = await bob.connect_sdk()
     await add_orphaned_session(world, played, alice)
     assert world.app.gateway is not None
     sessions = world.app.gateway.sessions
 
     # A new row may belong to a session that is about to start.
-    await sessions.clear_orphans()
+    await sessions.end_orphans()
     assert await connected_players(world, played, alice, bob) == {alice.id, bob.id}
     world.clock.advance(120_001)
-    await sessions.clear_orphans()
+    await sessions.end_orphans()
 
     assert await connected_players(world, played, alice, bob) == {bob.id}
     event = await theirs.next("LOBBY_MEMBER_DISCONNECT")
@@ -59,7 +59,7 @@ async def test_a_lobby_with_only_orphaned_sessions_expires(world: World) -> None
     assert world.app.gateway is not None
     assert world.app.worker is not None
     world.clock.advance(120_001)
-    await world.app.gateway.sessions.clear_orphans()
+    await world.app.gateway.sessions.end_orphans()
 
     world.clock.advance(301_000)
     await world.app.worker.run_due()

@@ -90,8 +90,8 @@ async def test_a_large_bot_gets_more_starts_and_a_multiple_of_shards(store_confi
     ("guilds", "starts"), [(149_999, (1000, 1)), (150_000, (2000, 16)), (400_000, (2000, 16)), (1_000_000, (5000, 16))]
 )
 def test_session_starts_grow_with_the_guilds_of_a_large_bot(guilds: int, starts: tuple[int, int]) -> None:
-    assert GatewayConfig().starts(guilds) == starts
-    assert GatewayConfig(large_bot_guilds=0).starts(guilds) == (1000, 1)
+    assert GatewayConfig().session_start_limits(guilds) == starts
+    assert GatewayConfig(large_bot_guilds=0).session_start_limits(guilds) == (1000, 1)
 
 
 async def test_gateway_bot_rejects_users_and_anonymous_clients(world: World) -> None:

@@ -10,7 +10,7 @@ from hubbub.protocol import wire
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.config import Config
 from hubbub.server.resources import members
-from hubbub.server.resources.widgets import picture
+from hubbub.server.resources.widgets import image
 from tests.world import NOW_MS, Guild, World, small_config
 
 HOUR = 3_600_000
@@ -234,7 +234,7 @@ async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> N
     url = f"/guilds/{guild.id}/vanity-url"
     (await guild.owner.get(url)).refused(403, 50101)
     (await guild.owner.patch(url, json={"code": "town"})).refused(403, 50101)
-    await world.grant(guild, "VANITY_URL")
+    await world.grant_to_guild(guild, "VANITY_URL")
     assert (await session.next("GUILD_UPDATE"))["features"] == ["VANITY_URL"]
     assert (await guild.owner.get(url)).ok() == {"code": None, "uses": 0}
     assert (await guild.owner.patch(url, json={"code": "Town-Square"})).ok() == {"code": "town-square", "uses": 0}
@@ -255,7 +255,7 @@ async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> N
 async def test_a_vanity_url_must_be_unused_and_well_formed(world: World) -> None:
     guild, other = await world.guild(), await world.guild()
     for each in (guild, other):
-        await world.grant(each, "VANITY_URL")
+        await world.grant_to_guild(each, "VANITY_URL")
     (await other.owner.patch(f"/guilds/{other.id}/vanity-url", json={"code": "taken"})).ok()
     url = f"/guilds/{guild.id}/vanity-url"
     for code in ("taken", "x", "no spaces", "-dash", "ünïcode"):
@@ -324,7 +324,7 @@ async def test_a_widget_with_a_channel_creates_an_invite(world: World) -> None:
 async def test_a_manager_can_only_choose_channels_they_can_view(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    await guild.allow(bob, Permissions.MANAGE_GUILD)
+    await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
     hidden = await guild.channel("hidden")
     await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
     base = f"/guilds/{guild.id}"
@@ -396,8 +396,8 @@ async def test_a_widget_is_available_as_an_image(world: World, style: str | None
 
 
 def test_every_widget_style_fits_large_numbers() -> None:
-    for style in picture._LOOKS:
-        assert picture.draw("x" * 100, 500_000, style)
+    for style in image._STYLES:
+        assert image.draw("x" * 100, 500_000, style)
 
 
 # Integrations

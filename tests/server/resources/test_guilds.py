@@ -15,8 +15,8 @@ from hubbub.server.resources import guild_state, guilds, members
 from tests import media
 from tests.world import Guild, World, small_config
 
-PNG = media.uri(media.png())
-GIF = media.uri(media.moving())
+PNG = media.data_uri(media.png())
+GIF = media.data_uri(media.animated())
 
 
 async def set_features(world: World, guild: Guild, *features: str) -> None:
@@ -342,7 +342,7 @@ async def test_referenced_channels_must_be_in_the_guild_and_of_the_right_type(wo
 async def test_features_are_changed_with_the_required_permission(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    await guild.allow(bob, Permissions.MANAGE_GUILD)
+    await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
     await set_features(world, guild, "ROLE_ICONS")
     path = f"/guilds/{guild.id}"
 
@@ -455,7 +455,7 @@ async def test_the_gateway_state_contains_roles_channels_and_members(world: Worl
     bob = await world.user()
     guild = await world.guild(None, bob)
     role = await guild.role("mods", Permissions.KICK_MEMBERS)
-    await guild.give(bob, role)
+    await guild.add_role(bob, role)
     await guild.overwrite(guild.general, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
 
     state = await world.app.database.read(lambda tx: guild_state.state(tx, guild.id))
@@ -465,8 +465,8 @@ async def test_the_gateway_state_contains_roles_channels_and_members(world: Worl
     assert state.roles == {guild.id: Permissions.DEFAULT_EVERYONE, role: Permissions.KICK_MEMBERS}
     assert (state.owner_id, state.member_count) == (guild.owner.id, 2)
     assert state.channels[guild.general].overwrites == {guild.id: (0, Permissions.VIEW_CHANNEL)}
-    assert b"___hidden___" in state.channels[guild.general].hidden
-    assert b'"general"' in state.channels[guild.general].full
+    assert b"___hidden___" in state.channels[guild.general].obfuscated_body
+    assert b'"general"' in state.channels[guild.general].body
     assert members.keys() == {bob.id}
     assert members[bob.id].roles == (role,)
     assert datetime.fromisoformat(members[bob.id].joined_at) == datetime.fromtimestamp(world.clock.now_ms() / 1000, UTC)
@@ -483,7 +483,7 @@ async def test_the_operator_grants_a_tier_and_features(world: World) -> None:
     path = f"/guilds/{guild.id}/vanity-url"
     (await guild.owner.patch(path, json={"code": "town"})).refused(403, 50101)
 
-    await world.grant(guild, "VANITY_URL", tier=3)
+    await world.grant_to_guild(guild, "VANITY_URL", tier=3)
 
     update = await session.next("GUILD_UPDATE")
     assert (update["premium_tier"], update["features"]) == (3, ["VANITY_URL"])
@@ -503,7 +503,7 @@ async def test_the_operator_grants_a_tier_and_features(world: World) -> None:
     assert (update["premium_tier"], update["features"], update["vanity_url_code"]) == (3, [], None)
     (await guild.owner.get("/invites/town")).refused(404, 10006)
     with pytest.raises(ApiError, match="50035"):
-        await world.grant(guild, "COMMUNITY")
+        await world.grant_to_guild(guild, "COMMUNITY")
 
 
 async def test_a_pending_member_cannot_become_the_owner(world: World) -> None:

@@ -8,9 +8,9 @@ from joserfc.jwk import KeySet
 
 from hubbub.protocol.flags import UserFlags
 from hubbub.server.resources import applications, identities, users
-from tests.oauth import Client, refused
-from tests.players import bearer, by_bot, game, link, token_of
-from tests.world import Answer, World
+from tests.oauth import Client, oauth2_error
+from tests.players import bearer_for_token, game, link_account, provisional_player, request_bot_token
+from tests.world import ApiResponse, World
 
 PROVISIONAL = UserFlags.PROVISIONAL_ACCOUNT
 
@@ -21,7 +21,7 @@ PROVISIONAL = UserFlags.PROVISIONAL_ACCOUNT
 async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None:
     client = await game(world)
 
-    response = await by_bot(client, "hero-1", preferred_global_name="Hero  One")
+    response = await request_bot_token(client, "hero-1", preferred_global_name="Hero  One")
     created = response.ok()
 
     assert (created["token_type"], created["expires_in"], created["scope"]) == (
@@ -30,7 +30,7 @@ async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None
         "openid sdk.social_layer",
     )
     assert (created["refresh_token"], response.headers["Cache-Control"]) == (None, "no-store")
-    player = await bearer(client, created["access_token"])
+    player = await bearer_for_token(client, created["access_token"])
     me = (await player.get("/users/@me")).ok()
     assert me["global_name"] == "Hero One"
     assert me["flags"] & PROVISIONAL
@@ -44,9 +44,9 @@ async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None
 async def test_the_same_external_id_maps_to_the_same_account(world: World) -> None:
     client, other = await game(world), await game(world)
 
-    first = await token_of(client, "hero-1", preferred_global_name="First")
-    again = await token_of(client, "hero-1", preferred_global_name="Second")
-    elsewhere = await token_of(other, "hero-1")
+    first = await provisional_player(client, "hero-1", preferred_global_name="First")
+    again = await provisional_player(client, "hero-1", preferred_global_name="Second")
+    elsewhere = await provisional_player(other, "hero-1")
 
     assert first.id == again.id
     assert elsewhere.id != first.id
@@ -76,7 +76,7 @@ async def test_an_invalid_request_names_the_invalid_field(
 async def test_provisional_accounts_require_the_social_layer(world: World) -> None:
     client = await game(world, flags=0)
 
-    (await by_bot(client, "hero-1")).refused(403, 530000)
+    (await request_bot_token(client, "hero-1")).refused(403, 530000)
     (await world.request("POST", "/partner-sdk/token/bot", json={"external_user_id": "a"})).refused(401, 0)
     user = await world.user()
     (await user.post("/partner-sdk/token/bot", json={"external_user_id": "a"})).refused(403, 20002)
@@ -84,27 +84,27 @@ async def test_provisional_accounts_require_the_social_layer(world: World) -> No
 
 async def test_the_bot_adds_an_external_id_to_an_existing_provisional_account(world: World) -> None:
     client = await game(world)
-    first, second = await token_of(client, "hero-1"), await token_of(client, "hero-2")
+    first, second = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
 
-    joined = await token_of(client, "hero-3", provisional_user_id=str(first.id))
-    again = await token_of(client, "hero-3")
+    joined = await provisional_player(client, "hero-3", provisional_user_id=str(first.id))
+    again = await provisional_player(client, "hero-3")
 
     assert joined.id == again.id == first.id
-    (await by_bot(client, "hero-3", provisional_user_id=str(second.id))).refused(400, 530023)
-    (await by_bot(client, "hero-4", provisional_user_id="1")).refused(404, 10013)
+    (await request_bot_token(client, "hero-3", provisional_user_id=str(second.id))).refused(400, 530023)
+    (await request_bot_token(client, "hero-4", provisional_user_id="1")).refused(404, 10013)
     stranger = await world.user()
-    (await by_bot(client, "hero-4", provisional_user_id=str(stranger.id))).refused(404, 10013)
+    (await request_bot_token(client, "hero-4", provisional_user_id=str(stranger.id))).refused(404, 10013)
 
 
 async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     from hubbub.server.resources.identities import actions
 
     client = await game(world)
-    await token_of(client, "hero-1")
+    await provisional_player(client, "hero-1")
     monkeypatch.setattr(actions.secrets, "token_bytes", lambda count: b"\0" * count)
-    await token_of(client, "hero-2")
+    await provisional_player(client, "hero-2")
 
-    (await by_bot(client, "hero-3")).refused(503, 530006)
+    (await request_bot_token(client, "hero-3")).refused(503, 530006)
 
 
 # Display names
@@ -112,7 +112,7 @@ async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest
 
 async def test_a_player_changes_their_display_name(world: World) -> None:
     client = await game(world)
-    player = await token_of(client, "hero-1")
+    player = await provisional_player(client, "hero-1")
 
     shown = (await player.patch("/users/@me/account", json={"global_name": " New   Name "})).ok()
 
@@ -141,7 +141,7 @@ async def test_changing_the_display_name_of_a_user_requires_the_scope(world: Wor
 async def test_a_bot_stores_a_profile_of_each_player(world: World) -> None:
     client = await game(world)
     assert client.bot is not None
-    player = await token_of(client, "hero/1 é")
+    player = await provisional_player(client, "hero/1 é")
     path = f"/applications/{client.id}/users/{player.id}/identities/hero%2F1%20%C3%A9/profile"
 
     initial = (await client.bot.get(path)).ok()
@@ -158,7 +158,7 @@ async def test_a_profile_has_size_limits_and_an_owner(world: World) -> None:
     client, other = await game(world), await game(world)
     assert client.bot is not None
     assert other.bot is not None
-    player = await token_of(client, "hero-1")
+    player = await provisional_player(client, "hero-1")
     path = f"/applications/{client.id}/users/{player.id}/identities/hero-1/profile"
 
     assert (await client.bot.patch(path, json={"username": "x" * 1025})).errors("username") == ["BASE_TYPE_MAX_LENGTH"]
@@ -172,8 +172,8 @@ async def test_a_profile_has_size_limits_and_an_owner(world: World) -> None:
 
 async def test_a_game_gets_the_external_ids_of_its_players(world: World) -> None:
     client, other = await game(world), await game(world)
-    one, two = await token_of(client, "hero-1"), await token_of(client, "hero-2")
-    foreign = await token_of(other, "hero-3")
+    one, two = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
+    foreign = await provisional_player(other, "hero-3")
 
     ids = [str(each.id) for each in (one, two, foreign)]
     found = (await one.post("/application-identities", json={"user_ids": ids})).ok()
@@ -187,8 +187,8 @@ async def test_a_game_gets_the_external_ids_of_its_players(world: World) -> None
 
 async def test_ready_contains_the_profile_of_the_player(world: World) -> None:
     client = await game(world)
-    player = await token_of(client, "hero-1", preferred_global_name="Hero")
-    actor = await world.app.auth.by_token(player.token)
+    player = await provisional_player(client, "hero-1", preferred_global_name="Hero")
+    actor = await world.app.auth.find_by_token(player.token)
 
     def ready(call: Any) -> Any:
         assert identities.SLICE.ready is not None
@@ -206,14 +206,14 @@ async def test_ready_contains_the_profile_of_the_player(world: World) -> None:
 
 async def test_a_provisional_account_is_merged_into_a_user_account(world: World) -> None:
     client = await game(world)
-    alice, player = await world.user(), await token_of(client, "hero-1")
+    alice, player = await world.user(), await provisional_player(client, "hero-1")
 
-    linked = await link(client, alice, player.token)
+    linked = await link_account(client, alice, player.token)
 
     (await player.get("/users/@me")).refused(401, 0)
     assert (await linked.get("/users/@me")).ok()["id"] == str(alice.id)
     (await alice.get(f"/users/{player.id}")).refused(404, 10013)
-    refusal = (await by_bot(client, "hero-1")).refused(400, 530010)
+    refusal = (await request_bot_token(client, "hero-1")).refused(400, 530010)
     assert {key: refusal[key] for key in ("user_id", "provider_type", "provider_id", "provider_issued_user_id")} == {
         "user_id": str(alice.id),
         "provider_type": "PLATFORM_BOT",
@@ -224,12 +224,12 @@ async def test_a_provisional_account_is_merged_into_a_user_account(world: World)
 
 async def test_a_merge_publishes_an_event_to_the_sessions_of_the_game(world: World) -> None:
     client, other = await game(world), await game(world)
-    alice, player = await world.user(), await token_of(client, "hero-1")
+    alice, player = await world.user(), await provisional_player(client, "hero-1")
     mine = client.bearer(alice, (await client.tokens(alice, "sdk.social_layer"))["access_token"])
     theirs = other.bearer(alice, (await other.tokens(alice, "sdk.social_layer"))["access_token"])
     session, elsewhere, chat = await mine.connect(), await theirs.connect(), await alice.connect()
 
-    await link(client, alice, player.token)
+    await link_account(client, alice, player.token)
 
     event = await session.next("USER_MERGE_OPERATION_COMPLETED")
     assert event["source_user_id"] == str(player.id)
@@ -240,7 +240,7 @@ async def test_a_merge_publishes_an_event_to_the_sessions_of_the_game(world: Wor
 
 async def exchange_with(
     client: Client, user: Any, token: str, kind: str = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
-) -> Answer:
+) -> ApiResponse:
     """Exchange a code together with an external credential."""
     code = await client.code(user, "sdk.social_layer")
     return await client.exchange(code, external_auth_type=kind, external_auth_token=token)
@@ -249,8 +249,12 @@ async def exchange_with(
 async def test_invalid_merges_are_rejected(world: World) -> None:
     client, other = await game(world), await game(world)
     alice, bob = await world.user(), await world.user()
-    one, two, foreign = await token_of(client, "1"), await token_of(client, "2"), await token_of(other, "3")
-    linked = await link(client, alice, one.token)
+    one, two, foreign = (
+        await provisional_player(client, "1"),
+        await provisional_player(client, "2"),
+        await provisional_player(other, "3"),
+    )
+    linked = await link_account(client, alice, one.token)
 
     (await exchange_with(client, alice, "nonsense")).refused(403, 50025)
     (await exchange_with(client, alice, foreign.token)).refused(403, 50025)
@@ -264,7 +268,7 @@ async def test_invalid_merges_are_rejected(world: World) -> None:
 
 async def test_a_provisional_account_cannot_be_a_merge_destination(world: World) -> None:
     client = await game(world)
-    one, two = await token_of(client, "1"), await token_of(client, "2")
+    one, two = await provisional_player(client, "1"), await provisional_player(client, "2")
     user = await world.user()
     code = await client.code(user, "sdk.social_layer")
     await world.write(lambda call: call.tx.run("UPDATE authorization_codes SET user_id = ?", two.id))
@@ -278,7 +282,7 @@ async def test_a_provisional_account_cannot_be_a_merge_destination(world: World)
 
 async def test_a_failed_merge_does_not_consume_the_code(world: World) -> None:
     client = await game(world)
-    alice, player = await world.user(), await token_of(client, "1")
+    alice, player = await world.user(), await provisional_player(client, "1")
     code = await client.code(alice, "sdk.social_layer")
     more = {"external_auth_type": "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"}
 
@@ -299,7 +303,7 @@ async def test_an_incomplete_credential_is_an_invalid_request(world: World, more
     client = await game(world)
     alice = await world.user()
 
-    refused(await client.exchange(await client.code(alice, "sdk.social_layer"), **more), "invalid_request")
+    oauth2_error(await client.exchange(await client.code(alice, "sdk.social_layer"), **more), "invalid_request")
 
 
 async def test_a_credential_is_only_accepted_with_a_code(world: World) -> None:
@@ -308,15 +312,15 @@ async def test_a_credential_is_only_accepted_with_a_code(world: World) -> None:
     tokens = await client.tokens(alice, "sdk.social_layer")
     more = {"external_auth_type": "OIDC", "external_auth_token": "x"}
 
-    refused(await client.refresh(tokens["refresh_token"], **more), "invalid_request")
+    oauth2_error(await client.refresh(tokens["refresh_token"], **more), "invalid_request")
 
 
 async def test_users_other_than_testers_merge_at_most_five_times_a_day(world: World) -> None:
     client = await game(world)
     alice = await world.user()
 
-    async def once(user: Any, number: int) -> Answer:
-        player = await token_of(client, f"{user.id}-{number}")
+    async def once(user: Any, number: int) -> ApiResponse:
+        player = await provisional_player(client, f"{user.id}-{number}")
         response = await exchange_with(client, user, player.token)
         if response.status == 200:
             (await client.post("/oauth2/token/revoke", token=response.json["access_token"])).ok()
@@ -330,7 +334,7 @@ async def test_users_other_than_testers_merge_at_most_five_times_a_day(world: Wo
     (await once(alice, 6)).ok()
     tester = await world.user()
     row = applications.TesterRow(client.id, tester.id, 2, world.clock.now_ms())
-    await world.write(lambda call: applications.keep_tester(call.tx, row))
+    await world.write(lambda call: applications.save_tester(call.tx, row))
     for user in (client.owner, tester):
         for number in range(6):
             (await once(user, number)).ok()

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from hubbub.protocol import changes
-from hubbub.server.core import documents
+from hubbub.server.core import outbound_cache
 from hubbub.server.resources.identity_providers.issuers import find_problem
-from tests.issuer import Issuer, Stage, configurations, enter, leave, trust
-from tests.oauth import pkce, refused
-from tests.players import bearer, game, link, link_tokens
+from tests.issuer import Issuer, RehearsalWorld, configuration_path, request_token, request_unmerge, trust
+from tests.oauth import oauth2_error, pkce
+from tests.players import bearer_for_token, game, link_account, link_tokens
 from tests.world import NOW_MS, World
 
 DAY = 86_400
@@ -27,15 +27,15 @@ async def test_an_owner_configures_identity_providers(trusting_world: World, iss
     body = {"clients": [{"id": "game", "description": "live", "environment": "production"}]}
 
     stored = (await trust(client, issuer, **body)).ok()
-    steam = (await client.owner.put(configurations(client, "STEAM"), json={"clients": [{"id": "480"}]})).ok()
+    steam = (await client.owner.put(configuration_path(client, "STEAM"), json={"clients": [{"id": "480"}]})).ok()
 
     assert stored == {"type": "OIDC", "oidc_issuer_url": issuer.url, **body}
     assert steam == {"type": "STEAM", "oidc_issuer_url": None, "clients": [{"id": "480"}]}
     assert (await client.owner.get(listing)).ok() == [stored, steam]
-    assert issuer.asked == ["/.well-known/openid-configuration", "/jwks"]
-    (await client.owner.delete(configurations(client, "STEAM"))).ok()
+    assert issuer.requested_paths == ["/.well-known/openid-configuration", "/jwks"]
+    (await client.owner.delete(configuration_path(client, "STEAM"))).ok()
     assert (await client.owner.get(listing)).ok() == [stored]
-    (await client.owner.delete(configurations(client, "STEAM"))).refused(404, 0)
+    (await client.owner.delete(configuration_path(client, "STEAM"))).refused(404, 0)
 
 
 async def test_only_the_owner_manages_identity_providers(world: World) -> None:
@@ -43,11 +43,11 @@ async def test_only_the_owner_manages_identity_providers(world: World) -> None:
     assert client.bot is not None
     body = {"clients": [{"id": "480"}]}
 
-    (await stranger.put(configurations(client, "STEAM"), json=body)).refused(403, 20012)
-    (await stranger.get(configurations(client, "STEAM").rpartition("/")[0])).refused(403, 20012)
-    (await stranger.delete(configurations(client, "STEAM"))).refused(403, 20012)
-    (await client.bot.put(configurations(client, "STEAM"), json=body)).refused(403, 20001)
-    wrong = configurations(client, "STEAM").replace(str(client.id), "1")
+    (await stranger.put(configuration_path(client, "STEAM"), json=body)).refused(403, 20012)
+    (await stranger.get(configuration_path(client, "STEAM").rpartition("/")[0])).refused(403, 20012)
+    (await stranger.delete(configuration_path(client, "STEAM"))).refused(403, 20012)
+    (await client.bot.put(configuration_path(client, "STEAM"), json=body)).refused(403, 20001)
+    wrong = configuration_path(client, "STEAM").replace(str(client.id), "1")
     (await client.owner.put(wrong, json=body)).refused(404, 10002)
 
 
@@ -90,7 +90,7 @@ async def test_an_invalid_configuration_names_the_invalid_field(
 ) -> None:
     client = await game(world)
 
-    assert (await client.owner.put(configurations(client, kind), json=body)).errors(path) == [code]
+    assert (await client.owner.put(configuration_path(client, kind), json=body)).errors(path) == [code]
 
 
 @pytest.mark.parametrize(
@@ -143,14 +143,14 @@ async def test_an_issuer_must_be_reachable_when_it_is_configured(trusting_world:
     ):
         issuer.discovery = discovery
         (await trust(client, issuer)).refused(400, 530008)
-        trusting_world.clock.set(trusting_world.clock.now_ms() + documents.KEPT_MS)
+        trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
     issuer.discovery = {"jwks_uri": f"{issuer.url}/nowhere"}
     (await trust(client, issuer)).refused(400, 530009)
-    trusting_world.clock.set(trusting_world.clock.now_ms() + documents.KEPT_MS)
+    trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
     issuer.discovery = {"jwks_uri": "file:///etc/passwd"}
     (await trust(client, issuer)).refused(400, 530009)
     await issuer.close()
-    trusting_world.clock.set(trusting_world.clock.now_ms() + documents.KEPT_MS)
+    trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
     (await trust(client, issuer)).refused(400, 530008)
 
 
@@ -162,14 +162,14 @@ async def test_an_issuer_configured_before_strict_validation_stays_valid(trustin
     world = trusting_world
     client = await game(world)
     (await trust(client, issuer)).ok()
-    assert world.app._door is not None
+    assert world.app._http_server is not None
     strict = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
-    world.app.config = world.app._door._config = strict
+    world.app.config = world.app._http_server._config = strict
 
-    (await enter(client, issuer.token())).ok()
+    (await request_token(client, issuer.token())).ok()
     assert (await trust(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
     await world.write(lambda call: call.tx.run("UPDATE identity_providers SET level = 1"))
-    (await enter(client, issuer.token())).refused(400, 530008)
+    (await request_token(client, issuer.token())).refused(400, 530008)
 
 
 @pytest.mark.dated(changes.OIDC_STRICT_ISSUER)
@@ -180,9 +180,9 @@ async def test_issuers_are_validated_strictly_from_the_date(trusting_world: Worl
 
     world = trusting_world
     client = await game(world)
-    assert world.app._door is not None
+    assert world.app._http_server is not None
     strict = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
-    world.app.config = world.app._door._config = strict
+    world.app.config = world.app._http_server._config = strict
 
     world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms - 1)
     (await trust(client, issuer)).ok()
@@ -197,13 +197,13 @@ async def test_a_player_gets_an_access_token_with_an_id_token(trusting_world: Wo
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
 
-    tokens = (await enter(client, issuer.token("ada", preferred_username="Ada"))).ok()
-    again = (await enter(client, issuer.token("ada", aud=["other", "game"]))).ok()
+    tokens = (await request_token(client, issuer.token("ada", preferred_username="Ada"))).ok()
+    again = (await request_token(client, issuer.token("ada", aud=["other", "game"]))).ok()
 
-    player = await bearer(client, tokens["access_token"])
+    player = await bearer_for_token(client, tokens["access_token"])
     me = (await player.get("/users/@me")).ok()
     assert me["global_name"] == "Ada"
-    assert (await bearer(client, again["access_token"])).id == player.id
+    assert (await bearer_for_token(client, again["access_token"])).id == player.id
     (found,) = (await player.post("/application-identities", json={"user_ids": [str(player.id)]})).ok()
     assert found["external_user_id"] == "ada"
 
@@ -215,9 +215,11 @@ async def test_without_a_valid_name_the_player_has_no_display_name(
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
 
-    tokens = (await enter(client, issuer.token("ada", preferred_username=name))).ok()
+    tokens = (await request_token(client, issuer.token("ada", preferred_username=name))).ok()
 
-    assert (await (await bearer(client, tokens["access_token"])).get("/users/@me")).ok()["global_name"] is None
+    assert (await (await bearer_for_token(client, tokens["access_token"])).get("/users/@me")).ok()[
+        "global_name"
+    ] is None
 
 
 async def test_every_invalid_id_token_has_a_specific_error_code(trusting_world: World, issuer: Issuer) -> None:
@@ -246,8 +248,8 @@ async def test_every_invalid_id_token_has_a_specific_error_code(trusting_world: 
         (530027, issuer.token(header={"kid": None})),
         (530027, issuer.token(header={"kid": ""})),
     ):
-        (await enter(client, token)).refused(400, code)
-    (await enter(client, issuer.token(iat=NOW - 7 * DAY))).ok()
+        (await request_token(client, token)).refused(400, code)
+    (await request_token(client, issuer.token(iat=NOW - 7 * DAY))).ok()
 
 
 async def test_the_client_must_authenticate(trusting_world: World, issuer: Issuer) -> None:
@@ -255,18 +257,20 @@ async def test_the_client_must_authenticate(trusting_world: World, issuer: Issue
     (await trust(client, issuer)).ok()
     (await trust(public, issuer)).ok()
 
-    (await enter(client, issuer.token(), client_secret="wrong")).refused(401, 530007)
-    (await enter(client, issuer.token(), client_secret=None)).refused(401, 530007)
-    (await enter(public, issuer.token(), client_secret="wrong")).refused(401, 530007)
-    (await enter(public, issuer.token())).ok()
-    (await enter(client, issuer.token(), client_id="1")).refused(404, 10002)
-    assert (await enter(client, issuer.token(), kind="WINGS")).errors("external_auth_type") == ["BASE_TYPE_CHOICES"]
-    assert (await enter(client, "x" * 10_241)).errors("external_auth_token") == ["BASE_TYPE_BAD_LENGTH"]
-    own = await enter(client, "x", kind="PLATFORM_BOT_ISSUED_ACCESS_TOKEN")
+    (await request_token(client, issuer.token(), client_secret="wrong")).refused(401, 530007)
+    (await request_token(client, issuer.token(), client_secret=None)).refused(401, 530007)
+    (await request_token(public, issuer.token(), client_secret="wrong")).refused(401, 530007)
+    (await request_token(public, issuer.token())).ok()
+    (await request_token(client, issuer.token(), client_id="1")).refused(404, 10002)
+    assert (await request_token(client, issuer.token(), kind="WINGS")).errors("external_auth_type") == [
+        "BASE_TYPE_CHOICES"
+    ]
+    assert (await request_token(client, "x" * 10_241)).errors("external_auth_token") == ["BASE_TYPE_BAD_LENGTH"]
+    own = await request_token(client, "x", kind="PLATFORM_BOT_ISSUED_ACCESS_TOKEN")
     assert own.errors("external_auth_type") == ["BASE_TYPE_CHOICES"]
-    (await enter(client, "00", kind="STEAM_SESSION_TICKET")).refused(400, 530008)
+    (await request_token(client, "00", kind="STEAM_SESSION_TICKET")).refused(400, 530008)
     plain = await game(trusting_world, flags=0)
-    (await enter(plain, issuer.token())).refused(403, 530000)
+    (await request_token(plain, issuer.token())).refused(403, 530000)
 
 
 async def test_only_a_confidential_client_gets_a_refresh_token(trusting_world: World, issuer: Issuer) -> None:
@@ -274,11 +278,11 @@ async def test_only_a_confidential_client_gets_a_refresh_token(trusting_world: W
     (await trust(client, issuer)).ok()
     (await trust(public, issuer)).ok()
 
-    tokens = (await enter(client, issuer.token())).ok()
-    assert (await enter(public, issuer.token())).ok()["refresh_token"] is None
+    tokens = (await request_token(client, issuer.token())).ok()
+    assert (await request_token(public, issuer.token())).ok()["refresh_token"] is None
 
     renewed = (await client.refresh(tokens["refresh_token"])).ok()
-    player = await bearer(client, renewed["access_token"])
+    player = await bearer_for_token(client, renewed["access_token"])
     assert player.id
     assert (await player.patch("/users/@me/account", json={"global_name": "Still"})).ok()["global_name"] == "Still"
 
@@ -286,11 +290,11 @@ async def test_only_a_confidential_client_gets_a_refresh_token(trusting_world: W
 async def test_a_merged_account_cannot_be_refreshed(trusting_world: World, issuer: Issuer) -> None:
     client, alice = await game(trusting_world), await trusting_world.user()
     (await trust(client, issuer)).ok()
-    tokens = (await enter(client, issuer.token())).ok()
+    tokens = (await request_token(client, issuer.token())).ok()
 
-    await link(client, alice, issuer.token(), "OIDC")
+    await link_account(client, alice, issuer.token(), "OIDC")
 
-    description = refused(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+    description = oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
     assert description == 'Invalid "refresh_token" in request'
 
 
@@ -298,12 +302,12 @@ async def test_an_identity_without_an_account_is_linked_directly(trusting_world:
     client, alice = await game(trusting_world), await trusting_world.user()
     (await trust(client, issuer)).ok()
 
-    await link(client, alice, issuer.token("ada"), "OIDC")
+    await link_account(client, alice, issuer.token("ada"), "OIDC")
 
-    refusal = (await enter(client, issuer.token("ada"))).refused(400, 530010)
+    refusal = (await request_token(client, issuer.token("ada"))).refused(400, 530010)
     assert (refusal["user_id"], refusal["provider_type"]) == (str(alice.id), "OIDC")
     assert (refusal["provider_id"], refusal["provider_issued_user_id"]) == (issuer.url, "ada")
-    await link(client, alice, issuer.token("ada"), "OIDC")
+    await link_account(client, alice, issuer.token("ada"), "OIDC")
     bob = await trusting_world.user()
     code = await client.code(bob, "sdk.social_layer")
     more = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("ada")}
@@ -316,14 +320,14 @@ async def test_a_linked_account_is_unmerged_with_its_credential(trusting_world: 
     (await trust(client, issuer)).ok()
     tokens = await link_tokens(client, alice, issuer.token("ada"), "OIDC")
 
-    (await leave(client, issuer.token("ada"))).ok()
+    (await request_unmerge(client, issuer.token("ada"))).ok()
 
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
-    refused(await client.refresh(tokens["refresh_token"]), "invalid_grant")
-    player = await bearer(client, (await enter(client, issuer.token("ada"))).ok()["access_token"])
+    oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+    player = await bearer_for_token(client, (await request_token(client, issuer.token("ada"))).ok()["access_token"])
     assert player.id != alice.id
-    (await leave(client, issuer.token("ada"))).refused(400, 50229)
-    (await leave(client, issuer.token("unknown"))).refused(404, 10013)
+    (await request_unmerge(client, issuer.token("ada"))).refused(400, 50229)
+    (await request_unmerge(client, issuer.token("unknown"))).refused(404, 10013)
 
 
 # Keys
@@ -332,19 +336,19 @@ async def test_a_linked_account_is_unmerged_with_its_credential(trusting_world: 
 async def test_unknown_keys_refresh_the_key_set_at_a_limited_rate(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
-    (await enter(client, issuer.token())).ok()
-    issuer.asked.clear()
+    (await request_token(client, issuer.token())).ok()
+    issuer.requested_paths.clear()
     from joserfc.jwk import ECKey
 
     issuer.keys["two"] = ECKey.generate_key("P-256", parameters={"kid": "two"})
-    (await enter(client, issuer.token(key="two"))).refused(400, 530020)
-    assert issuer.asked == []
-    trusting_world.clock.set(trusting_world.clock.now_ms() + documents.AGAIN_MS)
-    (await enter(client, issuer.token(key="two"))).ok()
-    assert issuer.asked == ["/jwks"]
+    (await request_token(client, issuer.token(key="two"))).refused(400, 530020)
+    assert issuer.requested_paths == []
+    trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
+    (await request_token(client, issuer.token(key="two"))).ok()
+    assert issuer.requested_paths == ["/jwks"]
     for _ in range(5):
-        (await enter(client, issuer.token(header={"kid": "three"}))).refused(400, 530020)
-    assert issuer.asked == ["/jwks"]
+        (await request_token(client, issuer.token(header={"kid": "three"}))).refused(400, 530020)
+    assert issuer.requested_paths == ["/jwks"]
 
 
 @pytest.mark.parametrize("alg", ["RS256", "RS512", "PS256", "PS384"])
@@ -354,7 +358,7 @@ async def test_rsa_signatures_are_accepted(trusting_world: World, issuer: Issuer
     issuer.discovery = {"id_token_signing_alg_values_supported": [alg]}
     (await trust(client, issuer)).ok()
 
-    (await enter(client, issuer.token(key="rsa", alg=alg))).ok()
+    (await request_token(client, issuer.token(key="rsa", alg=alg))).ok()
 
 
 async def test_unreadable_keys_are_skipped(trusting_world: World, issuer: Issuer) -> None:
@@ -365,10 +369,10 @@ async def test_unreadable_keys_are_skipped(trusting_world: World, issuer: Issuer
         {"kty": "oct", "kid": "one", "k": "AAAA"},
         7,
     ]
-    issuer.raw["/jwks"] = json.dumps({"keys": [*broken, good]}).encode()
+    issuer.raw_bodies["/jwks"] = json.dumps({"keys": [*broken, good]}).encode()
     (await trust(client, issuer)).ok()
 
-    (await enter(client, issuer.token())).ok()
+    (await request_token(client, issuer.token())).ok()
 
 
 # Deeply nested or malformed JSON
@@ -377,13 +381,13 @@ DEEP = b'{"keys": [], "more": ' + b"[" * 5000 + b"]" * 5000 + b"}"
 
 
 async def test_a_deeply_nested_discovery_document_is_rejected(trusting_world: World, issuer: Issuer) -> None:
-    issuer.raw["/.well-known/openid-configuration"] = DEEP
+    issuer.raw_bodies["/.well-known/openid-configuration"] = DEEP
 
     (await trust(await game(trusting_world), issuer)).refused(400, 530008)
 
 
 async def test_a_deeply_nested_key_set_is_rejected(trusting_world: World, issuer: Issuer) -> None:
-    issuer.raw["/jwks"] = DEEP
+    issuer.raw_bodies["/jwks"] = DEEP
 
     (await trust(await game(trusting_world), issuer)).refused(400, 530009)
 
@@ -395,7 +399,7 @@ async def test_a_deeply_nested_id_token_is_rejected(trusting_world: World, issue
     header, claims, signature = issuer.token().split(".")
 
     for token in (f"{deep}.{claims}.{signature}", f"{header}.{deep}.{signature}"):
-        (await enter(client, token)).refused(400, 530020)
+        (await request_token(client, token)).refused(400, 530020)
 
 
 @pytest.mark.parametrize(
@@ -422,13 +426,15 @@ async def test_a_malformed_provider_response_is_rejected(
     world = trusting_world
     client = await game(world)
     identity = msgspec.structs.replace(world.app.config.identity, steam_url=issuer.url, epic_url=issuer.url)
-    assert world.app._door is not None
-    world.app.config = world.app._door._config = msgspec.structs.replace(world.app.config, identity=identity)
-    issuer.raw["/ISteamUserAuth/AuthenticateUserTicket/v1/"] = issuer.raw["/epic/oauth/v2/tokenInfo"] = body
+    assert world.app._http_server is not None
+    world.app.config = world.app._http_server._config = msgspec.structs.replace(world.app.config, identity=identity)
+    issuer.raw_bodies["/ISteamUserAuth/AuthenticateUserTicket/v1/"] = issuer.raw_bodies["/epic/oauth/v2/tokenInfo"] = (
+        body
+    )
     provider = "STEAM" if kind.startswith("STEAM") else "EPIC_ONLINE_SERVICES"
-    (await client.owner.put(configurations(client, provider), json={"clients": [{"id": "game"}]})).ok()
+    (await client.owner.put(configuration_path(client, provider), json={"clients": [{"id": "game"}]})).ok()
 
-    (await enter(client, credential, kind)).refused(status, code)
+    (await request_token(client, credential, kind)).refused(status, code)
 
 
 # Provider stand-ins of a rehearsal
@@ -446,14 +452,14 @@ PROVIDERS = [
 
 @pytest.mark.parametrize(("provider", "kind", "provider_type"), PROVIDERS)
 async def test_every_provider_can_be_rehearsed_offline(
-    stage: Stage, provider: str, kind: str, provider_type: str
+    stage: RehearsalWorld, provider: str, kind: str, provider_type: str
 ) -> None:
-    client, bob = stage.game, stage.person("bob")
+    client, bob = stage.demo_game, stage.demo_user("bob")
 
     auth_type, credential = await stage.credential(provider, "76561198000000001", name="Ada", kind=kind)
-    tokens = (await enter(client, credential, auth_type)).ok()
+    tokens = (await request_token(client, credential, auth_type)).ok()
 
-    player = await bearer(client, tokens["access_token"])
+    player = await bearer_for_token(client, tokens["access_token"])
     assert (await player.get("/users/@me")).ok()["global_name"] == "Ada"
     verifier, challenge = pkce()
     code = await client.code(bob, "sdk.social_layer", code_challenge=challenge, code_challenge_method="S256")
@@ -461,50 +467,54 @@ async def test_every_provider_can_be_rehearsed_offline(
         code, code_verifier=verifier, external_auth_type=auth_type, external_auth_token=credential
     )
     response.ok()
-    refusal = (await enter(client, credential, auth_type)).refused(400, 530010)
+    refusal = (await request_token(client, credential, auth_type)).refused(400, 530010)
     assert (refusal["provider_type"], refusal["provider_issued_user_id"]) == (provider_type, "76561198000000001")
 
 
 @pytest.mark.parametrize(("provider", "kind", "_"), PROVIDERS)
-async def test_expired_and_foreign_credentials_are_rejected(stage: Stage, provider: str, kind: str, _: str) -> None:
+async def test_expired_and_foreign_credentials_are_rejected(
+    stage: RehearsalWorld, provider: str, kind: str, _: str
+) -> None:
     opaque = provider == "steam" or kind == "access_token"
 
     auth_type, late = await stage.credential(provider, "1", kind=kind, expires_in=-1)
     _, foreign = await stage.credential(provider, "1", kind=kind, client_id="another-game")
 
-    response = await enter(stage.game, late, auth_type)
+    response = await request_token(stage.demo_game, late, auth_type)
     assert (response.status, response.code) == ((403, 50025) if opaque else (400, 530001))
-    response = await enter(stage.game, foreign, auth_type)
+    response = await request_token(stage.demo_game, foreign, auth_type)
     assert (response.status, response.code) == ((403, 50025) if provider == "steam" else (400, 530003))
 
 
-async def test_a_credential_of_another_provider_is_rejected(stage: Stage) -> None:
+async def test_a_credential_of_another_provider_is_rejected(stage: RehearsalWorld) -> None:
     _, apple = await stage.credential("apple", "1")
 
     for kind in ("OIDC", "UNITY_SERVICES_ID_TOKEN", "PLAYSTATION_NETWORK_ID_TOKEN", "EPIC_ONLINE_SERVICES_ID_TOKEN"):
-        (await enter(stage.game, apple, kind)).refused(400, 530002)
-    (await enter(stage.game, apple, "STEAM_SESSION_TICKET")).refused(403, 50025)
-    (await enter(stage.game, apple, "EPIC_ONLINE_SERVICES_ACCESS_TOKEN")).refused(403, 50025)
+        (await request_token(stage.demo_game, apple, kind)).refused(400, 530002)
+    (await request_token(stage.demo_game, apple, "STEAM_SESSION_TICKET")).refused(403, 50025)
+    (await request_token(stage.demo_game, apple, "EPIC_ONLINE_SERVICES_ACCESS_TOKEN")).refused(403, 50025)
 
 
-async def test_keys_of_a_stand_in_can_be_rotated(stage: Stage) -> None:
+async def test_keys_of_a_stand_in_can_be_rotated(stage: RehearsalWorld) -> None:
     kind, before = await stage.credential("unity", "1")
-    (await enter(stage.game, before, kind)).ok()
+    (await request_token(stage.demo_game, before, kind)).ok()
 
-    (await stage.ask("POST", "/issuers/unity/rotate")).ok()
-    stage.clock.set(stage.clock.now_ms() + documents.AGAIN_MS)
+    (await stage.control_request("POST", "/issuers/unity/rotate")).ok()
+    stage.clock.set(stage.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
     _, after = await stage.credential("unity", "1")
 
-    (await enter(stage.game, after, kind)).ok()
-    (await enter(stage.game, before, kind)).refused(400, 530020)
+    (await request_token(stage.demo_game, after, kind)).ok()
+    (await request_token(stage.demo_game, before, kind)).refused(400, 530020)
 
 
-async def test_issuing_credentials_requires_the_control_token(stage: Stage) -> None:
+async def test_issuing_credentials_requires_the_control_token(stage: RehearsalWorld) -> None:
     path = f"{stage.url}/control/issuers/oidc/tokens"
 
     (await stage.request("POST", path, json={"user_id": "1"})).refused(401, 0)
-    (await stage.ask("POST", "/issuers/wings/tokens", json={"user_id": "1"})).refused(404, 0)
-    assert (await stage.ask("POST", "/issuers/oidc/tokens", json={})).errors("user_id") == ["BASE_TYPE_REQUIRED"]
+    (await stage.control_request("POST", "/issuers/wings/tokens", json={"user_id": "1"})).refused(404, 0)
+    assert (await stage.control_request("POST", "/issuers/oidc/tokens", json={})).errors("user_id") == [
+        "BASE_TYPE_REQUIRED"
+    ]
     discovery = await stage.request("GET", f"{stage.url}/control/issuers/oidc/.well-known/openid-configuration")
     assert discovery.ok()["issuer"] == f"{stage.url}/control/issuers/oidc"
     assert (await stage.request("GET", f"{stage.url}/control/issuers/oidc/nothing")).status == 404

@@ -8,14 +8,16 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.resources import members, oauth2
 from hubbub.server.resources.oauth2 import ApplicationAuthorized, ApplicationDeauthorized
-from tests.oauth import Client, application, edit, fields_of, refused
-from tests.world import Answer, Guild, World
+from tests.oauth import Client, create_application, oauth2_error, set_application_columns, url_fields
+from tests.world import ApiResponse, Guild, World
 
 
-async def install(client: Client, guild: Guild, scope: str | None = "bot", *, body: Any = None, **more: Any) -> Answer:
+async def install(
+    client: Client, guild: Guild, scope: str | None = "bot", *, body: Any = None, **more: Any
+) -> ApiResponse:
     """Install an application as the guild's owner."""
     fields = {"response_type": None, "redirect_uri": None} | more
-    return await client.ask(guild.owner, scope, body={"guild_id": str(guild.id), **(body or {})}, **fields)
+    return await client.authorize(guild.owner, scope, body={"guild_id": str(guild.id), **(body or {})}, **fields)
 
 
 async def find_installation(world: World, client: Client, target: int, kind: int = 0) -> Any:
@@ -29,7 +31,7 @@ def record_signals(world: World) -> list[Any]:
 
 
 async def test_an_installed_bot_joins_with_a_managed_role(world: World) -> None:
-    client = await application(world)
+    client = await create_application(world)
     guild = await world.guild()
     assert client.bot is not None
     owner, bot = await guild.owner.connect(), await client.bot.connect(Intents.GUILDS)
@@ -52,7 +54,7 @@ async def test_an_installed_bot_joins_with_a_managed_role(world: World) -> None:
 
 
 async def test_a_bot_without_permissions_gets_no_role(world: World) -> None:
-    client, guild = await application(world), await world.guild()
+    client, guild = await create_application(world), await world.guild()
     assert client.bot is not None
 
     (await install(client, guild)).ok()
@@ -62,13 +64,13 @@ async def test_a_bot_without_permissions_gets_no_role(world: World) -> None:
 
 async def test_the_installer_grants_at_most_their_own_permissions(world: World) -> None:
     mod = await world.user()
-    client, guild = await application(world), await world.guild(None, mod)
-    await guild.allow(mod, Permissions.MANAGE_GUILD | Permissions.KICK_MEMBERS)
+    client, guild = await create_application(world), await world.guild(None, mod)
+    await guild.allow_permissions(mod, Permissions.MANAGE_GUILD | Permissions.KICK_MEMBERS)
     wanted = Permissions.ADMINISTRATOR | Permissions.KICK_MEMBERS | Permissions.MANAGE_GUILD
     less = {"guild_id": str(guild.id), "permissions": str(Permissions.ADMINISTRATOR | Permissions.KICK_MEMBERS)}
     assert client.bot is not None
 
-    (await client.ask(mod, "bot", body=less, response_type=None, permissions=wanted)).ok()
+    (await client.authorize(mod, "bot", body=less, response_type=None, permissions=wanted)).ok()
 
     [role] = (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).ok()["roles"]
     assert (await guild.owner.get(f"/guilds/{guild.id}/roles/{role}")).ok()["permissions"] == str(
@@ -77,30 +79,30 @@ async def test_the_installer_grants_at_most_their_own_permissions(world: World) 
 
 
 async def test_installing_requires_manage_guild(world: World) -> None:
-    alice, stranger, client = await world.user(), await world.user(), await application(world)
+    alice, stranger, client = await world.user(), await world.user(), await create_application(world)
     guild = await world.guild(None, alice)
     body = {"guild_id": str(guild.id)}
 
-    (await client.ask(alice, "bot", response_type=None, body=body)).refused(403, 50013)
-    (await client.ask(stranger, "bot", response_type=None, body=body)).refused(403, 50001)
-    (await client.ask(stranger, "bot", response_type=None, body={"guild_id": "1"})).refused(404, 10004)
-    assert (await client.ask(alice, "bot", response_type=None)).errors("guild_id") == ["BASE_TYPE_REQUIRED"]
+    (await client.authorize(alice, "bot", response_type=None, body=body)).refused(403, 50013)
+    (await client.authorize(stranger, "bot", response_type=None, body=body)).refused(403, 50001)
+    (await client.authorize(stranger, "bot", response_type=None, body={"guild_id": "1"})).refused(404, 10004)
+    assert (await client.authorize(alice, "bot", response_type=None)).errors("guild_id") == ["BASE_TYPE_REQUIRED"]
     assert await find_installation(world, client, guild.id) is None
 
 
 async def test_the_preview_lists_the_guilds_that_the_user_manages(world: World) -> None:
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     mine = await world.guild(alice)
     await world.guild(None, alice, name="Not mine")
 
-    preview = (await alice.get(client.address("bot", response_type=None, permissions=8))).ok()
+    preview = (await alice.get(client.authorize_path("bot", response_type=None, permissions=8))).ok()
 
     assert [guild["id"] for guild in preview["guilds"]] == [str(mine.id)]
     assert (preview["integration_type"], preview["permissions"]) == (0, "8")
 
 
 async def test_a_guild_with_two_factor_requires_it_of_the_applications_owner(world: World) -> None:
-    client, guild = await application(world), await world.guild()
+    client, guild = await create_application(world), await world.guild()
 
     await world.write(lambda call: call.tx.run("UPDATE guilds SET mfa_level = 1 WHERE id = ?", guild.id))
     await world.write(lambda call: call.tx.run("UPDATE users SET mfa_enabled = 1 WHERE id = ?", guild.owner.id))
@@ -110,15 +112,15 @@ async def test_a_guild_with_two_factor_requires_it_of_the_applications_owner(wor
 
 
 async def test_a_bot_that_requires_the_code_grant_joins_after_the_exchange(world: World) -> None:
-    client, guild = await application(world), await world.guild()
-    await edit(world, client, bot_require_code_grant=1)
+    client, guild = await create_application(world), await world.guild()
+    await set_application_columns(world, client, bot_require_code_grant=1)
     assert client.bot is not None
     member = f"/guilds/{guild.id}/members/{client.bot.id}"
     signals = record_signals(world)
 
-    refused(await install(client, guild), "invalid_request")
+    oauth2_error(await install(client, guild), "invalid_request")
     answer = await install(client, guild, response_type="code", redirect_uri=client.redirect_uri, permissions=8)
-    fields = fields_of(answer.ok()["url"])
+    fields = url_fields(answer.ok()["url"])
     assert (fields["guild_id"], fields["permissions"]) == (str(guild.id), "8")
     (await guild.owner.get(member)).refused(404, 10007)
     assert signals == []
@@ -131,20 +133,20 @@ async def test_a_bot_that_requires_the_code_grant_joins_after_the_exchange(world
 
 async def test_exchanging_the_code_fails_once_the_installer_lost_permission(world: World) -> None:
     mod = await world.user()
-    client, guild = await application(world), await world.guild(None, mod)
-    await edit(world, client, bot_require_code_grant=1)
+    client, guild = await create_application(world), await world.guild(None, mod)
+    await set_application_columns(world, client, bot_require_code_grant=1)
     role = await guild.role("mod", Permissions.MANAGE_GUILD)
-    await guild.give(mod, role)
+    await guild.add_role(mod, role)
     code = await client.code(mod, "bot", body={"guild_id": str(guild.id)})
 
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{mod.id}/roles/{role}")).ok()
 
-    refused(await client.exchange(code), "invalid_grant")
+    oauth2_error(await client.exchange(code), "invalid_grant")
     assert await find_installation(world, client, guild.id) is None
 
 
 async def test_the_token_response_of_a_bot_installation_contains_the_guild(world: World) -> None:
-    client, guild = await application(world), await world.guild()
+    client, guild = await create_application(world), await world.guild()
 
     code = await client.code(guild.owner, "bot identify", body={"guild_id": str(guild.id)})
 
@@ -152,7 +154,7 @@ async def test_the_token_response_of_a_bot_installation_contains_the_guild(world
 
 
 async def test_commands_can_be_installed_without_a_bot(world: World) -> None:
-    client, guild = await application(world), await world.guild()
+    client, guild = await create_application(world), await world.guild()
     assert client.bot is not None
     session = await guild.owner.connect()
 
@@ -167,7 +169,7 @@ async def test_commands_can_be_installed_without_a_bot(world: World) -> None:
 
 
 async def test_a_commands_only_installation_is_listed_and_removed(world: World) -> None:
-    client, known, guild = await application(world), await world.bot(), await world.guild()
+    client, known, guild = await create_application(world), await world.bot(), await world.guild()
     (await install(client, guild, "applications.commands", integration_type=0)).ok()
     await world.write(lambda call: members.add(call, guild.id, known.id), actor=guild.owner.id)
     session = await guild.owner.connect()
@@ -190,10 +192,10 @@ async def test_a_commands_only_installation_is_listed_and_removed(world: World) 
 
 
 async def test_a_user_installs_and_removes_an_application_for_themselves(world: World) -> None:
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     signals = record_signals(world)
 
-    (await client.ask(alice, "applications.commands", integration_type=1, response_type=None)).ok()
+    (await client.authorize(alice, "applications.commands", integration_type=1, response_type=None)).ok()
     assert (await find_installation(world, client, alice.id, 1)).user_id == alice.id
     [mine] = (await alice.get("/oauth2/tokens")).ok()
     (await alice.delete(f"/oauth2/tokens/{mine['id']}")).ok()
@@ -204,11 +206,11 @@ async def test_a_user_installs_and_removes_an_application_for_themselves(world: 
 
 
 async def test_without_a_scope_the_default_install_settings_apply(world: World) -> None:
-    client, guild = await application(world), await world.guild()
+    client, guild = await create_application(world), await world.guild()
     assert client.bot is not None
 
     (await install(client, guild, None)).ok()
-    preview = (await guild.owner.get(client.address(None, response_type=None, integration_type=1))).ok()
+    preview = (await guild.owner.get(client.authorize_path(None, response_type=None, integration_type=1))).ok()
 
     (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).ok()
     assert [scope["name"] for scope in preview["scopes"]] == ["applications.commands"]
@@ -222,19 +224,19 @@ async def test_without_a_scope_the_default_install_settings_apply(world: World) 
     ],
 )
 async def test_an_inconsistent_installation_is_rejected(world: World, more: dict[str, Any], error: str) -> None:
-    client, guild = await application(world), await world.guild()
+    client, guild = await create_application(world), await world.guild()
 
-    refused(await install(client, guild, **more), error)
+    oauth2_error(await install(client, guild, **more), error)
 
 
 async def test_an_application_without_a_bot_cannot_request_the_bot_scope(world: World) -> None:
-    client, guild = await application(world, bot=False), await world.guild()
+    client, guild = await create_application(world, bot=False), await world.guild()
 
-    refused(await install(client, guild), "invalid_scope")
+    oauth2_error(await install(client, guild), "invalid_scope")
 
 
 async def test_a_banned_bot_cannot_be_installed(world: World) -> None:
-    client, guild = await application(world), await world.guild()
+    client, guild = await create_application(world), await world.guild()
     assert client.bot is not None
     (await install(client, guild)).ok()
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{client.bot.id}", json={})).ok()
@@ -244,7 +246,7 @@ async def test_a_banned_bot_cannot_be_installed(world: World) -> None:
 
 
 async def test_an_installation_ends_with_the_bot_membership_and_the_guild(world: World) -> None:
-    client, guild, other = await application(world), await world.guild(), await world.guild()
+    client, guild, other = await create_application(world), await world.guild(), await world.guild()
     assert client.bot is not None
     (await install(client, guild)).ok()
     (await install(client, other)).ok()
@@ -257,7 +259,7 @@ async def test_an_installation_ends_with_the_bot_membership_and_the_guild(world:
 
 
 async def test_webhook_incoming_creates_a_new_webhook_each_time(world: World) -> None:
-    client, guild = await application(world, name="Bridge"), await world.guild()
+    client, guild = await create_application(world, name="Bridge"), await world.guild()
     body = {"webhook_channel_id": str(guild.general)}
 
     webhooks: list[Any] = []
@@ -273,9 +275,9 @@ async def test_webhook_incoming_creates_a_new_webhook_each_time(world: World) ->
 
 
 async def test_webhook_incoming_requires_manage_webhooks(world: World) -> None:
-    alice, client = await world.user(), await application(world)
+    alice, client = await world.user(), await create_application(world)
     guild = await world.guild(None, alice)
 
-    assert (await client.ask(alice, "webhook.incoming")).errors("webhook_channel_id") == ["BASE_TYPE_REQUIRED"]
+    assert (await client.authorize(alice, "webhook.incoming")).errors("webhook_channel_id") == ["BASE_TYPE_REQUIRED"]
     body = {"webhook_channel_id": str(guild.general)}
-    (await client.ask(alice, "webhook.incoming", body=body)).refused(403, 50013)
+    (await client.authorize(alice, "webhook.incoming", body=body)).refused(403, 50013)

@@ -11,13 +11,13 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import invites as invites_wire
 from hubbub.server.core.call import Call
-from tests.server.resources.test_scheduled_events import external, on, plan
-from tests.world import PRIVILEGED, Actor, Answer, Guild, World
+from tests.server.resources.test_scheduled_events import channel_event, create_event, external_event
+from tests.world import PRIVILEGED, Actor, ApiResponse, Guild, World
 
 PARTIAL_ROLE = {"id", "name", "position", "color", "colors", "icon", "unicode_emoji"}
 
 
-async def invite(actor: Actor, channel: int, **body: Any) -> Any:
+async def create_invite(actor: Actor, channel: int, **body: Any) -> Any:
     """Create an invite."""
     return (await actor.post(f"/channels/{channel}/invites", json={"unique": True, **body})).ok()
 
@@ -32,7 +32,7 @@ def csv_form(text: str | bytes, **fields: str) -> aiohttp.FormData:
     return form
 
 
-async def targeted(actor: Actor, guild: Guild, *users: Actor, **fields: str) -> str:
+async def create_targeted_invite(actor: Actor, guild: Guild, *users: Actor, **fields: str) -> str:
     """Create an invite for target users and return its code."""
     text = "\n".join(["user_id", *(str(user.id) for user in users)])
     created = (await actor.post(f"/channels/{guild.general}/invites", data=csv_form(text, **fields))).ok()
@@ -66,7 +66,7 @@ async def test_creating_an_invite_publishes_an_event_and_an_audit_entry(world: W
     bot = await world.bot(guild, permissions=Permissions.MANAGE_CHANNELS)
     session = await bot.connect(Intents.GUILDS | Intents.GUILD_INVITES)
 
-    created = await invite(bot, guild.general, max_age=3600, max_uses=5, temporary=True)
+    created = await create_invite(bot, guild.general, max_age=3600, max_uses=5, temporary=True)
 
     assert created["type"] == 0
     assert len(created["code"]) == 8
@@ -96,7 +96,7 @@ async def test_an_invite_lasts_a_day_by_default_and_forever_with_0(world: World)
     guild = await world.guild()
     created = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
     assert (created["max_age"], created["max_uses"], created["temporary"]) == (86_400, 0, False)
-    forever = await invite(guild.owner, guild.general, max_age=0)
+    forever = await create_invite(guild.owner, guild.general, max_age=0)
     assert forever["expires_at"] is None
 
 
@@ -104,7 +104,7 @@ async def test_invite_events_require_manage_channels(world: World) -> None:
     guild = await world.guild()
     bystander = await world.bot(guild)
     session = await bystander.connect(Intents.GUILDS | Intents.GUILD_INVITES)
-    created = await invite(guild.owner, guild.general)
+    created = await create_invite(guild.owner, guild.general)
     (await guild.owner.delete(f"/invites/{created['code']}")).ok()
     await session.none_of("INVITE_CREATE", "INVITE_DELETE")
 
@@ -147,7 +147,7 @@ async def test_an_invite_can_target_an_activity_in_a_voice_channel(world: World)
     guild = await world.guild()
     voice = await guild.channel("Lounge", type=2)
     app = await world.bot(guild, flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
-    created = await invite(guild.owner, voice, target_type=2, target_application_id=str(app.application_id))
+    created = await create_invite(guild.owner, voice, target_type=2, target_application_id=str(app.application_id))
     assert created["target_type"] == 2
     assert created["target_application"]["id"] == str(app.application_id)
 
@@ -180,7 +180,7 @@ async def test_a_guild_has_at_most_1000_invites(world: World) -> None:
     await world.write(fill)
     (await guild.owner.post(f"/channels/{guild.general}/invites", json={"unique": True})).refused(400, 30016)
     (await guild.owner.delete("/invites/code0007")).ok()
-    await invite(guild.owner, guild.general)
+    await create_invite(guild.owner, guild.general)
 
 
 # Roles
@@ -192,7 +192,7 @@ async def test_an_invite_gives_its_roles_to_new_and_existing_members(world: Worl
     role = await guild.role("players")
     session = await bob.connect()
 
-    created = await invite(guild.owner, guild.general, role_ids=[str(role)])
+    created = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
 
     assert [set(each) for each in created["roles"]] == [PARTIAL_ROLE]
     shown = (await bob.get(f"/invites/{created['code']}")).ok()
@@ -211,7 +211,7 @@ async def test_an_invite_gives_its_roles_to_new_and_existing_members(world: Worl
 async def test_a_single_use_invite_gives_its_roles_to_one_member(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(None, alice, bob)
-    created = await invite(guild.owner, guild.general, role_ids=[str(await guild.role())], max_uses=1)
+    created = await create_invite(guild.owner, guild.general, role_ids=[str(await guild.role())], max_uses=1)
     (await alice.post(f"/invites/{created['code']}")).ok()
     (await bob.post(f"/invites/{created['code']}")).refused(404, 10006)
     assert await member_roles(bob, guild) == []
@@ -224,7 +224,7 @@ async def test_roles_on_an_invite_require_manage_roles_and_a_higher_role(world: 
     path = f"/channels/{guild.general}/invites"
     (await bob.post(path, json={"role_ids": [str(low)]})).refused(403, 50013)
     manager = await guild.role("manager", Permissions.MANAGE_ROLES)
-    await guild.give(bob, manager)
+    await guild.add_role(bob, manager)
     order = [{"id": str(low), "position": 1}, {"id": str(manager), "position": 2}, {"id": str(high), "position": 3}]
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=order)).ok()
     (await bob.post(path, json={"role_ids": [str(high)]})).refused(403, 50013)
@@ -240,7 +240,7 @@ async def test_a_deleted_role_is_neither_shown_nor_given(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild()
     role = await guild.role()
-    created = await invite(guild.owner, guild.general, role_ids=[str(role)])
+    created = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
     assert "roles" not in (await bob.get(f"/invites/{created['code']}")).ok()
     (await bob.post(f"/invites/{created['code']}")).ok()
@@ -277,7 +277,7 @@ async def test_an_invite_is_public_and_contains_counts_on_request(world: World) 
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
     await bob.connect()
-    created = await invite(guild.owner, guild.general)
+    created = await create_invite(guild.owner, guild.general)
     shown = (await world.request("GET", f"/invites/{created['code']}?with_counts=true")).ok()
     assert shown["code"] == created["code"]
     assert shown["guild"]["name"] == "Guild"
@@ -292,9 +292,9 @@ async def test_an_invite_is_public_and_contains_counts_on_request(world: World) 
 async def test_an_invite_shows_events_outside_other_channels(world: World) -> None:
     guild = await world.guild()
     lounge, cellar = guild.channels["General"], await guild.channel("cellar", type=2)
-    created = await invite(guild.owner, lounge)
-    plans = external(name="boats"), on(lounge, name="songs"), on(cellar, name="secrets")
-    events = [await plan(guild.owner, guild, body) for body in plans]
+    created = await create_invite(guild.owner, lounge)
+    plans = external_event(name="boats"), channel_event(lounge, name="songs"), channel_event(cellar, name="secrets")
+    events = [await create_event(guild.owner, guild, body) for body in plans]
 
     async def named(event_id: str) -> Any:
         path = f"/invites/{created['code']}?guild_scheduled_event_id={event_id}"
@@ -310,8 +310,8 @@ async def test_listing_invites_requires_manage_guild_or_view_audit_log(world: Wo
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
     other = await guild.channel("other")
-    first = await invite(guild.owner, guild.general, role_ids=[str(await guild.role())])
-    second = await invite(guild.owner, other)
+    first = await create_invite(guild.owner, guild.general, role_ids=[str(await guild.role())])
+    second = await create_invite(guild.owner, other)
     whole = (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()
     assert {each["code"] for each in whole} == {first["code"], second["code"]}
     assert all(each["max_age"] == 86_400 for each in whole)
@@ -321,7 +321,7 @@ async def test_listing_invites_requires_manage_guild_or_view_audit_log(world: Wo
     assert of_channel["uses"] == 0
     (await bob.get(f"/guilds/{guild.id}/invites")).refused(403, 50013)
     (await bob.get(f"/channels/{guild.general}/invites")).refused(403, 50013)
-    await guild.allow(bob, Permissions.VIEW_AUDIT_LOG)
+    await guild.allow_permissions(bob, Permissions.VIEW_AUDIT_LOG)
     bare = (await bob.get(f"/guilds/{guild.id}/invites")).ok()
     assert len(bare) == 2
     assert all("uses" not in each and "max_age" not in each for each in bare)
@@ -334,7 +334,7 @@ async def test_accepting_an_invite_joins_the_guild_and_the_last_use_deletes_it(w
     bob, carol = await world.user("bob"), await world.user("carol")
     guild = await world.guild()
     watcher = await guild.owner.connect()
-    created = await invite(guild.owner, guild.general, max_uses=2)
+    created = await create_invite(guild.owner, guild.general, max_uses=2)
     joined = (await bob.post(f"/invites/{created['code']}")).ok()
     assert joined["guild_id"] == str(guild.id)
     assert (await watcher.next("GUILD_MEMBER_ADD"))["user"]["id"] == str(bob.id)
@@ -351,14 +351,14 @@ async def test_accepting_an_invite_joins_the_guild_and_the_last_use_deletes_it(w
 async def test_bots_cannot_accept_invites(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot()
-    created = await invite(guild.owner, guild.general)
+    created = await create_invite(guild.owner, guild.general)
     (await bot.post(f"/invites/{created['code']}")).refused(403, 20001)
 
 
 async def test_banned_users_cannot_accept_invites(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild()
-    created = await invite(guild.owner, guild.general)
+    created = await create_invite(guild.owner, guild.general)
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{bob.id}", json={})).ok()
     (await bob.post(f"/invites/{created['code']}")).refused(403, 40007)
 
@@ -366,7 +366,7 @@ async def test_banned_users_cannot_accept_invites(world: World) -> None:
 async def test_paused_invites_cannot_be_accepted_by_new_members(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(None, alice)
-    created = await invite(guild.owner, guild.general)
+    created = await create_invite(guild.owner, guild.general)
     (await guild.owner.patch(f"/guilds/{guild.id}", json={"features": ["INVITES_DISABLED"]})).ok()
     (await bob.post(f"/invites/{created['code']}")).refused(400, 40006)
     (await alice.post(f"/invites/{created['code']}")).ok()
@@ -377,7 +377,7 @@ async def test_paused_invites_cannot_be_accepted_by_new_members(world: World) ->
 async def test_a_user_in_100_guilds_cannot_accept_an_invite(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild()
-    created = await invite(guild.owner, guild.general)
+    created = await create_invite(guild.owner, guild.general)
 
     def crowd(call: Call) -> None:
         rows = [(number, bob.id, 0) for number in range(1, 101)]
@@ -391,10 +391,10 @@ async def test_a_temporary_member_leaves_with_the_last_session_unless_given_a_ro
     bob, carol = await world.user("bob"), await world.user("carol")
     guild = await world.guild()
     watcher = await guild.owner.connect()
-    created = await invite(guild.owner, guild.general, temporary=True)
+    created = await create_invite(guild.owner, guild.general, temporary=True)
     for user in (bob, carol):
         (await user.post(f"/invites/{created['code']}")).ok()
-    await guild.allow(carol, 0)
+    await guild.allow_permissions(carol, 0)
     first, second = await bob.connect(), await bob.connect()
     third = await carol.connect()
     await third.close()
@@ -412,7 +412,7 @@ async def test_deleting_an_invite_requires_manage_channels_or_manage_guild(world
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
     watcher = await guild.owner.connect()
-    created = await invite(bob, guild.general)
+    created = await create_invite(bob, guild.general)
     (await bob.delete(f"/invites/{created['code']}")).refused(403, 50013)
     stranger = await world.user("stranger")
     (await stranger.delete(f"/invites/{created['code']}")).refused(403, 50013)
@@ -424,9 +424,9 @@ async def test_deleting_an_invite_requires_manage_channels_or_manage_guild(world
     assert entry["code"]["old_value"] == created["code"]
     assert entry["channel_id"]["old_value"] == str(guild.general)
     (await bob.delete(f"/invites/{created['code']}")).refused(404, 10006)
-    again = await invite(guild.owner, guild.general)
+    again = await create_invite(guild.owner, guild.general)
     await guild.overwrite(guild.general, bob.id)
-    await guild.allow(bob, Permissions.MANAGE_GUILD)
+    await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
     (await bob.delete(f"/invites/{again['code']}")).ok()
 
 
@@ -434,7 +434,7 @@ async def test_an_invite_expires(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild()
     watcher = await guild.owner.connect()
-    created = await invite(guild.owner, guild.general, max_age=60)
+    created = await create_invite(guild.owner, guild.general, max_age=60)
     world.clock.advance(59_999)
     (await bob.get(f"/invites/{created['code']}")).ok()
     world.clock.advance(1)
@@ -448,8 +448,8 @@ async def test_deleting_a_channel_deletes_its_invites(world: World) -> None:
     guild = await world.guild()
     watcher = await guild.owner.connect()
     other = await guild.channel("other")
-    created = await invite(guild.owner, other)
-    remaining = await invite(guild.owner, guild.general)
+    created = await create_invite(guild.owner, other)
+    remaining = await create_invite(guild.owner, guild.general)
     (await guild.owner.delete(f"/channels/{other}")).ok()
     assert (await watcher.next("INVITE_DELETE"))["code"] == created["code"]
     await watcher.next("CHANNEL_DELETE")
@@ -459,7 +459,7 @@ async def test_deleting_a_channel_deletes_its_invites(world: World) -> None:
 
 async def test_deleting_a_guild_deletes_its_invites(world: World) -> None:
     guild = await world.guild()
-    created = await invite(guild.owner, guild.general)
+    created = await create_invite(guild.owner, guild.general)
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
     (await guild.owner.get(f"/invites/{created['code']}")).refused(404, 10006)
 
@@ -470,7 +470,7 @@ async def test_deleting_a_guild_deletes_its_invites(world: World) -> None:
 async def test_a_targeted_invite_is_hidden_from_other_users(world: World) -> None:
     alice, bob, carol = await world.user("alice"), await world.user("bob"), await world.user("carol")
     guild = await world.guild(None, alice)
-    code = await targeted(guild.owner, guild, bob)
+    code = await create_targeted_invite(guild.owner, guild, bob)
     assert (await bob.get(f"/invites/{code}")).ok()["code"] == code
     (await guild.owner.get(f"/invites/{code}")).ok()
     (await world.request("GET", f"/invites/{code}")).refused(404, 10006)
@@ -485,7 +485,7 @@ async def test_a_targeted_invite_is_hidden_from_other_users(world: World) -> Non
 async def test_target_users_are_returned_as_csv_with_a_completed_job(world: World) -> None:
     bob, carol, reader = await world.user("bob"), await world.user("carol"), await world.user("reader")
     guild = await world.guild(None, reader)
-    await guild.allow(reader, Permissions.VIEW_AUDIT_LOG)
+    await guild.allow_permissions(reader, Permissions.VIEW_AUDIT_LOG)
     text = f"{carol.id}\r\n\r\n{bob.id}\r\n{carol.id}\r\n"
     path = f"/channels/{guild.general}/invites"
     form = csv_form(text, payload_json='{"max_age": 120, "max_uses": 3}')
@@ -509,7 +509,7 @@ async def test_target_users_are_returned_as_csv_with_a_completed_job(world: Worl
 
 async def test_an_invite_without_target_users_has_none_to_return(world: World) -> None:
     guild = await world.guild()
-    code = (await invite(guild.owner, guild.general))["code"]
+    code = (await create_invite(guild.owner, guild.general))["code"]
     (await guild.owner.get(f"/invites/{code}/target-users")).refused(404, 10129)
     (await guild.owner.get(f"/invites/{code}/target-users/job-status")).refused(404, 10124)
     (await guild.owner.get("/invites/nothing0/target-users")).refused(404, 10006)
@@ -537,19 +537,19 @@ async def test_an_invalid_file_names_its_invalid_lines(world: World, content: st
 async def test_target_users_are_replaced_by_the_inviter_and_by_managers(world: World) -> None:
     alice, bob, carol = await world.user("alice"), await world.user("bob"), await world.user("carol")
     guild = await world.guild(None, alice, carol)
-    code = await targeted(alice, guild, bob, carol)
+    code = await create_targeted_invite(alice, guild, bob, carol)
     path = f"/invites/{code}/target-users"
     (await carol.put(path, data=csv_form(str(carol.id)))).refused(403, 50013)
     empty = aiohttp.FormData(default_to_multipart=True)
     empty.add_field("another", "1")
     assert (await alice.put(path, data=empty)).errors("target_users_file") == ["BASE_TYPE_REQUIRED"]
-    response: Answer = await alice.put(path, data=csv_form(str(carol.id)))
+    response: ApiResponse = await alice.put(path, data=csv_form(str(carol.id)))
     assert response.status == 204
     assert (await alice.get(path)).body == f"user_id\n{carol.id}\n".encode()
     (await bob.get(f"/invites/{code}")).refused(404, 10006)
     (entry,) = await audit_changes(world, guild, 41)
     assert (entry["target_users_count"]["old_value"], entry["target_users_count"]["new_value"]) == (2, 1)
-    await guild.allow(carol, Permissions.MANAGE_GUILD)
+    await guild.allow_permissions(carol, Permissions.MANAGE_GUILD)
     assert (await carol.put(path, data=csv_form(str(bob.id)))).status == 204
     (await bob.post(f"/invites/{code}")).ok()
 
@@ -579,7 +579,7 @@ async def test_the_number_of_target_users_is_limited(world: World, monkeypatch: 
     path = f"/channels/{guild.general}/invites"
     monkeypatch.setattr(invites_wire, "TARGET_USERS_MAX", 2)
     assert (await guild.owner.post(path, data=csv_form("1\n2\n3"))).errors("target_users_file")
-    monkeypatch.setattr(invites_wire, "TARGET_USERS_FILE_MAX", 3)
+    monkeypatch.setattr(invites_wire, "TARGET_USERS_FILE_BYTES_MAX", 3)
     assert (await guild.owner.post(path, data=csv_form("1\n22"))).errors("target_users_file")
 
 

@@ -108,7 +108,7 @@ async def test_a_pending_moderator_receives_no_moderation_events(world: World) -
     guild = await world.guild()
     form = await enable_form(guild, TERMS)
     bob = await join_by_invite(world, guild)
-    await guild.allow(bob, Permissions.BAN_MEMBERS)
+    await guild.allow_permissions(bob, Permissions.BAN_MEMBERS)
     session = await bob.connect()
 
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{(await world.user()).id}")).ok()
@@ -171,7 +171,7 @@ async def guild_with_approval(world: World) -> tuple[Guild, Any, Actor]:
     form = await enable_form(guild, WHY, manual_approval=True)
     moderator = await world.user()
     await world.write(lambda call: members.add(call, guild.id, moderator.id, pending=False), actor=guild.owner.id)
-    await guild.allow(moderator, Permissions.KICK_MEMBERS)
+    await guild.allow_permissions(moderator, Permissions.KICK_MEMBERS)
     return guild, form, moderator
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from hubbub.protocol.permissions import Permissions
 from tests.game import Game, Player, game
-from tests.receiver import Receiver, subscribe
+from tests.receiver import Receiver, subscribe_to_events
 from tests.world import Guild, World
 
 
@@ -26,7 +26,7 @@ async def test_a_member_with_the_flag_links_a_channel_they_manage(world: World) 
     guild = await world.guild(owner)
     alice = await played.player(owner)
     made = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
-    session, chat = await alice.play(), await owner.connect()
+    session, chat = await alice.connect_sdk(), await owner.connect()
 
     body = {"channel_id": str(guild.general)}
     after = (await alice.patch(f"/lobbies/{made['id']}/channel-linking", json=body)).ok()
@@ -69,7 +69,7 @@ async def test_a_lobby_created_by_a_secret_cannot_be_linked(world: World) -> Non
 
 async def test_messages_are_relayed_between_lobby_and_channel(world: World) -> None:
     played, guild, alice, bob, lobby_id = await linked(world)
-    chat, session = await guild.owner.connect(), await alice.play()
+    chat, session = await guild.owner.connect(), await alice.connect_sdk()
 
     message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "from the game"})).ok()
     event = await chat.next("MESSAGE_CREATE")
@@ -79,7 +79,7 @@ async def test_messages_are_relayed_between_lobby_and_channel(world: World) -> N
     lobby_event = await session.next("LOBBY_MESSAGE_CREATE")
     assert (lobby_event["id"], lobby_event["lobby_id"]) == (message["id"], lobby_id)
 
-    reply = await guild.say(guild.owner, "from the guild", embeds=[{"title": "a picture"}])
+    reply = await guild.send_message(guild.owner, "from the guild", embeds=[{"title": "a picture"}])
     lobby_event = await session.next("LOBBY_MESSAGE_CREATE")
     assert (lobby_event["id"], lobby_event["content"], lobby_event["embeds"][0]["title"]) == (
         reply["id"],
@@ -109,7 +109,7 @@ async def test_a_repeated_nonce_creates_one_message_in_lobby_and_channel(world: 
 
 async def test_a_reply_has_the_reply_type_in_the_lobby_too(world: World) -> None:
     _played, _guild, alice, bob, lobby_id = await linked(world)
-    path, session = f"/lobbies/{lobby_id}/messages", await alice.play()
+    path, session = f"/lobbies/{lobby_id}/messages", await alice.connect_sdk()
     first = (await bob.post(path, json={"content": "one"})).ok()
     await session.next("LOBBY_MESSAGE_CREATE")
 
@@ -123,7 +123,7 @@ async def test_a_reply_has_the_reply_type_in_the_lobby_too(world: World) -> None
 async def test_webhook_messages_appear_in_lobby_history_and_can_be_moderated(world: World) -> None:
     played, guild, _alice, bob, lobby_id = await linked(world)
     hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
-    session = await bob.play()
+    session = await bob.connect_sdk()
     path = f"/webhooks/{hook['id']}/{hook['token']}?wait=true"
 
     for name in ("Herald", "Crier"):
@@ -140,8 +140,8 @@ async def test_webhook_messages_appear_in_lobby_history_and_can_be_moderated(wor
 
 async def test_an_edit_clears_moderation_metadata_and_a_deletion_reaches_players(world: World) -> None:
     played, guild, alice, _, lobby_id = await linked(world)
-    session = await alice.play()
-    message = await guild.say(guild.owner, "rude")
+    session = await alice.connect_sdk()
+    message = await guild.send_message(guild.owner, "rude")
     moderation = f"/lobbies/{lobby_id}/messages/{message['id']}/moderation-metadata"
     assert (await played.backend.put(moderation, json={"verdict": "hide"})).status == 204
     await session.next("LOBBY_MESSAGE_UPDATE")
@@ -164,7 +164,7 @@ async def test_a_message_blocked_by_auto_moderation_still_reaches_the_lobby(worl
         "enabled": True,
     }
     (await guild.owner.post(f"/guilds/{guild.id}/auto-moderation/rules", json=rule)).ok()
-    chat, session = await guild.owner.connect(), await alice.play()
+    chat, session = await guild.owner.connect(), await alice.connect_sdk()
 
     message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "foo"})).ok()
 
@@ -194,7 +194,7 @@ async def invite_to(guild: Guild) -> str:
 
 async def test_a_channel_manager_unlinks_the_lobby(world: World) -> None:
     _, guild, alice, bob, _lobby_id = await linked(world)
-    session = await alice.play()
+    session = await alice.connect_sdk()
 
     channel = (await guild.owner.delete(f"/channels/{guild.general}/linked-lobby")).ok()
 
@@ -262,11 +262,13 @@ async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World
 
 async def test_lobby_messages_are_delivered_to_event_webhooks(near_world: World, receiver: Receiver) -> None:
     played, guild, _alice, bob, lobby_id = await linked(near_world)
-    await subscribe(receiver, played.backend, "LOBBY_MESSAGE_CREATE", "LOBBY_MESSAGE_UPDATE", "LOBBY_MESSAGE_DELETE")
+    await subscribe_to_events(
+        receiver, played.backend, "LOBBY_MESSAGE_CREATE", "LOBBY_MESSAGE_UPDATE", "LOBBY_MESSAGE_DELETE"
+    )
     assert near_world.app.worker is not None
 
     message = (await bob.post(f"/lobbies/{lobby_id}/messages", json={"content": "one"})).ok()
-    edited = await guild.say(guild.owner, "two")
+    edited = await guild.send_message(guild.owner, "two")
     path = f"/channels/{guild.general}/messages/{edited['id']}"
     (await guild.owner.patch(path, json={"content": "three"})).ok()
     (await guild.owner.delete(path)).ok()

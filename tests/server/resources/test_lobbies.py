@@ -31,7 +31,7 @@ async def run_due_jobs(world: World) -> None:
 async def test_creating_a_lobby_notifies_its_members(world: World) -> None:
     played = await game(world)
     alice, bob = await played.player(), await played.player()
-    session = await alice.play()
+    session = await alice.connect_sdk()
 
     lobby = await create_lobby(played.backend, alice, bob, metadata={"map": "dust"}, flags=1)
 
@@ -65,7 +65,7 @@ async def test_updating_members_replaces_the_whole_list(world: World) -> None:
     played = await game(world)
     alice, bob, carol = [await played.player() for _ in range(3)]
     lobby = await create_lobby(played.backend, alice, bob)
-    sessions = [await each.play() for each in (alice, bob, carol)]
+    sessions = [await each.connect_sdk() for each in (alice, bob, carol)]
 
     body = {"members": [{"id": str(alice.id)}, {"id": str(carol.id)}], "metadata": None}
     after = (await played.backend.patch(f"/lobbies/{lobby['id']}", json=body)).ok()
@@ -81,7 +81,7 @@ async def test_deleting_a_lobby_is_idempotent_and_notifies_members(world: World)
     played = await game(world)
     alice = await played.player()
     lobby = await create_lobby(played.backend, alice)
-    session = await alice.play()
+    session = await alice.connect_sdk()
 
     for _ in range(2):
         assert (await played.backend.delete(f"/lobbies/{lobby['id']}")).status == 204
@@ -114,7 +114,7 @@ async def test_the_backend_sets_member_metadata_flags_and_additional_name(world:
     played = await game(world)
     alice = await played.player()
     lobby = await create_lobby(played.backend)
-    session = await alice.play()
+    session = await alice.connect_sdk()
     path = f"/lobbies/{lobby['id']}/members/{alice.id}"
 
     body = {"metadata": {"team": "red"}, "flags": 1, "additional_name": "Gandalf"}
@@ -130,7 +130,7 @@ async def test_removing_a_member_is_idempotent(world: World) -> None:
     played = await game(world)
     alice, bob = await played.player(), await played.player()
     lobby = await create_lobby(played.backend, alice, bob)
-    session = await bob.play()
+    session = await bob.connect_sdk()
 
     for _ in range(2):
         assert (await played.backend.delete(f"/lobbies/{lobby['id']}/members/{alice.id}")).status == 204
@@ -194,7 +194,7 @@ async def test_the_bulk_route_is_unknown_before_its_release_date(world: World) -
 async def test_a_secret_creates_a_lobby_that_others_can_join(world: World) -> None:
     played = await game(world)
     alice, bob = await played.player(), await played.player()
-    session = await alice.play()
+    session = await alice.connect_sdk()
 
     lobby = (await alice.put("/lobbies", json={"secret": "xyzzy", "lobby_metadata": {"map": "dust"}})).ok()
     assert (await session.next("LOBBY_CREATE"))["id"] == lobby["id"]
@@ -221,7 +221,7 @@ async def test_the_same_secret_in_two_applications_is_two_lobbies(world: World) 
 async def test_a_secret_expires_after_thirty_days(world: World) -> None:
     played = await game(world)
     alice, bob = await played.player(), await played.player()
-    await alice.play()
+    await alice.connect_sdk()
     body = {"secret": "xyzzy", "idle_timeout_seconds": 604_800}
     lobby = (await alice.put("/lobbies", json=body)).ok()
 
@@ -235,7 +235,7 @@ async def test_a_secret_expires_after_thirty_days(world: World) -> None:
 
 async def test_players_do_not_see_the_event_webhook_url(near_world: World, receiver: Receiver) -> None:
     played = await game(near_world)
-    receiver.of((await played.backend.get("/applications/@me")).ok())
+    receiver.use_key_of((await played.backend.get("/applications/@me")).ok())
     alice = await played.player()
     lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
     url = receiver.url
@@ -248,21 +248,21 @@ async def test_players_do_not_see_the_event_webhook_url(near_world: World, recei
 
 async def test_an_event_webhook_url_is_verified_before_it_is_stored(near_world: World, receiver: Receiver) -> None:
     played = await game(near_world)
-    receiver.of((await played.backend.get("/applications/@me")).ok())
+    receiver.use_key_of((await played.backend.get("/applications/@me")).ok())
     body = {"override_event_webhooks_url": receiver.url}
     lobby = (await played.backend.post("/lobbies", json=body)).ok()
-    assert (lobby["override_event_webhooks_url"], receiver.forged) == (receiver.url, 1)
+    assert (lobby["override_event_webhooks_url"], receiver.invalid_signatures) == (receiver.url, 1)
     assert [each["type"] for each in receiver.requests] == [0]
     plain = await create_lobby(played.backend)
     (await played.backend.patch(f"/lobbies/{lobby['id']}", json={"override_event_webhooks_url": None})).ok()
     assert "override_event_webhooks_url" not in (await played.backend.get(f"/lobbies/{lobby['id']}")).ok()
 
-    receiver.trusting = True
+    receiver.accept_invalid_signatures = True
     rejected = [
         await played.backend.post("/lobbies", json=body),
         await played.backend.patch(f"/lobbies/{plain['id']}", json={**body, "metadata": {"a": "b"}}),
     ]
-    receiver.trusting = False
+    receiver.accept_invalid_signatures = False
     await receiver.close()
     rejected.append(await played.backend.post("/lobbies", json=body))
 
@@ -315,9 +315,9 @@ async def test_members_receive_connect_and_disconnect_events(world: World) -> No
     played = await game(world)
     alice, bob = await played.player(), await played.player()
     lobby = await create_lobby(played.backend, alice, bob)
-    session = await alice.play()
+    session = await alice.connect_sdk()
 
-    other = await bob.play()
+    other = await bob.connect_sdk()
     assert other.ready["lobbies"][0]["id"] == lobby["id"]
     assert {each["user_id"]: each["connected"] for each in other.ready["lobbies"][0]["members"]} == {
         str(alice.id): True,
@@ -333,8 +333,8 @@ async def test_lobby_events_stay_within_the_game(world: World) -> None:
     played, other = await game(world), await game(world, "Other")
     user = await world.user()
     player, other_player = await played.player(user), await other.player(user)
-    other_session, user_session = await other_player.play(), await user.connect()
-    session = await player.play()
+    other_session, user_session = await other_player.connect_sdk(), await user.connect()
+    session = await player.connect_sdk()
 
     await create_lobby(played.backend, player)
 
@@ -349,7 +349,7 @@ async def test_an_idle_lobby_expires_and_a_connected_one_does_not(world: World) 
     lobby = (await alice.put("/lobbies", json={"secret": "xyzzy", "idle_timeout_seconds": 60})).ok()
 
     world.clock.advance(59_000)
-    session = await alice.play()
+    session = await alice.connect_sdk()
     world.clock.advance(3_600_000)
     await run_due_jobs(world)
     assert (await played.backend.get(f"/lobbies/{lobby['id']}")).status == 200
@@ -389,7 +389,7 @@ async def test_members_send_and_list_lobby_messages(world: World) -> None:
     alice, bob = await played.player(), await played.player()
     lobby = await create_lobby(played.backend, alice, bob)
     await played.backend.put(f"/lobbies/{lobby['id']}/members/{alice.id}", json={"additional_name": "Gandalf"})
-    session = await bob.play()
+    session = await bob.connect_sdk()
     path = f"/lobbies/{lobby['id']}/messages"
 
     response = await alice.post(path, json={"content": "fly", "metadata": {"colour": "red"}})
@@ -433,7 +433,7 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
     alice, bob = await played.player(), await played.player()
     lobby = await create_lobby(played.backend, alice, bob)
     other = await create_lobby(played.backend, alice)
-    session = await bob.play()
+    session = await bob.connect_sdk()
     path, body = f"/lobbies/{lobby['id']}/messages", {"nonce": "n1", "enforce_nonce": True}
 
     first = await alice.post(path, json={"content": "one", **body})
@@ -489,7 +489,7 @@ async def test_moderation_metadata_reaches_players_and_is_replaced_as_a_whole(wo
     alice = await played.player()
     lobby = await create_lobby(played.backend, alice)
     message = (await alice.post(f"/lobbies/{lobby['id']}/messages", json={"content": "rude"})).ok()
-    session = await alice.play()
+    session = await alice.connect_sdk()
     path = f"/lobbies/{lobby['id']}/messages/{message['id']}/moderation-metadata"
 
     assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
@@ -528,7 +528,7 @@ async def test_a_merge_moves_memberships_and_messages(world: World) -> None:
     guest, alice = await played.player(), await played.player()
     lobby = await create_lobby(played.backend, guest, flags=0)
     (await guest.post(f"/lobbies/{lobby['id']}/messages", json={"content": "hi"})).ok()
-    session = await alice.play()
+    session = await alice.connect_sdk()
 
     signal = AccountsMerged(family_id=played.id, source_id=UserId(guest.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
     await world.write(lambda call: call.tell(signal))

@@ -9,7 +9,7 @@ from tests.world import Actor, World
 
 
 async def test_application_rpc_data_is_public(world: World) -> None:
-    game = await oauth.application(world, name="Puddle")
+    game = await oauth.create_application(world, name="Puddle")
 
     data = (await world.request("GET", f"/applications/{game.id}/rpc")).ok()
 
@@ -29,7 +29,7 @@ async def test_application_rpc_data_is_public(world: World) -> None:
 
 @pytest.mark.dated(changes.SET_ACTIVITY_TYPES)
 async def test_before_25_july_2024_only_the_playing_activity_type_is_listed(world: World) -> None:
-    game = await oauth.application(world)
+    game = await oauth.create_application(world)
     now = world.clock.now_ms()
     seen = []
     for moment in (changes.SET_ACTIVITY_TYPES.at_ms - 1, changes.SET_ACTIVITY_TYPES.at_ms):
@@ -41,7 +41,7 @@ async def test_before_25_july_2024_only_the_playing_activity_type_is_listed(worl
 
 
 async def test_only_the_owner_sets_rpc_origins(world: World) -> None:
-    game = await oauth.application(world)
+    game = await oauth.create_application(world)
     path = f"/applications/{game.id}"
     origins = ["https://puddle.example", "http://localhost:3000"]
 
@@ -66,7 +66,7 @@ async def test_only_the_owner_sets_rpc_origins(world: World) -> None:
     ],
 )
 async def test_an_invalid_origin_is_rejected_at_its_index(world: World, origin: str) -> None:
-    game = await oauth.application(world)
+    game = await oauth.create_application(world)
     body = {"rpc_origins": ["https://puddle.example", origin]}
 
     response = await game.owner.patch(f"/applications/{game.id}", json=body)
@@ -75,7 +75,7 @@ async def test_an_invalid_origin_is_rejected_at_its_index(world: World, origin: 
 
 
 async def test_duplicate_and_excess_origins_are_rejected(world: World) -> None:
-    game = await oauth.application(world)
+    game = await oauth.create_application(world)
     path = f"/applications/{game.id}"
 
     response = await game.owner.patch(path, json={"rpc_origins": ["https://a.example", "https://a.example"]})
@@ -89,12 +89,12 @@ async def test_duplicate_and_excess_origins_are_rejected(world: World) -> None:
 
 async def authorize(user: Actor, game: oauth.Client, rpc_token: str, scope: str = "identify") -> str:
     """Authorize with an RPC token; return "code" or the OAuth2 error."""
-    response = await game.ask(user, scope, rpc_token=rpc_token)
+    response = await game.authorize(user, scope, rpc_token=rpc_token)
     return "code" if response.status == 200 else str(response.json["error"])
 
 
 async def test_an_rpc_token_is_single_use_expires_and_belongs_to_its_application(world: World) -> None:
-    game, other, mary = await oauth.application(world), await oauth.application(world), await world.user()
+    game, other, mary = await oauth.create_application(world), await oauth.create_application(world), await world.user()
 
     async def issue() -> str:
         token: str = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
@@ -118,21 +118,23 @@ async def test_an_rpc_token_is_single_use_expires_and_belongs_to_its_application
 
 
 async def test_an_rpc_token_is_not_accepted_as_another_grant(world: World) -> None:
-    game, mary = await oauth.application(world), await world.user()
+    game, mary = await oauth.create_application(world), await world.user()
     rpc_token = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
 
     device = "urn:ietf:params:oauth:grant-type:device_code"
-    oauth.refused(await game.post("/oauth2/token", grant_type="authorization_code", code=rpc_token), "invalid_grant")
+    oauth.oauth2_error(
+        await game.post("/oauth2/token", grant_type="authorization_code", code=rpc_token), "invalid_grant"
+    )
     (await mary.post("/oauth2/device/verify", json={"user_code": rpc_token[:32]})).refused(400, 50035)
-    oauth.refused(await game.post("/oauth2/token", grant_type=device, device_code=rpc_token), "access_denied")
+    oauth.oauth2_error(await game.post("/oauth2/token", grant_type=device, device_code=rpc_token), "access_denied")
 
 
 async def test_issuing_an_rpc_token_requires_the_client_secret(world: World) -> None:
-    game, public = await oauth.application(world), await oauth.application(world, public=True)
+    game, public = await oauth.create_application(world), await oauth.create_application(world, public=True)
 
-    oauth.refused(await game.post("/oauth2/token/rpc", secret=False), "invalid_client", 401)
-    oauth.refused(await game.post("/oauth2/token/rpc", secret=False, client_secret="guess"), "invalid_client", 401)
-    oauth.refused(await public.post("/oauth2/token/rpc"), "invalid_client", 401)
+    oauth.oauth2_error(await game.post("/oauth2/token/rpc", secret=False), "invalid_client", 401)
+    oauth.oauth2_error(await game.post("/oauth2/token/rpc", secret=False, client_secret="guess"), "invalid_client", 401)
+    oauth.oauth2_error(await public.post("/oauth2/token/rpc"), "invalid_client", 401)
     assert (await public.post("/oauth2/token/rpc", secret=True)).ok()["rpc_token"]
 
 
@@ -140,7 +142,11 @@ async def test_issuing_an_rpc_token_requires_the_client_secret(world: World) -> 
 
 
 async def test_a_user_sends_an_invite_to_their_own_sessions_activity(world: World) -> None:
-    game, mary, zoe = await oauth.application(world, name="Puddle"), await world.user("mary"), await world.user("zoe")
+    game, mary, zoe = (
+        await oauth.create_application(world, name="Puddle"),
+        await world.user("mary"),
+        await world.user("zoe"),
+    )
     for one, other in ((mary, zoe), (zoe, mary)):
         (await one.put(f"/users/@me/relationships/{other.id}", json={})).ok()
     session, zoe_session = await mary.connect(), await zoe.connect()
@@ -152,7 +158,7 @@ async def test_a_user_sends_an_invite_to_their_own_sessions_activity(world: Worl
         "secrets": {"join": "open sesame"},
     }
     await session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
-    await session.obeyed()
+    await session.wait_processed()
     invite = {"type": 1, "session_id": session.ready["session_id"], "party_id": "party"}
     path = f"/users/{zoe.id}/messages"
 
@@ -167,7 +173,7 @@ async def test_a_user_sends_an_invite_to_their_own_sessions_activity(world: Worl
 
 
 async def test_a_user_token_can_only_send_activity_invites_to_a_user(world: World) -> None:
-    game, mary, zoe = await oauth.application(world), await world.user("mary"), await world.user("zoe")
+    game, mary, zoe = await oauth.create_application(world), await world.user("mary"), await world.user("zoe")
     invite = {"type": 1, "session_id": "s", "party_id": "party"}
     path = f"/users/{zoe.id}/messages"
 

@@ -15,7 +15,7 @@ from tests import media
 from tests.world import NOW_MS, Actor, Guild, World
 
 DAY_MS = 86_400_000
-PNG = media.uri(media.png())
+PNG = media.data_uri(media.png())
 
 
 async def audit_entries(world: World, guild: Guild) -> list[tuple[int, int | None, Any, Any, str | None]]:
@@ -66,7 +66,7 @@ async def test_a_member_view_contains_every_key_that_libraries_read(world: World
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
     role = await guild.role("mods")
-    await guild.give(bob, role)
+    await guild.add_role(bob, role)
 
     member = (await alice.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()
 
@@ -336,7 +336,7 @@ async def test_each_field_requires_its_own_permission(
     path = f"/guilds/{guild.id}/members/{bob.id}"
 
     (await bot.patch(path, json=body)).refused(403, 50013)
-    await guild.allow(bot, needed)
+    await guild.allow_permissions(bot, needed)
     response = await bot.patch(path, json=body)
 
     if needs_voice:
@@ -370,7 +370,7 @@ async def test_members_with_an_equal_or_higher_role_cannot_be_renamed_or_timed_o
     until = wire.timestamp(NOW_MS + DAY_MS)
     high = await guild.role("high")
     (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(high), "position": 2}])).ok()
-    await guild.give(bob, high)
+    await guild.add_role(bob, high)
 
     for target in (alice, bob, bot):
         if target is not bot:
@@ -402,7 +402,7 @@ async def test_a_timeout_lasts_at_most_28_days(world: World) -> None:
 async def test_administrators_cannot_be_timed_out(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    await guild.allow(bob, Permissions.ADMINISTRATOR)
+    await guild.allow_permissions(bob, Permissions.ADMINISTRATOR)
     path = f"/guilds/{guild.id}/members/{bob.id}"
 
     body = {"communication_disabled_until": wire.timestamp(NOW_MS + DAY_MS)}
@@ -589,7 +589,7 @@ async def test_temporary_members_leave_with_their_last_session_unless_they_have_
     guild = await world.guild(alice)
     for guest in (bob, carol):
         await world.write(lambda call, guest=guest: members.add(call, guild.id, guest.id, temporary=True), alice.id)
-    await guild.give(carol, await guild.role())
+    await guild.add_role(carol, await guild.role())
     watcher, first, second = await alice.connect(), await bob.connect(), await bob.connect()
     await (await carol.connect()).close()
 
@@ -607,7 +607,7 @@ async def guild_to_prune(world: World) -> tuple[Guild, dict[str, Actor], int]:
     users = {name: await world.user(name) for name in names}
     guild = await world.guild(users["owner"], *(users[name] for name in names[1:]))
     role = await guild.role("red")
-    await guild.give(users["red"], role)
+    await guild.add_role(users["red"], role)
 
     def age(call: Call) -> None:
         call.tx.run("UPDATE members SET joined_ms = ?", NOW_MS - 10 * DAY_MS)
@@ -655,7 +655,7 @@ async def test_a_prune_requires_both_permissions_or_administrator_by_guild_featu
 
     (await bot.get(path)).refused(403, 50013)
     (await bot.post(path)).refused(403, 50013)
-    await guild.allow(bot, Permissions.KICK_MEMBERS)
+    await guild.allow_permissions(bot, Permissions.KICK_MEMBERS)
     assert (await bot.get(path)).ok() == {"pruned": 1}
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(role), "position": 9}])).ok()
     (await bot.get(f"{path}?include_roles={role}")).refused(403, 50013)
@@ -778,9 +778,9 @@ async def test_granting_roles_keeps_existing_roles(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     red, blue = await guild.role("red"), await guild.role("blue")
-    await guild.give(bob, red)
+    await guild.add_role(bob, red)
 
-    await world.write(lambda call: members.give_roles(call, guild.id, bob.id, [blue]), actor=alice.id)
+    await world.write(lambda call: members.grant_roles(call, guild.id, bob.id, [blue]), actor=alice.id)
 
     assert (await alice.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()["roles"] == [str(red), str(blue)]
     assert (await world.write(lambda call: roles.find(call.tx, guild.id, red))) is not None

@@ -95,22 +95,22 @@ async def test_a_bot_without_the_content_intent_sees_only_content_addressed_to_i
     bot = await world.bot(guild, flags=0)
     session = await bot.connect(NO_CONTENT)
 
-    await guild.say(guild.owner, 'a secret with "quotes"')
+    await guild.send_message(guild.owner, 'a secret with "quotes"')
     event = await session.next("MESSAGE_CREATE")
     assert event["content"] == ""
     assert (await bot.get(f"/channels/{event['channel_id']}/messages/{event['id']}")).ok()["content"] == ""
 
     for content in (f"<@{bot.id}> hello", f"<@!{bot.id}> hello"):
-        await guild.say(guild.owner, content)
+        await guild.send_message(guild.owner, content)
         event = await session.next("MESSAGE_CREATE")
         assert event["content"] == content
         assert (await bot.get(f"/channels/{event['channel_id']}/messages/{event['id']}")).ok()["content"] == content
 
-    await guild.say(guild.owner, "look", embeds=[{"title": "t"}])
+    await guild.send_message(guild.owner, "look", embeds=[{"title": "t"}])
     event = await session.next("MESSAGE_CREATE")
     assert (event["content"], event["embeds"]) == ("", [])
 
-    await guild.say(bot, "my own")
+    await guild.send_message(bot, "my own")
     assert (await session.next("MESSAGE_CREATE"))["content"] == "my own"
     assert [each["content"] for each in (await bot.get(f"/channels/{guild.general}/messages?limit=2")).ok()] == [
         "my own",
@@ -133,7 +133,7 @@ async def test_replying_does_not_reveal_the_content_of_a_message(world: World) -
     bot = await world.bot(guild, flags=0)
     reader = await world.bot(guild)
     narrow, wide = await bot.connect(NO_CONTENT), await reader.connect()
-    secret = await guild.say(guild.owner, "secret", embeds=[{"title": "t"}])
+    secret = await guild.send_message(guild.owner, "secret", embeds=[{"title": "t"}])
     path = f"/channels/{guild.general}/messages"
     reference = {"message_reference": {"message_id": secret["id"]}}
 
@@ -177,8 +177,8 @@ async def test_content_visibility_is_decided_for_each_nested_message(world: Worl
         reference = {"type": 1, "message_id": of["id"], "channel_id": str(guild.general)}
         return {"content": content, "message_reference": reference}
 
-    secret = await guild.say(guild.owner, "secret")
-    named = await guild.say(guild.owner, f"<@{other.id}> psst")
+    secret = await guild.send_message(guild.owner, "secret")
+    named = await guild.send_message(guild.owner, f"<@{other.id}> psst")
 
     mention = f"<@{bot.id}> look"
     assert await visible_contents((await bob.post(path, json=reply(secret, mention))).ok()) == [
@@ -216,7 +216,7 @@ async def test_an_empty_message_is_rejected(world: World) -> None:
         "NONCE_TYPE_TOO_LONG"
     ]
     (await guild.owner.post(path, json={"content": "x", "sticker_ids": ["1"]})).refused(400, 50081)
-    assert (await guild.say(guild.owner, "a\x00b"))["content"] == "ab"
+    assert (await guild.send_message(guild.owner, "a\x00b"))["content"] == "ab"
 
 
 async def test_sending_without_access_is_rejected_with_the_reason(world: World) -> None:
@@ -254,7 +254,7 @@ async def test_the_verification_level_restricts_members_without_a_role(
         world.clock.advance(wait_ms)
     (await bob.post(path, json={"content": "hi"})).ok()
     await world.write(lambda call: call.tx.run("UPDATE users SET verified = 0"))
-    await guild.allow(bob, 0)
+    await guild.allow_permissions(bob, 0)
     (await bob.post(path, json={"content": "a role suffices"})).ok()
 
 
@@ -264,14 +264,14 @@ async def test_slowmode_applies_to_users_and_not_to_bots(world: World) -> None:
     bot = await world.bot(guild)
     await set_slowmode(world, guild.general, 10)
     for author in (alice, bot):
-        await guild.say(author)
-        await guild.say(author)
-    await guild.say(bob)
+        await guild.send_message(author)
+        await guild.send_message(author)
+    await guild.send_message(bob)
     world.clock.advance(4_000)
     error = (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).refused(429, 20016)
     assert error["retry_after"] == 6.0
     world.clock.advance(6_000)
-    await guild.say(bob)
+    await guild.send_message(bob)
 
 
 @pytest.mark.dated(changes.PERMISSION_SPLITS)
@@ -279,15 +279,15 @@ async def test_only_bypass_slowmode_exempts_from_slowmode_since_the_split(world:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     await set_slowmode(world, guild.general, 60)
-    await guild.allow(bob, Permissions.MANAGE_MESSAGES)
-    await guild.say(bob)
+    await guild.allow_permissions(bob, Permissions.MANAGE_MESSAGES)
+    await guild.send_message(bob)
     (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).refused(429, 20016)
-    await guild.allow(bob, Permissions.BYPASS_SLOWMODE)
-    await guild.say(bob)
+    await guild.allow_permissions(bob, Permissions.BYPASS_SLOWMODE)
+    await guild.send_message(bob)
     await world.write(lambda call: call.tx.run("UPDATE roles SET permissions = 0 WHERE permissions = ?", 1 << 52))
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - 1)
-    await guild.say(bob)
-    await guild.say(bob)
+    await guild.send_message(bob)
+    await guild.send_message(bob)
 
 
 async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(world: World) -> None:
@@ -295,24 +295,24 @@ async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(wor
     bot = await world.bot(guild)
     session = await bot.connect()
     body: dict[str, Any] = {"nonce": "n1", "enforce_nonce": True}
-    first = await guild.say(bot, "one", **body)
-    repeated = await guild.say(bot, "two", **body)
+    first = await guild.send_message(bot, "one", **body)
+    repeated = await guild.send_message(bot, "two", **body)
     assert repeated == first
     await session.next("MESSAGE_CREATE")
     await session.none_of("MESSAGE_CREATE")
-    assert (await guild.say(bot, "three", nonce="n1"))["id"] != first["id"]
+    assert (await guild.send_message(bot, "three", nonce="n1"))["id"] != first["id"]
     world.clock.advance(300_000)
-    later = await guild.say(bot, "four", **body)
+    later = await guild.send_message(bot, "four", **body)
     assert later["id"] != first["id"]
     (await bot.delete(f"/channels/{guild.general}/messages/{later['id']}")).ok()
-    assert (await guild.say(bot, "five", **body))["content"] == "five"
+    assert (await guild.send_message(bot, "five", **body))["content"] == "five"
 
 
 async def test_tts_is_dropped_without_the_permission(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    assert (await guild.say(bob, "hi", tts=True))["tts"] is False
-    assert (await guild.say(guild.owner, "hi", tts=True))["tts"] is True
+    assert (await guild.send_message(bob, "hi", tts=True))["tts"] is False
+    assert (await guild.send_message(guild.owner, "hi", tts=True))["tts"] is True
 
 
 # Mentions
@@ -327,13 +327,13 @@ async def test_mentions_are_parsed_from_the_content(world: World) -> None:
     session = await bot.connect()
 
     content = f"<@{carol.id}> <@!{carol.id}> <@1> <@&{secret}> <@&{public}> @everyone"
-    message = await guild.say(bob, content)
+    message = await guild.send_message(bob, content)
     assert [each["id"] for each in message["mentions"]] == [str(carol.id)]
     assert message["mention_roles"] == [str(public)]
     assert message["mention_everyone"] is False
     event = await session.next("MESSAGE_CREATE")
     assert event["mentions"][0]["member"]["roles"] == []
-    message = await guild.say(guild.owner, content + " @here")
+    message = await guild.send_message(guild.owner, content + " @here")
     assert message["mention_roles"] == [str(secret), str(public)]
     assert message["mention_everyone"] is True
 
@@ -344,7 +344,7 @@ async def test_allowed_mentions_limit_mentions(world: World) -> None:
     content = f"<@{bob.id}> <@{carol.id}> @everyone"
 
     async def mentioned(**allowed: Any) -> tuple[list[str], bool]:
-        message = await guild.say(guild.owner, content, allowed_mentions=allowed)
+        message = await guild.send_message(guild.owner, content, allowed_mentions=allowed)
         return [each["id"] for each in message["mentions"]], message["mention_everyone"]
 
     both = [str(bob.id), str(carol.id)]
@@ -366,18 +366,18 @@ async def test_allowed_mentions_limit_mentions(world: World) -> None:
 async def test_a_reply_contains_the_referenced_message_and_mentions_its_author(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    first = await guild.say(bob, "question")
+    first = await guild.send_message(bob, "question")
     reference = {"message_id": first["id"]}
-    reply = await guild.say(guild.owner, "answer", message_reference=reference)
+    reply = await guild.send_message(guild.owner, "answer", message_reference=reference)
     assert reply["type"] == 19
     assert reply["message_reference"]["message_id"] == first["id"]
     assert reply["referenced_message"]["content"] == "question"
     assert [each["id"] for each in reply["mentions"]] == [str(bob.id)]
-    without_ping = await guild.say(
+    without_ping = await guild.send_message(
         guild.owner, "answer", message_reference=reference, allowed_mentions={"parse": ["users"]}
     )
     assert without_ping["mentions"] == []
-    with_ping = await guild.say(
+    with_ping = await guild.send_message(
         guild.owner, "answer", message_reference=reference, allowed_mentions={"replied_user": True}
     )
     assert len(with_ping["mentions"]) == 1
@@ -398,7 +398,7 @@ async def test_a_reply_to_an_unknown_message_is_rejected_unless_allowed(world: W
     plain = (await bob.post(path, json=body)).ok()
     assert plain["type"] == 0
     assert "message_reference" not in plain
-    elsewhere = await guild.say(guild.owner, "x", channel=other)
+    elsewhere = await guild.send_message(guild.owner, "x", channel=other)
     other_body = {"content": "x", "message_reference": {"message_id": elsewhere["id"], "channel_id": str(other)}}
     assert (await bob.post(path, json=other_body)).errors("message_reference") == [
         "REPLIES_CANNOT_REFERENCE_OTHER_CHANNEL"
@@ -406,7 +406,7 @@ async def test_a_reply_to_an_unknown_message_is_rejected_unless_allowed(world: W
 
     def post_join_message(call: Any) -> Any:
         channel = call_channel(call, guild.general)
-        return messages.system(call, channel, 7, bob.id)
+        return messages.create_system_message(call, channel, 7, bob.id)
 
     joined = await world.write(post_join_message)
     other_body = {"content": "x", "message_reference": {"message_id": str(int(joined.id))}}
@@ -421,7 +421,7 @@ async def test_a_forward_keeps_a_copy_of_the_message(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     other = await guild.channel("other")
-    source = await guild.say(guild.owner, f"news <@{bob.id}>", embeds=[{"title": "t"}])
+    source = await guild.send_message(guild.owner, f"news <@{bob.id}>", embeds=[{"title": "t"}])
     reference = {"type": 1, "message_id": source["id"], "channel_id": str(guild.general)}
     path = f"/channels/{other}/messages"
     forwarded = (await bob.post(path, json={"message_reference": reference})).ok()
@@ -448,7 +448,7 @@ async def test_forwarding_requires_permission_to_read_the_message(world: World) 
     other, voice = await guild.channel("other"), await guild.channel("voice", type=2)
     path = f"/channels/{other}/messages"
     for channel, bits in ((guild.general, Permissions.READ_MESSAGE_HISTORY), (voice, Permissions.CONNECT)):
-        source = await guild.say(guild.owner, "before your time", channel)
+        source = await guild.send_message(guild.owner, "before your time", channel)
         body = {"message_reference": {"type": 1, "message_id": source["id"], "channel_id": str(channel)}}
         (await bob.post(path, json=body)).ok()
         await guild.overwrite(channel, guild.id, deny=bits, kind=0)
@@ -461,8 +461,8 @@ async def test_forwarding_requires_permission_to_read_the_message(world: World) 
 async def test_an_app_forwards_only_content_it_can_read(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, flags=0)
-    source = await guild.say(guild.owner, "private words")
-    mine = await guild.say(guild.owner, f"<@{bot.id}> words for you")
+    source = await guild.send_message(guild.owner, "private words")
+    mine = await guild.send_message(guild.owner, f"<@{bot.id}> words for you")
 
     def body(message: Any) -> dict[str, Any]:
         return {"message_reference": {"type": 1, "message_id": message["id"], "channel_id": str(guild.general)}}
@@ -471,7 +471,7 @@ async def test_an_app_forwards_only_content_it_can_read(world: World) -> None:
     error = (await bot.post(path, json=body(source))).refused(400, 160014)
     assert error["message"] == "You cannot forward a message whose content you cannot read"
     assert (await bot.post(path, json=body(mine))).ok()["message_snapshots"][0]["message"]["content"]
-    forwarded = await guild.say(guild.owner, f"<@{bot.id}> see", **body(source))
+    forwarded = await guild.send_message(guild.owner, f"<@{bot.id}> see", **body(source))
     (await bot.post(path, json=body(forwarded))).refused(400, 160014)
     world.clock.set(changes.FORWARD_READABLE_CONTENT.at_ms - 1)
     (await bot.post(path, json=body(source))).ok()
@@ -497,7 +497,7 @@ async def test_embeds_are_trimmed_and_stored(world: World) -> None:
         "image": {"url": "https://example.org/a.png", "width": 5},
         "fields": [{"name": " n", "value": "v", "inline": True}],
     }
-    stored = (await guild.say(guild.owner, "", embeds=[embed]))["embeds"][0]
+    stored = (await guild.send_message(guild.owner, "", embeds=[embed]))["embeds"][0]
     assert (stored["type"], stored["title"], stored["color"]) == ("rich", "t", 255)
     assert stored["timestamp"] == "2026-01-02T03:04:05.000000+00:00"
     assert stored["fields"] == [{"name": "n", "value": "v", "inline": True}]
@@ -538,7 +538,7 @@ async def test_embeds_without_the_permission_are_dropped_for_users_and_rejected_
 async def test_components_are_numbered_and_stored(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    message = await guild.say(bot, "x", components=[row(button("a", id=2), button("b"))])
+    message = await guild.send_message(bot, "x", components=[row(button("a", id=2), button("b"))])
     assert message["components"][0]["id"] == 1
     assert [each["id"] for each in message["components"][0]["components"]] == [2, 3]
     v2 = (
@@ -619,7 +619,7 @@ async def test_history_is_paged_newest_first(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     channel = await guild.channel("pages")
-    ids = [(await guild.say(guild.owner, str(number), channel=channel))["id"] for number in range(7)]
+    ids = [(await guild.send_message(guild.owner, str(number), channel=channel))["id"] for number in range(7)]
 
     async def page(query: str) -> list[int]:
         return [int(each["content"]) for each in (await bob.get(f"/channels/{channel}/messages?{query}")).ok()]
@@ -639,7 +639,7 @@ async def test_history_is_paged_newest_first(world: World) -> None:
 async def test_without_read_message_history_no_messages_are_returned(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     await deny_everyone(guild, Permissions.READ_MESSAGE_HISTORY)
     assert (await bob.get(f"/channels/{guild.general}/messages")).ok() == []
     (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).refused(403, 50013)
@@ -657,7 +657,7 @@ async def test_an_edit_by_the_author_is_published(world: World) -> None:
     guild = await world.guild(None, bob)
     bot = await world.bot(guild)
     session = await bot.connect()
-    message = await guild.say(bob, "one", embeds=[{"title": "t"}])
+    message = await guild.send_message(bob, "one", embeds=[{"title": "t"}])
     path = f"/channels/{guild.general}/messages/{message['id']}"
     world.clock.advance(1000)
     edited = (await bob.patch(path, json={"content": f"two <@{bot.id}>"})).ok()
@@ -677,7 +677,7 @@ async def test_an_edit_by_the_author_is_published(world: World) -> None:
 async def test_other_users_can_only_suppress_embeds(world: World) -> None:
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
-    message = await guild.say(bob, "x", embeds=[{"title": "t"}])
+    message = await guild.send_message(bob, "x", embeds=[{"title": "t"}])
     path = f"/channels/{guild.general}/messages/{message['id']}"
     (await carol.patch(path, json={"content": "y"})).refused(403, 50005)
     (await carol.patch(path, json={"flags": 4})).refused(403, 50013)
@@ -691,7 +691,7 @@ async def test_other_users_can_only_suppress_embeds(world: World) -> None:
 async def test_components_v2_can_be_enabled_but_not_disabled(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    message = await guild.say(bot, "words")
+    message = await guild.send_message(bot, "words")
     path = f"/channels/{guild.general}/messages/{message['id']}"
     refused = await bot.patch(path, json={"flags": V2, "components": [TEXT]})
     assert refused.errors("content") == ["MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2"]
@@ -705,7 +705,9 @@ async def test_system_messages_cannot_be_edited_and_some_cannot_be_deleted(world
 
     async def system(kind: int) -> str:
         made = await world.write(
-            lambda call: messages.system(call, call_channel(call, guild.general), kind, bob.id, content="name")
+            lambda call: messages.create_system_message(
+                call, call_channel(call, guild.general), kind, bob.id, content="name"
+            )
         )
         return f"/channels/{guild.general}/messages/{int(made.id)}"
 
@@ -724,7 +726,7 @@ async def test_a_deletion_is_published_and_audited_for_users_deleting_others_mes
     guild = await world.guild(None, bob)
     bot = await world.bot(guild, permissions=Permissions.MANAGE_MESSAGES)
     session = await bot.connect()
-    sent = [await guild.say(bob, str(number)) for number in range(5)]
+    sent = [await guild.send_message(bob, str(number)) for number in range(5)]
 
     def path(number: int) -> str:
         return f"/channels/{guild.general}/messages/{sent[number]['id']}"
@@ -747,7 +749,7 @@ async def test_a_deletion_is_published_and_audited_for_users_deleting_others_mes
     (await guild.owner.delete(path(4))).ok()
     entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=72")).ok()["audit_log_entries"]
     assert len(entries) == 2
-    mine = await guild.say(guild.owner)
+    mine = await guild.send_message(guild.owner)
     (await bob.delete(f"/channels/{guild.general}/messages/{mine['id']}")).refused(403, 50013)
 
 
@@ -757,9 +759,9 @@ async def test_bulk_delete_publishes_one_event(world: World) -> None:
     bot = await world.bot(guild)
     session = await bot.connect()
     path = f"/channels/{guild.general}/messages"
-    old = await guild.say(bob, "old")
+    old = await guild.send_message(bob, "old")
     world.clock.advance(14 * 86_400_000 + 1)
-    ids = [(await guild.say(bob, str(number)))["id"] for number in range(3)]
+    ids = [(await guild.send_message(bob, str(number)))["id"] for number in range(3)]
     (await bob.post(f"{path}/bulk-delete", json={"messages": ids})).refused(403, 50013)
     (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [ids[0], ids[0]]})).refused(400, 50016)
     many = [str(int(ids[0]) + number) for number in range(101)]
@@ -778,11 +780,11 @@ async def test_a_ban_deletes_the_latest_messages(world: World) -> None:
     guild = await world.guild(None, bob)
     other = await guild.channel("other")
     bot = await world.bot(guild)
-    early = await guild.say(bob, "early")
+    early = await guild.send_message(bob, "early")
     world.clock.advance(3_600_000)
-    late = await guild.say(bob, "late")
-    await guild.say(bob, "late", channel=other)
-    kept = await guild.say(guild.owner, "kept")
+    late = await guild.send_message(bob, "late")
+    await guild.send_message(bob, "late", channel=other)
+    kept = await guild.send_message(guild.owner, "kept")
     session = await bot.connect()
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{bob.id}", json={"delete_message_seconds": 60})).ok()
     events = [await session.next("MESSAGE_DELETE_BULK"), await session.next("MESSAGE_DELETE_BULK")]
@@ -798,13 +800,13 @@ async def test_a_ban_deletes_the_latest_messages(world: World) -> None:
 async def test_an_announcement_is_published_once(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    message = await guild.say(bob, "news")
+    message = await guild.send_message(bob, "news")
     path = f"/channels/{guild.general}/messages/{message['id']}/crosspost"
     (await bob.post(path)).refused(400, 50024)
     await set_type(world, guild.general, 5)
     assert (await bob.post(path)).ok()["flags"] == MessageFlags.CROSSPOSTED
     (await bob.post(path)).refused(400, 40033)
-    other = await guild.say(guild.owner, "news")
+    other = await guild.send_message(guild.owner, "news")
     (await bob.post(f"/channels/{guild.general}/messages/{other['id']}/crosspost")).refused(403, 50013)
 
 
@@ -849,7 +851,7 @@ def call_channel(call: Any, channel_id: int) -> Any:
 async def test_flag_and_pin_changes_are_published_as_updates(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     session = await bot.connect()
 
     def change(call: Any) -> None:
@@ -865,10 +867,10 @@ async def test_flag_and_pin_changes_are_published_as_updates(world: World) -> No
 async def test_messages_of_an_author_are_deleted_in_one_guild_only(world: World) -> None:
     bob = await world.user()
     guild, other = await world.guild(None, bob), await world.guild(None, bob)
-    await guild.say(bob)
-    kept = await other.say(bob)
+    await guild.send_message(bob)
+    kept = await other.send_message(bob)
     await world.write(
-        lambda call: messages.delete_of_user_since(call, GuildId(guild.id), UserId(bob.id), NOW_MS - 1),
+        lambda call: messages.delete_by_author_since(call, GuildId(guild.id), UserId(bob.id), NOW_MS - 1),
         actor=guild.owner.id,
     )
     assert (await bob.get(f"/channels/{guild.general}/messages")).ok() == []
@@ -878,7 +880,7 @@ async def test_messages_of_an_author_are_deleted_in_one_guild_only(world: World)
 async def test_messages_in_an_archived_or_locked_thread_cannot_change(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    message = await guild.say(bob)
+    message = await guild.send_message(bob)
     path = f"/channels/{guild.general}/messages"
     await world.write(lambda call: call.tx.run("UPDATE channels SET archived = 1 WHERE id = ?", guild.general))
     (await bob.patch(f"{path}/{message['id']}", json={"content": "x"})).refused(400, 50083)
@@ -893,16 +895,16 @@ async def test_messages_in_an_archived_or_locked_thread_cannot_change(world: Wor
 
 async def test_forwards_have_a_limit_of_their_own(world: World) -> None:
     guild = await world.guild()
-    source = await guild.say(guild.owner)
+    source = await guild.send_message(guild.owner)
     reference = {"type": 1, "message_id": source["id"], "channel_id": str(guild.general)}
 
     def check_limit(call: Any) -> None:
         call.config = msgspec.structs.replace(call.config, rate_limits="real")
-        rules.require_forwards_left(call)
+        rules.require_forward_quota(call)
 
     for _ in range(5):
         await world.write(check_limit, actor=guild.owner.id)
-        await guild.say(guild.owner, "", message_reference=reference)
+        await guild.send_message(guild.owner, "", message_reference=reference)
     with pytest.raises(errors.ApiError) as error:
         await world.write(check_limit, actor=guild.owner.id)
     assert error.value.status == 429
@@ -914,13 +916,13 @@ async def test_forwards_have_a_limit_of_their_own(world: World) -> None:
 async def test_messages_of_a_deleted_channel_are_deleted(world: World) -> None:
     guild = await world.guild()
     channel = await guild.channel("short-lived")
-    await guild.say(guild.owner, "x", channel=channel)
+    await guild.send_message(guild.owner, "x", channel=channel)
     (await guild.owner.delete(f"/channels/{channel}")).ok()
 
     def forget(call: Any) -> int:
         payload = f'{{"channel_id":{channel}}}'
         job = Job(id=1, kind="", key="", due_ms=0, payload=payload, attempts=0, first_tried_ms=None)
-        jobs.forget_channel(call, job)
+        jobs.delete_channel_messages(call, job)
         return int(call.tx.value("SELECT COUNT(*) FROM messages WHERE channel_id = ?", channel))
 
     assert await world.write(forget) == 0
@@ -935,7 +937,7 @@ async def test_a_page_of_plain_messages_matches_single_message_encoding(world: W
         (alice, "plain"),
         (bob, f"<@{alice.id}>"),
     ):
-        await guild.say(actor, content)
+        await guild.send_message(actor, content)
 
     page = (await alice.get(f"/channels/{guild.general}/messages")).ok()
 

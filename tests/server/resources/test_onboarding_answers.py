@@ -121,7 +121,7 @@ async def test_changing_answers_replaces_only_the_roles_of_earlier_answers(
 ) -> None:
     bob = await join_by_invite(world, onboarding.guild)
     other = await onboarding.guild.role("other")
-    await onboarding.guild.give(bob, other)
+    await onboarding.guild.add_role(bob, other)
     (await onboarding.answer(bob, "white", "chess", "more")).ok()
     session = await bob.connect()
 

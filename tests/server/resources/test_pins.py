@@ -29,7 +29,7 @@ async def test_a_pin_is_stored_published_and_audited(world: World, route: str) -
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
-    message = await guild.say(alice)
+    message = await guild.send_message(alice)
     session = await bot.connect()
     url = route.format(channel=guild.general, message=message["id"])
 
@@ -72,7 +72,7 @@ async def test_an_unpin_is_published_and_audited(world: World, route: str) -> No
     alice = await world.user("alice")
     guild = await world.guild(alice)
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
-    first, second = await guild.say(alice, "first"), await guild.say(alice, "second")
+    first, second = await guild.send_message(alice, "first"), await guild.send_message(alice, "second")
     for message in (first, second):
         await alice.put(NEW.format(channel=guild.general, message=message["id"]))
     session = await bot.connect()
@@ -109,7 +109,7 @@ async def test_the_permission_to_pin_changes_by_date(
 ) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=bits)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     url = NEW.format(channel=guild.general, message=message["id"])
     for moment, status in (
         (changes.PIN_MESSAGES_INTRODUCED.at_ms - 1, introduced),
@@ -124,7 +124,7 @@ async def test_the_permission_to_pin_changes_by_date(
 async def test_pinning_requires_read_message_history(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
     await guild.overwrite(guild.general, bot.id, deny=Permissions.READ_MESSAGE_HISTORY)
     for route in (NEW, OLD):
@@ -136,7 +136,7 @@ async def test_pinning_requires_read_message_history(world: World) -> None:
 
 async def test_only_user_messages_of_the_channel_can_be_pinned(world: World) -> None:
     guild = await world.guild()
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     other = await guild.channel("other")
     (await guild.owner.put(NEW.format(channel=other, message=message["id"]))).refused(404, 10008)
     (await guild.owner.put(NEW.format(channel=1, message=message["id"]))).refused(404, 10003)
@@ -147,7 +147,7 @@ async def test_only_user_messages_of_the_channel_can_be_pinned(world: World) -> 
 
 async def test_pins_are_paged_by_pin_time(world: World) -> None:
     guild = await world.guild()
-    sent = [await guild.say(guild.owner, f"number {number}") for number in range(5)]
+    sent = [await guild.send_message(guild.owner, f"number {number}") for number in range(5)]
     for message in reversed(sent):
         (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
     url = f"/channels/{guild.general}/messages/pins"
@@ -168,7 +168,7 @@ async def test_pins_are_paged_by_pin_time(world: World) -> None:
 
 async def test_a_channel_has_at_most_250_pins_and_the_old_route_lists_50(world: World) -> None:
     guild = await world.guild()
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
 
     def fill(call: Call) -> None:
         rows = [(guild.general, number, guild.owner.id, number) for number in range(1, 251)]
@@ -205,7 +205,7 @@ async def test_pins_in_an_archived_or_locked_thread_cannot_change(world: World) 
     body = {"name": "thread", "type": 11}
     thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
     bot = await world.bot(guild, permissions=Permissions.PIN_MESSAGES)
-    message = await guild.say(guild.owner, channel=thread)
+    message = await guild.send_message(guild.owner, channel=thread)
     url = NEW.format(channel=thread, message=message["id"])
     assert (await bot.put(url)).status == 204
     (await guild.owner.patch(f"/channels/{thread}", json={"locked": True})).ok()
@@ -217,7 +217,7 @@ async def test_pins_in_an_archived_or_locked_thread_cannot_change(world: World) 
 async def test_deleting_a_pinned_message_publishes_no_pins_update(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
     session = await bot.connect()
     assert (await guild.owner.delete(f"/channels/{guild.general}/messages/{message['id']}")).status == 204

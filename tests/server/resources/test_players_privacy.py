@@ -9,7 +9,7 @@ from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.resources import accounts
 from tests.game import SDK_INTENTS, Player, game
-from tests.receiver import Receiver, subscribe
+from tests.receiver import Receiver, subscribe_to_events
 from tests.server.resources.test_user_messages import (
     PRESENCE_SCOPES,
     befriend,
@@ -37,7 +37,7 @@ async def strangers(world: World) -> tuple[Player, Player]:
 
 async def test_a_block_invalidates_a_pending_invite(world: World) -> None:
     played, alice, bob = await game_with_friends(world)
-    activity = await start_joinable_activity(alice, await alice.play())
+    activity = await start_joinable_activity(alice, await alice.connect_sdk())
     message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
     path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1?message_id={message['id']}"
     (await bob.get(path)).ok()
@@ -49,8 +49,8 @@ async def test_a_block_invalidates_a_pending_invite(world: World) -> None:
 
 async def test_a_block_prevents_edits_of_earlier_messages(world: World) -> None:
     alice, bob = await strangers(world)
-    await alice.play()
-    bob_session = await bob.play()
+    await alice.connect_sdk()
+    bob_session = await bob.connect_sdk()
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
 
     await block(bob, alice)
@@ -62,8 +62,8 @@ async def test_a_block_prevents_edits_of_earlier_messages(world: World) -> None:
 
 async def test_a_message_cannot_be_edited_to_be_empty(world: World) -> None:
     alice, bob = await strangers(world)
-    await alice.play()
-    await bob.play()
+    await alice.connect_sdk()
+    await bob.connect_sdk()
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
 
     (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "  "})).refused(400, 50006)
@@ -74,10 +74,10 @@ async def test_a_message_cannot_be_edited_to_be_empty(world: World) -> None:
 
 async def test_a_join_request_requires_a_joinable_activity(world: World) -> None:
     _, alice, bob = await game_with_friends(world)
-    alice_session, bob_session = await alice.play(), await bob.play()
+    alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
     activity = {"name": "Game", "type": 0, "party": {"id": "party", "size": [1, 4]}, "supported_platforms": ["desktop"]}
     await alice_session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
-    await alice_session.obeyed()
+    await alice_session.wait_processed()
 
     request = {"type": 5, "session_id": bob_session.ready["session_id"]}
     (await bob.post(f"/users/{alice.id}/messages", json={"activity": request})).refused(400, 50039)
@@ -100,10 +100,10 @@ async def test_joining_a_public_party_requires_a_relation_to_the_host(world: Wor
             session = await user.connect()
             await session.send(4, {"guild_id": str(guild.id), "channel_id": str(lounge), "self_mute": False})
             await session.next("VOICE_SERVER_UPDATE")
-    host_session = await alice.play()
+    host_session = await alice.connect_sdk()
     activity = {"name": "Game", "type": 0, "party": {"id": "party", "privacy": 1}, "secrets": {"join": "open sesame"}}
     await host_session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
-    await host_session.obeyed()
+    await host_session.wait_processed()
 
     path = f"/users/{alice.id}/sessions/{host_session.ready['session_id']}/activities/{played.id}/1"
     response = await bob.get(path)
@@ -116,7 +116,7 @@ async def test_joining_a_public_party_requires_a_relation_to_the_host(world: Wor
 
 async def test_an_invite_is_valid_only_in_its_own_channel(world: World) -> None:
     played, alice, bob = await game_with_friends(world)
-    activity = await start_joinable_activity(alice, await alice.play())
+    activity = await start_joinable_activity(alice, await alice.connect_sdk())
     message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
     path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1"
 
@@ -144,10 +144,10 @@ async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> Non
 
     await world.write(make_provisional)
     path = f"/users/{bob.id}/messages"
-    await alice.play()
+    await alice.connect_sdk()
     (await alice.post(path, json={"content": "hi"})).refused(403, 50007)
 
-    await bob.play()
+    await bob.connect_sdk()
     message = (await alice.post(path, json={"content": "hi"})).ok()
     assert message["channel_id"] == str(bob.id)
     assert await world.write(lambda call: accounts.unban(call, UserId(user.id)))
@@ -177,10 +177,10 @@ async def test_a_game_without_the_message_scope_receives_no_message_webhooks(
 ) -> None:
     _, alice, _ = await game_with_friends(near_world)
     other = await game(near_world, "Other")
-    await subscribe(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
+    await subscribe_to_events(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
     presence_only = await other.player(scope=PRESENCE_SCOPES)
     await befriend(alice, presence_only)
-    await presence_only.play()
+    await presence_only.connect_sdk()
 
     (await alice.post(f"/users/{presence_only.id}/messages", json={"content": "between us"})).ok()
 
@@ -192,11 +192,11 @@ async def test_a_game_without_the_message_scope_receives_no_message_webhooks(
 async def test_message_webhooks_stay_within_the_game(near_world: World, receiver: Receiver) -> None:
     alice, bob = await strangers(near_world)
     other = await game(near_world, "Other")
-    await subscribe(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
-    other_player = await near_world.player(alice, other.id)
+    await subscribe_to_events(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
+    other_player = await near_world.bearer(alice, other.id)
     await other_player.connect(SDK_INTENTS)
-    await alice.play()
-    await bob.play()
+    await alice.connect_sdk()
+    await bob.connect_sdk()
 
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "here only"})).ok()
 
@@ -214,8 +214,8 @@ async def delivered_events(world: World, receiver: Receiver) -> list[dict[str, A
 
 async def test_webhooks_contain_the_whole_stored_message(near_world: World, receiver: Receiver) -> None:
     played, alice, bob = await game_with_friends(near_world)
-    await subscribe(receiver, played.backend, *DIRECT_MESSAGE_EVENTS)
-    await alice.play()
+    await subscribe_to_events(receiver, played.backend, *DIRECT_MESSAGE_EVENTS)
+    await alice.connect_sdk()
     path = f"/users/{bob.id}/messages"
 
     message = (await alice.post(path, json={"content": "one", "metadata": {"k": "v"}})).ok()
@@ -238,9 +238,9 @@ async def test_webhooks_contain_the_whole_stored_message(near_world: World, rece
 async def test_webhooks_of_deleted_unstored_messages_omit_the_content(near_world: World, receiver: Receiver) -> None:
     played = await game(near_world)
     alice, bob = await played.player(), await played.player()
-    await subscribe(receiver, played.backend, *DIRECT_MESSAGE_EVENTS)
-    await alice.play()
-    await bob.play()
+    await subscribe_to_events(receiver, played.backend, *DIRECT_MESSAGE_EVENTS)
+    await alice.connect_sdk()
+    await bob.connect_sdk()
     path = f"/users/{bob.id}/messages"
 
     message = (await alice.post(path, json={"content": "one"})).ok()

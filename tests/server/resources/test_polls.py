@@ -110,7 +110,7 @@ async def test_multiselect_polls_accept_several_answers(world: World) -> None:
 
 async def test_a_vote_requires_an_existing_answer_of_a_poll(world: World) -> None:
     guild, bob, _, poll = await guild_with_poll(world)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     path = poll_path(guild.general, poll, "answers/@me")
     assert (await bob.put(path, json={"answer_ids": [1, 9]})).errors("answer_ids.1") == ["BASE_TYPE_CHOICES"]
     assert (await bob.put(path, json={"answer_ids": ["x"]})).errors("answer_ids.0") == ["NUMBER_TYPE_COERCE"]
@@ -150,7 +150,7 @@ async def test_voters_of_an_answer_are_listed_by_id(world: World) -> None:
     assert (await bot.get(poll_path(guild.general, poll, "answers/1"))).ok() == {"users": []}
     assert (await bot.get(f"{path}?limit=101")).errors("limit") == ["NUMBER_TYPE_MAX"]
     assert (await bot.get(poll_path(guild.general, poll, "answers/9"))).errors("answer_id") == ["BASE_TYPE_CHOICES"]
-    message = await guild.say(bob)
+    message = await guild.send_message(bob)
     (await bot.get(poll_path(guild.general, message, "answers/1"))).refused(404, 10008)
     (await (await world.user()).get(path)).refused(403, 50001)
     await guild.overwrite(guild.general, bot.id, deny=Permissions.READ_MESSAGE_HISTORY)
@@ -220,7 +220,7 @@ async def test_the_author_ends_a_poll_early(world: World) -> None:
 
 async def test_only_a_poll_can_be_ended(world: World) -> None:
     guild, bob, _, poll = await guild_with_poll(world)
-    message = await guild.say(bob)
+    message = await guild.send_message(bob)
     (await bob.post(poll_path(guild.general, message, "expire"))).refused(400, 520006)
     (await bob.post(f"/channels/{guild.general}/polls/1/expire")).refused(404, 10008)
     (await (await world.user()).post(poll_path(guild.general, poll, "expire"))).refused(403, 50001)

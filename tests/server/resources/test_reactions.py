@@ -64,7 +64,7 @@ async def test_a_reaction_is_stored_published_and_returned(world: World) -> None
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
-    message = await guild.say(alice)
+    message = await guild.send_message(alice)
     session = await bot.connect()
 
     await react(bob, guild.general, message["id"])
@@ -100,7 +100,7 @@ async def test_a_reaction_is_stored_published_and_returned(world: World) -> None
 async def test_two_spellings_of_an_emoji_are_one_reaction(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
-    message = await guild.say(alice)
+    message = await guild.send_message(alice)
     await react(alice, guild.general, message["id"], "❤️")
     await react(bob, guild.general, message["id"], "❤")
 
@@ -111,7 +111,7 @@ async def test_two_spellings_of_an_emoji_are_one_reaction(world: World) -> None:
 
 async def test_unknown_emoji_messages_and_channels_are_rejected(world: World) -> None:
     guild = await world.guild()
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     for emoji in ("fire", "party:123456789012345678", "a:party:1", "🔥🔥", "party:99999999999999999999"):
         for method, user in (
             ("PUT", "@me"),
@@ -129,7 +129,7 @@ async def test_unknown_emoji_messages_and_channels_are_rejected(world: World) ->
 async def test_only_the_first_to_use_an_emoji_needs_add_reactions(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     await react(guild.owner, guild.general, message["id"])
     await set_everyone_permissions(guild, Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY)
 
@@ -144,7 +144,7 @@ async def test_only_the_first_to_use_an_emoji_needs_add_reactions(world: World) 
 async def test_a_timed_out_member_cannot_react(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     await react(guild.owner, guild.general, message["id"])
     await world.write(
         lambda call: call.tx.run(
@@ -157,7 +157,7 @@ async def test_a_timed_out_member_cannot_react(world: World) -> None:
 async def test_a_message_has_at_most_twenty_different_emoji(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     for number in range(20):
         await react(guild.owner, guild.general, message["id"], chr(0x1F600 + number))
     (await guild.owner.put(path(guild.general, message["id"], FIRE, "@me"))).refused(400, 30010)
@@ -167,7 +167,7 @@ async def test_a_message_has_at_most_twenty_different_emoji(world: World) -> Non
 async def test_users_who_reacted_are_listed_by_id(world: World) -> None:
     users = [await world.user() for _ in range(3)]
     guild = await world.guild(None, *users)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     for user in reversed(users):
         await react(user, guild.general, message["id"])
     ids = sorted(user.id for user in users)
@@ -190,7 +190,7 @@ async def test_a_user_removes_their_own_reaction(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
     bot = await world.bot(guild)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     await react(bob, guild.general, message["id"])
     session = await bot.connect()
 
@@ -215,13 +215,13 @@ async def test_a_moderator_removes_reactions_of_others(world: World) -> None:
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
     bot = await world.bot(guild)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     for emoji in (FIRE, "👍", "👎"):
         await react(bob, guild.general, message["id"], emoji)
     for target in (bob.id, ""):
         (await bot.delete(path(guild.general, message["id"], FIRE, target))).refused(403, 50013)
     (await bot.delete(path(guild.general, message["id"]))).refused(403, 50013)
-    await guild.allow(bot, Permissions.MANAGE_MESSAGES)
+    await guild.allow_permissions(bot, Permissions.MANAGE_MESSAGES)
     session = await bot.connect()
 
     assert (await bot.delete(path(guild.general, message["id"], FIRE, bob.id))).status == 204
@@ -269,7 +269,7 @@ async def test_reactions_in_an_archived_thread_cannot_change(world: World) -> No
     guild = await world.guild()
     body = {"name": "thread", "type": 11}
     thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
-    message = await guild.say(guild.owner, channel=thread)
+    message = await guild.send_message(guild.owner, channel=thread)
     await react(guild.owner, thread, message["id"])
     (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
 
@@ -280,7 +280,7 @@ async def test_reactions_in_an_archived_thread_cannot_change(world: World) -> No
 
 async def test_reactions_are_deleted_with_their_message(world: World) -> None:
     guild = await world.guild()
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     await react(guild.owner, guild.general, message["id"])
     assert (await guild.owner.delete(f"/channels/{guild.general}/messages/{message['id']}")).status == 204
 
@@ -294,7 +294,7 @@ async def test_reactions_are_deleted_with_their_message(world: World) -> None:
 async def test_premium_users_add_burst_reactions_that_are_counted_separately(world: World) -> None:
     bob, carol = await world.user(), await world.user()
     guild = await world.guild(None, bob, carol)
-    message = await guild.say(bob)
+    message = await guild.send_message(bob)
     burst = path(guild.general, message["id"], FIRE, "@me") + "?type=1"
     (await bob.put(burst)).refused(403, 90002)
     (await (await world.bot(guild)).put(burst)).refused(403, 90002)
@@ -322,7 +322,7 @@ async def test_a_user_blocked_by_the_author_cannot_react(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild)
-    message, bob_message = await guild.say(alice), await guild.say(bob)
+    message, bob_message = await guild.send_message(alice), await guild.send_message(bob)
     await react(bob, guild.general, message["id"])
     for other in (bob, bot):
         assert (await alice.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).status == 204

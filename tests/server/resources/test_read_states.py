@@ -5,7 +5,7 @@ import pytest
 from hubbub.protocol.permissions import Permissions
 from tests.game import game
 from tests.server.resources.test_account_deletion import PASSWORD, register
-from tests.server.resources.test_direct_messages import direct, say
+from tests.server.resources.test_direct_messages import open_dm, send_message
 from tests.world import Actor, World
 
 
@@ -26,7 +26,7 @@ async def read_states(user: Actor) -> dict[str, str]:
 async def test_an_ack_is_stored_sent_to_own_sessions_and_only_moves_forward(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    first, second = await guild.say(bob), await guild.say(bob)
+    first, second = await guild.send_message(bob), await guild.send_message(bob)
     channel, bob_session = str(guild.general), await bob.connect()
     session = await alice.connect()
     assert session.ready["read_state"] == {"entries": [], "partial": False, "version": 0}
@@ -67,9 +67,9 @@ async def test_only_users_can_ack_visible_channels(world: World) -> None:
 async def test_a_bulk_ack_skips_inaccessible_channels(world: World) -> None:
     alice, bob, carol = await world.user(), await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    private = (await direct(alice, bob))["id"]
-    foreign = (await direct(bob, carol))["id"]
-    message = await say(bob, private)
+    private = (await open_dm(alice, bob))["id"]
+    foreign = (await open_dm(bob, carol))["id"]
+    message = await send_message(bob, private)
     session = await alice.connect()
     requested = [(guild.general, 5), (private, message["id"]), (foreign, 5), (999, 5)]
     body = [{"channel_id": str(channel), "message_id": str(message_id)} for channel, message_id in requested]

@@ -9,8 +9,8 @@ from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.call import Call
 from hubbub.server.resources import identities, oauth2, relationships, users
-from tests.oauth import application, edit, refused
-from tests.players import token_of
+from tests.oauth import create_application, oauth2_error, set_application_columns
+from tests.players import provisional_player
 from tests.world import Actor, World, befriend
 
 FRIEND, BLOCKED, INCOMING, OUTGOING = (
@@ -116,8 +116,8 @@ async def test_removing_a_friend_is_mutual_and_idempotent(world: World) -> None:
 
 async def test_a_block_ends_platform_and_game_friendships_for_good(world: World) -> None:
     alice, bob = await create_users(world)
-    game = await application(world)
-    alice_plays, bob_plays = await world.player(alice, game.id), await world.player(bob, game.id)
+    game = await create_application(world)
+    alice_plays, bob_plays = await world.bearer(alice, game.id), await world.bearer(bob, game.id)
     await befriend(alice, bob)
     await befriend(alice_plays, bob_plays, GAME_PATH)
     bob_session = await bob.connect()
@@ -222,13 +222,13 @@ async def test_a_friend_nickname_is_private(world: World) -> None:
 
 async def test_game_friends_belong_to_the_family_and_not_to_the_platform(world: World) -> None:
     alice, bob = await create_users(world)
-    publisher, chess, go, other = [await application(world) for _ in range(4)]
+    publisher, chess, go, other = [await create_application(world) for _ in range(4)]
     for child in (chess, go):
-        await edit(world, child, parent_id=publisher.id)
-    alice_plays, bob_plays = await world.player(alice, chess.id), await world.player(bob, go.id)
+        await set_application_columns(world, child, parent_id=publisher.id)
+    alice_plays, bob_plays = await world.bearer(alice, chess.id), await world.bearer(bob, go.id)
     bob_session, other_session = (
         await bob_plays.connect(Intents.ALL),
-        await (await world.player(bob, other.id)).connect(Intents.ALL),
+        await (await world.bearer(bob, other.id)).connect(Intents.ALL),
     )
 
     (await alice_plays.post(GAME_PATH, json={"username": bob.name})).ok()
@@ -242,7 +242,7 @@ async def test_game_friends_belong_to_the_family_and_not_to_the_platform(world: 
     assert (friend["type"], "user" in friend) == (FRIEND, False)
     assert [each["user"]["username"] for each in (await bob.get(GAME_PATH)).ok()] == [alice.name]
     assert await relationship_types(bob) == {}
-    assert await relationship_types(await world.player(bob, other.id), GAME_PATH) == {}
+    assert await relationship_types(await world.bearer(bob, other.id), GAME_PATH) == {}
     (await alice_plays.put(f"{GAME_PATH}/{bob.id}", json={})).refused(400, 80007)
 
     (await bob_plays.delete(f"{GAME_PATH}/{alice.id}")).ok()
@@ -251,8 +251,8 @@ async def test_game_friends_belong_to_the_family_and_not_to_the_platform(world: 
 
 async def test_a_game_friend_must_have_authorized_the_game(world: World) -> None:
     alice, bob = await create_users(world)
-    game = await application(world)
-    plays = await world.player(alice, game.id)
+    game = await create_application(world)
+    plays = await world.bearer(alice, game.id)
     (await plays.put(f"{GAME_PATH}/{bob.id}", json={})).refused(400, 80000)
 
     await game.tokens(bob, "identify")
@@ -265,9 +265,9 @@ async def test_a_game_friend_must_have_authorized_the_game(world: World) -> None
 
 async def test_a_provisional_account_has_friends_of_both_kinds(world: World) -> None:
     alice = await world.user()
-    game = await application(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
-    guest = await token_of(game, "guest-1")
-    plays = await world.player(alice, game.id)
+    game = await create_application(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION)
+    guest = await provisional_player(game, "guest-1")
+    plays = await world.bearer(alice, game.id)
 
     await befriend(plays, guest)
     await befriend(guest, plays, GAME_PATH)
@@ -281,8 +281,8 @@ async def test_a_provisional_account_has_friends_of_both_kinds(world: World) -> 
 
 async def test_platform_and_game_friendships_are_independent(world: World) -> None:
     alice, bob = await create_users(world)
-    game = await application(world)
-    alice_plays, bob_plays = await world.player(alice, game.id), await world.player(bob, game.id)
+    game = await create_application(world)
+    alice_plays, bob_plays = await world.bearer(alice, game.id), await world.bearer(bob, game.id)
     await befriend(alice_plays, bob_plays, GAME_PATH)
 
     (await alice_plays.put(f"{PLATFORM_PATH}/{bob.id}", json={})).ok()
@@ -297,9 +297,9 @@ async def test_platform_and_game_friendships_are_independent(world: World) -> No
 
 async def test_a_game_sees_which_friends_play_it(world: World) -> None:
     alice, bob, carol = await create_users(world, 3)
-    game = await application(world)
-    plays = await world.player(alice, game.id)
-    await world.player(bob, game.id)
+    game = await create_application(world)
+    plays = await world.bearer(alice, game.id)
+    await world.bearer(bob, game.id)
     session = await plays.connect(Intents.ALL)
     await befriend(alice, bob)
     await befriend(alice, carol)
@@ -317,9 +317,9 @@ async def test_a_game_sees_which_friends_play_it(world: World) -> None:
 )
 async def test_a_game_requires_the_relationship_scopes(world: World, scopes: str, reads: bool, writes: bool) -> None:
     alice, bob = await create_users(world)
-    game = await application(world)
-    await world.player(bob, game.id)
-    plays = await world.player(alice, game.id, scopes)
+    game = await create_application(world)
+    await world.bearer(bob, game.id)
+    plays = await world.bearer(alice, game.id, scopes)
     for path in (PLATFORM_PATH, GAME_PATH):
         assert (await plays.get(path)).status == (200 if reads else 403)
         assert (await plays.put(f"{path}/{bob.id}", json={})).status == (204 if writes else 403)
@@ -336,17 +336,17 @@ async def test_a_user_token_cannot_add_game_friends(world: World) -> None:
 async def test_an_activity_reads_relationships_without_approval_since_its_date(world: World) -> None:
     alice = await world.user()
     flags = ApplicationFlags.EMBEDDED | ApplicationFlags.SOCIAL_LAYER_INTEGRATION
-    activity = await application(world, flags=flags)
+    activity = await create_application(world, flags=flags)
     since = changes.RELATIONSHIPS_FOR_ACTIVITIES.at_ms
     world.clock.set(since - 1)
-    refused(await activity.ask(alice, "identify relationships.read"), "invalid_scope")
+    oauth2_error(await activity.authorize(alice, "identify relationships.read"), "invalid_scope")
     await world.write(lambda call: oauth2.approve_scopes(call, activity.id, ["relationships.read"]))
-    (await activity.ask(alice, "identify relationships.read")).ok()
-    other = await application(world, flags=flags)
+    (await activity.authorize(alice, "identify relationships.read")).ok()
+    other = await create_application(world, flags=flags)
 
     world.clock.set(since)
 
-    (await other.ask(alice, "identify relationships.read")).ok()
+    (await other.authorize(alice, "identify relationships.read")).ok()
 
 
 # Merged, unmerged and deleted accounts
@@ -354,8 +354,8 @@ async def test_an_activity_reads_relationships_without_approval_since_its_date(w
 
 async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
     full, guest, friend, blocker, requester, fellow = await create_users(world, 6)
-    game = await application(world)
-    plays = {user.id: await world.player(user, game.id) for user in (full, guest, fellow)}
+    game = await create_application(world)
+    plays = {user.id: await world.bearer(user, game.id) for user in (full, guest, fellow)}
     await befriend(guest, friend)
     await befriend(plays[guest.id], plays[fellow.id], GAME_PATH)
     (await blocker.put(f"{PLATFORM_PATH}/{guest.id}", json={"type": 2})).ok()
@@ -384,8 +384,8 @@ async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
 
 async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) -> None:
     full, guest, other = await create_users(world, 3)
-    game = await application(world)
-    full_plays, other_plays = await world.player(full, game.id), await world.player(other, game.id)
+    game = await create_application(world)
+    full_plays, other_plays = await world.bearer(full, game.id), await world.bearer(other, game.id)
     await befriend(full, other)
     await befriend(full_plays, other_plays, GAME_PATH)
     (await other.put(f"{PLATFORM_PATH}/{guest.id}", json={"type": 2})).ok()
@@ -407,8 +407,8 @@ async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) 
 
 async def test_an_unmerged_account_keeps_relationships_with_players(world: World) -> None:
     full, guest, player, stranger, fellow, blocker = await create_users(world, 6)
-    game = await application(world)
-    plays = {user.id: await world.player(user, game.id) for user in (full, guest, player, fellow)}
+    game = await create_application(world)
+    plays = {user.id: await world.bearer(user, game.id) for user in (full, guest, player, fellow)}
     await befriend(full, player)
     await befriend(full, stranger)
     await befriend(plays[full.id], plays[fellow.id], GAME_PATH)
@@ -445,7 +445,7 @@ async def test_a_deleted_account_is_removed_from_relationships(world: World) -> 
 async def test_relationships_are_part_of_the_data_export(world: World) -> None:
     alice, bob = await create_users(world)
     await befriend(alice, bob)
-    request = users.DataAsked(UserId(alice.id), {})
+    request = users.DataExportRequested(UserId(alice.id), {})
 
     await world.write(lambda call: call.tell(request))
 
@@ -455,10 +455,10 @@ async def test_relationships_are_part_of_the_data_export(world: World) -> None:
 
 async def test_a_game_that_joins_a_publisher_loses_its_game_friends(world: World) -> None:
     alice, bob = await create_users(world)
-    game, other = await application(world), await application(world)
+    game, other = await create_application(world), await create_application(world)
     for each in (game, other):
-        await befriend(await world.player(alice, each.id), await world.player(bob, each.id), GAME_PATH)
-    session = await (await world.player(bob, game.id)).connect(Intents.ALL)
+        await befriend(await world.bearer(alice, each.id), await world.bearer(bob, each.id), GAME_PATH)
+    session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
 
     signal = identities.FamilyJoined(application_id=ApplicationId(game.id), parent_id=ApplicationId(1))
     await world.write(lambda call: call.tell(signal))
@@ -469,8 +469,8 @@ async def test_a_game_that_joins_a_publisher_loses_its_game_friends(world: World
 
 async def test_queries_for_other_slices(world: World) -> None:
     alice, bob, carol = await create_users(world, 3)
-    game = await application(world)
-    await befriend(await world.player(alice, game.id), await world.player(bob, game.id), GAME_PATH)
+    game = await create_application(world)
+    await befriend(await world.bearer(alice, game.id), await world.bearer(bob, game.id), GAME_PATH)
     await befriend(alice, carol)
 
     def check_friends(call: Call) -> None:
@@ -480,8 +480,8 @@ async def test_queries_for_other_slices(world: World) -> None:
         assert relationships.are_friends(tx, alice.id, carol.id, family_id=game.id)
         assert relationships.friend_ids(tx, alice.id) == [carol.id]
         assert relationships.friend_ids(tx, alice.id, game.id) == sorted([bob.id, carol.id])
-        assert relationships.plays(tx, bob.id, game.id)
-        assert not relationships.plays(tx, carol.id, game.id)
+        assert relationships.is_player(tx, bob.id, game.id)
+        assert not relationships.is_player(tx, carol.id, game.id)
         assert not relationships.is_blocked_between(tx, alice.id, carol.id)
 
     await world.write(check_friends)
@@ -490,7 +490,7 @@ async def test_queries_for_other_slices(world: World) -> None:
     def check_blocks(call: Call) -> None:
         assert relationships.is_blocked_between(call.tx, alice.id, carol.id)
         assert relationships.is_blocked_between(call.tx, carol.id, alice.id)
-        assert relationships.blocks_among(call.tx, alice.id, [bob.id, carol.id]) == {carol.id}
-        assert relationships.blocked_by(call.tx, alice.id) == [carol.id]
+        assert relationships.filter_blocked(call.tx, alice.id, [bob.id, carol.id]) == {carol.id}
+        assert relationships.list_blockers(call.tx, alice.id) == [carol.id]
 
     await world.write(check_blocks)

@@ -8,7 +8,7 @@ import pytest
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.resources.role_connections import rules
 from tests.media import png
-from tests.world import NOW_MS, Actor, Answer, Guild, World
+from tests.world import NOW_MS, Actor, ApiResponse, Guild, World
 
 LEVEL = {"type": 2, "key": "level", "name": "Level", "description": "At least this level"}
 SINCE = {"type": 6, "key": "since", "name": "Since", "description": "Plays for this many days"}
@@ -24,7 +24,7 @@ class ConnectedUser:
         self.path = f"/users/@me/applications/{bot.application_id}/role-connection"
         self.headers = {"Authorization": f"Bearer {token}"}
 
-    async def request(self, method: str, path: str | None = None, **options: Any) -> Answer:
+    async def request(self, method: str, path: str | None = None, **options: Any) -> ApiResponse:
         return await self.world.request(method, path or self.path, headers=self.headers, **options)
 
 
@@ -153,7 +153,7 @@ async def test_a_role_connection_requires_its_application_and_scope(world: World
 # Linked roles
 
 
-async def link(guild: Guild, role: int, *alternatives: list[dict[str, Any]]) -> Answer:
+async def link(guild: Guild, role: int, *alternatives: list[dict[str, Any]]) -> ApiResponse:
     return await guild.owner.put(f"/guilds/{guild.id}/roles/{role}/connections/configuration", json=list(alternatives))
 
 
@@ -191,7 +191,7 @@ async def test_removing_linked_roles_keeps_other_roles(world: World) -> None:
     alice, bot = await world.user(), await world.bot()
     guild = await world.guild(None, alice)
     plain, role = await guild.role("plain"), await guild.role("linked")
-    await guild.give(alice, plain)
+    await guild.add_role(alice, plain)
     (await link(guild, role, [condition(bot)])).ok()
     game = await connect_user(world, alice, bot)
 
@@ -253,7 +253,7 @@ async def test_linking_a_role_requires_permissions_and_valid_conditions(world: W
     body = [[condition(bot)]]
 
     (await alice.put(path, json=body)).refused(403, 50013)
-    await guild.give(alice, managers)
+    await guild.add_role(alice, managers)
     (await alice.put(f"/guilds/{guild.id}/roles/{managers}/connections/configuration", json=body)).refused(403, 50013)
     assert (await alice.put(path, json=[[condition(bot, "speed", "1")]])).errors("0.0.connection_metadata_field")
     assert (await alice.put(path, json=[[condition(bot, "level")]])).errors("0.0.value") == ["BASE_TYPE_REQUIRED"]
@@ -294,7 +294,7 @@ async def test_linking_a_role_requires_permissions_and_valid_conditions(world: W
     ],
 )
 def test_values_are_compared_by_metadata_type(kind: int, value: str, wanted: str, met: bool) -> None:
-    assert rules.compares(kind, value, wanted, NOW_MS) is met
+    assert rules.is_satisfied(kind, value, wanted, NOW_MS) is met
 
 
 # Application attachments and activity instances

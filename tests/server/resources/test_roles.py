@@ -13,7 +13,7 @@ from hubbub.server.resources.roles.store import RoleRow
 from tests import media
 from tests.world import Actor, Guild, World
 
-PNG = media.uri(media.png())
+PNG = media.data_uri(media.png())
 
 
 async def order(guild: Guild) -> list[int]:
@@ -25,7 +25,7 @@ async def manager(world: World, guild: Guild, permissions: int = 0) -> tuple[Act
     """Create a member with MANAGE_ROLES and these permissions; return the member and the role."""
     bob = await guild.member()
     role = await guild.role("managers", Permissions.MANAGE_ROLES | permissions)
-    await guild.give(bob, role)
+    await guild.add_role(bob, role)
     return bob, role
 
 
@@ -72,7 +72,7 @@ async def test_members_of_each_role_are_counted_without_everyone(world: World) -
     bob = await world.user()
     guild = await world.guild(None, bob)
     assigned, unassigned = await guild.role("worn"), await guild.role("unworn")
-    await guild.give(bob, assigned)
+    await guild.add_role(bob, assigned)
 
     counts = (await bob.get(f"/guilds/{guild.id}/roles/member-counts")).ok()
 
@@ -160,7 +160,7 @@ async def test_gradients_require_the_guild_feature(world: World) -> None:
     plain = {"colors": {"primary_color": 1, "secondary_color": None, "tertiary_color": None}}
     assert (await guild.owner.post(path, json=plain)).ok()["color"] == 1
 
-    await world.grant(guild, "ENHANCED_ROLE_COLORS")
+    await world.grant_to_guild(guild, "ENHANCED_ROLE_COLORS")
 
     made = (await guild.owner.post(path, json=gradient)).ok()
     assert made["color"] == 1
@@ -175,7 +175,7 @@ async def test_gradients_require_the_guild_feature(world: World) -> None:
 @pytest.mark.dated(changes.ROLE_GRADIENTS)
 async def test_gradients_are_ignored_before_july_2025(world: World) -> None:
     guild = await world.guild()
-    await world.grant(guild, "ENHANCED_ROLE_COLORS")
+    await world.grant_to_guild(guild, "ENHANCED_ROLE_COLORS")
     body = {"colors": {"primary_color": 1, "secondary_color": 2}, "color": 9}
 
     world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
@@ -227,7 +227,7 @@ async def test_role_icons_require_the_guild_feature(world: World) -> None:
         (await guild.owner.post(path, json=body)).refused(403, 50101)
         (await guild.owner.patch(f"{path}/{role}", json=body)).refused(403, 50101)
 
-    await world.grant(guild, "ROLE_ICONS")
+    await world.grant_to_guild(guild, "ROLE_ICONS")
 
     changed = (await guild.owner.patch(f"{path}/{role}", json={"icon": PNG, "unicode_emoji": "🦊"})).ok()
     assert (len(changed["icon"]), changed["unicode_emoji"]) == (32, "🦊")
@@ -331,7 +331,7 @@ async def test_a_deleted_role_is_removed_from_members_and_overwrites(world: Worl
     guild = await world.guild(None, bob)
     bot = await world.bot(guild)
     role = await guild.role("doomed", Permissions.KICK_MEMBERS)
-    await guild.give(bob, role)
+    await guild.add_role(bob, role)
     await guild.overwrite(guild.general, role, allow=Permissions.SEND_MESSAGES, kind=0)
     session = await bot.connect()
 
@@ -400,7 +400,7 @@ def role_row(number: int, position: int) -> RoleRow:
 def test_distinct_requested_positions_are_applied(wanted: tuple[int, ...]) -> None:
     rows = [role_row(10, 1), role_row(11, 2), role_row(12, 3)]
 
-    ordered = rules.reordered(rows, dict(zip((10, 11, 12), wanted, strict=True)))
+    ordered = rules.reorder(rows, dict(zip((10, 11, 12), wanted, strict=True)))
 
     assert {row.id: row.position for row in ordered} == dict(zip((10, 11, 12), wanted, strict=True))
 
@@ -423,7 +423,7 @@ def test_distinct_requested_positions_are_applied(wanted: tuple[int, ...]) -> No
 def test_other_roles_fill_the_positions_around_moved_roles(wanted: dict[int, int], expected: list[int]) -> None:
     rows = [role_row(10, 1), role_row(11, 1), role_row(12, 5), role_row(13, 9)]
 
-    ordered = rules.reordered(rows, wanted)
+    ordered = rules.reorder(rows, wanted)
 
     assert [row.id for row in ordered] == expected
     assert [row.position for row in ordered] == [1, 2, 3, 4]

@@ -9,8 +9,8 @@ import pytest
 from hubbub.protocol import changes, wire
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.scheduled_events import EVENT_IDLE_MS, EVENT_UNSTARTED_MS, NthWeekday, RecurrenceRule
-from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR
+from hubbub.protocol.resources.scheduled_events import EVENT_CANCEL_AFTER_MS, EVENT_IDLE_MS, NthWeekday, RecurrenceRule
+from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR_PERMISSIONS
 from hubbub.server.resources.scheduled_events import recurrence
 from tests.world import NOW_MS, Actor, Guild, Session, World
 
@@ -25,7 +25,7 @@ def timestamp(ms: int) -> str:
     return wire.timestamp(ms)
 
 
-def external(**more: Any) -> dict[str, Any]:
+def external_event(**more: Any) -> dict[str, Any]:
     """Return the body of an external event that lasts from one to two hours from now."""
     return {
         "name": "picnic",
@@ -38,7 +38,7 @@ def external(**more: Any) -> dict[str, Any]:
     }
 
 
-def on(channel: int, kind: int = 2, **more: Any) -> dict[str, Any]:
+def channel_event(channel: int, kind: int = 2, **more: Any) -> dict[str, Any]:
     """Return the body of an event in a channel that starts in one hour."""
     return {
         "name": "talk",
@@ -50,7 +50,7 @@ def on(channel: int, kind: int = 2, **more: Any) -> dict[str, Any]:
     }
 
 
-async def plan(actor: Actor, guild: Guild, body: dict[str, Any]) -> Any:
+async def create_event(actor: Actor, guild: Guild, body: dict[str, Any]) -> Any:
     """Create an event."""
     return (await actor.post(f"/guilds/{guild.id}/scheduled-events", json=body)).ok()
 
@@ -86,7 +86,7 @@ async def guild(world: World) -> Guild:
 async def test_a_new_event_is_published_audited_and_returned(world: World, guild: Guild) -> None:
     bot = await world.bot(guild, permissions=Permissions.CREATE_EVENTS)
     session = await guild.owner.connect()
-    event = await plan(bot, guild, external(description="bring bread", image=PNG))
+    event = await create_event(bot, guild, external_event(description="bring bread", image=PNG))
     assert event["creator"]["id"] == event["creator_id"] == str(bot.id)
     assert (event["status"], event["entity_type"], event["channel_id"], event["entity_id"]) == (1, 3, None, None)
     assert (event["entity_metadata"], event["recurrence_rule"]) == ({"location": "the park"}, None)
@@ -108,22 +108,22 @@ async def test_a_new_event_is_published_audited_and_returned(world: World, guild
 @pytest.mark.parametrize(
     ("body", "field"),
     [
-        (external(name=""), "name"),
-        (external(name="x" * 101), "name"),
-        (external(description="x" * 1001), "description"),
-        (external(privacy_level=1), "privacy_level"),
-        (external(entity_type=9), "entity_type"),
-        (external(entity_type=0), "entity_type"),
-        (external(entity_metadata=None), "entity_metadata.location"),
-        (external(entity_metadata={"location": "x" * 101}), "entity_metadata.location"),
-        (external(scheduled_end_time=None), "scheduled_end_time"),
-        (external(scheduled_end_time=timestamp(NOW_MS + HOUR_MS)), "scheduled_end_time"),
-        (external(scheduled_start_time=timestamp(NOW_MS)), "scheduled_start_time"),
-        (external(scheduled_start_time="soon"), "scheduled_start_time"),
-        (external(scheduled_end_time="9000-01-01T00:00:00Z"), "scheduled_end_time"),
-        (external(channel_id="5"), "channel_id"),
-        (external(entity_type=2), "channel_id"),
-        (external(image="nonsense"), "image"),
+        (external_event(name=""), "name"),
+        (external_event(name="x" * 101), "name"),
+        (external_event(description="x" * 1001), "description"),
+        (external_event(privacy_level=1), "privacy_level"),
+        (external_event(entity_type=9), "entity_type"),
+        (external_event(entity_type=0), "entity_type"),
+        (external_event(entity_metadata=None), "entity_metadata.location"),
+        (external_event(entity_metadata={"location": "x" * 101}), "entity_metadata.location"),
+        (external_event(scheduled_end_time=None), "scheduled_end_time"),
+        (external_event(scheduled_end_time=timestamp(NOW_MS + HOUR_MS)), "scheduled_end_time"),
+        (external_event(scheduled_start_time=timestamp(NOW_MS)), "scheduled_start_time"),
+        (external_event(scheduled_start_time="soon"), "scheduled_start_time"),
+        (external_event(scheduled_end_time="9000-01-01T00:00:00Z"), "scheduled_end_time"),
+        (external_event(channel_id="5"), "channel_id"),
+        (external_event(entity_type=2), "channel_id"),
+        (external_event(image="nonsense"), "image"),
     ],
 )
 async def test_invalid_event_fields_are_rejected(world: World, guild: Guild, body: dict[str, Any], field: str) -> None:
@@ -136,51 +136,51 @@ async def test_invalid_event_fields_are_rejected(world: World, guild: Guild, bod
 async def test_the_channel_must_match_the_guild_and_entity_type(world: World, guild: Guild) -> None:
     other = await world.guild(guild.owner)
     url = f"/guilds/{guild.id}/scheduled-events"
-    (await guild.owner.post(url, json=on(guild.channels["stage"], 2))).refused(400, 50024)
-    (await guild.owner.post(url, json=on(guild.channels["Lounge"], 1))).refused(400, 50024)
-    (await guild.owner.post(url, json=on(other.channels["General"]))).refused(404, 10003)
-    (await guild.owner.post(url, json=on(1))).refused(404, 10003)
+    (await guild.owner.post(url, json=channel_event(guild.channels["stage"], 2))).refused(400, 50024)
+    (await guild.owner.post(url, json=channel_event(guild.channels["Lounge"], 1))).refused(400, 50024)
+    (await guild.owner.post(url, json=channel_event(other.channels["General"]))).refused(404, 10003)
+    (await guild.owner.post(url, json=channel_event(1))).refused(404, 10003)
 
 
 async def test_creating_an_event_requires_permissions_in_its_channel(world: World, guild: Guild) -> None:
     stage, lounge = guild.channels["stage"], guild.channels["Lounge"]
     url = f"/guilds/{guild.id}/scheduled-events"
     unprivileged = await guild.member()
-    for body in (external(), on(lounge), on(stage, 1)):
+    for body in (external_event(), channel_event(lounge), channel_event(stage, 1)):
         (await unprivileged.post(url, json=body)).refused(403, 50013)
     planner = await guild.member(Permissions.CREATE_EVENTS)
-    (await planner.post(url, json=external())).ok()
-    (await planner.post(url, json=on(lounge))).ok()
-    (await planner.post(url, json=on(stage, 1))).refused(403, 50013)
-    await guild.overwrite(stage, planner.id, allow=STAGE_MODERATOR)
-    (await planner.post(url, json=on(stage, 1))).ok()
+    (await planner.post(url, json=external_event())).ok()
+    (await planner.post(url, json=channel_event(lounge))).ok()
+    (await planner.post(url, json=channel_event(stage, 1))).refused(403, 50013)
+    await guild.overwrite(stage, planner.id, allow=STAGE_MODERATOR_PERMISSIONS)
+    (await planner.post(url, json=channel_event(stage, 1))).ok()
     await guild.overwrite(lounge, planner.id, deny=Permissions.CONNECT)
-    (await planner.post(url, json=on(lounge))).refused(403, 50013)
+    (await planner.post(url, json=channel_event(lounge))).refused(403, 50013)
     await guild.overwrite(lounge, planner.id, deny=Permissions.VIEW_CHANNEL)
-    (await planner.post(url, json=on(lounge))).refused(403, 50001)
-    (await (await world.user()).post(url, json=external())).refused(403, 50001)
+    (await planner.post(url, json=channel_event(lounge))).refused(403, 50001)
+    (await (await world.user()).post(url, json=external_event())).refused(403, 50001)
 
 
 @pytest.mark.dated(changes.PERMISSION_SPLITS)
 async def test_manage_events_permits_creation_until_the_split(world: World, guild: Guild) -> None:
     bot = await world.bot(guild, permissions=Permissions.MANAGE_EVENTS)
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - 1)
-    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external())).ok()
+    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).ok()
     world.clock.set(changes.PERMISSION_SPLITS.at_ms)
-    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external())).refused(403, 50013)
+    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).refused(403, 50013)
 
 
 @pytest.mark.dated(changes.CREATE_PERMISSIONS_FOR_BOTS)
 async def test_bots_cannot_use_create_events_before_its_date(world: World, guild: Guild) -> None:
     bot = await world.bot(guild, permissions=Permissions.CREATE_EVENTS)
     world.clock.set(changes.CREATE_PERMISSIONS_FOR_BOTS.at_ms - 1)
-    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external())).refused(403, 50013)
+    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).refused(403, 50013)
     world.clock.set(changes.CREATE_PERMISSIONS_FOR_BOTS.at_ms)
-    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external())).ok()
+    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).ok()
 
 
 async def test_a_guild_has_at_most_one_hundred_events(world: World, guild: Guild) -> None:
-    first = await plan(guild.owner, guild, external())
+    first = await create_event(guild.owner, guild, external_event())
 
     def fill(call: Any) -> None:
         call.tx.run_many(
@@ -191,9 +191,9 @@ async def test_a_guild_has_at_most_one_hundred_events(world: World, guild: Guild
 
     await world.write(fill)
     url = f"/guilds/{guild.id}/scheduled-events"
-    (await guild.owner.post(url, json=external())).refused(400, 30038)
+    (await guild.owner.post(url, json=external_event())).refused(400, 30038)
     (await guild.owner.patch(path(guild, first), json={"status": 4})).ok()
-    (await guild.owner.post(url, json=external())).ok()
+    (await guild.owner.post(url, json=external_event())).ok()
 
 
 # Updating
@@ -201,7 +201,7 @@ async def test_a_guild_has_at_most_one_hundred_events(world: World, guild: Guild
 
 async def test_an_event_update_is_published_and_audited(world: World, guild: Guild) -> None:
     session = await guild.owner.connect()
-    event = await plan(guild.owner, guild, external())
+    event = await create_event(guild.owner, guild, external_event())
     changed = (await guild.owner.patch(path(guild, event), json={"name": "feast", "description": "much"})).ok()
     assert changed == event | {"name": "feast", "description": "much"}
     assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(changed)
@@ -222,7 +222,7 @@ async def test_creators_update_their_own_events_and_managers_all_events(world: W
     planner = await guild.member(Permissions.CREATE_EVENTS)
     other = await guild.member(Permissions.CREATE_EVENTS)
     manager = await guild.member(Permissions.MANAGE_EVENTS)
-    event = await plan(planner, guild, external())
+    event = await create_event(planner, guild, external_event())
     (await planner.patch(path(guild, event), json={"name": "mine"})).ok()
     (await manager.patch(path(guild, event), json={"name": "ours"})).ok()
     (await other.patch(path(guild, event), json={"name": "theirs"})).refused(403, 50013)
@@ -234,12 +234,12 @@ async def test_creators_update_their_own_events_and_managers_all_events(world: W
     for method in (planner.get, planner.delete):
         (await method(path(guild, event))).refused(404, 10070)
     other_guild = await world.guild(guild.owner)
-    other_event = await plan(guild.owner, guild, external())
+    other_event = await create_event(guild.owner, guild, external_event())
     (await guild.owner.get(path(other_guild, other_event))).refused(404, 10070)
 
 
 async def test_status_transitions_are_validated(world: World, guild: Guild) -> None:
-    event = await plan(guild.owner, guild, external())
+    event = await create_event(guild.owner, guild, external_event())
     assert (await guild.owner.patch(path(guild, event), json={"status": 3})).errors("status")
     assert (await guild.owner.patch(path(guild, event), json={"status": 2})).ok()["status"] == 2
     assert (await guild.owner.patch(path(guild, event), json={"status": 4})).errors("status")
@@ -254,7 +254,7 @@ async def test_a_channel_event_is_visible_only_to_channel_viewers(world: World, 
     bot = await world.bot(guild)
     await guild.overwrite(stage, bot.id, deny=Permissions.VIEW_CHANNEL)
     session = await bot.connect()
-    event = await plan(guild.owner, guild, on(stage, 1))
+    event = await create_event(guild.owner, guild, channel_event(stage, 1))
     await session.none_of("GUILD_SCHEDULED_EVENT_CREATE")
     (await bot.get(path(guild, event))).refused(403, 50001)
     assert (await bot.get(f"/guilds/{guild.id}/scheduled-events")).ok() == []
@@ -274,7 +274,7 @@ async def test_a_channel_event_is_visible_only_to_channel_viewers(world: World, 
 
 async def test_an_external_event_starts_and_ends_automatically(world: World, guild: Guild) -> None:
     session = await guild.owner.connect()
-    event = await plan(guild.owner, guild, external())
+    event = await create_event(guild.owner, guild, external_event())
     world.clock.advance(HOUR_MS - 1)
     await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
     world.clock.advance(1)
@@ -285,8 +285,8 @@ async def test_an_external_event_starts_and_ends_automatically(world: World, gui
 
 async def test_an_event_that_is_not_started_is_canceled(world: World, guild: Guild) -> None:
     session = await guild.owner.connect()
-    event = await plan(guild.owner, guild, on(guild.channels["Lounge"]))
-    world.clock.advance(HOUR_MS + EVENT_UNSTARTED_MS - 1)
+    event = await create_event(guild.owner, guild, channel_event(guild.channels["Lounge"]))
+    world.clock.advance(HOUR_MS + EVENT_CANCEL_AFTER_MS - 1)
     await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
     world.clock.advance(1)
     assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=4)
@@ -295,7 +295,7 @@ async def test_an_event_that_is_not_started_is_canceled(world: World, guild: Gui
 async def test_a_stage_event_starts_a_stage_instance_and_ends_with_it(world: World, guild: Guild) -> None:
     stage = guild.channels["stage"]
     session = await guild.owner.connect()
-    event = await plan(guild.owner, guild, on(stage, 1))
+    event = await create_event(guild.owner, guild, channel_event(stage, 1))
     started = (await guild.owner.patch(path(guild, event), json={"status": 2})).ok()
     opened = await session.next("STAGE_INSTANCE_CREATE")
     assert (opened["topic"], opened["guild_scheduled_event_id"]) == ("talk", event["id"])
@@ -304,14 +304,14 @@ async def test_a_stage_event_starts_a_stage_instance_and_ends_with_it(world: Wor
     (await guild.owner.delete(f"/stage-instances/{stage}")).ok()
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == 3
 
-    second = await plan(guild.owner, guild, on(stage, 1))
+    second = await create_event(guild.owner, guild, channel_event(stage, 1))
     (await guild.owner.patch(path(guild, second), json={"status": 2})).ok()
     ended = (await guild.owner.patch(path(guild, second), json={"status": 3})).ok()
     assert (ended["status"], ended["entity_id"]) == (3, None)
     await session.next("STAGE_INSTANCE_DELETE")
     (await guild.owner.get(f"/stage-instances/{stage}")).refused(404, 10067)
 
-    third = await plan(guild.owner, guild, on(stage, 1))
+    third = await create_event(guild.owner, guild, channel_event(stage, 1))
     (await guild.owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "x"})).ok()
     (await guild.owner.patch(path(guild, third), json={"status": 2})).refused(400, 180002)
 
@@ -319,8 +319,8 @@ async def test_a_stage_event_starts_a_stage_instance_and_ends_with_it(world: Wor
 async def test_a_stage_instance_can_start_an_event(world: World, guild: Guild) -> None:
     stage = guild.channels["stage"]
     session = await guild.owner.connect()
-    event = await plan(guild.owner, guild, on(stage, 1))
-    other = await plan(guild.owner, guild, external())
+    event = await create_event(guild.owner, guild, channel_event(stage, 1))
+    other = await create_event(guild.owner, guild, external_event())
     body = {"channel_id": str(stage), "topic": "x"}
     url = "/stage-instances"
     (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": "1"})).refused(404, 10070)
@@ -335,7 +335,7 @@ async def test_a_stage_instance_can_start_an_event(world: World, guild: Guild) -
 async def test_a_voice_event_ends_after_the_channel_is_idle(world: World, guild: Guild) -> None:
     lounge = guild.channels["Lounge"]
     session = await guild.owner.connect()
-    event = await plan(guild.owner, guild, on(lounge))
+    event = await create_event(guild.owner, guild, channel_event(lounge))
     (await guild.owner.patch(path(guild, event), json={"status": 2})).ok()
     await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
     await join(session, guild, lounge)
@@ -349,7 +349,7 @@ async def test_a_voice_event_ends_after_the_channel_is_idle(world: World, guild:
 async def test_deleting_a_channel_cancels_its_events(world: World, guild: Guild) -> None:
     lounge = guild.channels["Lounge"]
     session = await guild.owner.connect()
-    event = await plan(guild.owner, guild, on(lounge))
+    event = await create_event(guild.owner, guild, channel_event(lounge))
     (await guild.owner.delete(f"/channels/{lounge}")).ok()
     assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=4, channel_id=None)
     await session.next("CHANNEL_DELETE")
@@ -365,7 +365,7 @@ assert datetime.fromtimestamp(MONDAY_MS / 1000, UTC).isoformat() == "2026-11-23T
 
 def weekly(**more: Any) -> dict[str, Any]:
     """Return the body of a one-hour event that repeats every Monday."""
-    return external(
+    return external_event(
         scheduled_start_time=timestamp(MONDAY_MS),
         scheduled_end_time=timestamp(MONDAY_MS + HOUR_MS),
         recurrence_rule={"start": timestamp(MONDAY_MS), "frequency": 2, "interval": 1, "by_weekday": [0]},
@@ -397,7 +397,7 @@ def weekly(**more: Any) -> dict[str, Any]:
 async def test_invalid_recurrence_rules_are_rejected(
     world: World, guild: Guild, rule: dict[str, Any], field: str
 ) -> None:
-    body = external(recurrence_rule={"start": timestamp(NOW_MS + HOUR_MS), "interval": 1, **rule})
+    body = external_event(recurrence_rule={"start": timestamp(NOW_MS + HOUR_MS), "interval": 1, **rule})
     response = await guild.owner.post(f"/guilds/{guild.id}/scheduled-events", json=body)
     assert response.errors(".".join(filter(None, ("recurrence_rule", field))))
 
@@ -430,7 +430,7 @@ def test_recurrence_rules_produce_their_dates(rule: dict[str, Any], days: list[s
 
 async def test_a_recurring_event_advances_to_its_next_occurrence(world: World, guild: Guild) -> None:
     session = await guild.owner.connect()
-    event = await plan(guild.owner, guild, weekly())
+    event = await create_event(guild.owner, guild, weekly())
     assert event["recurrence_rule"]["by_weekday"] == [0]
     world.clock.set(MONDAY_MS)
     assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == 2
@@ -447,7 +447,7 @@ async def test_a_recurring_event_advances_to_its_next_occurrence(world: World, g
 
 async def test_a_single_occurrence_can_be_changed(world: World, guild: Guild) -> None:
     session = await guild.owner.connect()
-    event = await plan(guild.owner, guild, weekly())
+    event = await create_event(guild.owner, guild, weekly())
     body = {
         "original_scheduled_start_time": timestamp(MONDAY_MS),
         "scheduled_start_time": timestamp(MONDAY_MS + 2 * HOUR_MS),
@@ -486,7 +486,7 @@ async def test_a_single_occurrence_can_be_changed(world: World, guild: Guild) ->
 
 async def test_the_next_occurrence_can_be_canceled(world: World, guild: Guild) -> None:
     session = await guild.owner.connect()
-    event = await plan(guild.owner, guild, weekly())
+    event = await create_event(guild.owner, guild, weekly())
     for week in (1, 0):
         body = {"original_scheduled_start_time": timestamp(MONDAY_MS + week * 7 * DAY_MS), "is_canceled": True}
         assert (await guild.owner.post(path(guild, event, "exceptions"), json=body)).ok()["is_canceled"] is True
@@ -509,7 +509,7 @@ async def test_a_series_starts_with_its_event(world: World, guild: Guild, patche
         "scheduled_end_time": timestamp(MONDAY_MS + 4 * HOUR_MS),
     }
     if patched:
-        event = await plan(guild.owner, guild, weekly())
+        event = await create_event(guild.owner, guild, weekly())
         event = (await guild.owner.patch(path(guild, event), json={**later, "recurrence_rule": rule})).ok()
         moved = {
             "scheduled_start_time": timestamp(MONDAY_MS + 5 * HOUR_MS),
@@ -520,7 +520,7 @@ async def test_a_series_starts_with_its_event(world: World, guild: Guild, patche
         )
         event = (await guild.owner.patch(path(guild, event), json=later)).ok()
     else:
-        event = await plan(guild.owner, guild, external(**later, recurrence_rule=rule))
+        event = await create_event(guild.owner, guild, external_event(**later, recurrence_rule=rule))
     assert event["recurrence_rule"]["start"] == event["scheduled_start_time"] == timestamp(MONDAY_MS + 3 * HOUR_MS)
     cancellation = {"original_scheduled_start_time": event["scheduled_start_time"], "is_canceled": True}
     (await guild.owner.post(path(guild, event, "exceptions"), json=cancellation)).ok()
@@ -535,7 +535,7 @@ async def test_a_series_starts_with_its_event(world: World, guild: Guild, patche
 
 
 async def test_an_events_own_start_is_an_occurrence_on_any_day(world: World, guild: Guild) -> None:
-    event = await plan(guild.owner, guild, weekly())
+    event = await create_event(guild.owner, guild, weekly())
     tuesday = {
         "scheduled_start_time": timestamp(MONDAY_MS + DAY_MS),
         "scheduled_end_time": timestamp(MONDAY_MS + DAY_MS + HOUR_MS),
@@ -548,8 +548,8 @@ async def test_an_events_own_start_is_an_occurrence_on_any_day(world: World, gui
 
 
 async def test_exceptions_require_an_occurrence_and_permissions(world: World, guild: Guild) -> None:
-    event = await plan(guild.owner, guild, weekly())
-    once = await plan(guild.owner, guild, external())
+    event = await create_event(guild.owner, guild, weekly())
+    once = await create_event(guild.owner, guild, external_event())
     field = "original_scheduled_start_time"
     url = path(guild, event, "exceptions")
     assert (await guild.owner.post(url, json={field: timestamp(MONDAY_MS + 1)})).errors(field)
@@ -576,7 +576,7 @@ async def test_exceptions_require_an_occurrence_and_permissions(world: World, gu
 async def test_users_subscribe_and_unsubscribe(world: World, guild: Guild) -> None:
     bob, carol = await guild.member(), await guild.member()
     session = await guild.owner.connect()
-    event = await plan(guild.owner, guild, external())
+    event = await create_event(guild.owner, guild, external_event())
     own_path = path(guild, event, "users", "@me")
     for user in (carol, bob):
         assert (await user.put(own_path)).ok()["user_id"] == str(user.id)
@@ -612,7 +612,7 @@ async def test_users_subscribe_and_unsubscribe(world: World, guild: Guild) -> No
 async def test_users_respond_to_one_occurrence(world: World, guild: Guild) -> None:
     bob, carol = await guild.member(), await guild.member()
     session = await guild.owner.connect()
-    event = await plan(guild.owner, guild, weekly())
+    event = await create_event(guild.owner, guild, weekly())
     occurrence_id = str(int(Snowflake.at(MONDAY_MS + 7 * DAY_MS)))
     own_path = path(guild, event, occurrence_id, "users", "@me")
     subscription = (await bob.put(own_path)).ok()

@@ -11,12 +11,12 @@ from hubbub.protocol import changes
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.resources.search import indexing
-from hubbub.server.resources.search.words import near, score, units, words
+from hubbub.server.resources.search import index_jobs
+from hubbub.server.resources.search.tokens import is_near, parse_query, score, tokenize
 from hubbub.server.transports.cdn import default_avatar
-from tests.fixtures.validator import Watch
-from tests.server.resources.test_interactions import Stage
-from tests.world import NOW_MS, Actor, Answer, Guild, World, small_config
+from tests.fixtures.validator import ResponseMonitor
+from tests.server.resources.test_interactions import InteractionStage
+from tests.world import NOW_MS, Actor, ApiResponse, Guild, World, small_config
 
 PUBLIC, PRIVATE, FORUM = 11, 12, 15
 
@@ -78,12 +78,12 @@ async def send_file(actor: Actor, guild: Guild, filename: str, data: bytes, cont
     ],
 )
 def test_text_is_split_into_words(text: str, expected: list[str]) -> None:
-    assert words(text) == expected
+    assert tokenize(text) == expected
 
 
 def test_a_query_contains_each_word_once_and_unspaced_runs_as_one_unit() -> None:
-    assert units("to be or not to be") == (("to",), ("be",), ("or",), ("not",))
-    assert units("go 日本 東 x") == (("go",), ("日", "本"), ("東",), ("x",))
+    assert parse_query("to be or not to be") == (("to",), ("be",), ("or",), ("not",))
+    assert parse_query("go 日本 東 x") == (("go",), ("日", "本"), ("東",), ("x",))
 
 
 @pytest.mark.parametrize(
@@ -102,12 +102,16 @@ def test_a_query_contains_each_word_once_and_unspaced_runs_as_one_unit() -> None
     ],
 )
 def test_near_allows_at_most_slop_other_words(text: str, wanted: str, slop: int, expected: bool) -> None:
-    assert near(words(text), units(wanted), slop) is expected
+    assert is_near(tokenize(text), parse_query(wanted), slop) is expected
 
 
 def test_the_score_grows_with_frequency_and_shrinks_with_length() -> None:
-    wanted = units("cat")
-    assert score(words("cat cat"), wanted) > score(words("cat dog"), wanted) > score(words("cat" + " x" * 50), wanted)
+    wanted = parse_query("cat")
+    assert (
+        score(tokenize("cat cat"), wanted)
+        > score(tokenize("cat dog"), wanted)
+        > score(tokenize("cat" + " x" * 50), wanted)
+    )
 
 
 # The index
@@ -115,7 +119,7 @@ def test_the_score_grows_with_frequency_and_shrinks_with_length() -> None:
 
 async def test_the_first_search_of_a_guild_starts_indexing(world: World) -> None:
     guild = await world.guild()
-    await guild.say(guild.owner, "hello there")
+    await guild.send_message(guild.owner, "hello there")
 
     error = (await guild.owner.get(search_path(guild, content="hello"))).refused(202, 110000)
     assert error == {
@@ -134,31 +138,31 @@ async def test_the_first_search_of_a_guild_starts_indexing(world: World) -> None
 
 
 async def test_old_messages_are_indexed_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "AT_ONCE", 3)
-    monkeypatch.setattr(indexing, "STEPS_AT_ONCE", 2)
+    monkeypatch.setattr(index_jobs, "BATCH_SIZE", 3)
+    monkeypatch.setattr(index_jobs, "CHANNELS_PER_STEP_MAX", 2)
     guild = await world.guild()
     other = await guild.channel("other")
     for number in range(8):
-        await guild.say(guild.owner, f"hello {number}", channel=other if number % 2 else None)
+        await guild.send_message(guild.owner, f"hello {number}", channel=other if number % 2 else None)
     thread = (await guild.owner.post(f"/channels/{other}/threads", json={"name": "t", "type": PUBLIC})).ok()
-    await guild.say(guild.owner, "hello thread", channel=int(thread["id"]))
+    await guild.send_message(guild.owner, "hello thread", channel=int(thread["id"]))
     await build_index(world, guild)
     assert (await search(guild.owner, guild, content="hello"))["total_results"] == 9
 
 
-async def test_a_search_can_be_configured_to_wait_for_the_index(watch: Watch) -> None:
+async def test_a_search_can_be_configured_to_wait_for_the_index(watch: ResponseMonitor) -> None:
     app = App(small_config(search_at_once=True), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
         guild = await World(app, client).guild()
-        await guild.say(guild.owner, "hello")
+        await guild.send_message(guild.owner, "hello")
         assert await texts(guild.owner, guild) == ["hello"]
     await app.stop()
 
 
 async def test_message_changes_are_searchable_immediately(world: World) -> None:
     guild = await indexed_guild(world)
-    message = await guild.say(guild.owner, "first words")
+    message = await guild.send_message(guild.owner, "first words")
     path = f"/channels/{guild.general}/messages/{message['id']}"
     assert await texts(guild.owner, guild, content="first") == ["first words"]
 
@@ -176,7 +180,7 @@ async def test_message_changes_are_searchable_immediately(world: World) -> None:
 
 
 async def test_changes_are_indexed_by_one_batch_job(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indexing, "AT_ONCE", 4)
+    monkeypatch.setattr(index_jobs, "BATCH_SIZE", 4)
     guild = await indexed_guild(world)
 
     def count_pending(call: Any) -> tuple[int, int]:
@@ -184,19 +188,19 @@ async def test_changes_are_indexed_by_one_batch_job(world: World, monkeypatch: p
         return changed, call.tx.value("SELECT COUNT(*) FROM jobs WHERE kind = 'search.catch_up'")
 
     for number in range(10):
-        await guild.say(guild.owner, f"hello {number}")
+        await guild.send_message(guild.owner, f"hello {number}")
     assert await world.write(count_pending) == (10, 1)
-    await world.clock.run_for(indexing.DELAY_MS)
+    await world.clock.run_for(index_jobs.CATCH_UP_DELAY_MS)
     assert await world.write(count_pending) == (0, 0)
     assert (await search(guild.owner, guild, content="hello"))["total_results"] == 10
-    await guild.say(guild.owner, "hello again")
+    await guild.send_message(guild.owner, "hello again")
     assert await world.write(count_pending) == (1, 1)
 
 
 async def test_bulk_deletions_and_deleted_channels_are_removed_from_the_index(world: World) -> None:
     guild = await indexed_guild(world)
     other = await guild.channel("other")
-    ids = [(await guild.say(guild.owner, f"hello {number}", channel=other))["id"] for number in range(5)]
+    ids = [(await guild.send_message(guild.owner, f"hello {number}", channel=other))["id"] for number in range(5)]
     assert (await search(guild.owner, guild, content="hello"))["total_results"] == 5
     (await guild.owner.post(f"/channels/{other}/messages/bulk-delete", json={"messages": ids[:2]})).ok()
     assert (await search(guild.owner, guild, content="hello"))["total_results"] == 3
@@ -214,7 +218,7 @@ async def test_bulk_deletions_and_deleted_channels_are_removed_from_the_index(wo
 
 async def test_deleting_a_guild_deletes_its_index(world: World) -> None:
     guild = await indexed_guild(world)
-    await guild.say(guild.owner, "hello")
+    await guild.send_message(guild.owner, "hello")
     await search(guild.owner, guild)
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
     assert world.app.worker is not None
@@ -232,7 +236,7 @@ async def test_a_search_finds_only_messages_of_its_guild(world: World) -> None:
     one, other = await world.guild(alice), await world.guild(alice)
     for guild in (one, other):
         await build_index(world, guild)
-        await guild.say(alice, f"hello from {guild.id}")
+        await guild.send_message(alice, f"hello from {guild.id}")
     assert await texts(alice, one, content="hello") == [f"hello from {one.id}"]
     assert await texts(alice, other, author_id=alice.id) == [f"hello from {other.id}"]
 
@@ -243,7 +247,7 @@ async def test_a_search_finds_only_messages_of_its_guild(world: World) -> None:
 async def test_words_are_found_in_any_order_within_the_slop(world: World) -> None:
     guild = await indexed_guild(world)
     for text in ("the quick brown fox", "fox, the quick one", "quick and very very lazy fox", "only a Fóx"):
-        await guild.say(guild.owner, text)
+        await guild.send_message(guild.owner, text)
     assert await texts(guild.owner, guild, content="FOX", sort_order="asc") == [
         "the quick brown fox",
         "fox, the quick one",
@@ -268,7 +272,7 @@ async def test_words_of_embeds_components_polls_and_forwards_are_found(world: Wo
     (await guild.owner.post(path, json={"flags": 1 << 15, "components": components})).ok()
     poll = {"question": {"text": "unicorn?"}, "answers": [{"poll_media": {"text": "tapir"}}]}
     (await guild.owner.post(path, json={"poll": poll})).ok()
-    message = await guild.say(guild.owner, "sloth")
+    message = await guild.send_message(guild.owner, "sloth")
     reference = {"type": 1, "channel_id": str(guild.general), "message_id": message["id"]}
     (await guild.owner.post(path, json={"message_reference": reference})).ok()
     for word, number in (("zebra yak", 1), ("wombat", 1), ("vulture", 1), ("unicorn tapir", 1), ("sloth", 2)):
@@ -286,9 +290,9 @@ async def test_messages_are_found_by_their_author(world: World) -> None:
     bob = await world.user()
     guild = await indexed_guild(world, bob)
     bot = await world.bot(guild)
-    await guild.say(guild.owner, "of the owner")
-    await guild.say(bob, "of bob")
-    await guild.say(bot, "of the bot")
+    await guild.send_message(guild.owner, "of the owner")
+    await guild.send_message(bob, "of bob")
+    await guild.send_message(bot, "of the bot")
     hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
     (await world.request("POST", f"/webhooks/{hook['id']}/{hook['token']}", json={"content": "of the hook"})).ok()
     assert await texts(bob, guild, author_id=bob.id) == ["of bob"]
@@ -303,9 +307,9 @@ async def test_messages_are_found_by_their_author(world: World) -> None:
 async def test_interaction_responses_are_found_by_author_type_bot(world: World) -> None:
     bob = await world.user()
     guild = await indexed_guild(world, bob)
-    stage = Stage(world, guild, bob, await world.bot(guild))
-    stage.app = await stage.bot.connect()
-    await (await stage.run(await stage.command())).say(content="of the bot")
+    stage = InteractionStage(world, guild, bob, await world.bot(guild))
+    stage.app_session = await stage.bot.connect()
+    await (await stage.run_command(await stage.create_command())).respond_with_message(content="of the bot")
     assert await texts(bob, guild, author_type="bot") == ["of the bot"]
     assert await texts(bob, guild, author_type="webhook") == []
 
@@ -314,10 +318,10 @@ async def test_messages_are_found_by_mentions_and_replies(world: World) -> None:
     bob = await world.user()
     guild = await indexed_guild(world, bob)
     role = await guild.role("readers", mentionable=True)
-    message = await guild.say(bob, f"ask <@{guild.owner.id}>")
-    await guild.say(guild.owner, f"all <@&{role}>")
-    await guild.say(guild.owner, "@everyone come")
-    await guild.say(guild.owner, "yes", message_reference={"message_id": message["id"]})
+    message = await guild.send_message(bob, f"ask <@{guild.owner.id}>")
+    await guild.send_message(guild.owner, f"all <@&{role}>")
+    await guild.send_message(guild.owner, "@everyone come")
+    await guild.send_message(guild.owner, "yes", message_reference={"message_id": message["id"]})
     assert await texts(bob, guild, mentions=guild.owner.id) == [message["content"]]
     assert await texts(bob, guild, mentions=[guild.owner.id, bob.id]) == ["yes", message["content"]]
     assert await texts(bob, guild, mentions_role_id=role) == [f"all <@&{role}>"]
@@ -335,8 +339,8 @@ async def test_messages_are_found_by_their_files_and_links(world: World) -> None
     await send_file(owner, guild, "song.ogg", b"OggS" + bytes(60), "sound")
     await send_file(owner, guild, "film.mp4", b"\x00\x00\x00\x18ftypmp42", "film")
     await send_file(owner, guild, "notes.TXT", b"hello", "notes")
-    await guild.say(owner, "see https://www.example.com/a and <http://other.example:8080>")
-    await guild.say(owner, "no link://here")
+    await guild.send_message(owner, "see https://www.example.com/a and <http://other.example:8080>")
+    await guild.send_message(owner, "no link://here")
     assert await texts(owner, guild, has="image") == ["picture"]
     assert await texts(owner, guild, has="sound") == ["sound"]
     assert await texts(owner, guild, has="video") == ["film"]
@@ -356,7 +360,7 @@ async def test_messages_are_found_by_their_files_and_links(world: World) -> None
 
 async def test_results_are_paged_in_both_orders(world: World) -> None:
     guild = await indexed_guild(world)
-    sent = [await guild.say(guild.owner, f"number {number}") for number in range(30)]
+    sent = [await guild.send_message(guild.owner, f"number {number}") for number in range(30)]
     ids = [message["id"] for message in sent]
 
     async def page(**query: Any) -> list[str]:
@@ -375,7 +379,7 @@ async def test_results_are_paged_in_both_orders(world: World) -> None:
 async def test_results_are_sorted_by_relevance(world: World) -> None:
     guild = await indexed_guild(world)
     for text in ("tea " + "and many other things " * 5, "tea tea tea", "some tea", "tea tea", "coffee"):
-        await guild.say(guild.owner, text)
+        await guild.send_message(guild.owner, text)
     expected = ["tea tea tea", "tea tea", "some tea", "tea " + "and many other things " * 4 + "and many other things"]
     assert await texts(guild.owner, guild, content="tea", sort_by="relevance") == expected
     assert await texts(guild.owner, guild, content="tea", sort_by="relevance", sort_order="asc") == expected[::-1]
@@ -409,7 +413,7 @@ async def test_parameters_have_limits(world: World, query: str, path: str, code:
 
 async def test_found_messages_omit_reactions(world: World) -> None:
     guild = await indexed_guild(world)
-    message = await guild.say(guild.owner, "hello")
+    message = await guild.send_message(guild.owner, "hello")
     (await guild.owner.put(f"/channels/{guild.general}/messages/{message['id']}/reactions/{quote('🔥')}/@me")).ok()
     ((found,),) = (await search(guild.owner, guild))["messages"]
     assert "reactions" not in found
@@ -425,7 +429,7 @@ async def test_only_readable_channels_are_searched(world: World) -> None:
     hidden, unread = await guild.channel("hidden"), await guild.channel("unread")
     voice = await guild.channel("voice", type=2)
     for channel in (guild.general, hidden, unread, voice):
-        await guild.say(guild.owner, f"hello {channel}", channel=channel)
+        await guild.send_message(guild.owner, f"hello {channel}", channel=channel)
     await guild.overwrite(hidden, bob.id, deny=Permissions.VIEW_CHANNEL)
     await guild.overwrite(unread, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)
     await guild.overwrite(voice, bob.id, deny=Permissions.CONNECT)
@@ -439,7 +443,7 @@ async def test_only_readable_channels_are_searched(world: World) -> None:
     # With many hidden channels the query lists the readable channels instead of the hidden ones.
     for name in ("a", "b", "c", "d"):
         channel = await guild.channel(name)
-        await guild.say(guild.owner, f"hello {name}", channel=channel)
+        await guild.send_message(guild.owner, f"hello {name}", channel=channel)
         await guild.overwrite(channel, bob.id, deny=Permissions.VIEW_CHANNEL)
     assert await texts(bob, guild, content="hello") == [f"hello {guild.general}"]
 
@@ -448,9 +452,9 @@ async def test_age_restricted_channels_are_searched_on_request(world: World) -> 
     bob = await world.user()
     guild = await indexed_guild(world, bob)
     adult = await guild.channel("adult", nsfw=True)
-    await guild.say(bob, "hello", channel=adult)
+    await guild.send_message(bob, "hello", channel=adult)
     thread = (await bob.post(f"/channels/{adult}/threads", json={"name": "t", "type": PUBLIC})).ok()
-    await guild.say(bob, "hello thread", channel=int(thread["id"]))
+    await guild.send_message(bob, "hello thread", channel=int(thread["id"]))
     assert await texts(bob, guild, content="hello") == []
     assert await texts(bob, guild, content="hello", include_nsfw=True) == ["hello thread", "hello"]
     assert await texts(bob, guild, channel_id=adult) == []
@@ -461,8 +465,8 @@ async def test_private_threads_are_searched_by_their_members_and_moderators(worl
     guild = await indexed_guild(world, bob, carol)
     made = (await bob.post(f"/channels/{guild.general}/threads", json={"name": "secret", "type": PRIVATE})).ok()
     thread = int(made["id"])
-    await guild.say(bob, "hello in private", channel=thread)
-    await guild.say(bob, "hello in public")
+    await guild.send_message(bob, "hello in private", channel=thread)
+    await guild.send_message(bob, "hello in public")
     found = await search(bob, guild, content="hello")
     assert found["total_results"] == 2
     assert [each["id"] for each in found["threads"]] == [made["id"]]
@@ -470,7 +474,7 @@ async def test_private_threads_are_searched_by_their_members_and_moderators(worl
     assert await texts(carol, guild, content="hello") == ["hello in public"]
     assert await texts(carol, guild, channel_id=thread) == []
     assert (await search(guild.owner, guild, content="hello"))["total_results"] == 2
-    await guild.allow(carol, Permissions.MANAGE_THREADS)
+    await guild.allow_permissions(carol, Permissions.MANAGE_THREADS)
     results = await search(carol, guild, channel_id=thread)
     assert (results["total_results"], results["members"]) == (1, [])
 
@@ -489,7 +493,7 @@ async def test_searching_requires_a_member_who_can_read_a_channel(world: World) 
 
 async def test_bots_require_the_message_content_intent(world: World) -> None:
     guild = await indexed_guild(world)
-    await guild.say(guild.owner, "hello")
+    await guild.send_message(guild.owner, "hello")
     (await (await world.bot(guild, flags=0)).get(search_path(guild))).refused(403, 50001)
     assert await texts(await world.bot(guild), guild) == ["hello"]
 
@@ -528,7 +532,7 @@ async def post(world: World, actor: Actor, channel: int, name: str, *tags: int) 
     return made
 
 
-def thread_names(response: Answer) -> list[str]:
+def thread_names(response: ApiResponse) -> list[str]:
     """Return the names of the found threads."""
     return [thread["name"] for thread in response.ok()["threads"]]
 
@@ -562,7 +566,7 @@ async def test_found_threads_are_sorted_and_paged(world: World) -> None:
     await post(world, bob, channel, "two fish fish")
     third = await post(world, guild.owner, channel, "red fish and blue fish")
     world.clock.advance(1000)
-    await guild.say(bob, "bump", channel=int(first))
+    await guild.send_message(bob, "bump", channel=int(first))
     path = f"/channels/{channel}/threads/search"
     order = ["one fish", "red fish and blue fish", "two fish fish"]
     assert thread_names(await bob.get(f"{path}?sort_by=last_message_time")) == order

@@ -183,6 +183,6 @@ async def test_every_filter_finds_exactly_the_matching_messages(world: World) ->
     assert not failures, "\n".join(failures)
     filters = set(wire.SearchMessages.__struct_fields__) - PAGING_FIELDS
     assert filters - {name for query, expected in rows if expected for name in query} == set()
-    assert {each.value.lstrip("-") for each in wire.Has} == set(has)
+    assert {each.value.lstrip("-") for each in wire.ContentFilter} == set(has)
     kinds = {query["embed_type"] for query, _ in rows if isinstance(query.get("embed_type"), str)}
     assert {each.value for each in wire.SearchableEmbedType} == kinds

@@ -7,10 +7,10 @@ import pytest
 
 from hubbub.protocol.resources import search as wire
 from hubbub.server.core.store import Database
-from hubbub.server.resources.search import found, store
+from hubbub.server.resources.search import results, store
 from hubbub.server.resources.search.documents import Document
 from hubbub.server.resources.search.store import Query
-from hubbub.server.resources.search.words import near, units
+from hubbub.server.resources.search.tokens import is_near, parse_query
 from tests.server.resources.test_search import indexed_guild, search
 from tests.world import World
 
@@ -21,10 +21,10 @@ DISTANT_WORDS = "alpha one two three four beta"
 async def test_a_near_match_is_found_behind_any_number_of_distant_ones(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wire, "SEARCH_REACH", 5)
+    monkeypatch.setattr(wire, "SEARCH_RESULTS_MAX", 5)
     guild = await indexed_guild(world)
     for text in ("alpha beta", *[DISTANT_WORDS] * 8):
-        await guild.say(guild.owner, text)
+        await guild.send_message(guild.owner, text)
 
     for order in ("asc", "desc"):
         for sort in ("timestamp", "relevance"):
@@ -35,10 +35,10 @@ async def test_a_near_match_is_found_behind_any_number_of_distant_ones(
 
 
 async def test_matches_are_counted_only_as_far_as_a_page_needs(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(found, "COUNTED", 2)
+    monkeypatch.setattr(results, "COUNTED_HITS_MAX", 2)
     guild = await indexed_guild(world)
     for _ in range(4):
-        await guild.say(guild.owner, "alpha beta")
+        await guild.send_message(guild.owner, "alpha beta")
 
     pages = [await search(guild.owner, guild, content="alpha beta", limit=1, offset=at) for at in range(5)]
     assert [(page["total_results"], len(page["messages"])) for page in pages] == [
@@ -53,7 +53,7 @@ async def test_matches_are_counted_only_as_far_as_a_page_needs(world: World, mon
 
 @pytest.mark.parametrize("limit", [3, 1000])
 async def test_both_stores_match_the_reference_function(database: Database, limit: int) -> None:
-    """The reference is `words.near`; texts of few letters contain many adjacent and overlapping matches."""
+    """The reference is `words.is_near`; texts of few letters contain many adjacent and overlapping matches."""
     rng = random.Random(7)
     texts = {
         id: [rng.choice(letters) for _ in range(rng.randint(1, 12))]
@@ -77,8 +77,8 @@ async def test_both_stores_match_the_reference_function(database: Database, limi
         "a 日本 b",
     ):
         for slop in (0, 1, 2, 5, 100):
-            query = Query(guild_id=GUILD, units=units(text), slop=slop, every=(("c1", "c2"),))
-            matches = [id for id in sorted(texts) if near(texts[id], query.units, slop)]
+            query = Query(guild_id=GUILD, phrases=parse_query(text), slop=slop, required_groups=(("c1", "c2"),))
+            matches = [id for id in sorted(texts) if is_near(texts[id], query.phrases, slop)]
             for newest_first in (False, True):
                 found = await database.read(partial(store.find, query=query, newest_first=newest_first, limit=limit))
                 expected = matches[::-1] if newest_first else matches

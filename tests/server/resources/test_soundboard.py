@@ -7,13 +7,13 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.protocol.ids import SoundId
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.sounds import measure
+from hubbub.protocol.sounds import inspect_audio
 from tests import media
 from tests.world import Actor, Guild, Session, World
 
 CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
-OGG = media.uri(media.ogg(), "audio/ogg")
-MP3 = media.uri(media.mp3(), "audio/mpeg")
+OGG = media.data_uri(media.ogg(), "audio/ogg")
+MP3 = media.data_uri(media.mp3(), "audio/mpeg")
 
 
 async def create_sound(actor: Actor, guild: Guild, **body: Any) -> Any:
@@ -66,10 +66,10 @@ async def test_mp3_sounds_are_accepted_and_the_default_volume_is_one(world: Worl
 @pytest.mark.parametrize(
     ("sound", "code"),
     [
-        (media.uri(b"RIFF\0\0\0\0WAVE", "audio/ogg"), 50123),
-        (media.uri(media.ogg()[:-3], "audio/ogg"), 50192),
-        (media.uri(media.ogg(5201), "audio/ogg"), 50124),
-        (media.uri(media.mp3(200), "audio/mpeg"), 50124),
+        (media.data_uri(b"RIFF\0\0\0\0WAVE", "audio/ogg"), 50123),
+        (media.data_uri(media.ogg()[:-3], "audio/ogg"), 50192),
+        (media.data_uri(media.ogg(5201), "audio/ogg"), 50124),
+        (media.data_uri(media.mp3(200), "audio/mpeg"), 50124),
     ],
     ids=["other type", "truncated", "long ogg", "long mp3"],
 )
@@ -77,7 +77,7 @@ async def test_a_sound_is_validated_by_its_bytes(world: World, sound: str, code:
     guild = await world.guild()
     path = f"/guilds/{guild.id}/soundboard-sounds"
     (await guild.owner.post(path, json={"name": "honk", "sound": sound})).refused(400, code)
-    (await guild.owner.post(path, json={"name": "honk", "sound": media.uri(media.ogg(5200), "audio/ogg")})).ok()
+    (await guild.owner.post(path, json={"name": "honk", "sound": media.data_uri(media.ogg(5200), "audio/ogg")})).ok()
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ async def test_a_sound_is_validated_by_its_bytes(world: World, sound: str, code:
         ({"volume": 1.1}, "volume", "NUMBER_TYPE_MAX"),
         ({"volume": -0.1}, "volume", "NUMBER_TYPE_MIN"),
         ({"sound": "data:audio/ogg;base64,?"}, "sound", "BASE_TYPE_BAD_VALUE"),
-        ({"sound": media.uri(bytes(524_289), "audio/ogg")}, "sound", "BINARY_TYPE_MAX_SIZE"),
+        ({"sound": media.data_uri(bytes(524_289), "audio/ogg")}, "sound", "BINARY_TYPE_MAX_SIZE"),
         ({"emoji_name": "horn"}, "emoji_name", "INVALID_EMOJI"),
     ],
     ids=["short name", "long name", "volume too high", "volume too low", "not base64", "too large", "not an emoji"],
@@ -126,7 +126,9 @@ async def test_members_read_sounds_and_creators_also_see_the_uploader(world: Wor
 async def test_updates_and_deletion_are_published_and_audited(world: World) -> None:
     guild = await world.guild()
     emoji = (
-        await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "horn", "image": media.uri(media.png())})
+        await guild.owner.post(
+            f"/guilds/{guild.id}/emojis", json={"name": "horn", "image": media.data_uri(media.png())}
+        )
     ).ok()
     sound = await create_sound(guild.owner, guild, emoji_name="📣")
     session = await (await world.bot(guild)).connect()
@@ -157,7 +159,9 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
 async def test_deleting_an_emoji_removes_it_from_sounds(world: World) -> None:
     guild = await world.guild()
     emoji = (
-        await guild.owner.post(f"/guilds/{guild.id}/emojis", json={"name": "horn", "image": media.uri(media.png())})
+        await guild.owner.post(
+            f"/guilds/{guild.id}/emojis", json={"name": "horn", "image": media.data_uri(media.png())}
+        )
     ).ok()
     for name in ("one", "two"):
         await create_sound(guild.owner, guild, name=name, emoji_id=emoji["id"])
@@ -217,11 +221,11 @@ async def test_slots_grow_with_the_tier_and_the_feature(world: World) -> None:
     path, body = f"/guilds/{guild.id}/soundboard-sounds", {"name": "more", "sound": OGG}
     await fill(8)
     (await guild.owner.post(path, json=body)).refused(400, 30045)
-    await world.grant(guild, tier=2)
+    await world.grant_to_guild(guild, tier=2)
     await fill(27)
     (await guild.owner.post(path, json=body)).ok()
     (await guild.owner.post(path, json=body)).refused(400, 30045)
-    await world.grant(guild, "MORE_SOUNDBOARD")
+    await world.grant_to_guild(guild, "MORE_SOUNDBOARD")
     (await guild.owner.post(path, json=body)).ok()
 
 
@@ -236,7 +240,7 @@ async def test_the_default_sounds_are_served(world: World) -> None:
         assert "guild_id" not in sound
         served = await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")
         assert served.headers["Content-Type"] == "audio/ogg"
-        assert 0 < (measure(served.body).duration_ms or 0) <= 5200
+        assert 0 < (inspect_audio(served.body).duration_ms or 0) <= 5200
     assert (await world.request("GET", "/soundboard-default-sounds")).status == 401
 
 

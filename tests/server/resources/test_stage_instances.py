@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.stage_instances import STAGE_IDLE_MS, STAGE_MODERATOR
+from hubbub.protocol.resources.stage_instances import STAGE_IDLE_MS, STAGE_MODERATOR_PERMISSIONS
 from hubbub.server.resources import members
 from tests.world import Actor, Guild, Session, World
 
@@ -41,7 +41,7 @@ def stage(guild: Guild) -> int:
 
 
 async def test_a_stage_is_created_updated_and_deleted(world: World, guild: Guild, stage: int) -> None:
-    bot = await world.bot(guild, permissions=STAGE_MODERATOR)
+    bot = await world.bot(guild, permissions=STAGE_MODERATOR_PERMISSIONS)
     session = await guild.owner.connect()
     made = await create_stage(bot, stage, topic="chess", privacy_level=2)
     assert made == {
@@ -83,7 +83,7 @@ async def test_a_channel_has_at_most_one_stage(guild: Guild, stage: int) -> None
 
 
 async def test_only_moderators_change_stages(world: World, guild: Guild, stage: int) -> None:
-    bot = await world.bot(guild, permissions=STAGE_MODERATOR & ~Permissions.MOVE_MEMBERS)
+    bot = await world.bot(guild, permissions=STAGE_MODERATOR_PERMISSIONS & ~Permissions.MOVE_MEMBERS)
     body = {"channel_id": str(stage), "topic": "mine"}
     (await bot.post("/stage-instances", json=body)).refused(403, 50013)
     await create_stage(guild.owner, stage)
@@ -99,7 +99,7 @@ async def test_only_moderators_change_stages(world: World, guild: Guild, stage: 
 
 
 async def test_a_start_notification_requires_mention_everyone(world: World, guild: Guild, stage: int) -> None:
-    bot = await world.bot(guild, permissions=STAGE_MODERATOR)
+    bot = await world.bot(guild, permissions=STAGE_MODERATOR_PERMISSIONS)
     await guild.overwrite(stage, bot.id, deny=Permissions.MENTION_EVERYONE)
     body = {"channel_id": str(stage), "topic": "all", "send_start_notification": True}
     (await bot.post("/stage-instances", json=body)).refused(403, 50013)

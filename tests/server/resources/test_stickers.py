@@ -10,13 +10,13 @@ from hubbub.protocol import changes
 from hubbub.protocol.ids import StickerId
 from hubbub.protocol.permissions import Permissions
 from tests import media
-from tests.world import Actor, Answer, Guild, World
+from tests.world import Actor, ApiResponse, Guild, World
 
 CREATE, MANAGE = Permissions.CREATE_GUILD_EXPRESSIONS, Permissions.MANAGE_GUILD_EXPRESSIONS
 LOTTIE: dict[str, Any] = {"v": "5.5.2", "fr": 60, "ip": 0, "op": 120, "w": 320, "h": 320, "layers": [], "assets": []}
 
 
-async def upload(actor: Actor, guild: Guild, file: bytes | None = None, **fields: str) -> Answer:
+async def upload(actor: Actor, guild: Guild, file: bytes | None = None, **fields: str) -> ApiResponse:
     """Send the form that creates a sticker."""
     form = aiohttp.FormData()
     for name, value in ({"name": "wave", "tags": "hello, hi", "description": "a hand"} | fields).items():
@@ -53,14 +53,14 @@ async def test_a_new_sticker_is_stored_published_audited_and_served(world: World
     assert entry["target_id"] == sticker["id"]
     assert {"key": "tags", "new_value": "hello, hi"} in entry["changes"]
     file = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.png")
-    assert media.opened(file.body).size == (320, 320)
+    assert media.open_image(file.body).size == (320, 320)
     assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["stickers"] == [bare]
     assert (await bot.connect()).guilds[str(guild.id)]["stickers"] == [bare]
 
 
 @pytest.mark.parametrize(
     ("file", "format_type", "extension"),
-    [(media.png(), 1, "png"), (media.moving("PNG"), 2, "png"), (media.moving("GIF"), 4, "gif")],
+    [(media.png(), 1, "png"), (media.animated("PNG"), 2, "png"), (media.animated("GIF"), 4, "gif")],
     ids=["png", "apng", "gif"],
 )
 async def test_the_format_is_detected_from_the_bytes(
@@ -70,14 +70,14 @@ async def test_the_format_is_detected_from_the_bytes(
     sticker = (await upload(guild.owner, guild, file)).ok()
     assert sticker["format_type"] == format_type
     served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.{extension}")
-    assert getattr(media.opened(served.body), "n_frames", 1) == (1 if format_type == 1 else 3)
+    assert getattr(media.open_image(served.body), "n_frames", 1) == (1 if format_type == 1 else 3)
 
 
 async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: World) -> None:
     guild = await world.guild()
     lottie = jsonlib.dumps(LOTTIE).encode()
     (await upload(guild.owner, guild, lottie)).refused(400, 50123)
-    await world.grant(guild, "VERIFIED")
+    await world.grant_to_guild(guild, "VERIFIED")
     sticker = (await upload(guild.owner, guild, lottie)).ok()
     assert sticker["format_type"] == 3
     served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.json")
@@ -105,7 +105,7 @@ async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: Worl
 )
 async def test_invalid_lottie_files_are_rejected(world: World, change: Any, code: int) -> None:
     guild = await world.guild()
-    await world.grant(guild, "PARTNERED")
+    await world.grant_to_guild(guild, "PARTNERED")
     (await upload(guild.owner, guild, jsonlib.dumps(LOTTIE | change).encode())).refused(400, code)
     (await upload(guild.owner, guild, b"{" * 5000)).refused(400, 170001)
 
@@ -115,10 +115,10 @@ async def test_invalid_sticker_fields_are_rejected(world: World) -> None:
     owner = guild.owner
     (await upload(owner, guild, media.jpeg())).refused(400, 50123)
     (await upload(owner, guild, b"hello")).refused(400, 50123)
-    (await upload(owner, guild, media.moving("GIF", frames=51, duration=100))).refused(400, 170007)
+    (await upload(owner, guild, media.animated("GIF", frames=51, duration=100))).refused(400, 170007)
     assert (await upload(owner, guild, b"")).errors("file") == ["BASE_TYPE_REQUIRED"]
     assert (await upload(owner, guild, media.png()[:50])).errors("file") == ["IMAGE_INVALID"]
-    assert (await upload(owner, guild, media.bomb(30_000))).errors("file") == ["IMAGE_INVALID"]
+    assert (await upload(owner, guild, media.decompression_bomb(30_000))).errors("file") == ["IMAGE_INVALID"]
     assert (await upload(owner, guild, media.png() + bytes(524_288))).errors("file") == ["BINARY_TYPE_MAX_SIZE"]
     assert (await upload(owner, guild, name="x")).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
     assert (await upload(owner, guild, name="x" * 31)).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
@@ -232,7 +232,7 @@ async def test_slots_grow_with_the_tier(world: World) -> None:
 
     await fill(5)
     (await upload(guild.owner, guild)).refused(400, 30039)
-    await world.grant(guild, tier=3)
+    await world.grant_to_guild(guild, tier=3)
     await fill(54)
     (await upload(guild.owner, guild)).ok()
     (await upload(guild.owner, guild)).refused(400, 30039)
@@ -253,7 +253,7 @@ async def test_the_standard_pack_is_public(world: World) -> None:
         assert (sticker["type"], sticker["pack_id"]) == (1, pack["id"])
         extension = {1: "png", 2: "png", 4: "gif"}[sticker["format_type"]]
         served = await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.{extension}")
-        image = media.opened(served.body)
+        image = media.open_image(served.body)
         assert image.size == (320, 320)
         assert (getattr(image, "n_frames", 1) > 1) is (sticker["format_type"] != 1)
         assert len(served.body) <= 524_288

@@ -8,9 +8,9 @@ import pytest
 
 from hubbub.protocol import changes
 from hubbub.protocol.flags import SkuFlags
-from hubbub.server.resources.subscriptions.periods import day_of, next_month
-from tests.receiver import Receiver, subscribe
-from tests.server.resources.test_entitlements import bearer, owner_of, sell
+from hubbub.server.resources.subscriptions.periods import anchor_day, next_month
+from tests.receiver import Receiver, subscribe_to_events
+from tests.server.resources.test_entitlements import bearer_headers, owner_of, publish_sku
 from tests.world import Actor, Session, World
 
 ACTIVE, INACTIVE, ENDING = 0, 1, 2
@@ -22,7 +22,7 @@ def timestamp_ms(text: str) -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1000
 
 
-async def due(world: World) -> None:
+async def run_due_jobs(world: World) -> None:
     """Run the jobs that are due."""
     assert world.app.worker is not None
     await world.app.worker.run_due()
@@ -30,7 +30,7 @@ async def due(world: World) -> None:
 
 async def run_until(world: World, text: str) -> None:
     """Advance the clock to this time and run the jobs on the way."""
-    await due(world)
+    await run_due_jobs(world)
     await world.clock.run_until(timestamp_ms(text))
 
 
@@ -39,11 +39,11 @@ async def buy(user: Actor, sku: int, **more: Any) -> Any:
     return (await user.post("/users/@me/purchases", json={"sku_id": str(sku), **more})).ok()
 
 
-async def heard(session: Session) -> list[tuple[str, Any]]:
+async def received_events(session: Session) -> list[tuple[str, Any]]:
     """Return the events that the session received since the last call, in order."""
     await session.settle()
-    frames = [frame for frame in session.seen[session._position :] if frame["t"] != "PING"]
-    session._position = len(session.seen)
+    frames = [frame for frame in session.dispatches[session._position :] if frame["t"] != "PING"]
+    session._position = len(session.dispatches)
     return [(frame["t"], frame["d"]) for frame in frames]
 
 
@@ -71,14 +71,14 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
     world = near_world
     world.clock.set(timestamp_ms("2027-01-31T10:00:00"))
     bot, alice = await world.bot(), await world.user()
-    gold, silver = await sell(bot, price=999), await sell(bot, price=499, name="Silver")
-    await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
+    gold, silver = await publish_sku(bot, price=999), await publish_sku(bot, price=499, name="Silver")
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
     session = await bot.connect(intents=0)
     path = "/users/@me/subscriptions"
 
     # January: purchase.
     bought = await buy(alice, gold)
-    created, granted, activated = await heard(session)
+    created, granted, activated = await received_events(session)
     subscription_id = bought["subscription"]["id"]
     assert created == (
         "SUBSCRIPTION_CREATE",
@@ -106,27 +106,27 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
 
     # February, March: renewals on the last day of short months.
     await run_until(world, "2027-02-28T09:59:59")
-    assert await heard(session) == []
+    assert await received_events(session) == []
     await run_until(world, "2027-02-28T10:00:00")
     subscription |= {
         "current_period_start": "2027-02-28T10:00:00.000000+00:00",
         "current_period_end": "2027-03-31T10:00:00.000000+00:00",
     }
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
     await run_until(world, "2027-03-31T10:00:00")
     subscription |= {
         "current_period_start": "2027-03-31T10:00:00.000000+00:00",
         "current_period_end": "2027-04-30T10:00:00.000000+00:00",
     }
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
 
     # April: a downgrade takes effect at the next renewal.
     await run_until(world, "2027-04-10T00:00:00")
     (await alice.patch(f"{path}/{subscription_id}", json={"sku_id": str(silver)})).ok()
     subscription |= {"renewal_sku_ids": [str(silver)]}
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
     await run_until(world, "2027-04-30T10:00:00")
-    ended, granted, changed = await heard(session)
+    ended, granted, changed = await received_events(session)
     assert ended == ("ENTITLEMENT_UPDATE", first | {"ends_at": "2027-04-30T10:00:00.000000+00:00"})
     second = first | {
         "id": granted[1]["id"],
@@ -145,9 +145,9 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
 
     # June: an upgrade takes effect immediately and moves the billing day.
     await run_until(world, "2027-06-15T08:00:00")
-    assert await heard(session) == renewal_events(subscription, "10:00:00", "2027-05-31", "2027-06-30")
+    assert await received_events(session) == renewal_events(subscription, "10:00:00", "2027-05-31", "2027-06-30")
     (await alice.patch(f"{path}/{subscription_id}", json={"sku_id": str(gold)})).ok()
-    ended, granted, upgraded = await heard(session)
+    ended, granted, upgraded = await received_events(session)
     assert ended == ("ENTITLEMENT_UPDATE", second | {"ends_at": "2027-06-15T08:00:00.000000+00:00"})
     third = first | {"id": granted[1]["id"], "starts_at": "2027-06-15T08:00:00.000000+00:00"}
     assert third["id"] not in (first["id"], second["id"])
@@ -163,31 +163,33 @@ async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, r
 
     # September: canceled, then resumed before the period ends.
     await run_until(world, "2027-09-01T00:00:00")
-    assert await heard(session) == renewal_events(subscription, "08:00:00", "2027-07-15", "2027-08-15", "2027-09-15")
+    assert await received_events(session) == renewal_events(
+        subscription, "08:00:00", "2027-07-15", "2027-08-15", "2027-09-15"
+    )
     (await alice.post(f"{path}/{subscription_id}/cancel")).ok()
     canceled = {"status": ENDING, "canceled_at": "2027-09-01T00:00:00.000000+00:00", "renewal_sku_ids": None}
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription | canceled)]
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription | canceled)]
     (await alice.post(f"{path}/{subscription_id}/resume")).ok()
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
 
     # December: canceled again; it expires in January.
     await run_until(world, "2027-12-20T00:00:00")
     months = ("2027-09-15", "2027-10-15", "2027-11-15", "2027-12-15", "2028-01-15")
-    assert await heard(session) == renewal_events(subscription, "08:00:00", *months)
+    assert await received_events(session) == renewal_events(subscription, "08:00:00", *months)
     (await alice.post(f"{path}/{subscription_id}/cancel")).ok()
     subscription |= {"status": ENDING, "canceled_at": "2027-12-20T00:00:00.000000+00:00", "renewal_sku_ids": None}
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
     await run_until(world, "2028-01-15T07:59:59")
-    assert await heard(session) == []
+    assert await received_events(session) == []
     await run_until(world, "2028-01-15T08:00:00")
-    ended, expired = await heard(session)
+    ended, expired = await received_events(session)
     assert ended == ("ENTITLEMENT_UPDATE", third | {"ends_at": "2028-01-15T08:00:00.000000+00:00"})
     assert expired == ("SUBSCRIPTION_UPDATE", subscription | {"status": INACTIVE})
     await run_until(world, "2028-06-01T00:00:00")
-    assert await heard(session) == []
+    assert await received_events(session) == []
 
     # The webhook received only the entitlement events, in the same order.
-    await due(world)
+    await run_due_jobs(world)
     assert [(event["type"], event["data"]) for event in receiver.events] == [
         ("ENTITLEMENT_CREATE", first),
         ("ENTITLEMENT_UPDATE", first | {"ends_at": "2027-04-30T10:00:00.000000+00:00"}),
@@ -213,14 +215,14 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(near_wo
     world = near_world
     world.clock.set(timestamp_ms("2024-08-05T10:00:00"))
     bot, alice = await world.bot(), await world.user()
-    gold = await sell(bot)
-    await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
+    gold = await publish_sku(bot)
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
     session = await bot.connect(intents=0)
     path, time = "/users/@me/subscriptions", "10:00:00"
 
     # August: an entitlement of the old type, which ends with the paid month.
     bought = await buy(alice, gold)
-    created, granted, activated = await heard(session)
+    created, granted, activated = await received_events(session)
     subscription = {
         "id": bought["subscription"]["id"],
         "user_id": str(alice.id),
@@ -240,14 +242,14 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(near_wo
     # September: the renewal moves the end of the entitlement.
     await run_until(world, "2024-09-05T10:00:00")
     old |= {"ends_at": "2024-10-05T10:00:00.000000+00:00"}
-    assert await heard(session) == [
+    assert await received_events(session) == [
         ("ENTITLEMENT_UPDATE", old),
         *renewal_events(subscription, time, "2024-09-05", "2024-10-05"),
     ]
 
     # October: the renewal replaces it with an entitlement without an end.
     await run_until(world, "2024-10-05T10:00:00")
-    migrated, changed = await heard(session)
+    migrated, changed = await received_events(session)
     new = old | {
         "id": migrated[1]["id"],
         "type": 1,
@@ -261,33 +263,35 @@ async def test_a_subscription_over_the_year_of_the_entitlement_migration(near_wo
 
     # November, December: only the subscription is renewed.
     await run_until(world, "2024-12-06T00:00:00")
-    assert await heard(session) == renewal_events(subscription, time, "2024-11-05", "2024-12-05", "2025-01-05")
+    assert await received_events(session) == renewal_events(
+        subscription, time, "2024-11-05", "2024-12-05", "2025-01-05"
+    )
 
     # From January on it also contains the SKUs of the next renewal.
     await run_until(world, "2025-07-06T00:00:00")
     subscription |= {"renewal_sku_ids": [str(gold)]}
     months = ("2025-01-05", "2025-02-05", "2025-03-05", "2025-04-05", "2025-05-05", "2025-06-05", "2025-07-05")
-    assert await heard(session) == renewal_events(subscription, time, *months, "2025-08-05")
+    assert await received_events(session) == renewal_events(subscription, time, *months, "2025-08-05")
 
     # July: canceled; it expires in August.
     (await alice.post(f"{path}/{subscription['id']}/cancel")).ok()
     subscription |= {"status": ENDING, "canceled_at": "2025-07-06T00:00:00.000000+00:00", "renewal_sku_ids": None}
-    assert await heard(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
     await run_until(world, "2025-08-05T10:00:00")
     new |= {"ends_at": "2025-08-05T10:00:00.000000+00:00"}
-    assert await heard(session) == [
+    assert await received_events(session) == [
         ("ENTITLEMENT_UPDATE", new),
         ("SUBSCRIPTION_UPDATE", subscription | {"status": INACTIVE}),
     ]
     await run_until(world, "2025-12-01T00:00:00")
-    assert await heard(session) == []
+    assert await received_events(session) == []
 
     # The ended entitlement was not migrated, but is returned with the new type.
     listed = (await bot.get(f"/applications/{bot.application_id}/entitlements")).ok()
     assert sorted(listed, key=lambda each: int(each["id"])) == [old | {"type": 1}, new]
 
     # Webhook events were introduced after the migration.
-    await due(world)
+    await run_due_jobs(world)
     assert [(event["type"], event["data"]) for event in receiver.events] == [("ENTITLEMENT_UPDATE", new)]
 
 
@@ -306,13 +310,13 @@ def test_months_keep_their_billing_day_when_they_have_it() -> None:
         "2028-03-31 12:30",
         "2028-04-30 12:30",
     ]
-    assert day_of(timestamp_ms("2027-10-31T12:30:00")) == 31
+    assert anchor_day(timestamp_ms("2027-10-31T12:30:00")) == 31
 
 
 async def test_a_guild_subscription_requires_membership_in_the_guild(world: World) -> None:
     bot, alice, stranger = await world.bot(), await world.user(), await world.user()
     guild = await world.guild(alice)
-    sku = await sell(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
+    sku = await publish_sku(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
     body = {"sku_id": str(sku), "guild_id": str(guild.id)}
 
     assert (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).errors("guild_id")
@@ -323,11 +327,11 @@ async def test_a_guild_subscription_requires_membership_in_the_guild(world: Worl
     (await alice.post("/users/@me/purchases", json=body)).refused(400, 40074)
 
     other = await world.bot()
-    plain = await sell(other)
+    plain = await publish_sku(other)
     assert (await alice.post("/users/@me/purchases", json=body | {"sku_id": str(plain)})).errors("guild_id")
 
     (await alice.delete(f"/guilds/{guild.id}")).ok()
-    await due(world)
+    await run_due_jobs(world)
     await world.clock.run_for(32 * DAY_MS)
     (subscription,) = (await alice.get("/users/@me/subscriptions")).ok()
     assert subscription["status"] == INACTIVE
@@ -335,43 +339,43 @@ async def test_a_guild_subscription_requires_membership_in_the_guild(world: Worl
 
 async def test_a_user_has_one_subscription_per_application(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    gold, silver = await sell(bot), await sell(bot, name="Silver")
+    gold, silver = await publish_sku(bot), await publish_sku(bot, name="Silver")
     await buy(alice, gold)
 
     (await alice.post("/users/@me/purchases", json={"sku_id": str(silver)})).refused(400, 40074)
-    await buy(alice, await sell(await world.bot()))
+    await buy(alice, await publish_sku(await world.bot()))
     assert len((await alice.get("/users/@me/subscriptions")).ok()) == 2
 
 
 async def test_a_subscription_of_a_deleted_sku_ends_with_its_period(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    sku = await sell(bot)
+    sku = await publish_sku(bot)
     await buy(alice, sku)
     session = await bot.connect(intents=0)
     (await bot.delete(f"/applications/{bot.application_id}/skus/{sku}")).ok()
 
-    await due(world)
+    await run_due_jobs(world)
     await world.clock.run_for(29 * DAY_MS)
-    assert await heard(session) == []
+    assert await received_events(session) == []
     await world.clock.run_for(2 * DAY_MS)
 
-    assert event_names(await heard(session)) == ["ENTITLEMENT_UPDATE", "SUBSCRIPTION_UPDATE"]
+    assert event_names(await received_events(session)) == ["ENTITLEMENT_UPDATE", "SUBSCRIPTION_UPDATE"]
 
 
 async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    bought = await buy(alice, await sell(bot))
+    bought = await buy(alice, await publish_sku(bot))
     session = await bot.connect(intents=0)
     owner = await owner_of(world, bot)
 
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
 
-    (_, deleted), (_, expired) = await heard(session)
+    (_, deleted), (_, expired) = await received_events(session)
     assert deleted["deleted"] is True
     assert expired["status"] == INACTIVE
-    await due(world)
+    await run_due_jobs(world)
     await world.clock.run_for(40 * DAY_MS)
-    assert await heard(session) == []
+    assert await received_events(session) == []
     path = f"/users/@me/subscriptions/{bought['subscription']['id']}"
     for action in ("cancel", "resume"):
         assert (await alice.post(f"{path}/{action}")).errors("subscription_id") == ["SUBSCRIPTION_INACTIVE"]
@@ -379,7 +383,7 @@ async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
 
 async def test_only_the_subscriber_changes_a_subscription(world: World) -> None:
     bot, other, alice, bob = await world.bot(), await world.bot(), await world.user(), await world.user()
-    gold, hat, foreign = await sell(bot), await sell(bot, 2), await sell(other)
+    gold, hat, foreign = await publish_sku(bot), await publish_sku(bot, 2), await publish_sku(other)
     path = f"/users/@me/subscriptions/{(await buy(alice, gold))['subscription']['id']}"
 
     for action in ("cancel", "resume"):
@@ -393,28 +397,28 @@ async def test_only_the_subscriber_changes_a_subscription(world: World) -> None:
 
 async def test_requests_without_a_change_publish_nothing(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    gold, silver = await sell(bot, price=2), await sell(bot, price=1)
+    gold, silver = await publish_sku(bot, price=2), await publish_sku(bot, price=1)
     path = f"/users/@me/subscriptions/{(await buy(alice, gold))['subscription']['id']}"
     session = await bot.connect(intents=0)
 
     (await alice.post(f"{path}/resume")).ok()
     (await alice.patch(path, json={"sku_id": str(gold)})).ok()
-    assert await heard(session) == []
+    assert await received_events(session) == []
     (await alice.patch(path, json={"sku_id": str(silver)})).ok()
     (await alice.patch(path, json={"sku_id": str(silver)})).ok()
-    assert event_names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
+    assert event_names(await received_events(session)) == ["SUBSCRIPTION_UPDATE"]
     # Change back to the current SKU.
     (await alice.patch(path, json={"sku_id": str(gold)})).ok()
-    ((_, subscription),) = await heard(session)
+    ((_, subscription),) = await received_events(session)
     assert subscription["renewal_sku_ids"] == [str(gold)]
     (await alice.post(f"{path}/cancel")).ok()
     (await alice.post(f"{path}/cancel")).ok()
-    assert event_names(await heard(session)) == ["SUBSCRIPTION_UPDATE"]
+    assert event_names(await received_events(session)) == ["SUBSCRIPTION_UPDATE"]
 
 
 async def test_an_application_lists_its_users_subscriptions(world: World) -> None:
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
-    sku = await sell(bot)
+    sku = await publish_sku(bot)
     path = f"/skus/{sku}/subscriptions"
     created = []
     for _ in range(3):
@@ -440,9 +444,9 @@ async def test_an_application_lists_its_users_subscriptions(world: World) -> Non
     (await bot.get("/skus/1/subscriptions?user_id=1")).refused(404, 10027)
 
     # A user's own token needs no user id, and lists no subscriptions of others.
-    token = await bearer(world, alice, bot, "identify")
+    token = await bearer_headers(world, alice, bot, "identify")
     assert len((await world.request("GET", path, headers=token)).ok()) == 3
-    stranger = await bearer(world, await world.user(), bot, "identify")
+    stranger = await bearer_headers(world, await world.user(), bot, "identify")
     assert (await world.request("GET", f"{path}?user_id={alice.id}", headers=stranger)).ok() == []
     (await world.request("GET", f"{path}/{created[0]}", headers=stranger)).refused(404, 0)
 
@@ -456,23 +460,23 @@ async def test_an_application_lists_its_users_subscriptions(world: World) -> Non
 async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: World) -> None:
     world.clock.set(timestamp_ms("2024-08-05T00:00:00"))
     bot, alice, bob = await world.bot(), await world.user(), await world.user()
-    sku = await sell(bot)
+    sku = await publish_sku(bot)
     session = await bot.connect(intents=0)
     bought = await buy(alice, sku)
     ending = await buy(bob, sku)
-    events = await heard(session)
+    events = await received_events(session)
     assert events[1][1]["type"] == 8
     assert events[1][1]["ends_at"] == "2024-09-05T00:00:00.000000+00:00"
     assert "renewal_sku_ids" not in events[2][1]
 
     # Before the migration window each renewal moves the end.
     await run_until(world, "2024-09-05T00:00:00")
-    renewals = await heard(session)
+    renewals = await received_events(session)
     assert sorted(event_names(renewals)) == ["ENTITLEMENT_UPDATE"] * 2 + ["SUBSCRIPTION_UPDATE"] * 2
     moved = next(data for name, data in renewals if name == "ENTITLEMENT_UPDATE" and data["user_id"] == str(alice.id))
     assert moved == bought["entitlement"] | {"ends_at": "2024-10-05T00:00:00.000000+00:00"}
     (await bob.post(f"/users/@me/subscriptions/{ending['subscription']['id']}/cancel")).ok()
-    await heard(session)
+    await received_events(session)
 
     # During the window a renewal creates an entitlement without an end; a canceled one is not migrated.
     assert (
@@ -481,7 +485,7 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
         < timestamp_ms("2024-10-05T00:00:00")
     )
     await run_until(world, "2024-10-05T00:00:00")
-    later = await heard(session)
+    later = await received_events(session)
     alice_events = [(name, data) for name, data in later if data["user_id"] == str(alice.id)]
     assert event_names(alice_events) == ["ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
     migrated = alice_events[0][1]
@@ -500,7 +504,7 @@ async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: W
     # After the window only the subscription changes; from its date on it contains the SKUs of the next renewal.
     assert timestamp_ms("2024-12-05T00:00:00") < changes.RENEWAL_SKU_IDS.at_ms < timestamp_ms("2025-01-05T00:00:00")
     await run_until(world, "2024-12-05T00:00:00")
-    assert event_names(await heard(session)) == ["SUBSCRIPTION_UPDATE"] * 2
+    assert event_names(await received_events(session)) == ["SUBSCRIPTION_UPDATE"] * 2
     await run_until(world, "2025-01-05T00:00:00")
-    ((_, subscription),) = await heard(session)
+    ((_, subscription),) = await received_events(session)
     assert subscription["renewal_sku_ids"] == [str(sku)]

@@ -9,7 +9,7 @@ from hubbub.protocol.permissions import Permissions
 from tests.world import Guild, World
 
 
-async def template(guild: Guild, **body: Any) -> Any:
+async def create_template(guild: Guild, **body: Any) -> Any:
     """Create a template of a guild."""
     return (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "shape", **body})).ok()
 
@@ -23,7 +23,7 @@ async def test_a_template_contains_roles_and_channels_of_the_guild(world: World)
     await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, kind=0)
     await guild.overwrite(guild.general, guild.owner.id, allow=Permissions.VIEW_CHANNEL)
 
-    created = await template(guild, description="ours")
+    created = await create_template(guild, description="ours")
 
     assert (created["name"], created["description"], created["usage_count"], created["is_dirty"]) == (
         "shape",
@@ -49,7 +49,7 @@ async def test_a_template_contains_roles_and_channels_of_the_guild(world: World)
 
 async def test_syncing_a_template_updates_it_from_its_guild(world: World) -> None:
     guild = await world.guild()
-    created = await template(guild)
+    created = await create_template(guild)
     url = f"/guilds/{guild.id}/templates/{created['code']}"
     await guild.channel("more")
     assert (await guild.owner.get(f"/guilds/templates/{created['code']}")).ok()["is_dirty"] is True
@@ -68,7 +68,7 @@ async def test_syncing_a_template_updates_it_from_its_guild(world: World) -> Non
 
 async def test_templates_require_manage_guild(world: World) -> None:
     guild = await world.guild()
-    created = await template(guild)
+    created = await create_template(guild)
     bot, stranger = await world.bot(guild), await world.user()
     url = f"/guilds/{guild.id}/templates"
     template_url = f"{url}/{created['code']}"
@@ -91,7 +91,7 @@ async def test_templates_require_manage_guild(world: World) -> None:
 async def test_invalid_template_fields_are_rejected(world: World, body: dict[str, Any], path: str) -> None:
     guild = await world.guild()
     assert (await guild.owner.post(f"/guilds/{guild.id}/templates", json=body)).errors(path)
-    created = await template(guild)
+    created = await create_template(guild)
     assert (await guild.owner.patch(f"/guilds/{guild.id}/templates/{created['code']}", json=body)).errors(path)
 
 
@@ -100,7 +100,7 @@ async def test_a_guild_is_created_from_a_template(world: World) -> None:
     role = await guild.role("mods", Permissions.KICK_MEMBERS, color=255)
     await guild.channel("ideas", type=15, available_tags=[{"name": "new"}], default_auto_archive_duration=60)
     await guild.overwrite(guild.general, role, deny=Permissions.SEND_MESSAGES, kind=0)
-    created = await template(guild)
+    created = await create_template(guild)
     bob = await world.user("bob")
     session = await bob.connect()
 
@@ -128,7 +128,7 @@ async def test_a_guild_is_created_from_a_template(world: World) -> None:
 @pytest.mark.dated(changes.GUILD_CREATE_FOR_APPS)
 async def test_bots_create_guilds_from_templates_until_july_2025(world: World) -> None:
     guild = await world.guild()
-    created = await template(guild)
+    created = await create_template(guild)
     bot = await world.bot(guild)
     url = f"/guilds/templates/{created['code']}"
     (await bot.post(url, json={"name": "Copy"})).refused(403, 20001)
@@ -140,6 +140,6 @@ async def test_bots_create_guilds_from_templates_until_july_2025(world: World) -
 
 async def test_deleting_a_guild_deletes_its_template(world: World) -> None:
     guild = await world.guild()
-    created = await template(guild)
+    created = await create_template(guild)
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
     (await guild.owner.get(f"/guilds/templates/{created['code']}")).refused(404, 10057)

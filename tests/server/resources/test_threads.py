@@ -40,7 +40,7 @@ async def get_channel(guild: Guild, channel: int) -> Any:
 async def test_a_thread_started_from_a_message_takes_its_id(world: World) -> None:
     guild = await world.guild()
     session = await (await world.bot(guild)).connect()
-    message = await guild.say(guild.owner, "first")
+    message = await guild.send_message(guild.owner, "first")
     response = await guild.owner.post(
         f"/channels/{guild.general}/messages/{message['id']}/threads",
         json={"name": "talk", "auto_archive_duration": 60},
@@ -73,8 +73,8 @@ async def test_a_thread_started_from_a_message_takes_its_id(world: World) -> Non
 
 async def test_a_thread_from_an_older_message_posts_a_system_message(world: World) -> None:
     guild = await world.guild()
-    message = await guild.say(guild.owner, "first")
-    await guild.say(guild.owner, "second")
+    message = await guild.send_message(guild.owner, "first")
+    await guild.send_message(guild.owner, "second")
     session = await (await world.bot(guild)).connect()
     (await guild.owner.post(f"/channels/{guild.general}/messages/{message['id']}/threads", json={"name": "talk"})).ok()
     event = await session.next("MESSAGE_CREATE", lambda data: data["type"] == 18)
@@ -86,7 +86,7 @@ async def test_starting_a_thread_requires_channel_message_and_permission(world: 
     guild = await world.guild()
     bob = await guild.member()
     voice = await guild.channel("voice", type=2)
-    message = await guild.say(guild.owner)
+    message = await guild.send_message(guild.owner)
     path = f"/channels/{guild.general}/messages"
     (await bob.post(f"{path}/1/threads", json={"name": "x"})).refused(404, 10008)
     (await bob.post(f"/channels/{voice}/threads", json={"name": "x"})).refused(400, 50024)
@@ -127,7 +127,7 @@ async def test_an_announcement_channel_has_announcement_threads(world: World) ->
     await world.write(lambda call: call.tx.run(sql, json.dumps(["NEWS"]), guild.id))
     news = await guild.channel("news", type=5)
     assert (await guild.owner.post(f"/channels/{news}/threads", json={"name": "x"})).ok()["type"] == 10
-    message = await guild.say(guild.owner, channel=news)
+    message = await guild.send_message(guild.owner, channel=news)
     thread = (await guild.owner.post(f"/channels/{news}/messages/{message['id']}/threads", json={"name": "x"})).ok()
     assert thread["type"] == 10
 
@@ -138,7 +138,7 @@ async def test_private_thread_events_reach_only_members_and_moderators(world: Wo
     moderator = await (await world.bot(guild, permissions=Permissions.MANAGE_THREADS)).connect()
     thread_id = await create_thread(guild.owner, guild.general, PRIVATE)
     assert (await moderator.next("THREAD_CREATE"))["id"] == str(thread_id)
-    await guild.say(guild.owner, "psst", channel=thread_id)
+    await guild.send_message(guild.owner, "psst", channel=thread_id)
     assert (await moderator.next("MESSAGE_CREATE"))["content"] == "psst"
     await stranger.none_of("THREAD_CREATE", "MESSAGE_CREATE", "THREAD_MEMBERS_UPDATE")
     bob = await guild.member()
@@ -257,12 +257,12 @@ async def test_sending_a_message_joins_the_thread_and_is_counted(world: World) -
     bob = await guild.member()
     thread_id = await create_thread(guild.owner, guild.general)
     session = await (await world.bot(guild)).connect()
-    message = await guild.say(bob, channel=thread_id)
+    message = await guild.send_message(bob, channel=thread_id)
     joined = await session.next("THREAD_MEMBERS_UPDATE")
     assert (joined["member_count"], joined["added_members"][0]["user_id"]) == (2, str(bob.id))
     assert joined["added_members"][0]["member"]["user"]["id"] == str(bob.id)
     assert joined["added_members"][0]["presence"] is None
-    await guild.say(bob, channel=thread_id)
+    await guild.send_message(bob, channel=thread_id)
     channel = await get_channel(guild, thread_id)
     assert (channel["message_count"], channel["total_message_sent"], channel["member_count"]) == (2, 2, 2)
     (await bob.delete(f"/channels/{thread_id}/messages/{message['id']}")).ok()
@@ -279,7 +279,7 @@ async def test_a_message_unarchives_a_thread_unless_it_is_locked(world: World) -
     session = await bot.connect()
     (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
     assert (await session.next("THREAD_UPDATE"))["thread_metadata"]["archived"] is True
-    await guild.say(bob, channel=thread_id)
+    await guild.send_message(bob, channel=thread_id)
     assert (await session.next("THREAD_UPDATE"))["thread_metadata"]["archived"] is False
     own_member = await session.next("THREAD_MEMBER_UPDATE")
     assert (own_member["id"], own_member["user_id"], own_member["guild_id"]) == (
@@ -289,7 +289,7 @@ async def test_a_message_unarchives_a_thread_unless_it_is_locked(world: World) -
     )
     (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True, "locked": True})).ok()
     (await bob.post(f"/channels/{thread_id}/messages", json={"content": "x"})).refused(400, 160005)
-    await guild.say(guild.owner, channel=thread_id)
+    await guild.send_message(guild.owner, channel=thread_id)
     assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is False
 
 
@@ -437,7 +437,7 @@ async def test_the_creator_updates_some_fields_and_moderators_all(world: World) 
     (await bob.patch(path, json={"rate_limit_per_user": 5})).refused(403, 50013)
     (await carol.patch(path, json={"name": "x"})).refused(403, 50013)
     (await carol.patch(path, json={"archived": True})).refused(403, 50013)
-    await guild.allow(carol, Permissions.MANAGE_THREADS)
+    await guild.allow_permissions(carol, Permissions.MANAGE_THREADS)
     edited = (await carol.patch(path, json={"locked": True, "rate_limit_per_user": 5})).ok()
     assert (edited["thread_metadata"]["locked"], edited["rate_limit_per_user"]) == (True, 5)
     (await bob.patch(path, json={"name": "x"})).refused(400, 160005)
@@ -466,7 +466,7 @@ async def test_an_inactive_thread_is_archived_automatically(world: World) -> Non
     thread_id = await create_thread(guild.owner, guild.general, auto_archive_duration=60)
     assert world.app.worker is not None
     await world.clock.run_for(50 * MINUTE_MS)
-    await guild.say(guild.owner, channel=thread_id)
+    await guild.send_message(guild.owner, channel=thread_id)
     await world.clock.run_for(60 * MINUTE_MS - 1000)
     await world.app.worker.run_due()
     assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is False

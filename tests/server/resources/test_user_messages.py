@@ -11,7 +11,7 @@ from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.resources.identities import AccountsMerged
 from tests.game import Game, Player, game
-from tests.receiver import Receiver, subscribe
+from tests.receiver import Receiver, subscribe_to_events
 from tests.world import Session, World, befriend
 
 PRESENCE_SCOPES = "openid sdk.social_layer_presence"
@@ -38,7 +38,7 @@ async def start_joinable_activity(
         "supported_platforms": ["desktop"],
     }
     await session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
-    await session.obeyed()
+    await session.wait_processed()
     return {"type": 1, "session_id": session.ready["session_id"], "party_id": "party"}
 
 
@@ -47,7 +47,7 @@ async def start_joinable_activity(
 
 async def test_a_message_to_a_friend_is_a_direct_message(world: World) -> None:
     played, alice, bob = await game_with_friends(world)
-    session = await bob.play()
+    session = await bob.connect_sdk()
 
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi", "metadata": {"k": "v"}})).ok()
 
@@ -66,7 +66,7 @@ async def test_a_message_to_a_friend_is_a_direct_message(world: World) -> None:
 
 async def test_only_the_author_edits_and_deletes_a_message(world: World) -> None:
     _, alice, bob = await game_with_friends(world)
-    session = await bob.play()
+    session = await bob.connect_sdk()
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
     path = f"/users/{bob.id}/messages/{message['id']}"
 
@@ -120,7 +120,7 @@ async def test_a_block_applies_to_the_chat_client_too(world: World) -> None:
 async def test_messages_between_players_of_a_game_are_not_stored(world: World) -> None:
     played = await game(world)
     alice, bob = await played.player(), await played.player()
-    alice_session, bob_session = await alice.play(), await bob.play()
+    alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
 
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
 
@@ -145,7 +145,7 @@ async def test_provisional_friends_exchange_unstored_messages_only_while_playing
 
     await world.write(make_provisional)
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).refused(403, 50007)
-    await alice.play()
+    await alice.connect_sdk()
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
     assert message["channel_id"] == str(bob.id)
 
@@ -179,8 +179,8 @@ async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: 
     other = await game(world, "Other")
     other_player = await other.player(await world.user())
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
-    sessions = [await alice.play(), await bob.play()]
-    other_session = await other_player.play()
+    sessions = [await alice.connect_sdk(), await bob.connect_sdk()]
+    other_session = await other_player.connect_sdk()
     path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/{message['id']}/moderation-metadata"
 
     assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
@@ -213,8 +213,8 @@ async def test_moderation_metadata_is_unknown_before_its_release_date(world: Wor
 async def test_unstored_messages_can_be_moderated(world: World) -> None:
     played = await game(world)
     alice, bob = await played.player(), await played.player()
-    await alice.play()
-    bob_session = await bob.play()
+    await alice.connect_sdk()
+    bob_session = await bob.connect_sdk()
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
     path = f"/partner-sdk/dms/{alice.id}/{bob.id}/messages/{message['id']}/moderation-metadata"
 
@@ -227,10 +227,10 @@ async def test_unstored_messages_can_be_moderated(world: World) -> None:
 async def test_webhooks_receive_direct_messages_of_connected_players(near_world: World, receiver: Receiver) -> None:
     played, alice, bob = await game_with_friends(near_world)
     kinds = [f"GAME_DIRECT_MESSAGE_{each}" for each in ("CREATE", "UPDATE", "DELETE")]
-    await subscribe(receiver, played.backend, *kinds)
+    await subscribe_to_events(receiver, played.backend, *kinds)
     assert near_world.app.worker is not None
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "unheard"})).ok()
-    await alice.play()
+    await alice.connect_sdk()
 
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "one"})).ok()
     (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "two"})).ok()
@@ -250,7 +250,7 @@ async def test_webhooks_receive_direct_messages_of_connected_players(near_world:
 
 async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world: World) -> None:
     played, alice, bob = await game_with_friends(world)
-    alice_session, bob_session = await alice.play(), await bob.play()
+    alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
     activity = await start_joinable_activity(alice, alice_session)
 
     sent = await alice.post(f"/users/{bob.id}/messages", json={"content": "join!", "activity": activity})
@@ -269,7 +269,7 @@ async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world:
     (await bob.get(path)).refused(403, 50001)
     await alice_session.close()
     for _ in range(200):
-        if not world.app.presences.connected(alice.id):
+        if not world.app.presences.is_connected(alice.id):
             break
         await world.request("GET", f"{world.url}/healthz")
     (await bob.get(path + query)).refused(400, 50039)
@@ -277,7 +277,7 @@ async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world:
 
 async def test_an_invite_expires_after_six_hours(world: World) -> None:
     played, alice, bob = await game_with_friends(world)
-    alice_session = await alice.play()
+    alice_session = await alice.connect_sdk()
     activity = await start_joinable_activity(alice, alice_session)
     message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
     path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1?message_id={message['id']}"
@@ -290,12 +290,12 @@ async def test_an_invite_expires_after_six_hours(world: World) -> None:
 async def test_a_session_without_message_scope_receives_only_the_invite(world: World) -> None:
     played, alice, _bob = await game_with_friends(world)
 
-    alice_session = await alice.play()
+    alice_session = await alice.connect_sdk()
     activity = await start_joinable_activity(alice, alice_session)
     user = await world.user()
     presence_only = await played.player(user, scope=PRESENCE_SCOPES)
     await befriend(alice, presence_only)
-    session = await presence_only.play()
+    session = await presence_only.connect_sdk()
 
     (await alice.post(f"/users/{presence_only.id}/messages", json={"content": "words", "activity": activity})).ok()
 
@@ -309,7 +309,7 @@ async def test_a_session_without_message_scope_receives_only_the_invite(world: W
 
 async def test_a_join_request_names_the_hosts_party(world: World) -> None:
     _played, alice, bob = await game_with_friends(world)
-    alice_session, bob_session = await alice.play(), await bob.play()
+    alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
     await start_joinable_activity(alice, alice_session)
     request = {"type": 5, "session_id": bob_session.ready["session_id"]}
 
@@ -323,7 +323,7 @@ async def test_a_join_request_names_the_hosts_party(world: World) -> None:
 async def test_an_invite_requires_a_joinable_activity(world: World, wrong: str) -> None:
     _played, alice, bob = await game_with_friends(world)
     other = await game(world, "Other")
-    alice_session = await alice.play()
+    alice_session = await alice.connect_sdk()
     if wrong == "nothing":
         activity = {"type": 1, "session_id": alice_session.ready["session_id"], "party_id": "party"}
     else:

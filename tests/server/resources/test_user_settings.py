@@ -27,7 +27,7 @@ async def change_settings(user: Actor, **settings: Any) -> Any:
 async def test_settings_have_defaults_and_changes_reach_own_clients(world: World) -> None:
     alice = await world.user()
     played = await game(world)
-    client, game_session = await alice.connect(), await (await played.player(alice)).play()
+    client, game_session = await alice.connect(), await (await played.player(alice)).connect_sdk()
     assert client.ready["user_settings"] == (await alice.get(PATH)).ok() == DEFAULTS
     assert game_session.ready["user_settings"] == {}
 
@@ -203,8 +203,8 @@ async def test_game_friend_messages_can_be_kept_out_of_the_chat_client(world: Wo
     path = f"/users/{alice.id}/messages"
 
     (await bob.post(path, json={"content": "hi"})).refused(403, 50007)
-    client, game_session = await user.connect(), await alice.play()
-    await bob.play()
+    client, game_session = await user.connect(), await alice.connect_sdk()
+    await bob.connect_sdk()
     assert (await bob.post(path, json={"content": "hi"})).ok()["channel_id"] == str(alice.id)
     assert (await game_session.next("MESSAGE_CREATE"))["content"] == "hi"
     await client.none_of("MESSAGE_CREATE")
@@ -219,7 +219,7 @@ async def test_the_setting_selects_which_direct_messages_reach_games(
     played = await game(world)
     user, friend = await world.user(), await world.user()
     await befriend(user, friend)
-    game_session = await (await played.player(user)).play()
+    game_session = await (await played.player(user)).connect_sdk()
     if friend_plays:
         await played.player(friend)
     client = await user.connect()
@@ -240,8 +240,8 @@ async def test_disabling_messages_in_games_still_permits_invites(world: World) -
     played = await game(world)
     user = await world.user()
     alice, bob = await played.player(user), await played.player()
-    alice_session = await alice.play()
-    activity = await start_joinable_activity(bob, await bob.play())
+    alice_session = await alice.connect_sdk()
+    activity = await start_joinable_activity(bob, await bob.connect_sdk())
     await change_settings(user, slayer_sdk_receive_dms_in_game=3)
 
     (await bob.post(f"/users/{alice.id}/messages", json={"content": "hi"})).refused(403, 50007)
@@ -260,10 +260,10 @@ async def test_joining_a_public_party_respects_the_hosts_friend_setting(world: W
     user = await world.user()
     alice, bob = await played.player(user), await played.player()
     await befriend(alice, bob)
-    session = await alice.play()
+    session = await alice.connect_sdk()
     activity = {"name": "Game", "type": 0, "party": {"id": "party", "privacy": 1}, "secrets": {"join": "open sesame"}}
     await session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
-    await session.obeyed()
+    await session.wait_processed()
     path = f"/users/{alice.id}/sessions/{session.ready['session_id']}/activities/{played.id}/1"
     (await bob.get(path)).ok()
 

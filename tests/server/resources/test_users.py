@@ -13,7 +13,7 @@ from hubbub.protocol.enums import PremiumType
 from tests.world import World
 
 
-def png(red: int = 255) -> str:
+def png_data_uri(red: int = 255) -> str:
     """Return a PNG image of one pixel as a data URI."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
@@ -50,7 +50,7 @@ async def test_a_new_name_and_avatar_are_stored_and_published(world: World) -> N
     guild = await world.guild(alice, bob)
     alice_session, bob_session = await alice.connect(), await bob.connect()
 
-    user = (await alice.patch("/users/@me", json={"global_name": "  Alice   L. ", "avatar": png()})).ok()
+    user = (await alice.patch("/users/@me", json={"global_name": "  Alice   L. ", "avatar": png_data_uri()})).ok()
 
     assert user["global_name"] == "Alice L."
     assert (await alice_session.next("USER_UPDATE"))["avatar"] == user["avatar"]

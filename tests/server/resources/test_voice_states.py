@@ -40,7 +40,7 @@ async def expect_ignored(session: Session, guild: Guild, channel: int) -> None:
     # Commands of a connection are handled in order, so this response comes after the rejected join.
     await session.send(43, {"guild_id": str(guild.id), "fields": []})
     await session.next("CHANNEL_INFO")
-    assert session.names() == []
+    assert session.unread_names() == []
     (await session.actor.get(f"/guilds/{guild.id}/voice-states/@me")).refused(404, 10065)
 
 
@@ -163,7 +163,9 @@ async def test_a_bot_without_the_intent_receives_its_own_state(world: World, gui
     await join(session, guild, guild.channels["Lounge"])
     state = await join(bot_session, guild, guild.channels["Lounge"])
     assert state["user_id"] == str(bot.id)
-    assert [frame["d"]["user_id"] for frame in bot_session.seen if frame["t"] == "VOICE_STATE_UPDATE"] == [str(bot.id)]
+    assert [frame["d"]["user_id"] for frame in bot_session.dispatches if frame["t"] == "VOICE_STATE_UPDATE"] == [
+        str(bot.id)
+    ]
     assert (await bot_session.next("VOICE_SERVER_UPDATE"))["token"]
 
 
@@ -332,7 +334,7 @@ async def test_a_connected_member_with_the_permission_sets_the_status(world: Wor
     watcher = await (await world.bot(guild)).connect(Intents.GUILDS)
     session = await bob.connect()
     (await bob.put(path, json={"status": "chess"})).refused(403, 50013)
-    await guild.allow(bob, Permissions.SET_VOICE_CHANNEL_STATUS)
+    await guild.allow_permissions(bob, Permissions.SET_VOICE_CHANNEL_STATUS)
     # A member who is not connected also needs MANAGE_CHANNELS.
     (await bob.put(path, json={"status": "chess"})).refused(403, 50013)
     await join(session, guild, lounge)
@@ -352,7 +354,7 @@ async def test_a_connected_member_with_the_permission_sets_the_status(world: Wor
 
 
 async def test_a_manager_sets_the_status_from_outside(guild: Guild, bob: Actor) -> None:
-    await guild.allow(bob, Permissions.SET_VOICE_CHANNEL_STATUS | Permissions.MANAGE_CHANNELS)
+    await guild.allow_permissions(bob, Permissions.SET_VOICE_CHANNEL_STATUS | Permissions.MANAGE_CHANNELS)
     assert (await bob.put(f"/channels/{guild.channels['Lounge']}/voice-status", json={"status": "soon"})).status == 204
 
 
@@ -391,7 +393,7 @@ async def test_channel_info_contains_only_requested_fields_of_visible_channels(
     # A guild the bot is not in gets no response; the next event is for the right guild.
     await session.send(43, {"guild_id": str((await world.guild()).id), "fields": ["status"]})
     assert await channel_info(guild.id) == []
-    assert sum(frame["t"] == "CHANNEL_INFO" for frame in session.seen) == 5
+    assert sum(frame["t"] == "CHANNEL_INFO" for frame in session.dispatches) == 5
 
 
 # AFK channel

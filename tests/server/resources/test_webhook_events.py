@@ -9,7 +9,7 @@ from hubbub.protocol.enums import WebhookEventType
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, webhook_events
-from tests.receiver import Receiver, subscribe
+from tests.receiver import Receiver, subscribe_to_events
 from tests.world import Actor, World
 
 DAY_MS = 24 * 3_600_000
@@ -44,13 +44,13 @@ async def owner_of(world: World, bot: Actor) -> Actor:
 
 async def test_a_url_is_pinged_and_probed_before_it_is_stored(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    receiver.of((await bot.get("/applications/@me")).ok())
+    receiver.use_key_of((await bot.get("/applications/@me")).ok())
 
     application = (await bot.patch("/applications/@me", json={"event_webhooks_url": receiver.url})).ok()
 
     assert application["event_webhooks_url"] == receiver.url
     assert receiver.requests == [{"version": 1, "application_id": str(bot.application_id), "type": 0}]
-    assert receiver.forged == 1
+    assert receiver.invalid_signatures == 1
     for headers in receiver.headers:
         assert headers["Content-Type"] == "application/json"
         assert headers["User-Agent"]
@@ -61,8 +61,8 @@ async def test_a_url_is_pinged_and_probed_before_it_is_stored(near_world: World,
 @pytest.mark.parametrize("fault", ["trusting", "other key", "closed", "wrong response"])
 async def test_a_url_with_an_invalid_response_is_rejected(near_world: World, receiver: Receiver, fault: str) -> None:
     bot, other = await near_world.bot(), await near_world.bot()
-    receiver.of((await (other if fault == "other key" else bot).get("/applications/@me")).ok())
-    receiver.trusting = fault == "trusting"
+    receiver.use_key_of((await (other if fault == "other key" else bot).get("/applications/@me")).ok())
+    receiver.accept_invalid_signatures = fault == "trusting"
     url = receiver.url
     if fault == "closed":
         await receiver.close()
@@ -88,7 +88,7 @@ async def test_local_addresses_are_not_requested(world: World, receiver: Receive
 
 async def test_an_interactions_endpoint_must_respond_with_a_pong(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    receiver.of((await bot.get("/applications/@me")).ok())
+    receiver.use_key_of((await bot.get("/applications/@me")).ok())
     url = receiver.url.replace("/events", "/interactions")
 
     application = (await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
@@ -105,8 +105,8 @@ async def test_an_interactions_endpoint_must_respond_with_a_pong(near_world: Wor
 )
 async def test_an_invalid_pong_is_rejected(near_world: World, receiver: Receiver, pong: bytes) -> None:
     bot = await near_world.bot()
-    receiver.of((await bot.get("/applications/@me")).ok())
-    receiver.pong = pong
+    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+    receiver.ping_response = pong
 
     url = receiver.url.replace("/events", "/interactions")
     rejected = await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})
@@ -134,11 +134,11 @@ async def test_both_urls_are_validated_together_and_only_for_managers(near_world
 
 async def test_an_event_is_delivered_in_its_envelope(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    await subscribe(receiver, bot, "ENTITLEMENT_CREATE")
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
 
     await send_event(near_world, bot, 7, {"id": "5"})
 
-    await receiver.take(1)
+    await receiver.wait_for_events(1)
     assert receiver.requests == [
         {
             "version": 1,
@@ -151,7 +151,7 @@ async def test_an_event_is_delivered_in_its_envelope(near_world: World, receiver
 
 async def test_only_subscribed_events_are_sent(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "QUEST_USER_ENROLLMENT")
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "QUEST_USER_ENROLLMENT")
 
     await send_event(near_world, bot, 7, type=WebhookEventType.ENTITLEMENT_DELETE)
     (await bot.patch("/applications/@me", json={"event_webhooks_status": 1})).ok()
@@ -166,7 +166,7 @@ async def test_only_subscribed_events_are_sent(near_world: World, receiver: Rece
 @pytest.mark.dated(changes.WEBHOOK_EVENTS, changes.APPLICATION_DEAUTHORIZED_EVENT)
 async def test_no_webhook_events_are_sent_before_their_dates(near_world: World, receiver: Receiver) -> None:
     bot, user = await near_world.bot(), await near_world.user()
-    await subscribe(receiver, bot, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
     application_id = ApplicationId(bot.application_id or 0)
 
     first, second = changes.WEBHOOK_EVENTS.at_ms, changes.APPLICATION_DEAUTHORIZED_EVENT.at_ms
@@ -187,7 +187,7 @@ async def test_no_webhook_events_are_sent_before_their_dates(near_world: World, 
 async def test_authorization_events_are_delivered_in_order(near_world: World, receiver: Receiver) -> None:
     bot, alice = await near_world.bot(), await near_world.user("alice")
     guild = await near_world.guild(alice)
-    await subscribe(receiver, bot, "APPLICATION_AUTHORIZED", "APPLICATION_DEAUTHORIZED")
+    await subscribe_to_events(receiver, bot, "APPLICATION_AUTHORIZED", "APPLICATION_DEAUTHORIZED")
     application_id = ApplicationId(bot.application_id or 0)
 
     await near_world.write(
@@ -200,7 +200,7 @@ async def test_authorization_events_are_delivered_in_order(near_world: World, re
     )
     await near_world.write(lambda call: webhook_events.application_deauthorized(call, application_id, alice.id))
 
-    installed, authorized, deauthorized = await receiver.take(3)
+    installed, authorized, deauthorized = await receiver.wait_for_events(3)
     assert installed["data"]["integration_type"] == 0
     assert installed["data"]["guild"]["id"] == str(guild.id)
     assert installed["data"]["user"]["username"] == "alice"
@@ -212,17 +212,17 @@ async def test_authorization_events_are_delivered_in_order(near_world: World, re
 
 async def test_a_lobby_url_overrides_the_application_url(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    receiver.of((await bot.get("/applications/@me")).ok())
+    receiver.use_key_of((await bot.get("/applications/@me")).ok())
 
     await send_event(near_world, bot, 7, "hi", type=WebhookEventType.LOBBY_MESSAGE_CREATE, url=receiver.url)
 
-    assert (await receiver.take(1))[0]["type"] == "LOBBY_MESSAGE_CREATE"
+    assert (await receiver.wait_for_events(1))[0]["type"] == "LOBBY_MESSAGE_CREATE"
 
 
 async def test_managers_list_and_retry_failed_events(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    await subscribe(receiver, bot, "ENTITLEMENT_CREATE")
-    receiver.status = 500
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
+    receiver.default_status = 500
     for number in range(3):
         await send_event(near_world, bot, number, number)
     await run_due_jobs(near_world)
@@ -247,7 +247,7 @@ async def test_managers_list_and_retry_failed_events(near_world: World, receiver
         404, 0
     )
 
-    receiver.status = 204
+    receiver.default_status = 204
     receiver.requests.clear()
     (await bot.post(f"{failed}/{failures[1]['id']}/retry")).ok()
     await run_due_jobs(near_world)
@@ -261,8 +261,8 @@ async def test_managers_list_and_retry_failed_events(near_world: World, receiver
 
 async def test_a_receiver_that_fails_for_a_day_is_disabled(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    await subscribe(receiver, bot, "ENTITLEMENT_CREATE")
-    receiver.status = 503
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
+    receiver.default_status = 503
 
     async def status() -> int:
         value: int = (await bot.get("/applications/@me")).ok()["event_webhooks_status"]
@@ -286,7 +286,7 @@ async def test_a_receiver_that_fails_for_a_day_is_disabled(near_world: World, re
     await send_event(near_world, bot, 101)
     await run_due_jobs(near_world)
     assert len(receiver.events) == count
-    receiver.status = 204
+    receiver.default_status = 204
     (await bot.patch("/applications/@me", json={"event_webhooks_status": 2})).ok()
     await send_event(near_world, bot, 102, "back")
     await run_due_jobs(near_world)
@@ -297,13 +297,13 @@ async def test_deleting_an_application_deletes_its_events(near_world: World, rec
     world, user = near_world, await near_world.user()
     bot, other = await world.bot(), await world.bot()
     for each in (bot, other):
-        await subscribe(receiver, each, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
+        await subscribe_to_events(receiver, each, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
         # Deleting an application revokes its authorizations, which would be sent as events.
         authorize_url = (
             f"/oauth2/authorize?client_id={each.application_id}&scope=applications.commands&integration_type=1"
         )
         (await user.post(authorize_url, json={"authorize": True})).ok()
-    receiver.status = 500
+    receiver.default_status = 500
     for each in (bot, other):
         await send_event(world, each, 1, 1)
     await run_due_jobs(world)
@@ -329,8 +329,8 @@ async def test_deleting_an_application_deletes_its_events(near_world: World, rec
 
 async def test_a_success_clears_earlier_failures(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    await subscribe(receiver, bot, "ENTITLEMENT_CREATE")
-    receiver.answers = [500, 500, 204]
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
+    receiver.next_statuses = [500, 500, 204]
 
     await send_event(near_world, bot, 7)
     await run_due_jobs(near_world)
@@ -344,24 +344,24 @@ async def test_a_success_clears_earlier_failures(near_world: World, receiver: Re
 
 async def test_a_receiver_that_accepts_a_forged_request_loses_its_url(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    await subscribe(receiver, bot, "ENTITLEMENT_CREATE")
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
     await run_due_jobs(near_world)
 
     await near_world.clock.run_for(2 * DAY_MS)
-    assert receiver.forged == 2
-    receiver.status = 500
+    assert receiver.invalid_signatures == 2
+    receiver.default_status = 500
     await receiver.close()
     await near_world.clock.run_for(DAY_MS)
     await receiver.open()
     assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.url
-    receiver.trusting = True
+    receiver.accept_invalid_signatures = True
     await near_world.clock.run_for(DAY_MS)
 
     application = (await bot.get("/applications/@me")).ok()
     assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (None, 3)
-    count = receiver.forged
+    count = receiver.invalid_signatures
     await near_world.clock.run_for(3 * DAY_MS)
-    assert receiver.forged == count
+    assert receiver.invalid_signatures == count
     response = await bot.patch("/applications/@me", json={"event_webhooks_status": 2})
     assert response.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
 
@@ -370,7 +370,7 @@ async def test_enabling_events_requires_a_url(near_world: World, receiver: Recei
     bot = await near_world.bot()
     response = await bot.patch("/applications/@me", json={"event_webhooks_status": 2})
     assert response.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
-    await subscribe(receiver, bot, "ENTITLEMENT_CREATE")
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
 
     application = (await bot.patch("/applications/@me", json={"event_webhooks_url": None})).ok()
 
@@ -387,9 +387,9 @@ async def test_duplicate_event_types_are_rejected(world: World) -> None:
 
 async def test_a_removed_url_is_not_probed(near_world: World, receiver: Receiver) -> None:
     bot = await near_world.bot()
-    await subscribe(receiver, bot, "ENTITLEMENT_CREATE")
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
 
     (await bot.patch("/applications/@me", json={"event_webhooks_url": None})).ok()
     await near_world.clock.run_for(3 * DAY_MS)
 
-    assert receiver.forged == 0
+    assert receiver.invalid_signatures == 0

@@ -17,7 +17,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.resources.webhooks import actions, github, slack, store, tokens
 from hubbub.server.resources.webhooks.store import WebhookRow
 from hubbub.server.transports.cdn import default_avatar
-from tests.world import Actor, Answer, Guild, World, small_config
+from tests.world import Actor, ApiResponse, Guild, World, small_config
 
 PNG = "data:image/png;base64," + base64.b64encode(default_avatar(0)).decode()
 V2 = MessageFlags.IS_COMPONENTS_V2
@@ -36,7 +36,7 @@ class Hook:
         self.id = int(view["id"])
         self.path = f"/webhooks/{view['id']}/{view.get('token')}"
 
-    async def execute(self, content: str | None = None, query: str = "wait=true", **body: Any) -> Answer:
+    async def execute(self, content: str | None = None, query: str = "wait=true", **body: Any) -> ApiResponse:
         """Execute the webhook and return the response."""
         if content is not None:
             body["content"] = content
@@ -126,7 +126,7 @@ async def test_webhooks_are_listed_by_channel_and_by_guild(world: World) -> None
 async def test_webhooks_of_hidden_channels_are_not_listed(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    await guild.allow(bob, MANAGE)
+    await guild.allow_permissions(bob, MANAGE)
     secret = await guild.channel("secret")
     hook = await create_webhook(world, guild.owner, secret)
     await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
@@ -142,7 +142,7 @@ async def test_managing_webhooks_requires_manage_webhooks(world: World, standing
     guild = await world.guild(None, *([] if standing == "outsider" else [bob]))
     hook = await create_webhook(world, guild.owner, guild.general)
     if standing == "manager":
-        await guild.allow(bob, MANAGE)
+        await guild.allow_permissions(bob, MANAGE)
 
     responses = [
         await bob.get(f"/channels/{guild.general}/webhooks"),
@@ -356,8 +356,8 @@ async def test_webhook_tokens_are_not_stored(world: World) -> None:
     key = await world.write(lambda call: store.find_key(call.tx))
     assert tokens.token(key, row) == hook.shown["token"]
     assert tokens.token(key, row._replace(salt=tokens.new_salt())) != hook.shown["token"]
-    assert not tokens.fits(None, row, hook.shown["token"])
-    assert not tokens.fits(key, row._replace(salt=None), hook.shown["token"])
+    assert not tokens.matches(None, row, hook.shown["token"])
+    assert not tokens.matches(key, row._replace(salt=None), hook.shown["token"])
 
 
 # Execution
@@ -545,7 +545,7 @@ async def test_a_bot_without_the_content_intent_reads_its_own_webhook_messages(w
     assert read == ["", "mine too"]
 
 
-async def upload(world: World, path: str, size: int, method: str = "POST", name: str = "files[0]") -> Answer:
+async def upload(world: World, path: str, size: int, method: str = "POST", name: str = "files[0]") -> ApiResponse:
     """Send a message with a file of this size."""
     form = aiohttp.FormData(quote_fields=False)
     form.add_field("payload_json", json.dumps({"content": "look"}), content_type="application/json")
@@ -673,7 +673,7 @@ async def test_a_webhook_cannot_access_messages_of_others(world: World) -> None:
         await create_webhook(world, guild.owner, guild.general),
         await create_webhook(world, guild.owner, guild.general),
     )
-    webhook_message, user_message = await one.say("mine"), await guild.say(guild.owner)
+    webhook_message, user_message = await one.say("mine"), await guild.send_message(guild.owner)
 
     for message_id in (webhook_message["id"], user_message["id"]):
         for method in ("GET", "PATCH", "DELETE"):
@@ -723,7 +723,7 @@ async def test_users_reply_and_react_to_webhook_messages(world: World) -> None:
     message = await hook.say("hello")
     session = await guild.owner.connect()
 
-    reply = await guild.say(guild.owner, "yes", message_reference={"message_id": message["id"]})
+    reply = await guild.send_message(guild.owner, "yes", message_reference={"message_id": message["id"]})
     (await guild.owner.put(f"/channels/{guild.general}/messages/{message['id']}/reactions/%F0%9F%91%8D/@me")).ok()
 
     assert reply["referenced_message"]["author"]["username"] == "News"
@@ -862,7 +862,7 @@ def test_slack_colors_are_converted_and_long_texts_truncated() -> None:
         ],
     )
 
-    read = slack.read(body)
+    read = slack.convert(body)
 
     assert isinstance(read.username, str)
     assert len(read.username) == 80
@@ -988,7 +988,7 @@ EVENTS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-async def send_github_event(world: World, hook: Hook, event: str | None, **body: Any) -> Answer:
+async def send_github_event(world: World, hook: Hook, event: str | None, **body: Any) -> ApiResponse:
     """Send an event to the webhook's GitHub endpoint."""
     headers = {} if event is None else {"X-GitHub-Event": event}
     payload = {"sender": GITHUB_USER, "repository": REPOSITORY, **body}
@@ -1127,7 +1127,9 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
     target = await world.guild()
     webhook_id = await follow(world, source, channel, target)
     session = await target.owner.connect()
-    message = await source.say(source.owner, f"extra! <@{source.owner.id}> @everyone", channel, embeds=[{"title": "t"}])
+    message = await source.send_message(
+        source.owner, f"extra! <@{source.owner.id}> @everyone", channel, embeds=[{"title": "t"}]
+    )
     path = f"/channels/{channel}/messages/{message['id']}"
 
     published = (await source.owner.post(f"{path}/crosspost")).ok()
@@ -1157,19 +1159,19 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
     (await source.owner.delete(path)).ok()
     await run_jobs(world)
     deleted = await session.next("MESSAGE_UPDATE", lambda each: each["id"] == copy["id"])
-    assert deleted["content"] == actions.GONE
+    assert deleted["content"] == actions.DELETED_CONTENT
     assert deleted["flags"] == MessageFlags.IS_CROSSPOST | MessageFlags.SOURCE_MESSAGE_DELETED
-    remaining = await world.write(lambda call: store.crossposts(call.tx, channel, int(message["id"]), 0, 10))
+    remaining = await world.write(lambda call: store.list_crossposts(call.tx, channel, int(message["id"]), 0, 10))
     assert remaining == []
 
 
 async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(actions, "AT_ONCE", 2)
+    monkeypatch.setattr(actions, "TARGETS_BATCH_SIZE", 2)
     source, channel = await announcement_guild(world)
     targets = [await source.channel(f"target{number}") for number in range(5)]
     for target in targets:
         await follow(world, source, channel, source, target)
-    message = await source.say(source.owner, "first", channel)
+    message = await source.send_message(source.owner, "first", channel)
     path = f"/channels/{channel}/messages/{message['id']}"
 
     # An edit made before the copies exist is included in them or applied afterwards.
@@ -1188,14 +1190,14 @@ async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: py
     await run_jobs(world)
     assert {
         (await source.owner.get(f"/channels/{target}/messages?limit=1")).ok()[0]["content"] for target in targets[1:]
-    } == {actions.GONE}
+    } == {actions.DELETED_CONTENT}
 
 
 async def test_a_poll_is_not_crossposted(world: World) -> None:
     source, channel = await announcement_guild(world)
     await follow(world, source, channel, source)
     poll = {"question": {"text": "tea?"}, "answers": [{"poll_media": {"text": "yes"}}]}
-    message = await source.say(source.owner, "vote", channel, poll=poll)
+    message = await source.send_message(source.owner, "vote", channel, poll=poll)
 
     (await source.owner.post(f"/channels/{channel}/messages/{message['id']}/crosspost")).ok()
     await run_jobs(world)
@@ -1208,7 +1210,7 @@ async def test_a_channel_that_stops_following_receives_no_crossposts(world: Worl
     target = await world.guild()
     webhook = await follow(world, source, channel, target)
     (await target.owner.delete(f"/webhooks/{webhook}")).ok()
-    message = await source.say(source.owner, "extra!", channel)
+    message = await source.send_message(source.owner, "extra!", channel)
 
     (await source.owner.post(f"/channels/{channel}/messages/{message['id']}/crosspost")).ok()
     await run_jobs(world)

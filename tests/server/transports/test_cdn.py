@@ -9,7 +9,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.files import Files
-from hubbub.server.core.images import Images
+from hubbub.server.core.images import ImageConverter
 from hubbub.server.transports import media_proxy
 from hubbub.server.transports.cdn import Cdn, byte_range, default_avatar
 from tests import media
@@ -48,12 +48,12 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
     await files.put(cdn_urls.attachment_key(3), b"<script>alert(1)</script>", "text/html")
     await files.put(cdn_urls.attachment_key(4), b"", "text/html")
     await files.put(cdn_urls.attachment_key(5), media.png(600, 300), "image/png")
-    await files.put(cdn_urls.attachment_key(6), media.moving("GIF", width=64, height=32), "image/gif")
-    await files.put(cdn_urls.attachment_key(7), media.bomb(60_000), "image/png")
-    await files.put(cdn_urls.attachment_key(8), media.flicker(4_000, 400), "image/gif")
+    await files.put(cdn_urls.attachment_key(6), media.animated("GIF", width=64, height=32), "image/gif")
+    await files.put(cdn_urls.attachment_key(7), media.decompression_bomb(60_000), "image/png")
+    await files.put(cdn_urls.attachment_key(8), media.large_canvas_gif(4_000, 400), "image/gif")
     await files.put(cdn_urls.image_key(NAME), PICTURE, "image/png")
-    await files.put(cdn_urls.image_key(MOVING), media.moving("GIF", width=64, height=64), "image/gif")
-    await files.put(cdn_urls.image_key(STICKER), media.moving("PNG", width=64, height=64), "image/png")
+    await files.put(cdn_urls.image_key(MOVING), media.animated("GIF", width=64, height=64), "image/gif")
+    await files.put(cdn_urls.image_key(STICKER), media.animated("PNG", width=64, height=64), "image/png")
     await files.put(cdn_urls.image_key(LOTTIE), b'{"v": "5.5.2"}', "application/json")
     await files.put(cdn_urls.sound_key("b4" * 16), media.mp3(), "audio/mpeg")
     await files.put("secret", b"x")
@@ -65,7 +65,7 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
         return ASSETS.get((kind, asset_id))
 
     app = web.Application()
-    images = Images()
+    images = ImageConverter()
     app.add_routes(Cdn(files=files, images=images, clock=clock, find_key=find_key, find_asset=find_asset).routes())
     async with TestClient(TestServer(app)) as client:
         yield client
@@ -183,7 +183,7 @@ async def test_pictures_come_as_they_are_asked_for(
     for _ in range(2):
         answer = await client.get(path)
         assert answer.status == 200, await answer.text()
-        picture = media.opened(await answer.read())
+        picture = media.open_image(await answer.read())
         assert (picture.format, picture.size, getattr(picture, "n_frames", 1)) == (kind, (side, side), frames)
         assert answer.headers["Content-Type"] == f"image/{kind.lower()}"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -241,7 +241,7 @@ async def test_attached_pictures_come_in_the_size_that_the_proxy_is_asked_for(
 ) -> None:
     answer = await client.get(proxied(attachment_id, query))
     assert answer.status == 200, await answer.text()
-    picture = media.opened(await answer.read())
+    picture = media.open_image(await answer.read())
     assert (picture.format, picture.size, getattr(picture, "n_frames", 1)) == (kind, size, frames)
     assert answer.headers["Content-Type"] == f"image/{kind.lower()}"
     assert answer.headers["Cache-Control"] == "private, max-age=86400"
@@ -279,13 +279,13 @@ async def test_the_proxy_wants_the_signature_and_the_cdn_shows_files_as_they_are
     assert (await client.get("/cdn/media/attachments/1/5/a.png?width=10")).status == 404
     assert (await client.get(proxied(5, "&width=10").replace("/5/", "/6/"))).status == 404
     raw = await client.get(signed(5, "a.png") + "&width=10")
-    assert media.opened(await raw.read()).size == (600, 300)
+    assert media.open_image(await raw.read()).size == (600, 300)
     page = await client.get(proxied(3, ""))
     assert page.headers["Content-Type"] == "application/octet-stream"
 
 
 async def test_the_proxy_makes_one_at_a_time_and_lets_few_wait(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(media_proxy, "WAITING_MAX", 0)
+    monkeypatch.setattr(media_proxy, "WAITING_REQUESTS_MAX", 0)
     assert (await client.get(proxied(5, "&width=10"))).status == 503
     assert (await client.get(proxied(5, ""))).status == 200
 

@@ -10,7 +10,7 @@ import aiohttp
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from nacl import bindings
 
-from tests.world import PATIENCE, Actor, Guild, Session, World
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Guild, Session, World
 
 AES = "aead_aes256_gcm_rtpsize"
 XCHACHA = "aead_xchacha20_poly1305_rtpsize"
@@ -57,7 +57,7 @@ def opened(mode: str, key: bytes, packet: bytes, clear: int = 12) -> bytes:
 async def close_code(socket: Any) -> int:
     """The code that the server closes with. It is in the frame: a client that answers too late knows of none."""
     while True:
-        message = await socket.receive(timeout=PATIENCE)
+        message = await socket.receive(timeout=WAIT_TIMEOUT_SECONDS)
         if message.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
             return int(message.data if message.type is aiohttp.WSMsgType.CLOSE else socket.close_code or 0)
 
@@ -120,11 +120,11 @@ class Caller:
 
     async def take_ticket(self) -> None:
         """The two events of a join or move."""
-        start = len(self.session.seen)
+        start = len(self.session.dispatches)
         own = str(self.actor.id)
         self.state = await self.session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == own)
         self.server = await self.session.next("VOICE_SERVER_UPDATE")
-        assert start <= len(self.session.seen)
+        assert start <= len(self.session.dispatches)
 
     async def open(self, query: str = "?v=8") -> Any:
         """Connect to the voice socket; Hello comes at once."""
@@ -133,7 +133,7 @@ class Caller:
         else:
             # Past the proxy that speaks TLS in this story.
             assert self.world.app.voice is not None
-            host, port = self.world.app.voice.listening.tcp.getsockname()
+            host, port = self.world.app.voice.sockets.tcp.getsockname()
             address = f"ws://{host}:{port}"
         self.socket = await self.world.client.ws_connect(f"{address}/{query}", ssl=self.trust or True)
         self.frames, self.position = [], 0
@@ -193,7 +193,7 @@ class Caller:
 
     async def frame(self) -> Any:
         """The next frame."""
-        message = await self.socket.receive(timeout=PATIENCE)
+        message = await self.socket.receive(timeout=WAIT_TIMEOUT_SECONDS)
         if message.type is aiohttp.WSMsgType.TEXT:
             frame: Any = json.loads(message.data)
         elif message.type is aiohttp.WSMsgType.BINARY:
@@ -265,7 +265,7 @@ class Caller:
     async def datagram(self, wanted: Any = lambda _: True) -> bytes:
         """The next datagram of a kind; others are lost."""
         while True:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
                 data = await self.datagrams.received.get()
             if wanted(data):
                 return data

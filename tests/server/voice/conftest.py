@@ -10,7 +10,7 @@ import pytest
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, VoiceConfig
-from tests.fixtures.validator import Watch
+from tests.fixtures.validator import ResponseMonitor
 from tests.server.voice.caller import Caller
 from tests.world import NOW_MS, Actor, Guild, World
 
@@ -27,7 +27,7 @@ def voice_config(store_config: Config) -> Config:
 
 
 @pytest.fixture
-async def world(voice_config: Config, watch: Watch) -> AsyncIterator[World]:
+async def world(voice_config: Config, watch: ResponseMonitor) -> AsyncIterator[World]:
     """As everywhere, with a voice server."""
     app = App(voice_config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hubbub.protocol.voice import MODES, OLD_MODES
+from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.transports.voice.ciphers import CIPHERS
-from hubbub.server.transports.voice.sfu import Forwarder, Party
+from hubbub.server.transports.voice.sfu import Forwarder, ForwardingGroup
 from tests.server.voice.caller import opus, sealed
 from tests.server.voice.conftest import Call
 from tests.world import Guild
@@ -87,29 +87,29 @@ def udp() -> Any:
         yield sock
 
 
-@pytest.mark.parametrize("mode", [*MODES, *OLD_MODES])
+@pytest.mark.parametrize("mode", [*ENCRYPTION_MODES, *OLD_ENCRYPTION_MODES])
 def test_no_datagram_makes_the_forwarder_fail(udp: socket.socket, mode: str) -> None:
     address = udp.getsockname()
 
     async def throw(packets: list[bytes]) -> None:
-        forwarder, party = Forwarder(udp, Metrics()), Party(lambda: False)
-        sender, receiver = forwarder.admit(), forwarder.admit()
-        key = forwarder.key(sender, mode)
-        forwarder.key(receiver, mode)
+        forwarder, party = Forwarder(udp, Metrics()), ForwardingGroup(lambda: False)
+        sender, receiver = forwarder.add_peer(), forwarder.add_peer()
+        key = forwarder.create_key(sender, mode)
+        forwarder.create_key(receiver, mode)
         for peer in (sender, receiver):
-            peer.address, peer.spoke, peer.dave = address, True, True
+            peer.address, peer.has_announced_speaking, peer.supports_dave = address, True, True
             party.add(peer)
         ssrc = struct.pack(">I", sender.ssrc)
         for number, packet in enumerate(packets):
-            forwarder.take(packet, address)
+            forwarder.handle_datagram(packet, address)
             # With our number, and also with our key.
-            forwarder.take(packet[:8] + ssrc + packet[12:], address)
+            forwarder.handle_datagram(packet[:8] + ssrc + packet[12:], address)
             header = bytes((0x80 | packet[0] & 0x3F if packet else 0x80, 0x78)) + struct.pack(">HI", number, 1) + ssrc
-            forwarder.take(sealed(mode, key, header, packet, number), address)
-            forwarder.take(sealed(mode, key, header, opus("x"), number), address)
-            forwarder.take(bytes((0x80, 201, 0, 1)) + ssrc + packet, address)
+            forwarder.handle_datagram(sealed(mode, key, header, packet, number), address)
+            forwarder.handle_datagram(sealed(mode, key, header, opus("x"), number), address)
+            forwarder.handle_datagram(bytes((0x80, 201, 0, 1)) + ssrc + packet, address)
         for peer in (sender, receiver):
-            forwarder.dismiss(peer)
+            forwarder.remove_peer(peer)
 
     @settings(max_examples=60, deadline=None)
     @given(st.lists(st.binary(max_size=200), max_size=8))
@@ -119,11 +119,11 @@ def test_no_datagram_makes_the_forwarder_fail(udp: socket.socket, mode: str) -> 
     hold()
 
 
-@pytest.mark.parametrize("mode", [*MODES, *OLD_MODES])
+@pytest.mark.parametrize("mode", [*ENCRYPTION_MODES, *OLD_ENCRYPTION_MODES])
 @given(header=st.binary(min_size=12, max_size=40), body=st.binary(max_size=300))
 def test_what_is_sealed_is_opened_again(mode: str, header: bytes, body: bytes) -> None:
     key = bytes(range(32))
     mine, theirs = CIPHERS[mode](key), CIPHERS[mode](key)
     if not mine.rtpsize:
         header = header[:12]
-    assert theirs.open(mine.seal(header, body), len(header))[0] == body
+    assert theirs.decrypt(mine.encrypt(header, body), len(header))[0] == body

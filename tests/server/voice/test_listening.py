@@ -12,8 +12,8 @@ from cryptography import x509
 from hubbub.server.app import App
 from hubbub.server.commands import certificates
 from hubbub.server.core.config import Config, ConfigError, VoiceConfig
-from hubbub.server.doctor import Finding, examine
-from hubbub.server.transports.voice import listening
+from hubbub.server.doctor import Finding, run_checks
+from hubbub.server.transports.voice import sockets
 
 
 def config(**voice: Any) -> Config:
@@ -21,14 +21,14 @@ def config(**voice: Any) -> Config:
 
 
 def test_there_is_a_voice_server_where_there_is_tls(tmp_path: Path) -> None:
-    assert not listening.is_open(config())
-    assert listening.is_open(config(certificate="voice.pem"))
-    assert listening.is_open(config(endpoint="voice.example"))
-    assert not listening.is_open(Config(roles=frozenset({"api"}), voice=VoiceConfig(endpoint="voice.example")))
+    assert not sockets.is_voice_enabled(config())
+    assert sockets.is_voice_enabled(config(certificate="voice.pem"))
+    assert sockets.is_voice_enabled(config(endpoint="voice.example"))
+    assert not sockets.is_voice_enabled(Config(roles=frozenset({"api"}), voice=VoiceConfig(endpoint="voice.example")))
 
 
 def test_a_certificate_is_made_once_more_by_the_same_authority(tmp_path: Path) -> None:
-    first = certificates.make(tmp_path / "voice", ["voice.example"])
+    first = certificates.issue(tmp_path / "voice", ["voice.example"])
     trusted = first.authority.read_bytes()
     shown = x509.load_pem_x509_certificate(first.certificate.read_bytes())
     names = shown.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -37,7 +37,7 @@ def test_a_certificate_is_made_once_more_by_the_same_authority(tmp_path: Path) -
     for path in (tmp_path / "voice").iterdir():
         if "key" in path.name:
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    again = certificates.make(tmp_path / "voice", [])
+    again = certificates.issue(tmp_path / "voice", [])
     assert again.authority.read_bytes() == trusted
     assert again.certificate.read_bytes() != shown.public_bytes(certificates.serialization.Encoding.PEM)
 
@@ -53,35 +53,35 @@ def test_a_certificate_is_made_once_more_by_the_same_authority(tmp_path: Path) -
 )
 def test_settings_that_cannot_be(voice: dict[str, Any], key: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        listening.listen(config(**voice))
+        sockets.bind(config(**voice))
     assert refused.value.key == key
 
 
 def test_a_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
-    one, other = certificates.make(tmp_path / "one", []), certificates.make(tmp_path / "other", [])
+    one, other = certificates.issue(tmp_path / "one", []), certificates.issue(tmp_path / "other", [])
     with pytest.raises(ConfigError, match="cannot be used with its key"):
-        listening.context(VoiceConfig(certificate=str(one.certificate), key=str(other.key)))
+        sockets.tls_context(VoiceConfig(certificate=str(one.certificate), key=str(other.key)))
 
 
 async def doctor(settings: Config) -> Finding:
-    (found,) = [finding async for finding in examine(settings) if finding.subject == "voice"]
+    (found,) = [finding async for finding in run_checks(settings) if finding.subject == "voice"]
     return found
 
 
 async def test_the_doctor_looks(tmp_path: Path) -> None:
     assert (await doctor(config())).level == "note"
     assert (await doctor(Config(port=0, roles=frozenset({"api"})))).level == "ok"
-    made = certificates.make(tmp_path, [])
+    made = certificates.issue(tmp_path, [])
     good = await doctor(config(certificate=str(made.certificate), key=str(made.key)))
-    assert (good.level, good.words) == ("ok", "clients are sent to a free port, packets to 127.0.0.1")
+    assert (good.level, good.message) == ("ok", "clients are sent to a free port, packets to 127.0.0.1")
     proxied = await doctor(config(endpoint="voice.example"))
-    assert proxied.words == "clients are sent to voice.example, packets to 127.0.0.1"
+    assert proxied.message == "clients are sent to voice.example, packets to 127.0.0.1"
     bad = await doctor(config(certificate=str(made.key)))
     assert bad.level == "problem"
 
 
 async def test_clients_come_in_over_tls_at_the_endpoint_they_are_told(tmp_path: Path) -> None:
-    made = certificates.make(tmp_path, [])
+    made = certificates.issue(tmp_path, [])
     app = App(config(certificate=str(made.certificate), key=str(made.key)))
     await app.start()
     try:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from hubbub.protocol.ids import UserId
-from hubbub.protocol.resources.lobby_calls import LOBBY_CALL_MAX
+from hubbub.protocol.resources.lobby_calls import LOBBY_CALL_PARTICIPANTS_MAX
 from hubbub.server.core.call import Call as PlatformCall
 from hubbub.server.core.config import Config
 from hubbub.server.resources import accounts
@@ -38,7 +38,7 @@ async def play(world: World, played: Game) -> AsyncIterator[Play]:
     made: list[LobbyCaller] = []
 
     async def make(player: Player | None = None) -> LobbyCaller:
-        caller = LobbyCaller(world, await (player or await played.player()).play())
+        caller = LobbyCaller(world, await (player or await played.player()).connect_sdk())
         made.append(caller)
         return caller
 
@@ -61,7 +61,7 @@ async def gone(listener: LobbyCaller, caller: LobbyCaller) -> Any:
 
 async def shown(caller: LobbyCaller) -> list[Any]:
     """The lobbies of somebody as a fresh READY has them."""
-    lobbies: list[Any] = (await who(caller).play()).ready["lobbies"]
+    lobbies: list[Any] = (await who(caller).connect_sdk()).ready["lobbies"]
     return lobbies
 
 
@@ -148,7 +148,7 @@ async def test_the_array_is_all_that_a_session_wants(play: Play) -> None:
 
     # Again: nothing changes, and nothing is said.
     await alice.ask(first, second)
-    await alice.session.obeyed()
+    await alice.session.wait_processed()
     await bob.session.none_of(STATE)
     await alice.session.none_of(STATE, SERVER)
 
@@ -162,7 +162,7 @@ async def test_the_array_is_all_that_a_session_wants(play: Play) -> None:
     await alice.ask()
     assert (await bob.session.next(STATE))["channel_id"] is None
     await alice.ask()
-    await alice.session.obeyed()
+    await alice.session.wait_processed()
     await bob.session.none_of(STATE)
 
 
@@ -207,9 +207,9 @@ async def test_who_may_not_come_is_told_so_alone(world: World, played: Game, pla
         await lobby_of(who(alice))
 
         def fill(call: PlatformCall) -> None:
-            for number in range(LOBBY_CALL_MAX):
+            for number in range(LOBBY_CALL_PARTICIPANTS_MAX):
                 state = {"self_mute": False, "self_deaf": False, "self_video": False}
-                calls.put(call, calls.state(lobby, number, CallKind.LOBBY, "x", call.now, **state))
+                calls.put(call, calls.new_state(lobby, number, CallKind.LOBBY, "x", call.now, **state))
 
         await world.write(fill)
     await alice.ask(lobby)
@@ -225,7 +225,7 @@ async def test_a_game_without_the_scope_is_not_answered(played: Game, play: Play
     bare = await play(await played.player(scope="openid sdk.social_layer_presence"))
     await bare.ask(lobby)
     await bare.session.send(42, {"lobby_id": str(lobby)})
-    await bare.session.obeyed()
+    await bare.session.wait_processed()
     await bare.session.none_of(STATE, SERVER)
 
 
@@ -243,7 +243,7 @@ async def test_a_game_without_the_scope_is_not_answered(played: Game, play: Play
 async def test_what_makes_no_sense_closes_the_connection(play: Play, payload: Any) -> None:
     alice = await play()
     await alice.session.send(17, payload)
-    assert await alice.session.closed() == 4002
+    assert await alice.session.wait_closed() == 4002
 
 
 @pytest.mark.parametrize(
@@ -306,14 +306,14 @@ async def test_another_session_takes_over(play: Play) -> None:
     second = await play(who(first))
     # What another session is in is not this one's to leave.
     await second.ask()
-    await second.session.obeyed()
+    await second.session.wait_processed()
     await second.session.none_of(STATE)
     await second.enter(lobby)
     assert await first.closed() == 4014
     await first.session.none_of(SERVER)
     # Nor is it the first one's any more.
     await first.ask()
-    await first.session.obeyed()
+    await first.session.wait_processed()
     await second.session.none_of(STATE)
     await second.beat()
 
@@ -332,7 +332,7 @@ async def test_a_token_that_is_revoked_ends_the_call(world: World, played: Game,
     lobby = await lobby_of(who(alice), who(bob))
     await alice.enter(lobby)
     (await played.client.post("/oauth2/token/revoke", token=who(alice).token)).ok()
-    assert await alice.session.closed() == 4004
+    assert await alice.session.wait_closed() == 4004
     await gone(bob, alice)
     assert await alice.closed() == 4014
 
@@ -369,7 +369,7 @@ async def test_a_main_session_that_resumes_hears_what_it_missed(world: World, pl
     alice, bob = await play(), await play()
     lobby = await lobby_of(who(alice), who(bob))
     await alice.session.next("LOBBY_MEMBER_ADD")
-    ready, last = alice.session.ready, alice.session.seen[-1]["s"]
+    ready, last = alice.session.ready, alice.session.dispatches[-1]["s"]
     alice.session.socket._response.connection.transport.abort()
     assert alice.session._task is not None
     await alice.session._task
@@ -400,7 +400,7 @@ class TestRefusedAgainAndAgain:
             await refused(alice, 4017, max_dave_protocol_version=0)
             await gone(alice, alice)
         await alice.ask(lobby)
-        await alice.session.obeyed()
+        await alice.session.wait_processed()
         await alice.session.none_of(STATE, SERVER)
         await world.clock.run_for(999)
         await alice.session.none_of(STATE, SERVER)
@@ -411,7 +411,7 @@ class TestRefusedAgainAndAgain:
         # A wish that waits is taken back by a later one.
         await alice.ask(lobby)
         await alice.ask()
-        await alice.session.obeyed()
+        await alice.session.wait_processed()
         await world.clock.run_for(8_000)
         await alice.session.none_of(STATE, SERVER)
         # And it is forgotten with the session.
@@ -419,7 +419,7 @@ class TestRefusedAgainAndAgain:
         await refused(alice, 4017, max_dave_protocol_version=0)
         await gone(alice, alice)
         await alice.ask(lobby)
-        await alice.session.obeyed()
+        await alice.session.wait_processed()
         await alice.session.close()
         await bob.session.next("LOBBY_MEMBER_DISCONNECT")
         await world.clock.run_for(8_000)
@@ -432,7 +432,7 @@ async def test_a_server_that_is_gone_sends_its_callers_elsewhere(world: World, p
     await alice.enter(lobby)
     # The server is there: there is nothing to look for.
     await alice.session.send(42, {"lobby_id": str(lobby)})
-    await alice.session.obeyed()
+    await alice.session.wait_processed()
     await alice.session.none_of(SERVER)
     await world.write(lambda call: call.tx.run("UPDATE voice_tickets SET server = 'gone.test:443'"))
     await alice.session.send(42, {"lobby_id": str(lobby)})

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hubbub.protocol import changes
-from hubbub.protocol.voice import MODES, OLD_MODES
-from hubbub.server.transports.voice.rtp import Reception, Window, frame_of
+from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES
+from hubbub.server.transports.voice.rtp import Reception, ReplayWindow, extract_frame
 from tests.server.voice.caller import AES, SILENCE, XCHACHA, Caller, opened, opus, sealed
 from tests.server.voice.conftest import Call
-from tests.world import PATIENCE, Guild, World
+from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World
 
 
 async def pair(call: Call, guild: Guild, one: str = AES, other: str = AES, **identify: Any) -> tuple[Caller, Caller]:
@@ -37,8 +37,8 @@ def dropped(world: World, fate: str) -> float:
     return float(world.app.metrics.voice_packets(fate)._value.get())
 
 
-@pytest.mark.parametrize("one", MODES)
-@pytest.mark.parametrize("other", MODES)
+@pytest.mark.parametrize("one", ENCRYPTION_MODES)
+@pytest.mark.parametrize("other", ENCRYPTION_MODES)
 async def test_frames_arrive_in_both_modes(guild: Guild, call: Call, one: str, other: str) -> None:
     first, second = await pair(call, guild, one, other)
     for number in range(20):
@@ -174,7 +174,7 @@ async def follows(world: World, caller: Caller, **state: bool) -> None:
     """Wait until the voice server knows of a state."""
     assert world.app.voice is not None
     peer = world.app.voice.calls._sessions[caller.guild.id, caller.actor.id].peer
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while {name: getattr(peer, name) for name in state} != state:
             await asyncio.sleep(0)
 
@@ -190,21 +190,21 @@ async def test_the_muted_are_not_heard_and_the_deaf_do_not_hear(world: World, gu
         (lambda: guild.owner.patch(path, json={"mute": True}), lambda: guild.owner.patch(path, json={"mute": False})),
     ):
         await mute()
-        await first.session.obeyed()
+        await first.session.wait_processed()
         await follows(world, first, silent=True)
         first.send(opus("muted"))
         await first.settled()
         await unmute()
-        await first.session.obeyed()
+        await first.session.wait_processed()
         await follows(world, first, silent=False)
         await nothing_but(second, first, opus("unmuted"))
         assert await third.hear() == (first.ready["ssrc"], opus("unmuted"))
     await third.ask(lounge, self_deaf=True)
-    await third.session.obeyed()
+    await third.session.wait_processed()
     await follows(world, third, deaf=True)
     await nothing_but(second, first, opus("for the second"))
     await third.ask(lounge)
-    await third.session.obeyed()
+    await third.session.wait_processed()
     await follows(world, third, deaf=False)
     first.send(opus("for both"))
     assert await third.hear() == (first.ready["ssrc"], opus("for both"))
@@ -258,11 +258,11 @@ async def test_control_packets_of_clients_prove_their_address(world: World, guil
 
 
 @pytest.mark.dated(changes.VOICE_ENCRYPTION)
-@pytest.mark.parametrize("mode", OLD_MODES)
+@pytest.mark.parametrize("mode", OLD_ENCRYPTION_MODES)
 async def test_old_modes_on_both_sides_of_their_end(world: World, guild: Guild, call: Call, mode: str) -> None:
     world.clock.set(changes.VOICE_ENCRYPTION.at_ms - 1)
     old, new = await pair(call, guild, mode, XCHACHA, max_dave_protocol_version=0)
-    assert old.ready["modes"] == [*MODES, *OLD_MODES]
+    assert old.ready["modes"] == [*ENCRYPTION_MODES, *OLD_ENCRYPTION_MODES]
     old.send(b"plain opus")
     assert await new.hear() == (old.ready["ssrc"], b"plain opus")
     new.send(b"answer")
@@ -273,7 +273,7 @@ async def test_old_modes_on_both_sides_of_their_end(world: World, guild: Guild, 
     late = await call()
     await late.get_ticket(guild.channels["Lounge"])
     await late.open()
-    assert (await late.identify())["modes"] == list(MODES)
+    assert (await late.identify())["modes"] == list(ENCRYPTION_MODES)
     await late.say(1, {"protocol": "udp", "data": {"address": "127.0.0.1", "port": 1, "mode": mode}})
     assert await late.closed() == 4016
 
@@ -289,34 +289,34 @@ async def test_encrypted_frames_do_not_reach_who_cannot_open_them(world: World, 
 
 
 def test_a_window_takes_each_number_once() -> None:
-    window = Window(16)
-    assert [window.take(number) for number in (10, 12, 11, 11, 10, 12, 74, 11, 12)] == [
+    window = ReplayWindow(16)
+    assert [window.record(number) for number in (10, 12, 11, 11, 10, 12, 74, 11, 12)] == [
         *(True, True, True),
         *(False, False, False),
         *(True, False, False),
     ]
-    assert window.take(75 + 1000)
-    assert not window.take(75 + 1000 - 64)
-    assert window.take(75 + 1000 - 63)
-    wrap = Window(16)
-    assert [wrap.take(number) for number in (65_534, 65_535, 0, 1, 65_535, 0)] == [True] * 4 + [False] * 2
+    assert window.record(75 + 1000)
+    assert not window.record(75 + 1000 - 64)
+    assert window.record(75 + 1000 - 63)
+    wrap = ReplayWindow(16)
+    assert [wrap.record(number) for number in (65_534, 65_535, 0, 1, 65_535, 0)] == [True] * 4 + [False] * 2
 
 
 @given(st.lists(st.integers(0, 100), max_size=60))
 def test_no_number_is_taken_twice(numbers: list[int]) -> None:
-    window = Window(32)
-    taken = [number for number in numbers if window.take(number)]
+    window = ReplayWindow(32)
+    taken = [number for number in numbers if window.record(number)]
     assert len(taken) == len(set(taken))
 
 
 def test_how_much_arrived() -> None:
     reception = Reception()
     for sequence in (65_533, 65_535, 0, 2, 1):
-        reception.note(sequence)
+        reception.record(sequence)
     assert (reception.highest, reception.lost) == (1 << 16 | 2, 1)
 
 
 @given(st.binary(min_size=12, max_size=80), st.integers(12, 80))
 def test_frames_are_looked_for_in_anything(packet: bytes, clear: int) -> None:
-    frame = frame_of(packet, min(clear, len(packet)))
+    frame = extract_frame(packet, min(clear, len(packet)))
     assert frame is None or frame in packet

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from hubbub.protocol.ids import UserId
-from hubbub.protocol.resources.private_calls import RING_SECONDS
+from hubbub.protocol.resources.private_calls import RING_TIMEOUT_SECONDS
 from hubbub.server.core.config import Config
 from hubbub.server.resources import accounts, private_calls
 from hubbub.server.resources.voice_states import tickets
@@ -205,7 +205,7 @@ async def test_opcode_13_asks_of_a_call(world: World, friends: Any, phone: Phone
     late, stranger = await phone(bob.actor), await phone()
     for caller in (late, stranger):
         await caller.session.send(13, {"channel_id": str(channel)})
-        await caller.session.obeyed()
+        await caller.session.wait_processed()
     told = await late.session.next("CALL_CREATE")
     assert told["voice_states"] == [alice.state]
     await stranger.session.none_of("CALL_CREATE")
@@ -215,7 +215,7 @@ async def test_opcode_13_asks_of_a_call(world: World, friends: Any, phone: Phone
     assert [frame["d"] for frame in session.seen if frame["t"] == "CALL_CREATE"] == [told]
     assert "calls" not in session.ready
     await late.session.send(13, None)
-    assert await late.session.closed() == 4002
+    assert await late.session.wait_closed() == 4002
 
 
 async def test_a_ring_that_nobody_answers_ends(world: World, friends: Any) -> None:
@@ -223,7 +223,7 @@ async def test_a_ring_that_nobody_answers_ends(world: World, friends: Any) -> No
     await alice.get_ticket(channel)
     (await alice.actor.post(f"/channels/{channel}/call/ring")).ok()
     await bob.session.next("CALL_UPDATE")
-    await world.clock.run_for(RING_SECONDS * 1000 - 1)
+    await world.clock.run_for(RING_TIMEOUT_SECONDS * 1000 - 1)
     await bob.session.none_of("CALL_UPDATE")
     await world.clock.run_for(1)
     assert (await bob.session.next("CALL_UPDATE"))["ringing"] == []
@@ -232,7 +232,7 @@ async def test_a_ring_that_nobody_answers_ends(world: World, friends: Any) -> No
     await bob.session.next("CALL_UPDATE")
     await alice.ask(None)
     await bob.session.next("CALL_DELETE")
-    await world.clock.run_for(RING_SECONDS * 1000)
+    await world.clock.run_for(RING_TIMEOUT_SECONDS * 1000)
     await bob.session.none_of("CALL_UPDATE")
 
 
@@ -282,7 +282,7 @@ async def test_whom_one_may_not_call(world: World, guild: Guild, phone: Phone, w
     elif who == "a bot's":
         channel = await direct(alice.actor, await world.bot(await world.guild(alice.actor)))
     await alice.ask(channel)
-    await alice.session.obeyed()
+    await alice.session.wait_processed()
     for caller in (alice, bob):
         await caller.session.none_of(*EVENTS, "MESSAGE_CREATE")
     answer = await alice.actor.get(f"/channels/{channel}/call")
@@ -300,14 +300,14 @@ async def test_bots_and_games_have_no_private_calls(world: World, friends: Any) 
     session = await bot.connect()
     conversation = await direct(bot, alice.actor)
     await session.send(4, {"guild_id": None, "channel_id": str(conversation), "self_mute": False, "self_deaf": False})
-    await session.obeyed()
+    await session.wait_processed()
     for path, method in (("", "GET"), ("/ring", "POST"), ("/stop-ringing", "POST")):
         (await bot.request(method, f"/channels/{conversation}/call{path}")).refused(403, 20001)
     played = await game(world)
-    player = await world.player(alice.actor, played.id, "sdk.social_layer voice")
+    player = await world.bearer(alice.actor, played.id, "sdk.social_layer voice")
     playing = await player.connect(SDK_INTENTS)
     await playing.send(4, {"guild_id": None, "channel_id": str(channel), "self_mute": False, "self_deaf": False})
-    await playing.obeyed()
+    await playing.wait_processed()
     await alice.session.none_of(*EVENTS)
     # What the person's own client does a game may hear, which may read their conversations.
     await alice.get_ticket(channel)
@@ -317,7 +317,7 @@ async def test_bots_and_games_have_no_private_calls(world: World, friends: Any) 
     await playing.send(13, {"channel_id": str(channel)})
     await playing.next("CALL_CREATE")
     await session.send(13, {"channel_id": str(conversation)})
-    assert await session.closed() == 4001
+    assert await session.wait_closed() == 4001
 
 
 async def test_refusals_of_rings(world: World, guild: Guild, friends: Any, group: Any) -> None:

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from hubbub.server.core.config import Config, VoiceConfig
-from hubbub.server.transports.voice.replay import MESSAGES_MOST, Replay, seq_of
+from hubbub.server.transports.voice.replay import MESSAGES_MAX, VoiceReplayBuffer, wire_seq
 from tests.server.voice.caller import Caller, close_code
 from tests.server.voice.conftest import ENDPOINT, Call
 from tests.server.voice.test_tickets import cut, lost
@@ -150,42 +150,42 @@ class TestNobody:
 
 
 def test_numbers_never_show_zero() -> None:
-    assert [seq_of(number) for number in (1, 65_535, 65_536, 131_070, 131_071)] == [1, 65_535, 1, 65_535, 1]
+    assert [wire_seq(number) for number in (1, 65_535, 65_536, 131_070, 131_071)] == [1, 65_535, 1, 65_535, 1]
 
 
 def test_what_is_kept_is_bounded() -> None:
-    replay = Replay()
-    for _ in range(MESSAGES_MOST + 10):
+    replay = VoiceReplayBuffer()
+    for _ in range(MESSAGES_MAX + 10):
         replay.append(0x81, b"x", 0.0)
-    assert len(replay) == MESSAGES_MOST
+    assert len(replay) == MESSAGES_MAX
     assert replay.since(9) is None
     kept = replay.since(10)
     assert kept is not None
-    assert len(kept) == MESSAGES_MOST
+    assert len(kept) == MESSAGES_MAX
     assert replay.since(-1) is None
     replay.acknowledge(20)
-    assert len(replay) == MESSAGES_MOST - 10
+    assert len(replay) == MESSAGES_MAX - 10
     assert replay.since(19) is None
     replay.acknowledge(19)
     replay.acknowledge(40_000)
-    assert len(replay) == MESSAGES_MOST - 10
+    assert len(replay) == MESSAGES_MAX - 10
     replay.append(0x81, bytes(2_000_000), 50.0)
     assert len(replay) == 0
     replay.append(0x81, b"x", 50.0)
-    replay.forget(110.0)
+    replay.discard_expired(110.0)
     assert len(replay) == 1
-    replay.forget(110.1)
+    replay.discard_expired(110.1)
     assert len(replay) == 0
-    assert replay.since(seq_of(replay.last)) == []
+    assert replay.since(wire_seq(replay.last_number)) == []
 
 
 def test_numbers_begin_anew() -> None:
-    replay = Replay()
-    replay.last = 65_530
+    replay = VoiceReplayBuffer()
+    replay.last_number = 65_530
     for _ in range(10):
         replay.append(0x81, b"x", 0.0)
     kept = replay.since(65_534)
     assert kept is not None
-    assert [seq_of(message.number) for message in kept] == [65_535, 1, 2, 3, 4, 5]
+    assert [wire_seq(message.number) for message in kept] == [65_535, 1, 2, 3, 4, 5]
     replay.acknowledge(2)
-    assert [seq_of(message.number) for message in replay.since(2) or []] == [3, 4, 5]
+    assert [wire_seq(message.number) for message in replay.since(2) or []] == [3, 4, 5]

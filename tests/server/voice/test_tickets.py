@@ -8,7 +8,7 @@ import pytest
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call as PlatformCall
 from hubbub.server.core.config import Config
-from hubbub.server.core.voice import LOST_MS
+from hubbub.server.core.voice import SERVER_TIMEOUT_MS
 from hubbub.server.resources.voice_states import tickets
 from tests.server.voice.caller import Caller, close_code
 from tests.server.voice.conftest import ENDPOINT, Call
@@ -91,13 +91,13 @@ async def test_another_session_takes_over(world: World, guild: Guild, call: Call
     first = await call()
     second = await call(first.actor)
     await first.enter(guild.channels["Lounge"])
-    before = len([frame for frame in first.session.seen if frame["t"] == "VOICE_SERVER_UPDATE"])
+    before = len([frame for frame in first.session.dispatches if frame["t"] == "VOICE_SERVER_UPDATE"])
     await second.session.next("VOICE_STATE_UPDATE")
     await second.enter(guild.channels["Lounge"])
     assert await first.closed() == 4014
     # What the new session needs is told to it alone.
     await first.session.settle()
-    assert len([frame for frame in first.session.seen if frame["t"] == "VOICE_SERVER_UPDATE"]) == before
+    assert len([frame for frame in first.session.dispatches if frame["t"] == "VOICE_SERVER_UPDATE"]) == before
     await second.beat()
 
 
@@ -167,7 +167,7 @@ class TestRefusedAgainAndAgain:
             assert left["user_id"] == str(caller.actor.id)
         for wait_ms in (1_000, 2_000, 4_000, 8_000, 8_000):
             await caller.ask(lounge)
-            await caller.session.obeyed()
+            await caller.session.wait_processed()
             await caller.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
             await world.clock.run_for(wait_ms - 1)
             await caller.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
@@ -178,7 +178,7 @@ class TestRefusedAgainAndAgain:
         # A wish that waits is taken back by leaving,
         await caller.ask(lounge)
         await caller.ask(None)
-        await caller.session.obeyed()
+        await caller.session.wait_processed()
         await world.clock.run_for(8_000)
         await caller.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
         # a connection that stands makes up for all of it.
@@ -203,9 +203,9 @@ async def test_a_full_channel_is_not_answered(guild: Guild, call: Call) -> None:
     first, second = await call(), await call()
     await first.enter(lounge)
     await second.ask(lounge)
-    await second.session.obeyed()
+    await second.session.wait_processed()
     await second.session.none_of("VOICE_SERVER_UPDATE")
-    await guild.allow(second.actor, Permissions.MOVE_MEMBERS)
+    await guild.allow_permissions(second.actor, Permissions.MOVE_MEMBERS)
     await second.enter(lounge)
 
 
@@ -222,7 +222,7 @@ async def test_calls_of_a_server_that_is_silent_go_to_another(world: World, guil
 
     await serve(ENDPOINT)
     await serve("other.test:443")
-    world.clock.advance(LOST_MS - 1)
+    world.clock.advance(SERVER_TIMEOUT_MS - 1)
     await serve("other.test:443")
     await caller.beat()
     world.clock.advance(1)

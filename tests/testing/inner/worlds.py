@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hubbub.testing import NotHeard, Platform, Refused
-from hubbub.testing.process import Process
+from hubbub.testing.process import PlatformProcess
 
 LEFT: dict[str, Any] = {}
 """State that one test leaves for the next, which must not see any of it."""
@@ -44,8 +44,8 @@ def test_b_second_test_gets_a_fresh_world(hubbub: Platform) -> None:
 
 
 def test_platforms_of_earlier_tests_are_closed(hubbub: Platform, request: pytest.FixtureRequest) -> None:
-    process: Process = request.getfixturevalue("_hubbub_process")
-    forks = process.background.wait(process.control.ask("GET", "/forks"))
+    process: PlatformProcess = request.getfixturevalue("_hubbub_process")
+    forks = process.background.run_and_wait(process.control.request("GET", "/forks"))
     assert [fork["web"] for fork in forks] == [hubbub.web]
 
 

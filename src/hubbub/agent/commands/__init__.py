@@ -2,15 +2,15 @@
 
 # Importing the modules registers their handlers.
 from hubbub.agent.commands import (  # noqa: F401
-    authorizing,
-    looking,
-    opening,
-    playing,
-    selling,
-    speaking,
-    subscribing,
+    activities,
+    authorization,
+    browser,
+    directory,
+    store,
+    subscriptions,
+    voice,
 )
-from hubbub.agent.commands.authorizing import renew
-from hubbub.agent.commands.table import TABLE, require
+from hubbub.agent.commands.authorization import recheck_token
+from hubbub.agent.commands.registry import HANDLERS, require
 
-__all__ = ["TABLE", "renew", "require"]
+__all__ = ["HANDLERS", "recheck_token", "require"]

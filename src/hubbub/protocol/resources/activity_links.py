@@ -17,8 +17,8 @@ QUICK_LINK_DAYS = 30
 QUICK_LINKS_MAX = 10_000
 MANAGED_LINKS_MAX = 100
 
-MANAGED = 0
-QUICK = 1
+LINK_TYPE_MANAGED = 0
+LINK_TYPE_QUICK = 1
 """Type of an activity link, the first part of its ID (activities.md 9)."""
 
 LinkTitle = Annotated[str, Meta(min_length=1, max_length=LINK_TITLE_MAX)]
@@ -78,7 +78,7 @@ class UpdateActivityLink(Struct, kw_only=True):
     """New value passed to the activity; null removes it."""
 
 
-class OpenLinkQuery(Struct, kw_only=True):
+class ActivityLinkQuery(Struct, kw_only=True):
     """Query parameters of an activity URL."""
 
     link_id: str | UnsetType = UNSET
@@ -89,7 +89,7 @@ class OpenLinkQuery(Struct, kw_only=True):
     """ID of the user who shared the link; ignored if it is not a snowflake."""
 
 
-class OpenedLink(Struct, kw_only=True):
+class ResolvedActivityLink(Struct, kw_only=True):
     """The activity that an activity URL opens."""
 
     application: PublicApplication
@@ -164,8 +164,8 @@ DELETE_MANAGED_LINK = Operation(
 OPEN_ACTIVITY_LINK = Operation(
     "GET",
     "/activities/{application_id}/link",
-    query=OpenLinkQuery,
-    result=OpenedLink,
+    query=ActivityLinkQuery,
+    result=ResolvedActivityLink,
     auth=_ANY_CALLER,
     raises=(errors.UNKNOWN_APPLICATION,),
 )

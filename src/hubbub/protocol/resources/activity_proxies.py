@@ -11,7 +11,7 @@ URL_MAPPINGS_MAX = 50
 URL_PREFIX_MAX = 256
 URL_TARGET_MAX = 512
 
-TICKET_SECONDS = 1800
+PROXY_TICKET_SECONDS = 1800
 """Lifetime of a proxy ticket in seconds (activities.md 8: our choice)."""
 INSTANCE_ID_MAX = 128
 

@@ -19,7 +19,7 @@ UPLOAD_APPLICATION_ATTACHMENT = Operation(
     "/applications/{application_id}/attachment",
     result=ApplicationAttachment,
     auth=Auth.BOT | Auth.USER | Auth.BEARER,
-    uploads=Uploads(field="file", most=1),
+    uploads=Uploads(field="file", files_max=1),
     raises=(
         errors.UNKNOWN_APPLICATION,
         errors.NOT_AUTHORIZED_ON_APPLICATION,

@@ -27,7 +27,7 @@ NARROW_FLAGS = (1 << 31) - 1
 Url = Annotated[str, Meta(max_length=URL_MAX)]
 
 
-def flags_on_the_wire(bits: int, now: int | None = None) -> tuple[int, str | UnsetType]:
+def wire_flags(bits: int, now: int | None = None) -> tuple[int, str | UnsetType]:
     """Return an application's `flags` and `flags_new` at a point in time, or at present if `now` is None."""
     return bits & NARROW_FLAGS, str(bits) if now is None or changes.FLAGS_NEW.active(now) else UNSET
 
@@ -78,7 +78,7 @@ class Team(Struct, kw_only=True):
     """Members of the team, invited ones included."""
 
 
-class FlaggedApplication(Struct, kw_only=True):
+class ReadyApplication(Struct, kw_only=True):
     """The application of a gateway session, as READY contains it."""
 
     id: ApplicationId

@@ -17,7 +17,7 @@ ATTACHMENT_BYTES_MAX_BY_TIER: Final = (10 << 20, 10 << 20, 50 << 20, 100 << 20)
 """Maximum size of a file in bytes, by the guild's premium tier."""
 ATTACHMENT_BYTES_MAX_BY_PREMIUM: Final = {1: 50 << 20, 2: 500 << 20, 3: 50 << 20}
 """Maximum size of a file in bytes, by the sender's premium type (http.md 1.11)."""
-ATTACHMENT_BYTES_LARGEST: Final = max(*ATTACHMENT_BYTES_MAX_BY_TIER, *ATTACHMENT_BYTES_MAX_BY_PREMIUM.values())
+ATTACHMENT_BYTES_MAX: Final = max(*ATTACHMENT_BYTES_MAX_BY_TIER, *ATTACHMENT_BYTES_MAX_BY_PREMIUM.values())
 """Largest file that any user may send, in bytes; `http.max_upload_bytes` may lower it."""
 ATTACHMENT_DESCRIPTION_MAX: Final = 1024
 ATTACHMENT_FILENAME_MAX: Final = 1024
@@ -41,7 +41,7 @@ def is_file_type(item: str) -> bool:
     return item.lower() in FILE_TYPES or _EXTENSION.fullmatch(item) is not None
 
 
-def is_of_type(filename: str, items: Iterable[str]) -> bool:
+def matches_file_types(filename: str, items: Iterable[str]) -> bool:
     """Return whether a file passes a file type filter; only its name is checked."""
     name = filename.lower()
     return any(name.endswith(FILE_TYPES.get(item.lower(), item.lower())) for item in items)

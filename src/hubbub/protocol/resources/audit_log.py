@@ -23,7 +23,7 @@ REASON_MAX = 512
 """Maximum length of a reason in characters; longer reasons are truncated (http.md 1.4)."""
 
 
-def oldest_entry(now_ms: int) -> AuditLogEntryId:
+def oldest_entry_id(now_ms: int) -> AuditLogEntryId:
     """Return the smallest entry ID that is still within the retention period of 45 days."""
     return AuditLogEntryId.at(now_ms - AUDIT_LOG_DAYS * 24 * 3_600_000)
 

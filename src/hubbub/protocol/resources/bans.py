@@ -68,7 +68,7 @@ class BulkBanUsers(Struct, kw_only=True):
     """Age in seconds up to which the users' messages are deleted, at most 604800 (7 days); 0 if absent."""
 
 
-class BulkBanned(Struct, kw_only=True):
+class BulkBanResult(Struct, kw_only=True):
     """Result of banning several users."""
 
     banned_users: list[UserId]
@@ -124,7 +124,7 @@ BULK_BAN_USERS_FROM_GUILD = Operation(
     "POST",
     "/guilds/{guild_id}/bulk-ban",
     body=BulkBanUsers,
-    result=BulkBanned,
+    result=BulkBanResult,
     needs=Permissions.BAN_MEMBERS | Permissions.MANAGE_GUILD,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.FAILED_TO_BAN_USERS),
     emits=(GUILD_BAN_ADD, members.GUILD_MEMBER_REMOVE),

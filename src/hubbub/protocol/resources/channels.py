@@ -56,7 +56,7 @@ FORUM_TAGS_MAX: Final = 20
 FORUM_TAG_NAME_MAX: Final = 20
 APPLIED_TAGS_MAX: Final = 5
 PINNED_POSTS_MAX: Final = 1
-MEMBER_COUNT_CEILING: Final = 50
+THREAD_MEMBER_COUNT_MAX: Final = 50
 """Highest value of a thread's `member_count`; more members are not counted."""
 
 CHANNEL_EDIT_LIMIT: Final = RateLimit(5, 15.0)

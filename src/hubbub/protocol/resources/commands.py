@@ -27,9 +27,9 @@ COMMANDS_MAX: Final = {
     CommandType.PRIMARY_ENTRY_POINT: 1,
 }
 """Maximum number of commands by type, among an application's global commands or its commands in one guild."""
-CONTEXT_MENU_MAX_BEFORE: Final = 5
+OLD_CONTEXT_MENU_COMMANDS_MAX: Final = 5
 """Maximum number of commands of each context menu type before context_menu_limit_15 (dated-changes.md)."""
-CREATES_LIMIT: Final = RateLimit(200, 86_400.0, bucket="command_creates", code=errors.MAX_DAILY_COMMAND_CREATES)
+COMMAND_CREATES_LIMIT: Final = RateLimit(200, 86_400.0, bucket="command_creates", code=errors.MAX_DAILY_COMMAND_CREATES)
 """Limit on commands created per day, globally or in one guild; updates do not count."""
 
 COMMAND_NAME_MAX: Final = 32
@@ -55,7 +55,7 @@ Descriptions = dict[str, OptionDescription]
 ChoiceValue = str | int | float
 
 
-def all_channels(guild_id: int) -> Snowflake:
+def all_channels_id(guild_id: int) -> Snowflake:
     """Return the ID that stands for all channels of a guild in command permissions (http.md 1.2)."""
     return Snowflake(guild_id - 1)
 
@@ -325,7 +325,12 @@ LIST_APPLICATION_COMMANDS, LIST_GUILD_APPLICATION_COMMANDS = _global_and_guild_o
 )
 # The status is 201 for a new command and 200 for a replaced one.
 CREATE_APPLICATION_COMMAND, CREATE_GUILD_APPLICATION_COMMAND = _global_and_guild_operations(
-    "POST", body=CreateCommand, result=ApplicationCommand, also=(201,), raises=_CREATE_ERRORS, limit=_WRITE_LIMIT
+    "POST",
+    body=CreateCommand,
+    result=ApplicationCommand,
+    other_statuses=(201,),
+    raises=_CREATE_ERRORS,
+    limit=_WRITE_LIMIT,
 )
 BULK_SET_APPLICATION_COMMANDS, BULK_SET_GUILD_APPLICATION_COMMANDS = _global_and_guild_operations(
     "PUT", body=list[SetCommand], result=list[ApplicationCommand], raises=_CREATE_ERRORS, limit=_WRITE_LIMIT

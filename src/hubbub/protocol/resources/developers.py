@@ -128,11 +128,11 @@ RESET_CLIENT_SECRET = Operation(
 class IntentRule:
     """A privileged intent and the application flags that enable it."""
 
-    words: str
+    description: str
     """Data that a bot receives with the intent."""
-    limited: int
+    limited_flag: int
     """Flag of an application below the user limit that enabled the intent itself."""
-    granted: int
+    granted_flag: int
     """Flag of an application that was granted the intent by review."""
 
 
@@ -180,7 +180,7 @@ class Approval(Struct, kw_only=True):
     """Time by which the approval must be renewed; null if it does not expire."""
 
 
-class Reach(Struct, kw_only=True):
+class ApplicationReach(Struct, kw_only=True):
     """Size of an application, which decides whether privileged intents require approval."""
 
     counted: Literal["users", "guilds"]
@@ -198,7 +198,7 @@ class Reach(Struct, kw_only=True):
 class Approvals(Struct, kw_only=True):
     """All approvals of an application, and the size that they depend on."""
 
-    reach: Reach
+    reach: ApplicationReach
     """Size of the application."""
     intents: list[Approval]
     """Privileged intents."""

@@ -109,7 +109,7 @@ ADD_GROUP_DM_USER = Operation(
         errors.MAX_RECIPIENTS,
     ),
     emits=(CHANNEL_RECIPIENT_ADD, channels.CHANNEL_CREATE, messages.MESSAGE_CREATE),
-    also=(204,),
+    other_statuses=(204,),
 )
 
 DELETE_GROUP_DM_USER = Operation(

@@ -18,14 +18,14 @@ EMOJI_BYTES_MAX: Final = 262_144
 EMOJI_SIDE: Final = 128
 EMOJIS_MAX_BY_TIER: Final = (50, 100, 150, 250)
 """Maximum number of static emoji by the guild's premium tier; the same number of animated emoji is allowed."""
-EMOJIS_MAX_MORE: Final = 200
+MORE_EMOJI_EMOJIS_MAX: Final = 200
 """Maximum number of static emoji in a guild with MORE_EMOJI, unless its tier allows more."""
 APPLICATION_EMOJIS_MAX: Final = 2000
 
 EmojiName = Annotated[str, Meta(min_length=EMOJI_NAME_MIN, max_length=EMOJI_NAME_MAX, pattern=r"^[A-Za-z0-9_]*(?!\n)$")]
 
 
-class EmojiData(ImageData):
+class EmojiImage(ImageData):
     """Image of an emoji."""
 
     __slots__ = ()
@@ -78,7 +78,7 @@ class CreateGuildEmoji(Struct, kw_only=True):
 
     name: EmojiName
     """Name of the emoji, 2 to 32 letters, digits and underscores."""
-    image: EmojiData
+    image: EmojiImage
     """Image as a data URI, at most 256 KiB; sides longer than 128 pixels are scaled down."""
     roles: list[RoleId | None] | None | UnsetType = UNSET
     """IDs of the roles that may use the emoji; everyone may if absent, null or empty."""
@@ -98,7 +98,7 @@ class CreateApplicationEmoji(Struct, kw_only=True):
 
     name: EmojiName
     """Name of the emoji, 2 to 32 letters, digits and underscores."""
-    image: EmojiData
+    image: EmojiImage
     """Image as a data URI, at most 256 KiB; sides longer than 128 pixels are scaled down."""
 
 

@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from hubbub.protocol.enums import GatewayOpcode
 from hubbub.protocol.ids import GuildId, Snowflake, parse_wide
 from hubbub.protocol.operation import Auth, Command, Event, Operation
-from hubbub.protocol.resources.applications import FlaggedApplication
+from hubbub.protocol.resources.applications import ReadyApplication
 from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.protocol.resources.guilds import UnavailableGuild
 from hubbub.protocol.resources.presence import Presence, SetPresence
@@ -19,13 +19,13 @@ HEARTBEAT_INTERVAL_MS = 41_250
 LARGE_THRESHOLD_MIN = 50
 LARGE_THRESHOLD_MAX = 250
 COMMANDS_MAX = 120
-COMMANDS_SECONDS = 60
+COMMANDS_WINDOW_SECONDS = 60
 """Window in seconds for COMMANDS_MAX client frames, heartbeats included; exceeding it closes with 4008."""
 GUILDS_PER_SHARD_MAX = 2500
 SESSION_STARTS_PER_DAY = 1000
 REQUESTED_MEMBERS_MAX = 100
 NONCE_BYTES_MAX = 32
-ALL_MEMBERS_SECONDS = 30
+ALL_MEMBERS_INTERVAL_SECONDS = 30
 """Seconds between two requests for all members of a guild by the same bot."""
 
 
@@ -125,7 +125,7 @@ class RequestGuildMembers(Struct, kw_only=True):
         return [parse_wide(GuildId, value) for value in sent]
 
     @property
-    def wanted(self) -> list[str | int]:
+    def requested_user_ids(self) -> list[str | int]:
         """The requested user IDs, as they were sent."""
         if isinstance(self.user_ids, list):
             return self.user_ids
@@ -161,7 +161,7 @@ class Ready(Struct, kw_only=True):
     """ID of the session, used for resuming."""
     resume_gateway_url: str
     """URL for resuming the session."""
-    application: FlaggedApplication | UnsetType = UNSET
+    application: ReadyApplication | UnsetType = UNSET
     """Application of the session; absent in user sessions."""
     shard: list[int] | UnsetType = UNSET
     """Shard ID and number of shards; present only if Identify had it."""

@@ -39,7 +39,7 @@ class UpdateGuildProfile(Struct, kw_only=True):
     """New badge image as a data URI; null removes it."""
 
 
-class WearTag(Struct, kw_only=True):
+class SetPrimaryGuild(Struct, kw_only=True):
     """Request body for selecting the guild whose tag the current user displays."""
 
     identity_guild_id: GuildId | None | UnsetType = UNSET
@@ -77,7 +77,7 @@ UPDATE_GUILD_PROFILE = Operation(
 WEAR_GUILD_TAG = Operation(
     "PUT",
     "/users/@me/clan",
-    body=WearTag,
+    body=SetPrimaryGuild,
     result=MyUser,
     auth=Auth.USER,
     raises=(errors.UNKNOWN_USER, errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.INVALID_FORM_BODY),

@@ -34,12 +34,12 @@ GUILD_NAME_MIN = 2
 GUILD_NAME_MAX = 100
 GUILD_DESCRIPTION_MAX = 300
 GUILDS_MAX = 100
-GUILDS_MAX_PREMIUM = 200
+PREMIUM_GUILDS_MAX = 200
 GUILDS_PAGE_MAX = 200
 MEMBERS_MAX = 500_000
 VIDEO_USERS_MAX = 25
 STAGE_VIDEO_USERS_MAX = 50
-LARGE_GUILD = 75_000
+LARGE_GUILD_MEMBERS = 75_000
 """Member count above which GUILD_CREATE contains only the current member and members in voice (gateway.md 4.4)."""
 
 GuildName = Annotated[str, Meta(min_length=GUILD_NAME_MIN, max_length=GUILD_NAME_MAX)]

@@ -15,11 +15,11 @@ EXTERNAL_ID_MAX: Final = 1024
 CREDENTIAL_MAX: Final = 10_240
 SECRET_MAX: Final = 1024
 METADATA_KEYS_MAX: Final = 25
-METADATA_MAX: Final = 1024
+METADATA_VALUE_MAX: Final = 1024
 """Maximum length of one metadata value."""
 IDENTITIES_MAX: Final = 100
 """Maximum number of users in one lookup."""
-MERGES_A_DAY: Final = 5
+MERGES_PER_DAY_MAX: Final = 5
 """Maximum number of account merges per user and day."""
 
 ExternalAuthType = Literal[
@@ -38,7 +38,7 @@ ExternalUserId = Annotated[str, Meta(min_length=1, max_length=EXTERNAL_ID_MAX)]
 Credential = Annotated[str, Meta(min_length=1, max_length=CREDENTIAL_MAX)]
 GlobalName = Annotated[str, Meta(min_length=1, max_length=GLOBAL_NAME_MAX)]
 
-SCOPES: Final = (Scope.OPENID.value, Scope.SDK_SOCIAL_LAYER.value)
+PROVISIONAL_SCOPES: Final = (Scope.OPENID.value, Scope.SDK_SOCIAL_LAYER.value)
 """Scopes of a provisional account's token, which may also change the account's display name (sdk.md 7.5)."""
 
 
@@ -91,7 +91,7 @@ class ExternalCredentials(Struct, kw_only=True):
     """Secret of the application; omitted by public clients."""
 
 
-class UnmergeByBot(Struct, kw_only=True):
+class UnmergeBotAccount(Struct, kw_only=True):
     """A player to unmerge, identified by the application's own backend."""
 
     external_user_id: ExternalUserId
@@ -158,7 +158,7 @@ PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT = Operation(
 BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT = Operation(
     "POST",
     "/partner-sdk/provisional-accounts/unmerge/bot",
-    body=UnmergeByBot,
+    body=UnmergeBotAccount,
     auth=Auth.BOT,
     raises=(
         errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED,
@@ -301,7 +301,7 @@ class UpdateIdentityProfile(Struct, kw_only=True):
     username: Annotated[str, Meta(max_length=EXTERNAL_ID_MAX)] | None | UnsetType = UNSET
     """New name of the user in the game; null removes it, absent keeps it."""
     metadata: (
-        Annotated[dict[str, Annotated[str, Meta(max_length=METADATA_MAX)]], Meta(max_length=METADATA_KEYS_MAX)]
+        Annotated[dict[str, Annotated[str, Meta(max_length=METADATA_VALUE_MAX)]], Meta(max_length=METADATA_KEYS_MAX)]
         | None
         | UnsetType
     ) = UNSET
@@ -329,7 +329,7 @@ UPDATE_USER_IDENTITY_PROFILE = Operation(
 )
 
 
-class FindIdentities(Struct, kw_only=True):
+class ListApplicationIdentities(Struct, kw_only=True):
     """Users to look up."""
 
     user_ids: Annotated[list[UserId], Meta(min_length=1, max_length=IDENTITIES_MAX)]
@@ -348,7 +348,7 @@ class ApplicationIdentity(Struct, kw_only=True):
 LIST_APPLICATION_IDENTITIES = Operation(
     "POST",
     "/application-identities",
-    body=FindIdentities,
+    body=ListApplicationIdentities,
     result=list[ApplicationIdentity],
     auth=Auth.BEARER,
     scopes=(Scope.APPLICATION_IDENTITIES_WRITE,),

@@ -20,7 +20,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages, webhooks
 from hubbub.protocol.resources.activity_instances import EMBEDDED_ACTIVITY_UPDATE_V2
 from hubbub.protocol.resources.attachments import (
-    ATTACHMENT_BYTES_LARGEST,
+    ATTACHMENT_BYTES_MAX,
     ATTACHMENTS_MAX,
     Attachment,
     AttachmentRequest,
@@ -36,19 +36,19 @@ from hubbub.protocol.resources.polls import CreatePoll
 from hubbub.protocol.resources.roles import Role
 from hubbub.protocol.resources.users import User
 
-ANSWER_MS: Final = 3_000
+RESPONSE_TIMEOUT_MS: Final = 3_000
 """Time in which an application must send its first response."""
-TOKEN_MS: Final = 15 * 60_000
+TOKEN_LIFETIME_MS: Final = 15 * 60_000
 """Lifetime of an interaction token, in which follow-ups and edits are possible."""
 USER_INSTALL_FOLLOW_UPS_MAX: Final = 5
 """Maximum number of follow-ups by an application that only the user installed."""
-CONVERSATION_PERMISSIONS: Final = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
+PRIVATE_CHANNEL_PERMISSIONS: Final = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
 """Permissions of an application's responses outside guilds (webhooks-and-interactions.md 2.1)."""
 AUTOCOMPLETE_VALUE_MAX: Final = 100
 """Maximum length of a text value in an autocomplete choice."""
 NONCE_MAX: Final = 64
 SESSION_ID_MAX: Final = 64
-ENDPOINT_ANSWER_MAX: Final = 25 * 1024 * 1024
+ENDPOINT_RESPONSE_BYTES_MAX: Final = 25 * 1024 * 1024
 """Maximum size in bytes of a response by the application's endpoint, files included.
 Larger responses must use the callback route.
 """
@@ -119,7 +119,7 @@ class ModalSubmission(Struct, kw_only=True):
     """Files for file upload components; each `id` is the `n` of a part named `files[n]`."""
 
 
-class Asking(Struct, kw_only=True):
+class InteractionRequest(Struct, kw_only=True):
     """Fields common to all interactions that a user's client creates."""
 
     application_id: ApplicationId
@@ -134,14 +134,14 @@ class Asking(Struct, kw_only=True):
     """Value chosen by the client, returned in the events about this interaction."""
 
 
-class RunCommand(Asking, kw_only=True, tag_field="type", tag=2):
+class RunCommand(InteractionRequest, kw_only=True, tag_field="type", tag=2):
     """An invocation of a command."""
 
     data: CommandData
     """Invoked command."""
 
 
-class UseComponent(Asking, kw_only=True, tag_field="type", tag=3):
+class UseComponent(InteractionRequest, kw_only=True, tag_field="type", tag=3):
     """A pressed button or a selection in a menu."""
 
     message_id: MessageId
@@ -150,27 +150,27 @@ class UseComponent(Asking, kw_only=True, tag_field="type", tag=3):
     """Used component."""
 
 
-class CompleteCommand(Asking, kw_only=True, tag_field="type", tag=4):
+class AutocompleteCommand(InteractionRequest, kw_only=True, tag_field="type", tag=4):
     """A request for autocomplete choices while the user types an option."""
 
     data: CommandData
     """Command with the options entered so far."""
 
 
-class SubmitModal(Asking, kw_only=True, tag_field="type", tag=5):
+class SubmitModal(InteractionRequest, kw_only=True, tag_field="type", tag=5):
     """A submitted modal."""
 
     data: ModalSubmission
     """Submitted values."""
 
 
-Ask = RunCommand | UseComponent | CompleteCommand | SubmitModal
+AnyInteractionRequest = RunCommand | UseComponent | AutocompleteCommand | SubmitModal
 
 
 # Payloads to the application
 
 
-class Resolved(Struct, kw_only=True, omit_defaults=True):
+class ResolvedData(Struct, kw_only=True, omit_defaults=True):
     """The objects referenced by ID in an interaction, in maps keyed by ID."""
 
     users: dict[str, User] | UnsetType = UNSET
@@ -210,7 +210,7 @@ class InteractionData(Struct, kw_only=True, omit_defaults=True):
     """Values selected in a menu."""
     components: list[Component] | UnsetType = UNSET
     """Components of a modal with the submitted values."""
-    resolved: Resolved | UnsetType = UNSET
+    resolved: ResolvedData | UnsetType = UNSET
     """Objects referenced by ID in the payload."""
 
 
@@ -275,7 +275,7 @@ class Interaction(Struct, kw_only=True):
 # Payloads to the user's sessions
 
 
-class InteractionNote(Struct, kw_only=True):
+class InteractionResult(Struct, kw_only=True):
     """The result of an interaction, sent to the user who created it."""
 
     id: InteractionId
@@ -284,7 +284,7 @@ class InteractionNote(Struct, kw_only=True):
     """Nonce sent by the client; absent if it sent none."""
 
 
-class InteractionFailed(InteractionNote, kw_only=True):
+class InteractionFailed(InteractionResult, kw_only=True):
     """An interaction that failed."""
 
     reason_code: int
@@ -292,7 +292,7 @@ class InteractionFailed(InteractionNote, kw_only=True):
     Values of a failed activity launch are listed in `LaunchFailureReason`."""
 
 
-class ModalCreated(InteractionNote, kw_only=True):
+class ModalCreated(InteractionResult, kw_only=True):
     """A modal that the user's client is to open; it is submitted with the ID of this interaction."""
 
     channel_id: ChannelId
@@ -318,7 +318,7 @@ class AutocompleteChoice(Struct, kw_only=True):
     """Translations of the name by locale."""
 
 
-class AutocompleteResponse(InteractionNote, kw_only=True):
+class AutocompleteResponse(InteractionResult, kw_only=True):
     """The autocomplete choices for an option."""
 
     choices: list[AutocompleteChoice]
@@ -538,7 +538,7 @@ INTERACTION_CREATE = Event("INTERACTION_CREATE", Interaction)
 """Sent when a user interacts with an application.
 Applications receive it without an intent; the user's own sessions receive only the ID and the nonce.
 """
-INTERACTION_SUCCESS = Event("INTERACTION_SUCCESS", InteractionNote)
+INTERACTION_SUCCESS = Event("INTERACTION_SUCCESS", InteractionResult)
 """Sent to the user when the application responded to an interaction."""
 INTERACTION_FAILURE = Event("INTERACTION_FAILURE", InteractionFailed)
 """Sent to the user when an interaction failed or the application did not respond in time."""
@@ -547,9 +547,9 @@ INTERACTION_MODAL_CREATE = Event("INTERACTION_MODAL_CREATE", ModalCreated)
 APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE = Event("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE", AutocompleteResponse)
 """Sent to the user when the application returns autocomplete choices."""
 
-_REQUEST_BODY: Any = Ask
+_REQUEST_BODY: Any = AnyInteractionRequest
 _CALLBACK_BODY: Any = Callback
-_UPLOADS: Final = Uploads(largest=ATTACHMENT_BYTES_LARGEST)
+_UPLOADS: Final = Uploads(file_bytes_max=ATTACHMENT_BYTES_MAX)
 _TOKEN_ERRORS: Final = (errors.UNKNOWN_WEBHOOK, errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MESSAGE)
 
 # First-party: lists the commands that a client offers in a channel (decisions/0036).
@@ -597,10 +597,10 @@ CREATE_INTERACTION_RESPONSE = Operation(
     body=_CALLBACK_BODY,
     query=CallbackQuery,
     result=CallbackResponse,
-    also=(204,),
+    other_statuses=(204,),
     auth=Auth.NONE,
     raises=(
-        *messages.SEND_REFUSALS,
+        *messages.SEND_ERRORS,
         errors.UNKNOWN_INTERACTION,
         errors.INTERACTION_ALREADY_ACKNOWLEDGED,
         errors.UNKNOWN_MESSAGE,

@@ -20,16 +20,16 @@ from hubbub.protocol.resources.users import User
 INVITES_MAX = 1000
 """Maximum number of invites per guild."""
 INVITE_CODE_LENGTH = 8
-INVITE_AGE_DEFAULT = 86_400
+INVITE_AGE_SECONDS_DEFAULT = 86_400
 """Default lifetime of an invite in seconds."""
-INVITE_AGE_MAX = 604_800
+INVITE_AGE_SECONDS_MAX = 604_800
 """Maximum lifetime of an invite in seconds."""
 INVITE_USES_MAX = 100
 INVITE_ROLES_MAX = 250
 TARGET_USERS_FIELD = "target_users_file"
 TARGET_USERS_MAX = 100_000
 """Maximum number of target users of one invite. Open in the spec; chosen so that a list fits in one request."""
-TARGET_USERS_FILE_MAX = 4 * 1024 * 1024
+TARGET_USERS_FILE_BYTES_MAX = 4 * 1024 * 1024
 """Maximum size in bytes of the file with the target users."""
 
 INVITE_LIMIT = RateLimit(5, 15.0)
@@ -176,7 +176,7 @@ class TargetUsersJob(Struct, kw_only=True):
 class CreateChannelInvite(Struct, kw_only=True):
     """A new invite to a channel; the file of target users is sent as a separate part."""
 
-    max_age: Annotated[int, Meta(ge=0, le=INVITE_AGE_MAX)] | None | UnsetType = UNSET
+    max_age: Annotated[int, Meta(ge=0, le=INVITE_AGE_SECONDS_MAX)] | None | UnsetType = UNSET
     """Lifetime in seconds, INVITE_AGE_DEFAULT if absent; 0 never expires."""
     max_uses: Annotated[int, Meta(ge=0, le=INVITE_USES_MAX)] | None | UnsetType = UNSET
     """Maximum number of uses; 0 or absent is unlimited."""
@@ -255,7 +255,7 @@ CREATE_CHANNEL_INVITE = Operation(
     ),
     emits=(INVITE_CREATE,),
     limit=INVITE_LIMIT,
-    uploads=Uploads(field=TARGET_USERS_FIELD, most=1, keep=False),
+    uploads=Uploads(field=TARGET_USERS_FIELD, files_max=1, store_files=False),
     optional_body=True,
     audits=(AuditLogAction.INVITE_CREATE,),
 )
@@ -324,7 +324,7 @@ UPDATE_INVITE_TARGET_USERS = Operation(
     "PUT",
     "/invites/{code}/target-users",
     raises=(errors.UNKNOWN_INVITE, errors.MISSING_PERMISSIONS, errors.TWO_FACTOR_REQUIRED, errors.NOT_FOUND),
-    uploads=Uploads(field=TARGET_USERS_FIELD, most=1, keep=False),
+    uploads=Uploads(field=TARGET_USERS_FIELD, files_max=1, store_files=False),
     audits=(AuditLogAction.INVITE_UPDATE,),
 )
 

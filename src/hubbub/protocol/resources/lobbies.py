@@ -25,7 +25,7 @@ LOBBIES_PER_USER_MAX: Final = 100
 Open in the spec: 100 in the guide, 200 in the header (sdk.md 18).
 """
 LOBBY_SECRET_MAX: Final = 250
-LOBBY_SECRET_MS: Final = 30 * 24 * 3_600_000
+LOBBY_SECRET_LIFETIME_MS: Final = 30 * 24 * 3_600_000
 """Time after which a secret no longer admits new members."""
 LOBBY_IDLE_SECONDS_DEFAULT: Final = 300
 LOBBY_IDLE_SECONDS_MIN: Final = 5
@@ -43,7 +43,7 @@ OVERRIDE_URL_MAX: Final = 512
 MODERATION_METADATA_KEYS_MAX: Final = 5
 MODERATION_METADATA_KEY_MAX: Final = 1024
 MODERATION_METADATA_VALUE_MAX: Final = 2000
-LOBBY_INVITE_SECONDS: Final = 3600
+LOBBY_INVITE_LIFETIME_SECONDS: Final = 3600
 """Lifetime of an invite to the guild of the linked channel."""
 
 Metadata = Annotated[
@@ -381,7 +381,7 @@ CREATE_LOBBY = Operation(
     raises=(errors.UNKNOWN_USER, errors.MISSING_ACCESS, errors.MAX_LOBBIES),
     emits=_MEMBER_EVENTS,
     optional_body=True,
-    cap=_JOIN_CAP,
+    unapproved_calls_max=_JOIN_CAP,
 )
 
 CREATE_OR_JOIN_LOBBY = Operation(
@@ -393,7 +393,7 @@ CREATE_OR_JOIN_LOBBY = Operation(
     scopes=_PLAYER_SCOPES,
     raises=(errors.MAX_LOBBIES, errors.MAX_LOBBY_MEMBERS),
     emits=(*_MEMBER_EVENTS, LOBBY_UPDATE, CHANNEL_UPDATE),
-    cap=_JOIN_CAP,
+    unapproved_calls_max=_JOIN_CAP,
 )
 
 GET_LOBBY = Operation("GET", "/lobbies/{lobby_id}", result=Lobby, auth=Auth.BOT, raises=_LOBBY_ERRORS)
@@ -407,7 +407,7 @@ EDIT_LOBBY = Operation(
     raises=(*_LOBBY_ERRORS, errors.UNKNOWN_USER, errors.MAX_LOBBIES),
     emits=(*_MEMBER_EVENTS, LOBBY_UPDATE, CHANNEL_UPDATE),
     optional_body=True,
-    cap=_UPDATE_CAP,
+    unapproved_calls_max=_UPDATE_CAP,
     audits=(AuditLogAction.CHANNEL_UPDATE,),
 )
 
@@ -429,7 +429,7 @@ ADD_LOBBY_MEMBER = Operation(
     raises=(*_LOBBY_ERRORS, errors.UNKNOWN_USER, errors.MAX_LOBBIES, errors.MAX_LOBBY_MEMBERS),
     emits=_MEMBER_EVENTS,
     optional_body=True,
-    cap=_UPDATE_CAP,
+    unapproved_calls_max=_UPDATE_CAP,
 )
 
 DELETE_LOBBY_MEMBER = Operation(
@@ -438,7 +438,7 @@ DELETE_LOBBY_MEMBER = Operation(
     auth=Auth.BOT,
     raises=_LOBBY_ERRORS,
     emits=_MEMBER_EVENTS,
-    cap=_UPDATE_CAP,
+    unapproved_calls_max=_UPDATE_CAP,
 )
 
 LEAVE_LOBBY = Operation(
@@ -458,7 +458,7 @@ BULK_UPDATE_LOBBY_MEMBERS = Operation(
     auth=Auth.BOT,
     raises=(*_LOBBY_ERRORS, errors.UNKNOWN_USER, errors.NOT_FOUND),
     emits=_MEMBER_EVENTS,
-    cap=_UPDATE_CAP,
+    unapproved_calls_max=_UPDATE_CAP,
 )
 
 EDIT_LOBBY_CHANNEL_LINK = Operation(
@@ -471,7 +471,7 @@ EDIT_LOBBY_CHANNEL_LINK = Operation(
     raises=(*_LOBBY_ERRORS, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS),
     emits=(LOBBY_UPDATE, CHANNEL_UPDATE, MESSAGE_CREATE),
     optional_body=True,
-    cap=_LINK_CAP,
+    unapproved_calls_max=_LINK_CAP,
     audits=(AuditLogAction.CHANNEL_UPDATE,),
 )
 
@@ -503,7 +503,7 @@ CREATE_LOBBY_MESSAGE = Operation(
     raises=(*_LOBBY_ERRORS, errors.EMPTY_MESSAGE),
     emits=(LOBBY_MESSAGE_CREATE, MESSAGE_CREATE, AUTO_MODERATION_ACTION_EXECUTION),
     uploads=Uploads(),
-    cap=_MESSAGE_CAP,
+    unapproved_calls_max=_MESSAGE_CAP,
 )
 
 GET_LOBBY_MESSAGES = Operation(
@@ -533,7 +533,7 @@ CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF = Operation(
     scopes=_PLAYER_SCOPES,
     raises=(*_LOBBY_ERRORS, errors.UNKNOWN_CHANNEL, errors.MISSING_PERMISSIONS, errors.MAX_INVITES),
     emits=(INVITE_CREATE,),
-    cap=_UPDATE_CAP,
+    unapproved_calls_max=_UPDATE_CAP,
     audits=(AuditLogAction.INVITE_CREATE,),
 )
 
@@ -550,6 +550,6 @@ CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER = Operation(
         errors.MAX_INVITES,
     ),
     emits=(INVITE_CREATE,),
-    cap=_UPDATE_CAP,
+    unapproved_calls_max=_UPDATE_CAP,
     audits=(AuditLogAction.INVITE_CREATE,),
 )

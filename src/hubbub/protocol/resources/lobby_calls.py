@@ -10,7 +10,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Command, Event
 from hubbub.protocol.resources.lobbies import LobbyVoiceState
 
-LOBBY_CALL_MAX: Final = 99
+LOBBY_CALL_PARTICIPANTS_MAX: Final = 99
 """Maximum number of participants in a call, as in a voice channel. The guide recommends at most 25 (sdk.md 12.4)."""
 LOBBY_CALLS_PER_SESSION_MAX: Final = 25
 """Maximum number of lobby calls that one session can be in."""

@@ -219,7 +219,7 @@ class PruneGuild(Struct, kw_only=True):
     """IDs of roles; members who have no other roles are removed too."""
 
 
-class Pruned(Struct, kw_only=True):
+class PruneResult(Struct, kw_only=True):
     """The result of a prune or of its preview."""
 
     pruned: int | None
@@ -293,7 +293,7 @@ ADD_GUILD_MEMBER = Operation(
     ),
     emits=(GUILD_MEMBER_ADD,),
     limit=MEMBER_UPDATE_LIMIT,
-    also=(204,),
+    other_statuses=(204,),
 )
 
 # `mute`, `deaf` and `channel_id` also cause VOICE_STATE_UPDATE, declared in `voice_states`.
@@ -316,7 +316,7 @@ UPDATE_GUILD_MEMBER = Operation(
     ),
     emits=(GUILD_MEMBER_UPDATE,),
     limit=MEMBER_UPDATE_LIMIT,
-    also=(204,),
+    other_statuses=(204,),
     audits=(
         AuditLogAction.MEMBER_UPDATE,
         AuditLogAction.MEMBER_ROLE_UPDATE,
@@ -395,7 +395,7 @@ PREVIEW_PRUNE_GUILD = Operation(
     "GET",
     "/guilds/{guild_id}/prune",
     query=PreviewPrune,
-    result=Pruned,
+    result=PruneResult,
     # The handler also checks MANAGE_GUILD, which is required since 15 March 2024.
     needs=Permissions.KICK_MEMBERS,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
@@ -405,7 +405,7 @@ PRUNE_GUILD = Operation(
     "POST",
     "/guilds/{guild_id}/prune",
     body=PruneGuild,
-    result=Pruned,
+    result=PruneResult,
     needs=Permissions.KICK_MEMBERS,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
     emits=(GUILD_MEMBER_REMOVE,),

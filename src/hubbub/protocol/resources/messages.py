@@ -26,7 +26,7 @@ from hubbub.protocol.operation import Event, Operation, RateLimit, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels
 from hubbub.protocol.resources.attachments import (
-    ATTACHMENT_BYTES_LARGEST,
+    ATTACHMENT_BYTES_MAX,
     ATTACHMENTS_MAX,
     Attachment,
     AttachmentRequest,
@@ -47,7 +47,7 @@ NONCE_WINDOW: Final = timedelta(minutes=5)
 ALLOWED_MENTION_IDS_MAX: Final = 100
 BULK_DELETE_MIN: Final = 2
 BULK_DELETE_MAX: Final = 100
-BULK_DELETE_AGE: Final = timedelta(days=14)
+BULK_DELETE_AGE_MAX: Final = timedelta(days=14)
 """Maximum age of messages that can be deleted in bulk."""
 
 OLD_MESSAGE_AGE: Final = timedelta(hours=1)
@@ -377,7 +377,7 @@ class MessageReferenceRequest(Struct, kw_only=True):
     False sends a message without a reply."""
 
 
-class CreateFirstMessage(Struct, kw_only=True):
+class CreateMessageContent(Struct, kw_only=True):
     """The content of a new message, also of the first message of a forum post."""
 
     content: Content | None | UnsetType = UNSET
@@ -400,7 +400,7 @@ class CreateFirstMessage(Struct, kw_only=True):
     """Color theme to share."""
 
 
-class CreateMessage(CreateFirstMessage, kw_only=True):
+class CreateMessage(CreateMessageContent, kw_only=True):
     """A message to send."""
 
     # An int or a string. Type and length are not declared, because their form errors have other codes (http.md 1.7).
@@ -487,7 +487,7 @@ MESSAGE_DELETE_BULK = Event(
 )
 """Sent when several messages are deleted together."""
 
-SEND_REFUSALS: Final = (
+SEND_ERRORS: Final = (
     errors.UNKNOWN_CHANNEL,
     errors.MISSING_ACCESS,
     errors.MISSING_PERMISSIONS,
@@ -501,7 +501,7 @@ SEND_REFUSALS: Final = (
     errors.INVALID_FORM_BODY,
 )
 """Errors of every operation that sends a message."""
-PERSON_REFUSALS: Final = (
+USER_SEND_ERRORS: Final = (
     errors.VERIFICATION_LEVEL_TOO_HIGH,
     errors.SLOWMODE_RATE_LIMIT,
     errors.AUTO_MODERATION_BLOCKED_MESSAGE,
@@ -532,8 +532,8 @@ CREATE_MESSAGE = Operation(
     result=Message,
     needs=Permissions.VIEW_CHANNEL,
     raises=(
-        *SEND_REFUSALS,
-        *PERSON_REFUSALS,
+        *SEND_ERRORS,
+        *USER_SEND_ERRORS,
         errors.UNKNOWN_MESSAGE,
         errors.CANNOT_SEND_IN_FORUM,
         errors.CANNOT_SEND_IN_CHANNEL,
@@ -553,7 +553,7 @@ CREATE_MESSAGE = Operation(
         errors.VOICE_MESSAGE_NOT_ALLOWED,
     ),
     emits=(MESSAGE_CREATE, channels.THREAD_UPDATE, channels.THREAD_MEMBERS_UPDATE, channels.CHANNEL_CREATE),
-    uploads=Uploads(largest=ATTACHMENT_BYTES_LARGEST),
+    uploads=Uploads(file_bytes_max=ATTACHMENT_BYTES_MAX),
 )
 
 GET_MESSAGE = Operation(
@@ -594,7 +594,7 @@ UPDATE_MESSAGE = Operation(
         errors.INVALID_FORM_BODY,
     ),
     emits=(MESSAGE_UPDATE,),
-    uploads=Uploads(largest=ATTACHMENT_BYTES_LARGEST),
+    uploads=Uploads(file_bytes_max=ATTACHMENT_BYTES_MAX),
 )
 
 DELETE_MESSAGE = Operation(
@@ -613,7 +613,7 @@ DELETE_MESSAGE = Operation(
     ),
     emits=(MESSAGE_DELETE,),
     # http.md 1.14: very recent messages, and messages older than two weeks, have buckets of their own.
-    limit=RateLimit(5, 1.0, ages=(10.0, 14 * 86_400.0)),
+    limit=RateLimit(5, 1.0, age_thresholds_seconds=(10.0, 14 * 86_400.0)),
     audits=(AuditLogAction.MESSAGE_DELETE,),
 )
 

@@ -28,9 +28,9 @@ RPC_TOKEN_SECONDS: Final = 600
 REFRESH_IDLE_SECONDS: Final = 30 * 86_400
 """Time after which an unused refresh token of a public client expires; other refresh tokens do not expire."""
 
-STANDARD_SCHEME: Final = "hubbub"
+REDIRECT_SCHEME_PREFIX: Final = "hubbub"
 """Prefix of a game's own redirect URI, `hubbub-<application id>:/authorize/callback`."""
-CUSTOM_REDIRECT: Final = "/authorize/callback"
+REDIRECT_CALLBACK_PATH: Final = "/authorize/callback"
 """Path of redirect URIs with a custom scheme."""
 
 DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
@@ -51,13 +51,13 @@ AUTHORIZATION_PENDING: Final = "authorization_pending"
 SLOW_DOWN: Final = "slow_down"
 EXPIRED_TOKEN: Final = "expired_token"
 
-INVALID_CODE: Final = 'Invalid "code" in request.'
-INVALID_REFRESH_TOKEN: Final = 'Invalid "refresh_token" in request'
+INVALID_CODE_DESCRIPTION: Final = 'Invalid "code" in request.'
+INVALID_REFRESH_TOKEN_DESCRIPTION: Final = 'Invalid "refresh_token" in request'
 """Description of every rejected refresh token, whether unlinked, revoked, banned or reused."""
-DENIED: Final = "The resource owner or authorization server denied the request"
+ACCESS_DENIED_DESCRIPTION: Final = "The resource owner or authorization server denied the request"
 
 
-class OAuth2Refusal(Struct, kw_only=True):
+class OAuth2Error(Struct, kw_only=True):
     """An error response in the form of RFC 6749."""
 
     error: str
@@ -106,7 +106,7 @@ class AuthorizeQuery(Struct, kw_only=True):
     """One-time token of the application's backend, with which the local agent skips consent (rpc.md 7)."""
 
 
-class Authorize(Struct, kw_only=True):
+class AuthorizeDecision(Struct, kw_only=True):
     """A user's decision on an authorization request."""
 
     authorize: bool
@@ -143,7 +143,7 @@ class GrantableGuild(Struct, kw_only=True):
     """Permissions of the user in the guild."""
 
 
-class ScopeInWords(Struct, kw_only=True):
+class ScopeDescription(Struct, kw_only=True):
     """A scope with its description."""
 
     name: str
@@ -161,7 +161,7 @@ class AuthorizationPreview(Struct, kw_only=True):
     """Owner of the application."""
     user: User
     """Account that would grant the authorization."""
-    scopes: list[ScopeInWords]
+    scopes: list[ScopeDescription]
     """Requested scopes with their descriptions."""
     redirect_uri: str | None
     """URI to which the user is redirected; null if there is none."""
@@ -184,14 +184,14 @@ PREVIEW_OAUTH2_AUTHORIZATION = Operation(
     result=AuthorizationPreview,
     auth=Auth.USER,
     raises=(errors.NOT_AUTHORIZED_ON_APPLICATION,),
-    refusal=OAuth2Refusal,
+    error_model=OAuth2Error,
 )
 
 AUTHORIZE_OAUTH2_APPLICATION = Operation(
     "POST",
     "/oauth2/authorize",
     query=AuthorizeQuery,
-    body=Authorize,
+    body=AuthorizeDecision,
     result=AuthorizeResult,
     auth=Auth.USER,
     raises=(
@@ -206,7 +206,7 @@ AUTHORIZE_OAUTH2_APPLICATION = Operation(
         errors.CANNOT_EXECUTE_ON_DM,
         errors.WRONG_CHANNEL_TYPE,
     ),
-    refusal=OAuth2Refusal,
+    error_model=OAuth2Error,
     audits=(
         AuditLogAction.BOT_ADD,
         AuditLogAction.INTEGRATION_CREATE,
@@ -279,7 +279,7 @@ class RevokeRequest(Struct, kw_only=True):
     """Secret of the application; absent for public clients and with HTTP Basic authentication."""
 
 
-class Revoked(Struct, kw_only=True):
+class RevokeResult(Struct, kw_only=True):
     """The empty response of the revocation endpoint."""
 
 
@@ -305,7 +305,7 @@ EXCHANGE_OAUTH2_TOKEN = Operation(
         errors.OIDC_DISCOVERY_UNREACHABLE,
         errors.OIDC_KEYS_UNREACHABLE,
     ),
-    refusal=OAuth2Refusal,
+    error_model=OAuth2Error,
     limit=TOKEN_LIMIT,
 )
 
@@ -313,11 +313,11 @@ REVOKE_OAUTH2_TOKEN = Operation(
     "POST",
     "/oauth2/token/revoke",
     body=RevokeRequest,
-    result=Revoked,
+    result=RevokeResult,
     auth=Auth.NONE,
     form=True,
     headers=("Authorization",),
-    refusal=OAuth2Refusal,
+    error_model=OAuth2Error,
     limit=TOKEN_LIMIT,
 )
 
@@ -349,7 +349,7 @@ CREATE_RPC_TOKEN = Operation(
     auth=Auth.NONE,
     form=True,
     headers=("Authorization",),
-    refusal=OAuth2Refusal,
+    error_model=OAuth2Error,
     limit=TOKEN_LIMIT,
 )
 
@@ -404,7 +404,7 @@ class DeviceVerification(Struct, kw_only=True):
     """Application that requests the authorization."""
     owner: User | UnsetType = UNSET
     """Owner of the application."""
-    scopes: list[ScopeInWords]
+    scopes: list[ScopeDescription]
     """Requested scopes with their descriptions."""
     type: str
     """Status of the request: `pending`, `granted` or `denied`."""
@@ -412,7 +412,7 @@ class DeviceVerification(Struct, kw_only=True):
     """Always null."""
 
 
-class FinishDevice(Struct, kw_only=True):
+class DeviceDecision(Struct, kw_only=True):
     """A user's decision on a device authorization."""
 
     user_code: UserCode
@@ -432,7 +432,7 @@ AUTHORIZE_OAUTH2_DEVICE = Operation(
     auth=Auth.NONE,
     form=True,
     headers=("Authorization",),
-    refusal=OAuth2Refusal,
+    error_model=OAuth2Error,
 )
 
 VERIFY_OAUTH2_DEVICE = Operation(
@@ -444,7 +444,9 @@ VERIFY_OAUTH2_DEVICE = Operation(
     limit=DEVICE_LIMIT,
 )
 
-FINISH_OAUTH2_DEVICE = Operation("POST", "/oauth2/device/finish", body=FinishDevice, auth=Auth.USER, limit=DEVICE_LIMIT)
+FINISH_OAUTH2_DEVICE = Operation(
+    "POST", "/oauth2/device/finish", body=DeviceDecision, auth=Auth.USER, limit=DEVICE_LIMIT
+)
 
 
 # Granted authorizations
@@ -543,7 +545,7 @@ OAUTH2_TOKEN_REVOKE = Event("OAUTH2_TOKEN_REVOKE", TokenRevoked)
 """Sent when the authorization of an application is revoked."""
 
 GET_MY_OAUTH2_AUTHORIZATION = Operation(
-    "GET", "/oauth2/@me", result=CurrentAuthorization, auth=Auth.BEARER, publishers=True
+    "GET", "/oauth2/@me", result=CurrentAuthorization, auth=Auth.BEARER, accepts_publishers=True
 )
 
 GET_PUBLIC_KEYS = Operation(
@@ -551,7 +553,7 @@ GET_PUBLIC_KEYS = Operation(
 )
 
 GET_OPENID_CONNECT_USERINFO = Operation(
-    "GET", "/oauth2/userinfo", result=UserInfo, auth=Auth.BEARER, scopes=(Scope.OPENID,), publishers=True
+    "GET", "/oauth2/userinfo", result=UserInfo, auth=Auth.BEARER, scopes=(Scope.OPENID,), accepts_publishers=True
 )
 
 LIST_OAUTH2_AUTHORIZATIONS = Operation("GET", "/oauth2/tokens", result=list[Authorization], auth=Auth.USER)

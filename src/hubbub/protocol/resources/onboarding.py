@@ -19,9 +19,9 @@ OPTION_DESCRIPTION_MAX: Final = 100
 OPTION_ROLES_MAX: Final = 50
 OPTION_CHANNELS_MAX: Final = 50
 DEFAULT_CHANNELS_MAX: Final = 500
-DEFAULT_CHANNELS_LEAST: Final = 7
+DEFAULT_CHANNELS_MIN: Final = 7
 """Minimum number of default channels of an enabled onboarding."""
-WRITABLE_CHANNELS_LEAST: Final = 5
+WRITABLE_CHANNELS_MIN: Final = 5
 """Minimum number of default channels in which @everyone can send messages."""
 
 
@@ -140,7 +140,7 @@ class SetOnboarding(Struct, kw_only=True):
     """Channels that count toward the requirements."""
 
 
-class OnboardingAnswers(Struct, kw_only=True):
+class OnboardingResponses(Struct, kw_only=True):
     """A member's answers to the onboarding."""
 
     guild_id: GuildId
@@ -155,7 +155,7 @@ class OnboardingAnswers(Struct, kw_only=True):
     """Whether the member completed onboarding."""
 
 
-class SetOnboardingAnswers(Struct, kw_only=True):
+class SetOnboardingResponses(Struct, kw_only=True):
     """A member's complete answers to the onboarding."""
 
     onboarding_responses: Annotated[list[Snowflake], Meta(max_length=PROMPTS_MAX * OPTIONS_MAX)]
@@ -199,7 +199,7 @@ PUT_GUILDS_ONBOARDING = Operation(
 GET_GUILD_ONBOARDING_RESPONSES = Operation(
     "GET",
     "/guilds/{guild_id}/onboarding-responses",
-    result=OnboardingAnswers,
+    result=OnboardingResponses,
     auth=Auth.USER,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
 )
@@ -207,8 +207,8 @@ GET_GUILD_ONBOARDING_RESPONSES = Operation(
 SET_GUILD_ONBOARDING_RESPONSES = Operation(
     "POST",
     "/guilds/{guild_id}/onboarding-responses",
-    body=SetOnboardingAnswers,
-    result=OnboardingAnswers,
+    body=SetOnboardingResponses,
+    result=OnboardingResponses,
     auth=Auth.USER,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.FEATURE_DISABLED),
     emits=(members.GUILD_MEMBER_UPDATE,),

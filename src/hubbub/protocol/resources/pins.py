@@ -16,7 +16,7 @@ from hubbub.protocol.resources.messages import Message
 
 PINS_MAX: Final = 250
 """Maximum number of pinned messages per channel."""
-OLD_ROUTE_PINS_MAX: Final = 50
+DEPRECATED_ROUTE_PINS_MAX: Final = 50
 """Maximum number of messages returned by the deprecated route."""
 
 # Message types that can be pinned: 0 default, 19 reply, 20 and 23 command responses.

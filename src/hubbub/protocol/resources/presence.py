@@ -25,7 +25,7 @@ PARTY_PUBLIC = 1
 PLATFORMS = ("desktop", "xbox", "samsung", "ios", "android", "embedded", "ps4", "ps5")
 """Platforms on which an activity can be joined."""
 PRESENCE_UPDATES_MAX = 5
-PRESENCE_UPDATES_SECONDS = 20
+PRESENCE_UPDATE_WINDOW_SECONDS = 20
 """Window in which a session may send PRESENCE_UPDATES_MAX updates; further ones are dropped."""
 
 
@@ -242,7 +242,7 @@ class SetPresence(Struct, kw_only=True):
     """Single activity under the deprecated key, which discord.py still sends in Identify (gateway.md 4.1)."""
 
     @property
-    def shown(self) -> list[SetActivity]:
+    def all_activities(self) -> list[SetActivity]:
         """The activities, from `activities` or the deprecated `game`."""
         if self.activities is None:
             return [self.game] if self.game is not None else []

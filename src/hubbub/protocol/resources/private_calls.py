@@ -12,7 +12,7 @@ from hubbub.protocol.operation import Auth, Command, Event, Operation, RateLimit
 from hubbub.protocol.resources.direct_messages import GROUP_RECIPIENTS_MAX
 from hubbub.protocol.resources.voice_states import VoiceState
 
-RING_SECONDS: Final = 30
+RING_TIMEOUT_SECONDS: Final = 30
 """Time for which a user is rung without an answer."""
 
 
@@ -23,14 +23,14 @@ class CallEligibility(Struct, kw_only=True):
     """Whether the caller may start a call in the channel."""
 
 
-class Ring(Struct, kw_only=True):
+class RingRecipients(Struct, kw_only=True):
     """The users to ring or to stop ringing."""
 
     recipients: Annotated[list[UserId], Meta(max_length=GROUP_RECIPIENTS_MAX)] | None | UnsetType = UNSET
     """IDs of the users; the meaning of null or absent depends on the operation."""
 
 
-class CallChange(Struct, kw_only=True):
+class RingingCall(Struct, kw_only=True):
     """A call whose ringing users changed."""
 
     channel_id: ChannelId
@@ -43,7 +43,7 @@ class CallChange(Struct, kw_only=True):
     """IDs of the users being rung."""
 
 
-class PrivateCall(CallChange, kw_only=True):
+class PrivateCall(RingingCall, kw_only=True):
     """A call and its participants."""
 
     voice_states: list[VoiceState]
@@ -69,7 +69,7 @@ CONNECT_CALL = Command("CALL_CONNECT", GatewayOpcode.CALL_CONNECT, ConnectCall, 
 
 CALL_CREATE = Event("CALL_CREATE", PrivateCall, intents=Intents.CALLS)
 """Sent when a call starts in a private channel, and in response to CALL_CONNECT."""
-CALL_UPDATE = Event("CALL_UPDATE", CallChange, intents=Intents.CALLS)
+CALL_UPDATE = Event("CALL_UPDATE", RingingCall, intents=Intents.CALLS)
 """Sent when the users being rung by a call change."""
 CALL_DELETE = Event("CALL_DELETE", CallEnded, intents=Intents.CALLS)
 """Sent when a call ends."""
@@ -82,7 +82,7 @@ GET_CALL = Operation("GET", "/channels/{channel_id}/call", result=CallEligibilit
 RING_CALL = Operation(
     "POST",
     "/channels/{channel_id}/call/ring",
-    body=Ring,
+    body=RingRecipients,
     auth=Auth.USER,
     optional_body=True,
     raises=(*_CALL_ERRORS, errors.UNKNOWN_VOICE_STATE, errors.CANNOT_MESSAGE_USER, errors.INVALID_RECIPIENTS),
@@ -94,7 +94,7 @@ RING_CALL = Operation(
 STOP_RINGING_CALL = Operation(
     "POST",
     "/channels/{channel_id}/call/stop-ringing",
-    body=Ring,
+    body=RingRecipients,
     auth=Auth.USER,
     optional_body=True,
     raises=(*_CALL_ERRORS, errors.UNKNOWN_VOICE_STATE),

@@ -12,7 +12,7 @@ from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit
 from hubbub.protocol.permissions import Permissions
 
-ACKED_AT_ONCE_MAX: Final = 100
+BULK_ACKS_MAX: Final = 100
 """Maximum number of channels in one bulk request."""
 
 
@@ -45,7 +45,7 @@ class AckMessage(Struct, kw_only=True):
     """Whether the user marked later messages as unread; only then can the read state move backwards."""
 
 
-class Acked(Struct, kw_only=True):
+class AckResult(Struct, kw_only=True):
     """The result of marking a channel as read."""
 
     token: str | None = None
@@ -64,7 +64,7 @@ class AckedMessage(Struct, kw_only=True):
 class AckBulk(Struct, kw_only=True):
     """Channels to mark as read."""
 
-    read_states: Annotated[list[AckedMessage], Meta(min_length=1, max_length=ACKED_AT_ONCE_MAX)]
+    read_states: Annotated[list[AckedMessage], Meta(min_length=1, max_length=BULK_ACKS_MAX)]
     """Channels with the last message that was read in each."""
 
 
@@ -86,7 +86,7 @@ ACK_MESSAGE = Operation(
     "POST",
     "/channels/{channel_id}/messages/{message_id}/ack",
     body=AckMessage,
-    result=Acked,
+    result=AckResult,
     auth=Auth.USER,
     needs=Permissions.VIEW_CHANNEL,
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS),

@@ -17,10 +17,10 @@ FRIENDS_MAX = 1000
 """Maximum number of friends and pending requests on the platform; friends in games are not limited."""
 BLOCKED_MAX = 5000
 NICKNAME_MAX = 32
-USERNAME_SENT_MAX = 128
+USERNAME_REQUEST_MAX = 128
 """Maximum length of a username in a request; longer names cannot exist."""
 
-DEFAULT_TYPE = -1
+ACCEPT_OR_REQUEST_TYPE = -1
 """Relationship type that accepts a pending request, or else sends one."""
 
 
@@ -109,7 +109,7 @@ class GameRelationship(Struct, kw_only=True):
 class RequestFriend(Struct, kw_only=True):
     """A user to send a friend request to, by name."""
 
-    username: Annotated[str, Meta(min_length=1, max_length=USERNAME_SENT_MAX)]
+    username: Annotated[str, Meta(min_length=1, max_length=USERNAME_REQUEST_MAX)]
     """Username of the user."""
     discriminator: str | int | None = None
     """Discriminator of legacy usernames; must be null, 0 or absent."""

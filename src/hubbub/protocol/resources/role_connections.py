@@ -87,7 +87,7 @@ class SetRoleConnection(Struct, kw_only=True):
     """Values by metadata key, as strings: an integer, an ISO 8601 time, or 0 or 1 for a boolean."""
 
 
-class Requirement(Struct, kw_only=True):
+class RoleConnectionRequirement(Struct, kw_only=True):
     """One condition of a linked role.
 
     Without a metadata field, the user only needs to have connected the application.
@@ -104,8 +104,8 @@ class Requirement(Struct, kw_only=True):
 
 
 MetadataRecords = Annotated[list[SetRoleConnectionMetadata], Meta(max_length=METADATA_RECORDS_MAX)] | None
-Configuration = Annotated[
-    list[Annotated[list[Requirement], Meta(min_length=1, max_length=REQUIREMENTS_MAX)]],
+RoleConnectionConfiguration = Annotated[
+    list[Annotated[list[RoleConnectionRequirement], Meta(min_length=1, max_length=REQUIREMENTS_MAX)]],
     Meta(max_length=ALTERNATIVES_MAX),
 ]
 """Alternative sets of requirements; a member must meet all requirements of one set.
@@ -164,15 +164,15 @@ _ROLE_ERRORS = (errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_ROLE
 GET_GUILD_ROLE_CONNECTIONS_CONFIGURATION = Operation(
     "GET",
     "/guilds/{guild_id}/roles/{role_id}/connections/configuration",
-    result=list[list[Requirement]],
+    result=list[list[RoleConnectionRequirement]],
     raises=_ROLE_ERRORS,
 )
 
 UPDATE_GUILD_ROLE_CONNECTIONS_CONFIGURATION = Operation(
     "PUT",
     "/guilds/{guild_id}/roles/{role_id}/connections/configuration",
-    body=Configuration,
-    result=list[list[Requirement]],
+    body=RoleConnectionConfiguration,
+    result=list[list[RoleConnectionRequirement]],
     needs=Permissions.MANAGE_ROLES,
     raises=(
         *_ROLE_ERRORS,

@@ -35,7 +35,7 @@ EVENT_COUNTS_MAX: Final = 10
 """Maximum number of occurrences in one count request."""
 EVENT_YEARS_MAX: Final = 5
 """Maximum number of years by which an event can be scheduled ahead (decisions/0021)."""
-EVENT_UNSTARTED_MS: Final = 3 * 3_600_000
+EVENT_CANCEL_AFTER_MS: Final = 3 * 3_600_000
 """Time after the scheduled start at which an unstarted event is canceled.
 Open in the spec: "hours" (decisions/0021).
 """
@@ -295,7 +295,7 @@ class CreateScheduledEventException(UpdateScheduledEventException, kw_only=True)
     """Time at which the occurrence would start by the rule."""
 
 
-class AnswerScheduledEvent(Struct, kw_only=True):
+class RespondToScheduledEvent(Struct, kw_only=True):
     """A user's response to an occurrence."""
 
     response: ScheduledEventResponse = ScheduledEventResponse.INTERESTED
@@ -508,7 +508,7 @@ DELETE_GUILD_SCHEDULED_EVENT_USER = Operation(
 CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER = Operation(
     "PUT",
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}/{guild_scheduled_event_exception_id}/users/@me",
-    body=AnswerScheduledEvent,
+    body=RespondToScheduledEvent,
     result=ScheduledEventUser,
     auth=Auth.USER,
     raises=(*_READ_ERRORS, errors.CANNOT_UPDATE_FINISHED_EVENT),

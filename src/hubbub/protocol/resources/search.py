@@ -14,7 +14,7 @@ from hubbub.protocol.resources.messages import Message
 
 SEARCH_LIMIT_MAX: Final = 25
 SEARCH_OFFSET_MAX: Final = 9975
-SEARCH_REACH: Final = SEARCH_OFFSET_MAX + SEARCH_LIMIT_MAX
+SEARCH_RESULTS_MAX: Final = SEARCH_OFFSET_MAX + SEARCH_LIMIT_MAX
 """Maximum number of results that can be paged through, which also limits `total_results`."""
 SLOP_MAX: Final = 100
 SLOP_DEFAULT: Final = 2
@@ -24,18 +24,18 @@ SEARCH_CHANNELS_MAX: Final = 500
 SEARCH_VALUES_MAX: Final = 100
 """Maximum number of IDs, names or hosts in one parameter."""
 SEARCH_TAGS_MAX: Final = 20
-RETRY_AFTER_S: Final = 2
+RETRY_AFTER_SECONDS: Final = 2
 """Seconds after which a client should retry while the index is being built."""
 
 
-class SortBy(StrEnum):
+class MessageSortBy(StrEnum):
     """The sort key of message search results."""
 
     TIMESTAMP = "timestamp"
     RELEVANCE = "relevance"
 
 
-class SortOrder(StrEnum):
+class SearchSortOrder(StrEnum):
     """The sort direction of search results."""
 
     ASC = "asc"
@@ -53,7 +53,7 @@ class AuthorType(StrEnum):
     NO_WEBHOOK = "-webhook"
 
 
-class Has(StrEnum):
+class ContentFilter(StrEnum):
     """A kind of content to find, or to exclude with a leading `-`."""
 
     LINK = "link"
@@ -97,7 +97,7 @@ class ThreadSortBy(StrEnum):
     ARCHIVE_TIME = "archive_time"
 
 
-class TagSetting(StrEnum):
+class TagMatching(StrEnum):
     """Whether a thread must have all of the given tags or at least one."""
 
     MATCH_ALL = "match_all"
@@ -116,9 +116,9 @@ class SearchMessages(Struct, kw_only=True):
     match all.
     """
 
-    sort_by: SortBy = SortBy.TIMESTAMP
+    sort_by: MessageSortBy = MessageSortBy.TIMESTAMP
     """Sort key of the results."""
-    sort_order: SortOrder = SortOrder.DESC
+    sort_order: SearchSortOrder = SearchSortOrder.DESC
     """Sort direction of the results."""
     content: Annotated[str, Meta(max_length=SEARCH_CONTENT_MAX)] = ""
     """Words that the text of the message must contain."""
@@ -150,7 +150,7 @@ class SearchMessages(Struct, kw_only=True):
     """IDs of messages that are replied to."""
     pinned: bool | UnsetType = UNSET
     """Whether the message is pinned; absent matches both."""
-    has: Annotated[list[Has], Meta(max_length=18)] = []
+    has: Annotated[list[ContentFilter], Meta(max_length=18)] = []
     """Kinds of content that the message must have."""
     embed_type: Annotated[list[SearchableEmbedType], Meta(max_length=5)] = []
     """Kinds of embed."""
@@ -201,13 +201,13 @@ class SearchThreads(Struct, kw_only=True):
     """Return threads with a smaller ID."""
     tag: Annotated[list[TagId], Meta(max_length=SEARCH_TAGS_MAX, extra={"comma": True})] = []
     """IDs of tags that the thread has, separated by commas."""
-    tag_setting: TagSetting = TagSetting.MATCH_SOME
+    tag_setting: TagMatching = TagMatching.MATCH_SOME
     """Whether the thread must have all tags or at least one."""
     archived: bool | UnsetType = UNSET
     """Whether the thread is archived; absent matches both."""
     sort_by: ThreadSortBy = ThreadSortBy.LAST_MESSAGE_TIME
     """Sort key of the results."""
-    sort_order: SortOrder = SortOrder.DESC
+    sort_order: SearchSortOrder = SearchSortOrder.DESC
     """Sort direction of the results."""
     limit: Annotated[int, Meta(ge=1, le=SEARCH_LIMIT_MAX)] = SEARCH_LIMIT_MAX
     """Maximum number of threads to return."""
@@ -238,7 +238,7 @@ GUILD_SEARCH = Operation(
     query=SearchMessages,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.INDEX_NOT_AVAILABLE),
     limit=RateLimit(10, 60.0),
-    also=(202,),
+    other_statuses=(202,),
 )
 
 THREAD_SEARCH = Operation(
@@ -255,5 +255,5 @@ THREAD_SEARCH = Operation(
         errors.WRONG_CHANNEL_TYPE,
         errors.INDEX_NOT_AVAILABLE,
     ),
-    also=(202,),
+    other_statuses=(202,),
 )

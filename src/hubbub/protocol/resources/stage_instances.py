@@ -12,7 +12,7 @@ from hubbub.protocol.operation import Event, Operation
 from hubbub.protocol.permissions import Permissions
 
 STAGE_TOPIC_MAX: Final = 120
-STAGE_MODERATOR: Final = Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS
+STAGE_MODERATOR_PERMISSIONS: Final = Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS
 """Permissions of a stage moderator; all three are required (http.md 3.9)."""
 STAGE_IDLE_MS: Final = 5 * 60_000
 """Time after which a stage without speakers closes. Open in the spec: "minutes" (decisions/0021)."""
@@ -103,7 +103,7 @@ UPDATE_STAGE_INSTANCE = Operation(
     "/stage-instances/{channel_id}",
     body=UpdateStageInstance,
     result=StageInstance,
-    needs=STAGE_MODERATOR,
+    needs=STAGE_MODERATOR_PERMISSIONS,
     raises=(
         errors.UNKNOWN_CHANNEL,
         errors.MISSING_ACCESS,
@@ -120,7 +120,7 @@ UPDATE_STAGE_INSTANCE = Operation(
 DELETE_STAGE_INSTANCE = Operation(
     "DELETE",
     "/stage-instances/{channel_id}",
-    needs=STAGE_MODERATOR,
+    needs=STAGE_MODERATOR_PERMISSIONS,
     raises=(
         errors.UNKNOWN_CHANNEL,
         errors.MISSING_ACCESS,

@@ -15,7 +15,7 @@ from hubbub.protocol.resources.users import User
 
 STICKERS_PER_MESSAGE_MAX: Final = 3
 STICKER_BYTES_MAX: Final = 524_288
-STICKER_SIDE: Final = 320
+STICKER_SIDE_PIXELS_MAX: Final = 320
 """Maximum width and height of a sticker in pixels."""
 STICKER_SECONDS_MAX: Final = 5
 STICKERS_MAX_BY_TIER: Final = (5, 15, 30, 60)
@@ -31,7 +31,7 @@ STICKER_TAGS_MAX: Final = 200
 
 LOTTIE_FRAMES_MAX: Final = 1000
 LOTTIE_FRAME_RATE_MAX: Final = 60
-LOTTIE: Final = "application/json"
+LOTTIE_CONTENT_TYPE: Final = "application/json"
 """Content type of Lottie stickers."""
 
 StickerName = Annotated[str, Meta(min_length=STICKER_NAME_MIN, max_length=STICKER_NAME_MAX)]
@@ -45,7 +45,7 @@ class StickerData(ImageData):
     __slots__ = ()
 
     bytes_max: ClassVar[int] = STICKER_BYTES_MAX
-    side_max: ClassVar[int] = STICKER_SIDE
+    side_max: ClassVar[int] = STICKER_SIDE_PIXELS_MAX
     moving: ClassVar[Set[str]] = frozenset({"image/png", "image/gif"})
 
     @classmethod
@@ -54,7 +54,7 @@ class StickerData(ImageData):
         if len(data) > cls.bytes_max:
             raise TooLargeError(cls.bytes_max)
         if data.lstrip()[:1] == b"{":
-            return cls(data, LOTTIE)
+            return cls(data, LOTTIE_CONTENT_TYPE)
         return super().read(data)
 
 
@@ -192,7 +192,7 @@ CREATE_GUILD_STICKER = Operation(
         errors.LOTTIE_DURATION,
     ),
     emits=(GUILD_STICKERS_UPDATE,),
-    uploads=Uploads(field="file", most=1, keep=False, required=True, image=StickerData),
+    uploads=Uploads(field="file", files_max=1, store_files=False, required=True, image=StickerData),
     audits=(AuditLogAction.STICKER_CREATE,),
 )
 

@@ -16,9 +16,9 @@ from hubbub.protocol.resources.entitlements import (
 )
 from hubbub.protocol.resources.skus import StoreApplication, StoreSku
 
-SUBSCRIPTIONS_MAX = 100
+SUBSCRIPTIONS_PAGE_MAX = 100
 """Maximum number of subscriptions on a page."""
-SUBSCRIPTIONS_DEFAULT = 50
+SUBSCRIPTIONS_PAGE_DEFAULT = 50
 
 
 class Subscription(Struct, kw_only=True):
@@ -66,7 +66,7 @@ class GetSubscriptions(Struct, kw_only=True):
     """Return subscriptions with a smaller ID."""
     after: Snowflake | UnsetType = UNSET
     """Return subscriptions with a greater ID."""
-    limit: Annotated[int, Meta(ge=1, le=SUBSCRIPTIONS_MAX)] = SUBSCRIPTIONS_DEFAULT
+    limit: Annotated[int, Meta(ge=1, le=SUBSCRIPTIONS_PAGE_MAX)] = SUBSCRIPTIONS_PAGE_DEFAULT
     """Maximum number of subscriptions to return."""
     user_id: UserId | UnsetType = UNSET
     """ID of the subscriber; required, except with the user's own OAuth2 token."""

@@ -15,7 +15,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event, Operation, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels, messages
-from hubbub.protocol.resources.attachments import ATTACHMENT_BYTES_LARGEST
+from hubbub.protocol.resources.attachments import ATTACHMENT_BYTES_MAX
 from hubbub.protocol.resources.channels import (
     APPLIED_TAGS_MAX,
     ChannelName,
@@ -23,7 +23,7 @@ from hubbub.protocol.resources.channels import (
     Thread,
     ThreadMember,
 )
-from hubbub.protocol.resources.messages import CreateFirstMessage, Message
+from hubbub.protocol.resources.messages import CreateMessageContent, Message
 
 THREAD_MEMBERS_MAX: Final = 1000
 """Maximum number of members of a thread."""
@@ -49,7 +49,7 @@ class CreateThread(CreateThreadFromMessage, kw_only=True):
     """Type of the thread in text channels: 10 announcement, 11 public, 12 private; default 12."""
     invitable: bool | None | UnsetType = UNSET
     """Whether members of a private thread can add other members."""
-    message: CreateFirstMessage | UnsetType = UNSET
+    message: CreateMessageContent | UnsetType = UNSET
     """First message of the post; required in forums, ignored elsewhere."""
     applied_tags: Annotated[list[TagId], Meta(max_length=APPLIED_TAGS_MAX)] | None | UnsetType = UNSET
     """IDs of the tags of a forum post."""
@@ -174,8 +174,8 @@ CREATE_THREAD = Operation(
     status=201,
     needs=Permissions.VIEW_CHANNEL,
     raises=(
-        *messages.SEND_REFUSALS,
-        *messages.PERSON_REFUSALS,
+        *messages.SEND_ERRORS,
+        *messages.USER_SEND_ERRORS,
         errors.UNKNOWN_TAG,
         errors.CANNOT_EXECUTE_ON_DM,
         errors.WRONG_CHANNEL_TYPE,
@@ -186,7 +186,7 @@ CREATE_THREAD = Operation(
         errors.AUTO_MODERATION_BLOCKED_TITLE,
     ),
     emits=(channels.THREAD_CREATE, channels.THREAD_MEMBERS_UPDATE, messages.MESSAGE_CREATE),
-    uploads=Uploads(largest=ATTACHMENT_BYTES_LARGEST),
+    uploads=Uploads(file_bytes_max=ATTACHMENT_BYTES_MAX),
     audits=(AuditLogAction.THREAD_CREATE,),
 )
 

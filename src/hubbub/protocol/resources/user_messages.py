@@ -29,7 +29,7 @@ USER_MESSAGES_MAX: Final = 200
 """Maximum number of messages that can be listed."""
 USER_HISTORY_MS: Final = LOBBY_HISTORY_MS
 """Maximum age of messages that can be listed."""
-INVITE_VALID_MS: Final = 6 * 3_600_000
+INVITE_LIFETIME_MS: Final = 6 * 3_600_000
 """Time after which an activity invite expires (sdk.md 10.4)."""
 DISCLOSURE_MESSAGE_DATA_VISIBLE: Final = 3
 """Disclosure that messages sent in the game are visible on the platform."""
@@ -132,7 +132,7 @@ class ActivityInvite(Struct, kw_only=True):
     """Invitation."""
 
 
-class AcceptInvite(Struct, kw_only=True):
+class GetActivityJoinSecret(Struct, kw_only=True):
     """The message with which the caller was invited.
 
     Without it, the party must be public.
@@ -201,7 +201,7 @@ SEND_USER_MESSAGE = Operation(
     emits=(MESSAGE_CREATE, CHANNEL_CREATE, ACTIVITY_INVITE_CREATE),
     limit=_MESSAGE_LIMIT,
     # sdk.md 16.
-    cap=100,
+    unapproved_calls_max=100,
 )
 
 EDIT_USER_MESSAGE = Operation(
@@ -266,7 +266,7 @@ UPDATE_USER_MESSAGE_EXTERNAL_MODERATION_METADATA = Operation(
 GET_ACTIVITY_JOIN_SECRET = Operation(
     "GET",
     "/users/{user_id}/sessions/{session_id}/activities/{application_id}/1",
-    query=AcceptInvite,
+    query=GetActivityJoinSecret,
     result=JoinSecret,
     auth=Auth.USER | Auth.BEARER,
     scopes=(Scope.ACTIVITIES_READ,),

@@ -85,7 +85,7 @@ class RequestChannelInfo(Struct, kw_only=True):
     """Fields to return: `status` and `voice_start_time`; unknown names are ignored."""
 
 
-class InfoOfChannel(Struct, kw_only=True):
+class RequestedChannelInfo(Struct, kw_only=True):
     """The requested fields of one channel."""
 
     id: ChannelId
@@ -101,7 +101,7 @@ class ChannelInfo(Struct, kw_only=True):
 
     guild_id: GuildId
     """ID of the guild."""
-    channels: list[InfoOfChannel]
+    channels: list[RequestedChannelInfo]
     """Channels with the requested fields."""
 
 

@@ -17,7 +17,7 @@ WEBHOOK_EVENTS_VERSION = 1
 """Version of the payload."""
 WEBHOOK_EVENT_TIMEOUT_MS = 3_000
 """Time in which a receiver must acknowledge an event."""
-WEBHOOK_EVENT_RETRIES_MS = 600_000
+WEBHOOK_EVENT_RETRY_WINDOW_MS = 600_000
 """Time after the first attempt in which an event is retried."""
 FAILED_WEBHOOK_EVENTS_MAX = 100
 """Maximum number of failed events on a page."""
@@ -78,7 +78,7 @@ class ApplicationDeauthorized(Struct, kw_only=True):
     """User who revoked the authorization."""
 
 
-DATA: Final[dict[WebhookEventType, Any]] = {
+EVENT_DATA_TYPES: Final[dict[WebhookEventType, Any]] = {
     WebhookEventType.APPLICATION_AUTHORIZED: ApplicationAuthorized,
     WebhookEventType.APPLICATION_DEAUTHORIZED: ApplicationDeauthorized,
     WebhookEventType.ENTITLEMENT_CREATE: entitlements.ENTITLEMENT_CREATE.payload,

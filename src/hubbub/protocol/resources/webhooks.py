@@ -13,7 +13,7 @@ from hubbub.protocol.numbers import Bits
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels, messages
-from hubbub.protocol.resources.attachments import ATTACHMENT_BYTES_LARGEST, ATTACHMENTS_MAX, AttachmentRequest
+from hubbub.protocol.resources.attachments import ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, AttachmentRequest
 from hubbub.protocol.resources.channels import APPLIED_TAGS_MAX
 from hubbub.protocol.resources.components import COMPONENTS_MAX, Component
 from hubbub.protocol.resources.embeds import EMBEDS_MAX, EmbedRequest
@@ -30,12 +30,12 @@ URL_MAX: Final = 2048
 
 EXECUTE_LIMIT: Final = RateLimit(5, 2.0, bucket="execute_webhook")
 """Limit on messages of one webhook, shared by all formats."""
-CHANNEL_LIMIT: Final = RateLimit(30, 60.0, bucket="channel_webhooks")
+CHANNEL_EXECUTE_LIMIT: Final = RateLimit(30, 60.0, bucket="channel_webhooks")
 """Limit on messages of all webhooks in one channel.
 Counted by the handler, because the path does not contain the channel.
 """
 
-GITHUB_EVENT: Final = "X-GitHub-Event"
+GITHUB_EVENT_HEADER: Final = "X-GitHub-Event"
 
 WebhookName = Annotated[str, Meta(min_length=1, max_length=WEBHOOK_NAME_MAX)]
 UrlText = Annotated[str, Meta(max_length=URL_MAX)]
@@ -292,7 +292,7 @@ _TOKEN_ERRORS: Final = (errors.UNKNOWN_WEBHOOK, errors.INVALID_WEBHOOK_TOKEN)
 _MESSAGE_ERRORS: Final = (*_TOKEN_ERRORS, errors.UNKNOWN_CHANNEL, errors.UNKNOWN_MESSAGE)
 _EXECUTE_ERRORS: Final = (
     *_TOKEN_ERRORS,
-    *messages.SEND_REFUSALS,
+    *messages.SEND_ERRORS,
     errors.MAX_FOLLOW_UPS,
     errors.FORUM_WEBHOOK_NEEDS_THREAD,
     errors.FORUM_WEBHOOK_THREAD_TWICE,
@@ -304,7 +304,7 @@ _EXECUTE_ERRORS: Final = (
     errors.NO_TAGS_FOR_NON_MODERATORS,
 )
 _EXECUTE_EVENTS: Final = (messages.MESSAGE_CREATE, channels.THREAD_CREATE, channels.THREAD_UPDATE)
-_UPLOADS: Final = Uploads(largest=ATTACHMENT_BYTES_LARGEST)
+_UPLOADS: Final = Uploads(file_bytes_max=ATTACHMENT_BYTES_MAX)
 
 CREATE_WEBHOOK = Operation(
     "POST",
@@ -415,7 +415,7 @@ EXECUTE_WEBHOOK = Operation(
     emits=(*_EXECUTE_EVENTS, messages.MESSAGE_UPDATE),
     limit=EXECUTE_LIMIT,
     uploads=_UPLOADS,
-    also=(204,),
+    other_statuses=(204,),
 )
 
 # Slack returns the text "ok", which senders compare.
@@ -441,8 +441,8 @@ EXECUTE_GITHUB_COMPATIBLE_WEBHOOK = Operation(
     raises=_EXECUTE_ERRORS,
     emits=_EXECUTE_EVENTS,
     limit=EXECUTE_LIMIT,
-    headers=(GITHUB_EVENT,),
-    body_of=(GITHUB_EVENT, GITHUB_EVENTS),
+    headers=(GITHUB_EVENT_HEADER,),
+    body_condition=(GITHUB_EVENT_HEADER, GITHUB_EVENTS),
 )
 
 GET_WEBHOOK_MESSAGE = Operation(

@@ -169,7 +169,7 @@ GET_GUILD_NEW_MEMBER_WELCOME = Operation(
     "/guilds/{guild_id}/new-member-welcome",
     result=NewMemberWelcome,
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
-    also=(204,),
+    other_statuses=(204,),
 )
 
 # First-party: the published API only reads the guide (decisions/0021).

@@ -99,7 +99,7 @@ class Widget(Struct, kw_only=True):
     """Number of members who are online."""
 
 
-class GetWidgetPicture(Struct, kw_only=True):
+class GetWidgetImage(Struct, kw_only=True):
     """The appearance of the widget image."""
 
     style: WidgetStyle = WidgetStyle.SHIELD
@@ -145,7 +145,7 @@ GET_GUILD_WIDGET = Operation(
 GET_GUILD_WIDGET_PNG = Operation(
     "GET",
     "/guilds/{guild_id}/widget.png",
-    query=GetWidgetPicture,
+    query=GetWidgetImage,
     result=bytes,
     auth=Auth.BOT | Auth.USER | Auth.ANYONE,
     raises=(errors.UNKNOWN_GUILD, errors.WIDGET_DISABLED),

@@ -10,20 +10,20 @@ from hubbub.sdk.handles.lobbies import (
     LobbyMemberHandle,
     VoiceStateHandle,
     find_lobby,
-    participants,
-    voice_state,
+    find_voice_state,
+    participant_ids,
 )
-from hubbub.sdk.handles.messages import SENT_FROM_GAME, ChannelHandle, MessageHandle, find_channel
-from hubbub.sdk.handles.people import (
+from hubbub.sdk.handles.messages import SENT_FROM_GAME_FLAG, ChannelHandle, MessageHandle, find_channel
+from hubbub.sdk.handles.users import (
     RelationshipHandle,
     UserApplicationProfileHandle,
     UserHandle,
     find_user,
-    profiles,
+    user_profiles,
 )
 
 __all__ = [
-    "SENT_FROM_GAME",
+    "SENT_FROM_GAME_FLAG",
     "CallInfoHandle",
     "ChannelHandle",
     "LobbyHandle",
@@ -36,7 +36,7 @@ __all__ = [
     "find_channel",
     "find_lobby",
     "find_user",
-    "participants",
-    "profiles",
-    "voice_state",
+    "participant_ids",
+    "user_profiles",
+    "find_voice_state",
 ]

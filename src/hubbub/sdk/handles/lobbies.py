@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from hubbub.sdk.cache import Lobby
+from hubbub.sdk.cache import CachedLobby
 from hubbub.sdk.core import Core
 from hubbub.sdk.handles.base import Handle
-from hubbub.sdk.handles.people import UserHandle, find_user
+from hubbub.sdk.handles.users import UserHandle, find_user
 from hubbub.sdk.objects import Copyable
 from hubbub.sdk.payloads import MemberPayload, VoiceStatePayload
 from hubbub.sdk.records import LinkedChannel
@@ -57,11 +57,11 @@ class CallInfoHandle(Copyable):
 
     def get_participants(self) -> list[int]:
         """Return the user IDs of the call's participants."""
-        return participants(self._core, self._lobby_id)
+        return participant_ids(self._core, self._lobby_id)
 
     def get_voice_state_handle(self, user_id: int) -> VoiceStateHandle | None:
         """Return the voice state of a participant, or None if the user is not in the call."""
-        return voice_state(self._core, self._lobby_id, user_id)
+        return find_voice_state(self._core, self._lobby_id, user_id)
 
 
 class LobbyMemberHandle(Handle):
@@ -103,7 +103,7 @@ class LobbyMemberHandle(Handle):
 class LobbyHandle(Handle):
     """A lobby that the current user is a member of."""
 
-    def _data(self) -> Lobby | None:
+    def _data(self) -> CachedLobby | None:
         with self._core.lock:
             return self._core.cache.lobbies.get(self._id) if self._alive else None
 
@@ -153,15 +153,15 @@ def find_lobby(core: Core, lobby_id: int) -> LobbyHandle | None:
         return core.make(LobbyHandle, core, lobby_id) if lobby_id in core.cache.lobbies else None
 
 
-def participants(core: Core, lobby_id: int) -> list[int]:
+def participant_ids(core: Core, lobby_id: int) -> list[int]:
     """Return the user IDs of the participants in a lobby's call."""
     with core.lock:
         lobby = core.cache.lobbies.get(lobby_id)
         return list(lobby.voice_states) if lobby else []
 
 
-def voice_state(core: Core, lobby_id: int, user_id: int) -> VoiceStateHandle | None:
+def find_voice_state(core: Core, lobby_id: int, user_id: int) -> VoiceStateHandle | None:
     """Return the voice state of a participant in a lobby's call, or None if the user is not in it."""
-    if user_id not in participants(core, lobby_id):
+    if user_id not in participant_ids(core, lobby_id):
         return None
     return core.make(VoiceStateHandle, core, lobby_id, user_id)

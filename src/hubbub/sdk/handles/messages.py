@@ -7,19 +7,19 @@ from typing import Final, TypeVar
 from msgspec import UNSET
 
 from hubbub.protocol.ids import EPOCH_MS
-from hubbub.sdk.cache import Message, recipients
+from hubbub.sdk.cache import CachedMessage, recipient_ids
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import AdditionalContentType, ChannelType, DisclosureTypes, known
 from hubbub.sdk.handles.base import Handle
 from hubbub.sdk.handles.lobbies import LobbyHandle, find_lobby
-from hubbub.sdk.handles.people import UserHandle, find_user
+from hubbub.sdk.handles.users import UserHandle, find_user
 from hubbub.sdk.payloads import ChannelPayload, UserPayload
 from hubbub.sdk.records import AdditionalContent
 
 T = TypeVar("T")
 
-SENT_FROM_GAME: Final = 1 << 16
-VOICE_MESSAGE: Final = 1 << 13
+SENT_FROM_GAME_FLAG: Final = 1 << 16
+VOICE_MESSAGE_FLAG: Final = 1 << 13
 _MENTION: Final = re.compile(r"<@!?(\d{1,20})>")
 _CHANNEL: Final = re.compile(r"<#(\d{1,20})>")
 _EMOJI: Final = re.compile(r"<a?:(\w{1,64}):\d{1,20}>")
@@ -48,13 +48,13 @@ class ChannelHandle(Handle):
     def recipients(self) -> list[int]:
         """User IDs of the recipients; empty for a lobby or a guild channel."""
         data = self._data()
-        return list(recipients(data)) if data else []
+        return list(recipient_ids(data)) if data else []
 
 
 class MessageHandle(Handle):
     """A message in a direct message conversation or a lobby."""
 
-    def __init__(self, core: Core, message: Message) -> None:
+    def __init__(self, core: Core, message: CachedMessage) -> None:
         super().__init__(core, message.payload.id)
         self._message = message
 
@@ -156,7 +156,7 @@ class MessageHandle(Handle):
             else (AdditionalContentType.POLL, None, 0),
             (AdditionalContentType.THREAD, payload.thread.name if payload.thread else None, int(bool(payload.thread))),
             (
-                AdditionalContentType.VOICE_MESSAGE if flags & VOICE_MESSAGE else AdditionalContentType.ATTACHMENT,
+                AdditionalContentType.VOICE_MESSAGE if flags & VOICE_MESSAGE_FLAG else AdditionalContentType.ATTACHMENT,
                 None,
                 len(payload.attachments or ()),
             ),
@@ -182,7 +182,7 @@ class MessageHandle(Handle):
     @property
     def sent_from_game(self) -> bool:
         """Whether the message was sent from this game or another game of the same publisher."""
-        return bool(self._read("flags", 0) & SENT_FROM_GAME)
+        return bool(self._read("flags", 0) & SENT_FROM_GAME_FLAG)
 
     @property
     def disclosure_type(self) -> DisclosureTypes | None:

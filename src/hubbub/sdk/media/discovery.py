@@ -7,11 +7,11 @@ from typing import Final
 
 from hubbub.sdk.media import packets
 
-EACH_S: Final = 1.0
-TRIES: Final = 5
+TRY_TIMEOUT_SECONDS: Final = 1.0
+TRIES_MAX: Final = 5
 
 
-def way_to(ip: str, port: int) -> socket.socket:
+def open_udp_socket(ip: str, port: int) -> socket.socket:
     """Open a UDP socket to a server; raise ValueError for a host name, because resolving one would block."""
     six = ipaddress.ip_address(ip).version == 6
     udp = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM)
@@ -24,20 +24,20 @@ def way_to(ip: str, port: int) -> socket.socket:
     return udp
 
 
-async def discover(udp: socket.socket, ssrc: int) -> tuple[str, int]:
+async def discover_address(udp: socket.socket, ssrc: int) -> tuple[str, int]:
     """Return the client's external address and port; raise TimeoutError if the server does not respond."""
     loop = asyncio.get_running_loop()
-    for _ in range(TRIES):
+    for _ in range(TRIES_MAX):
         try:
-            udp.send(packets.discovery(ssrc))
-            async with asyncio.timeout(EACH_S):
+            udp.send(packets.discovery_request(ssrc))
+            async with asyncio.timeout(TRY_TIMEOUT_SECONDS):
                 while True:
-                    found = packets.discovered(await loop.sock_recv(udp, packets.PACKET_MOST), ssrc)
+                    found = packets.parse_discovery_response(await loop.sock_recv(udp, packets.PACKET_BYTES_MAX), ssrc)
                     if found is not None:
                         return found
         except TimeoutError:
             continue
         except OSError:
             # The server is not reachable yet; wait before the next try.
-            await asyncio.sleep(EACH_S)
+            await asyncio.sleep(TRY_TIMEOUT_SECONDS)
     raise TimeoutError("The voice server did not respond to address discovery")

@@ -11,16 +11,16 @@ from typing import Final
 import davey
 
 from hubbub.protocol.voice import DAVE_VERSION
-from hubbub.sdk.media.packets import SILENCE
+from hubbub.sdk.media.packets import SILENCE_FRAME
 
-TRAILER: Final = b"\xfa\xfa"
+ENCRYPTED_FRAME_TRAILER: Final = b"\xfa\xfa"
 
 
 class GroupError(Exception):
     """Raised when an MLS message cannot be processed, so that the client must rejoin the group."""
 
 
-class Encryption:
+class CallEncryption:
     """The client's membership in the MLS group of one call."""
 
     def __init__(self, user_id: int, group_id: int) -> None:
@@ -35,12 +35,12 @@ class Encryption:
             return self._session.ready
 
     @property
-    def code(self) -> str:
+    def privacy_code(self) -> str:
         """Voice privacy code, which users compare to detect a man in the middle; empty without a group."""
         with self._guard:
             return self._session.voice_privacy_code or ""
 
-    def begin_anew(self) -> bytes:
+    def reset(self) -> bytes:
         """Leave the group and return a new key package for joining another."""
         with self._guard:
             self._session.reinit(DAVE_VERSION, self._user_id, self._group_id)
@@ -51,7 +51,7 @@ class Encryption:
         with self._guard:
             return bytes(self._session.get_serialized_key_package())
 
-    def take_sender(self, data: bytes) -> None:
+    def set_external_sender(self, data: bytes) -> None:
         """Set the external sender, which may send proposals."""
         with self._guard:
             try:
@@ -59,7 +59,7 @@ class Encryption:
             except Exception as error:
                 raise GroupError(str(error)) from error
 
-    def take_proposals(self, data: bytes, user_ids: Collection[int]) -> bytes | None:
+    def process_proposals(self, data: bytes, user_ids: Collection[int]) -> bytes | None:
         """Process proposals to add and remove members; return a commit and welcome, or None if none is needed."""
         if not data:
             raise GroupError("Empty proposals message")
@@ -71,7 +71,7 @@ class Encryption:
                 raise GroupError(str(error)) from error
         return None if result is None else bytes(result.commit) + bytes(result.welcome or b"")
 
-    def take_commit(self, data: bytes) -> None:
+    def process_commit(self, data: bytes) -> None:
         """Process a commit, which advances the group to its next epoch."""
         with self._guard:
             try:
@@ -79,7 +79,7 @@ class Encryption:
             except Exception as error:
                 raise GroupError(str(error)) from error
 
-    def take_welcome(self, data: bytes) -> None:
+    def process_welcome(self, data: bytes) -> None:
         """Process a welcome, which makes the client a member of the group."""
         with self._guard:
             try:
@@ -99,9 +99,9 @@ class Encryption:
 
     def open(self, user_id: int, frame: bytes) -> bytes | None:
         """Decrypt a frame of a user; return None if that fails or the frame was not encrypted."""
-        if frame == SILENCE:
+        if frame == SILENCE_FRAME:
             return frame
-        if not frame.endswith(TRAILER):
+        if not frame.endswith(ENCRYPTED_FRAME_TRAILER):
             return None
         with self._guard:
             try:

@@ -13,22 +13,22 @@ from typing import Final, ParamSpec, Protocol, TypeVar
 
 from hubbub.sdk.audio import FRAME_BYTES, FRAME_MS, AudioBackend
 from hubbub.sdk.media import samples
-from hubbub.sdk.media.stream import Stream
+from hubbub.sdk.media.audio_stream import AudioStream
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
-THREAD: Final = "hubbub-voice"
-FRAME_S: Final = FRAME_MS / 1000
-LATE_S: Final = 0.2
+THREAD_NAME: Final = "hubbub-voice"
+FRAME_SECONDS: Final = FRAME_MS / 1000
+LAG_MAX_SECONDS: Final = 0.2
 """If the thread is later than this, it skips the missed frames instead of catching up."""
-JOIN_S: Final = 1.0
+JOIN_TIMEOUT_SECONDS: Final = 1.0
 QUIET_FRAMES: Final = 50
 """Number of quiet frames after which the microphone counts as silent: one second."""
-OFF: Final = -100.0
+DETECTION_OFF_DBFS: Final = -100.0
 
 
-class Options(Protocol):
+class AudioOptions(Protocol):
     """Settings for all calls of a client, read for every frame."""
 
     @property
@@ -51,41 +51,41 @@ class Options(Protocol):
     def no_input_threshold(self) -> float:
         """Level in dBFS below which the microphone counts as silent; -100 turns the detection off."""
 
-    def input_heard(self, detected: bool) -> None:
+    def on_input_detected(self, detected: bool) -> None:
         """Report that the microphone became silent or audible."""
 
-    def recorded(self, captured: bytes | None, played: bytes | None) -> None:
+    def record_frame(self, captured: bytes | None, played: bytes | None) -> None:
         """Report the captured and played audio of a frame, for the AEC dump."""
 
 
-class Engine:
+class AudioEngine:
     """The voice thread of a client."""
 
-    def __init__(self, backend: AudioBackend, options: Options, warn: Callable[[str], None]) -> None:
+    def __init__(self, backend: AudioBackend, options: AudioOptions, warn: Callable[[str], None]) -> None:
         self._backend = backend
         self._options = options
         self._warn = warn
         self._warned: set[str] = set()
         self._guard = threading.Lock()
-        self._streams: list[Stream] = []
+        self._streams: list[AudioStream] = []
         self._thread: threading.Thread | None = None
         self._devices = ("", "")
         self._input_detected = True
         self._quiet_frames = 0
 
-    def add(self, stream: Stream) -> None:
+    def add(self, stream: AudioStream) -> None:
         """Add the stream of a call, and start the thread if it is not running."""
         with self._guard:
             self._streams.append(stream)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name=THREAD, daemon=True)
+                self._thread = threading.Thread(target=self._run, name=THREAD_NAME, daemon=True)
                 self._thread.start()
 
-    def remove(self, stream: Stream) -> None:
+    def remove(self, stream: AudioStream) -> None:
         """Remove the stream of a call; the thread then closes its socket."""
-        stream.over = True
+        stream.is_removed = True
 
-    def join(self, timeout_s: float = JOIN_S) -> None:
+    def join(self, timeout_s: float = JOIN_TIMEOUT_SECONDS) -> None:
         """Wait until the thread ends, which it does once all streams are removed."""
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
@@ -95,7 +95,7 @@ class Engine:
 
     def _run(self) -> None:
         selector = selectors.DefaultSelector()
-        known: list[Stream] = []
+        known: list[AudioStream] = []
         due = time.monotonic()
         try:
             while self._sync_streams(selector, known):
@@ -105,17 +105,17 @@ class Engine:
                         key.data.read()
                     continue
                 self._run_frame(known)
-                due += FRAME_S
-                if -left > LATE_S:
+                due += FRAME_SECONDS
+                if -left > LAG_MAX_SECONDS:
                     due = time.monotonic()
         finally:
             selector.close()
 
-    def _sync_streams(self, selector: selectors.BaseSelector, known: list[Stream]) -> bool:
+    def _sync_streams(self, selector: selectors.BaseSelector, known: list[AudioStream]) -> bool:
         """Register new streams and close removed ones; return False if there are none left and the thread must end."""
         with self._guard:
-            over = [stream for stream in self._streams if stream.over]
-            self._streams = [stream for stream in self._streams if not stream.over]
+            over = [stream for stream in self._streams if stream.is_removed]
+            self._streams = [stream for stream in self._streams if not stream.is_removed]
             new = [stream for stream in self._streams if stream not in known]
             if not self._streams:
                 # Under the lock, so that a call that starts now starts the devices after this.
@@ -126,14 +126,14 @@ class Engine:
             if stream in known:
                 known.remove(stream)
                 selector.unregister(stream.udp)
-            self._try("stop speaking", stream.hush)
+            self._try("stop speaking", stream.stop_speaking)
             stream.udp.close()
         for stream in new:
             known.append(stream)
             selector.register(stream.udp, selectors.EVENT_READ, stream)
         return bool(known)
 
-    def _run_frame(self, streams: list[Stream]) -> None:
+    def _run_frame(self, streams: list[AudioStream]) -> None:
         devices = (self._options.input_device, self._options.output_device)
         if devices != self._devices:
             self._devices = devices
@@ -144,29 +144,29 @@ class Engine:
         for stream in streams:
             # Read the packets of a stream that was not in the selector yet.
             stream.read()
-            level = self._try("captured", stream.speak, captured, self._options.input_factor)
+            level = self._try("captured", stream.send_frame, captured, self._options.input_factor)
             if level is not None and (loudest is None or level > loudest):
                 loudest = level
-            for frame in self._try("received", stream.hear) or ():
-                played = frame if played is None else samples.mixed(played, frame)
+            for frame in self._try("received", stream.receive_frames) or ():
+                played = frame if played is None else samples.mix(played, frame)
         if loudest is None and captured is not None:
-            loudest = samples.level(samples.frame_of(captured))
-        self._detect_silence(OFF if loudest is None else loudest)
-        data = None if played is None else samples.scaled(played, self._options.output_factor).tobytes()
+            loudest = samples.level(samples.to_frame(captured))
+        self._detect_silence(DETECTION_OFF_DBFS if loudest is None else loudest)
+        data = None if played is None else samples.scale(played, self._options.output_factor).tobytes()
         self._try("play", self._backend.play, data or bytes(FRAME_BYTES))
-        self._try("record", self._options.recorded, captured, data)
+        self._try("record", self._options.record_frame, captured, data)
 
     def _detect_silence(self, level: float) -> None:
         """Detect whether the microphone is silent (SetNoAudioInputThreshold), and report changes."""
         threshold = self._options.no_input_threshold
-        if threshold <= OFF:
+        if threshold <= DETECTION_OFF_DBFS:
             self._input_detected, self._quiet_frames = True, 0
             return
         self._quiet_frames = 0 if level >= threshold else self._quiet_frames + 1
         detected = self._quiet_frames < QUIET_FRAMES if self._input_detected else self._quiet_frames == 0
         if detected != self._input_detected:
             self._input_detected = detected
-            self._options.input_heard(detected)
+            self._options.on_input_detected(detected)
 
     def _try(self, what: str, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | None:
         try:

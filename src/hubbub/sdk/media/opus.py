@@ -9,10 +9,10 @@ from av import AudioFrame, Packet
 from av.audio.codeccontext import AudioCodecContext
 
 from hubbub.sdk.audio import CHANNELS, SAMPLE_RATE, SAMPLES_PER_CHANNEL
-from hubbub.sdk.media.packets import PACKET_MOST
+from hubbub.sdk.media.packets import PACKET_BYTES_MAX
 
 BITRATE: Final = 64_000
-LONGEST: Final = 6 * SAMPLES_PER_CHANNEL * CHANNELS * 2
+DECODED_BYTES_MAX: Final = 6 * SAMPLES_PER_CHANNEL * CHANNELS * 2
 """Maximum size of a decoded Opus frame, 120 ms, in bytes."""
 
 
@@ -62,10 +62,10 @@ class Decoder:
 
     def decode(self, frame: bytes) -> bytes:
         """Decode a frame to interleaved 16-bit samples of at most 120 ms."""
-        if not 0 < len(frame) <= PACKET_MOST:
+        if not 0 < len(frame) <= PACKET_BYTES_MAX:
             raise OpusError(f"Invalid frame size: {len(frame)} bytes")
         try:
             found = [bytes(each.planes[0])[: each.samples * CHANNELS * 2] for each in self._codec.decode(Packet(frame))]
         except (av.FFmpegError, ValueError) as error:
             raise OpusError(str(error)) from error
-        return b"".join(found)[:LONGEST]
+        return b"".join(found)[:DECODED_BYTES_MAX]

@@ -7,7 +7,7 @@ from typing import Final
 
 from hubbub.sdk.audio import FRAME_BYTES, FRAME_SAMPLES
 
-QUIETEST: Final = -100.0
+LEVEL_MIN_DBFS: Final = -100.0
 _FULL: Final = 32768.0
 _BITS: Final = 12
 """Fraction bits of a fixed-point factor; integer multiplication takes a third of the time of float multiplication."""
@@ -15,7 +15,7 @@ _STEP: Final = 16
 """Step between the samples that a level is computed from: every eighth sample of the left channel."""
 
 
-def frame_of(data: bytes) -> "array[int]":
+def to_frame(data: bytes) -> "array[int]":
     """Convert bytes to the samples of one frame, padded with silence or truncated."""
     samples = array("h", data[: min(len(data), FRAME_BYTES) & ~1])
     if len(samples) < FRAME_SAMPLES:
@@ -32,10 +32,10 @@ def level(samples: "array[int]") -> float:
     """Return the level of a frame in dBFS, at least -100."""
     subset = samples[::_STEP]
     power = sum(each * each for each in subset) / max(len(subset), 1)
-    return max(QUIETEST, 10 * math.log10(power / (_FULL * _FULL))) if power else QUIETEST
+    return max(LEVEL_MIN_DBFS, 10 * math.log10(power / (_FULL * _FULL))) if power else LEVEL_MIN_DBFS
 
 
-def scaled(samples: "array[int]", factor: float) -> "array[int]":
+def scale(samples: "array[int]", factor: float) -> "array[int]":
     """Return the samples multiplied by a factor, clipped to 16 bits."""
     if factor == 1.0:
         return samples
@@ -43,7 +43,7 @@ def scaled(samples: "array[int]", factor: float) -> "array[int]":
     return _clip([each * multiplier >> _BITS for each in samples])
 
 
-def mixed(one: "array[int]", other: "array[int]") -> "array[int]":
+def mix(one: "array[int]", other: "array[int]") -> "array[int]":
     """Return the sum of two frames, clipped to 16 bits."""
     return _clip(list(map(add, one, other)))
 

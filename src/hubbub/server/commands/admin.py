@@ -17,7 +17,7 @@ from hubbub.protocol.resources.accounts import PASSWORD_MAX, PASSWORD_MIN
 from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
 from hubbub.protocol.scopes import SCOPES
 from hubbub.server.app import DATABASE_FILE, App
-from hubbub.server.cli import complain
+from hubbub.server.cli import print_error
 from hubbub.server.core import auth
 from hubbub.server.core.bus import BusError
 from hubbub.server.core.call import Call
@@ -26,12 +26,12 @@ from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.resources import accounts, applications, channels, developers, guilds, identities, members, users
-from hubbub.server.worlds import files
-from hubbub.server.worlds.files import WorldError
+from hubbub.server.worlds import schema
+from hubbub.server.worlds.schema import WorldError
 
 T = TypeVar("T")
 
-SWITCHED_BY_MEMBERS: Final = frozenset(
+GUILD_CONTROLLED_FEATURES: Final = frozenset(
     {
         GuildFeature.GUILD_ONBOARDING,
         GuildFeature.WELCOME_SCREEN_ENABLED,
@@ -41,11 +41,11 @@ SWITCHED_BY_MEMBERS: Final = frozenset(
 )
 """Features that reflect the settings of the guild's own pages."""
 
-PROCESS = 31
+ADMIN_PROCESS = 31
 """The process number of the id factory; servers use 0, so ids created beside a running server are unique."""
 
 
-class Refusal(Exception):
+class AdminError(Exception):
     """An action cannot be performed; the message is shown to the operator."""
 
 
@@ -61,8 +61,8 @@ def create_user(config: Config, arguments: argparse.Namespace) -> int:
 
     try:
         password_hash = accounts.hash_password(_read_password()) if arguments.password_stdin else None
-    except Refusal as error:
-        return complain(error)
+    except AdminError as error:
+        return print_error(error)
     return _perform(config, action, creates_store=True)
 
 
@@ -77,8 +77,8 @@ def set_password(config: Config, arguments: argparse.Namespace) -> int:
 
     try:
         password_hash = accounts.hash_password(_read_password())
-    except Refusal as error:
-        return complain(error)
+    except AdminError as error:
+        return print_error(error)
     return _perform(config, action)
 
 
@@ -91,11 +91,13 @@ def create_application(config: Config, arguments: argparse.Namespace) -> int:
             arguments.name,
             _require_user(call, arguments.owner).id,
             bot=not arguments.no_bot,
-            flags=files.bits(arguments.intent, files.PRIVILEGED, ("--intent",), "privileged intent"),
+            flags=schema.parse_flags(
+                arguments.intent, schema.PRIVILEGED_INTENT_FLAGS, ("--intent",), "privileged intent"
+            ),
             redirect_uris=arguments.redirect_uri,
         )
         if arguments.intent:
-            developers.watch(call, made.row.id)
+            developers.schedule_size_check(call, made.row.id)
         lines = [
             f"id: {made.row.id}",
             f"client secret: {made.client_secret}",
@@ -127,9 +129,9 @@ def add_bot(config: Config, arguments: argparse.Namespace) -> int:
         guild = _require_guild(call, arguments.guild_id)
         permissions = None
         if arguments.permission:
-            permissions = files.permissions(arguments.permission, ("--permission",))
+            permissions = schema.parse_permissions(arguments.permission, ("--permission",))
         if members.add(call, GuildId(guild.id), row.bot_id, permissions=permissions) is None:
-            raise Refusal(f"{row.name} is already a member of {guild.name}")
+            raise AdminError(f"{row.name} is already a member of {guild.name}")
         return [f"Added {row.name} to {guild.name}."]
 
     return _perform(config, action)
@@ -153,8 +155,8 @@ def change_guild(config: Config, arguments: argparse.Namespace) -> int:
         guild = _require_guild(call, arguments.guild_id)
         for flag, names in (("--add-feature", arguments.add_feature), ("--remove-feature", arguments.remove_feature)):
             for name in names:
-                if files.feature(name, (flag,)) in SWITCHED_BY_MEMBERS:
-                    raise Refusal(f"{name} is controlled by the guild's own settings and cannot be changed here")
+                if schema.parse_feature(name, (flag,)) in GUILD_CONTROLLED_FEATURES:
+                    raise AdminError(f"{name} is controlled by the guild's own settings and cannot be changed here")
         guild = guilds.grant(
             call, guild, premium_tier=arguments.tier, add=arguments.add_feature, remove=arguments.remove_feature
         )
@@ -171,7 +173,7 @@ def change_user(config: Config, arguments: argparse.Namespace) -> int:
         row = _require_user(call, arguments.username)
         tier = PremiumType(row.premium_type)
         if arguments.premium is not None:
-            tier = files.PREMIUM[arguments.premium]
+            tier = schema.PREMIUM_TYPES[arguments.premium]
             users.set_premium(call, row, tier)
         return [f"{row.username}", f"premium: {tier.name.lower()}"]
 
@@ -201,7 +203,7 @@ def approve_scope(config: Config, arguments: argparse.Namespace) -> int:
     def action(call: Call) -> list[str]:
         row = _require_application(call, arguments.application_id)
         if arguments.name not in SCOPES:
-            raise Refusal(f"unknown scope {arguments.name}")
+            raise AdminError(f"unknown scope {arguments.name}")
         developers.approve(call, row, "scope", arguments.name)
         return [f"{row.name} may now request the scope {arguments.name}."]
 
@@ -214,7 +216,9 @@ def approve_intent(config: Config, arguments: argparse.Namespace) -> int:
     def action(call: Call) -> list[str]:
         row = _require_bot_application(call, arguments.application_id)
         if arguments.name not in PRIVILEGED_INTENTS:
-            raise Refusal(f"{arguments.name} is not a privileged intent; choose one of {', '.join(PRIVILEGED_INTENTS)}")
+            raise AdminError(
+                f"{arguments.name} is not a privileged intent; choose one of {', '.join(PRIVILEGED_INTENTS)}"
+            )
         developers.approve(call, row, "intent", arguments.name)
         return [f"{row.name} has the intent {arguments.name} for one year."]
 
@@ -229,7 +233,7 @@ def deny_approval(config: Config, arguments: argparse.Namespace) -> int:
         kind = "intent" if arguments.name in PRIVILEGED_INTENTS else "scope"
         pending = {(request.application_id, request.kind, request.name) for request in developers.list_pending(call.tx)}
         if (row.id, kind, arguments.name) not in pending:
-            raise Refusal(f"{row.name} has no pending request for {arguments.name}")
+            raise AdminError(f"{row.name} has no pending request for {arguments.name}")
         developers.deny(call, row, kind, arguments.name)
         return [f"Denied {arguments.name} for {row.name}."]
 
@@ -255,7 +259,7 @@ def unban_user(config: Config, arguments: argparse.Namespace) -> int:
     def action(call: Call) -> list[str]:
         row = _require_user(call, arguments.username)
         if not accounts.unban(call, row.id):
-            raise Refusal(f"{row.username} is not banned")
+            raise AdminError(f"{row.username} is not banned")
         return [f"Unbanned {row.username}."]
 
     return _perform(config, action)
@@ -268,9 +272,9 @@ def link_publisher(config: Config, arguments: argparse.Namespace) -> int:
         child, parent = (_require_application(call, text) for text in (arguments.application_id, arguments.parent_id))
         problem = identities.find_publisher_problem(call, child, parent)
         if problem is not None:
-            raise Refusal(problem)
+            raise AdminError(problem)
         if not arguments.yes:
-            raise Refusal(
+            raise AdminError(
                 f"this deletes the tokens, identities, provisional accounts, game friends and lobbies of {child.name} "
                 "and cannot be undone; add --yes to confirm"
             )
@@ -284,51 +288,51 @@ def _parse_future_time(call: Call, text: str) -> int:
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
-        raise Refusal(f"{text} is not a time such as 2026-12-01T00:00:00Z") from None
+        raise AdminError(f"{text} is not a time such as 2026-12-01T00:00:00Z") from None
     ms = wire.milliseconds(time if time.tzinfo is not None else time.replace(tzinfo=UTC))
     if not call.now < ms <= LATEST_MS:
-        raise Refusal(f"{text} is not in the future")
+        raise AdminError(f"{text} is not in the future")
     return ms
 
 
 def _require_user(call: Call, username: str) -> users.UserRow:
-    row = users.find_person(call.tx, username.lower())
+    row = users.find_by_username(call.tx, username.lower())
     if row is None:
-        raise Refusal(f"there is no user named {username}")
+        raise AdminError(f"there is no user named {username}")
     return row
 
 
 def _require_guild(call: Call, text: str) -> guilds.GuildRow:
     row = guilds.find(call.tx, _parse_id(text))
     if row is None:
-        raise Refusal(f"there is no guild {text}")
+        raise AdminError(f"there is no guild {text}")
     return row
 
 
 def _require_application(call: Call, text: str) -> applications.ApplicationRow:
     row = applications.find(call.tx, ApplicationId(_parse_id(text)))
     if row is None:
-        raise Refusal(f"there is no application {text}")
+        raise AdminError(f"there is no application {text}")
     return row
 
 
 def _require_bot_application(call: Call, text: str) -> applications.ApplicationRow:
     row = _require_application(call, text)
     if row.bot_id is None:
-        raise Refusal(f"the application {row.name} has no bot")
+        raise AdminError(f"the application {row.name} has no bot")
     return row
 
 
 def _parse_id(text: str) -> UserId:
     if not (text.isascii() and text.isdigit() and len(text) < 20):
-        raise Refusal(f"{text} is not an id")
+        raise AdminError(f"{text} is not an id")
     return UserId(int(text))
 
 
 def _read_password() -> str:
     password = getpass.getpass() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     if not PASSWORD_MIN <= len(password) <= PASSWORD_MAX:
-        raise Refusal(f"the password must have {PASSWORD_MIN} to {PASSWORD_MAX} characters")
+        raise AdminError(f"the password must have {PASSWORD_MIN} to {PASSWORD_MAX} characters")
     return password
 
 
@@ -338,27 +342,27 @@ def _perform(config: Config, action: Callable[[Call], list[str]], *, creates_sto
         path = Path(config.data) / DATABASE_FILE
         if not path.exists():
             if not creates_store:
-                return complain(f"{path} does not exist; set --data to the data folder")
+                return print_error(f"{path} does not exist; set --data to the data folder")
             print(f"hubbub: created {path}; start the server with --data {config.data} to use it", file=sys.stderr)
     try:
         lines = asyncio.run(_run(config, action))
-    except (Refusal, WorldError) as error:
-        return complain(error)
+    except (AdminError, WorldError) as error:
+        return print_error(error)
     except ApiError as error:
-        return complain(error.in_words())
+        return print_error(error.describe())
     except (BusError, MigrationError) as error:
-        return complain(error)
+        return print_error(error)
     except StoreUnavailable as error:
         if "another process" in str(error):
-            return complain(f"{error}. The embedded database supports one process at a time: stop the server first")
-        return complain(error)
+            return print_error(f"{error}. The embedded database supports one process at a time: stop the server first")
+        return print_error(error)
     print("\n".join(lines))
     return 0
 
 
 async def _run(config: Config, action: Callable[[Call], T]) -> T:
     app = App(config)
-    app.ids = SnowflakeFactory(app.clock, worker=config.worker, process=PROCESS)
+    app.ids = SnowflakeFactory(app.clock, worker=config.worker, process=ADMIN_PROCESS)
     app.database.on_commit = app.publish
     await app.database.start()
     try:

@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 
 from hubbub.server.app import DATABASE_FILE, FILES_FOLDER
-from hubbub.server.cli import complain
+from hubbub.server.cli import print_error
 from hubbub.server.core.config import Config
 
 
@@ -15,14 +15,14 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
     """Create a backup; it appears completely or not at all."""
     destination = Path(arguments.destination)
     if config.database_url is not None:
-        return complain("the data is in PostgreSQL; back it up with pg_dump, and back up the files at --files-url")
+        return print_error("the data is in PostgreSQL; back it up with pg_dump, and back up the files at --files-url")
     if config.data is None:
-        return complain("no data folder is configured; set it with --data")
+        return print_error("no data folder is configured; set it with --data")
     source = Path(config.data) / DATABASE_FILE
     if not source.is_file():
-        return complain(f"{source} does not exist; set --data to the data folder")
+        return print_error(f"{source} does not exist; set --data to the data folder")
     if destination.exists():
-        return complain(f"{destination} already exists; choose a new folder for the backup")
+        return print_error(f"{destination} already exists; choose a new folder for the backup")
     partial = destination.with_name(f"{destination.name}.partial")
     if partial.exists():
         shutil.rmtree(partial)
@@ -34,7 +34,7 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
         os.replace(partial, destination)
     except (OSError, sqlite3.Error) as error:
         shutil.rmtree(partial, ignore_errors=True)
-        return complain(f"the backup failed: {error}")
+        return print_error(f"the backup failed: {error}")
     print(f"Backup created in {destination}: database {copied} bytes, {files} files")
     if config.files_url is not None:
         print("The backup does not include the files at --files-url.")

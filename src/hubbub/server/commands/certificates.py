@@ -15,7 +15,7 @@ from hubbub.server.core.clock import RealClock
 
 AUTHORITY_DAYS: Final = 3650
 CERTIFICATE_DAYS: Final = 390
-ALWAYS: Final = ("localhost", "127.0.0.1", "::1")
+LOCAL_NAMES: Final = ("localhost", "127.0.0.1", "::1")
 
 
 class Certificate(NamedTuple):
@@ -27,13 +27,13 @@ class Certificate(NamedTuple):
     key: Path
 
 
-def make(folder: Path, names: list[str]) -> Certificate:
+def issue(folder: Path, names: list[str]) -> Certificate:
     """Issue a certificate for these names and localhost by the authority in the folder, created if missing."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     files = Certificate(folder / "ca.pem", folder / "voice.pem", folder / "voice-key.pem")
     authority, authority_key = _authority(files.authority, folder / "ca-key.pem")
     key = ec.generate_private_key(ec.SECP256R1())
-    subject_names = [_general_name(name) for name in dict.fromkeys((*ALWAYS, *names))]
+    subject_names = [_general_name(name) for name in dict.fromkeys((*LOCAL_NAMES, *names))]
     certificate = (
         _builder("Hubbub voice", authority.subject, key, CERTIFICATE_DAYS)
         .add_extension(x509.SubjectAlternativeName(subject_names), critical=False)

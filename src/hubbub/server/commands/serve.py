@@ -21,7 +21,7 @@ import msgspec
 from hubbub.server import ready as documents
 from hubbub.server import worlds
 from hubbub.server.app import App
-from hubbub.server.cli import complain
+from hubbub.server.cli import print_error
 from hubbub.server.commands import certificates
 from hubbub.server.control import Control
 from hubbub.server.core.bus import BusError
@@ -29,15 +29,15 @@ from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.core.logs import Logs
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.store import StoreUnavailable
-from hubbub.server.ready import Ready, ReadyFileError
-from hubbub.server.transports.voice import listening
+from hubbub.server.ready import ReadyDocument, ReadyFileError
+from hubbub.server.transports.voice import sockets
 from hubbub.server.worlds import WorldError
 
 log = logging.getLogger("hubbub")
 
 VOICE_FOLDER: Final = "voice"
 """The folder of the voice server's certificate in the data folder of a rehearsal."""
-SAME_SIGNAL_S: Final = 0.25
+REPEATED_SIGNAL_SECONDS: Final = 0.25
 """Seconds in which a repeated signal is ignored: timeout(1) and others signal a process and then its whole group."""
 
 
@@ -47,16 +47,16 @@ def run(config: Config, *, rehearsal: bool = False) -> int:
     logs.install()
     try:
         if config.ready_file is not None:
-            documents.forget(config.ready_file)
+            documents.remove(config.ready_file)
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(_serve(config, rehearsal))
     except WorldError as error:
-        return complain(f"world {config.world or 'demo'}: {error if error.path else error.problem}", 2)
+        return print_error(f"world {config.world or 'demo'}: {error if error.path else error.problem}", 2)
     except (BusError, MigrationError, ReadyFileError, StoreUnavailable) as error:
-        return complain(error)
+        return print_error(error)
     except OSError as error:
         hint = "; choose another port with --port (0 picks a free one)" if error.errno == errno.EADDRINUSE else ""
-        return complain(f"cannot listen on {config.host}:{config.port}: {error.strerror or error}{hint}")
+        return print_error(f"cannot listen on {config.host}:{config.port}: {error.strerror or error}{hint}")
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -87,16 +87,16 @@ async def _run(config: Config, rehearsal: bool, world: worlds.World | None, seed
     control = Control(app) if config.control else None
     await app.start()
     try:
-        built = worlds.Built()
+        built = worlds.BuiltWorld()
         if world is not None:
-            built = await worlds.begin(app, world, seed)
+            built = await worlds.load_initial(app, world, seed)
         if control is not None:
             control.built = built
-        document = documents.ready(app.config, built, control.token if control is not None else None)
+        document = documents.build_document(app.config, built, control.token if control is not None else None)
         if config.ready_file is not None:
             documents.write(config.ready_file, document)
         _announce(document, rehearsal, pages="api" in config.roles)
-        collect_seldom()
+        tune_garbage_collection()
         await stopping.wait()
         log.info("Shutting down")
     finally:
@@ -107,7 +107,7 @@ async def _run(config: Config, rehearsal: bool, world: worlds.World | None, seed
     return 0
 
 
-def collect_seldom() -> None:
+def tune_garbage_collection() -> None:
     """Reduce garbage collection: existing objects are permanent, and requests leave hardly any reference cycles."""
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
@@ -120,7 +120,7 @@ def _with_voice(config: Config, stack: contextlib.ExitStack) -> Config:
     if "voice" not in config.roles or voice.certificate is not None or voice.endpoint is not None:
         return config
     try:
-        address = listening.public_address(config)
+        address = sockets.public_address(config)
     except ConfigError as error:
         log.warning("Voice is disabled: %s", error)
         return config
@@ -131,7 +131,7 @@ def _with_voice(config: Config, stack: contextlib.ExitStack) -> Config:
         with contextlib.suppress(OSError):
             # With the mode that the store uses; if this fails, the store reports the error.
             Path(config.data).mkdir(mode=0o700, parents=True, exist_ok=True)
-    made = certificates.make(folder, [urlsplit(config.web_url).hostname or address, address])
+    made = certificates.issue(folder, [urlsplit(config.web_url).hostname or address, address])
     voice = msgspec.structs.replace(
         voice, certificate=str(made.certificate), key=str(made.key), authority=str(made.authority.absolute())
     )
@@ -148,7 +148,7 @@ def _on_signals(stopping: asyncio.Event) -> None:
         if not stopping.is_set():
             first_at = loop.time()
             stopping.set()
-        elif loop.time() - first_at > SAME_SIGNAL_S:
+        elif loop.time() - first_at > REPEATED_SIGNAL_SECONDS:
             log.warning("Forced shutdown")
             logging.shutdown()
             os._exit(128 + number)
@@ -185,7 +185,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _announce(document: Ready, rehearsal: bool, *, pages: bool) -> None:
+def _announce(document: ReadyDocument, rehearsal: bool, *, pages: bool) -> None:
     log.info("Ready", extra={"api": document.api, "gateway": document.gateway, "web": document.web})
     if sys.stdout.isatty():
         print(summary(document, rehearsal=rehearsal, pages=pages), flush=True)
@@ -193,7 +193,7 @@ def _announce(document: Ready, rehearsal: bool, *, pages: bool) -> None:
         print(f"hubbub dev is ready at {document.web}", flush=True)
 
 
-def summary(document: Ready, *, rehearsal: bool = True, pages: bool = True) -> str:
+def summary(document: ReadyDocument, *, rehearsal: bool = True, pages: bool = True) -> str:
     """Return what to show in a terminal; a process without the api role has no pages."""
     lines = ["", "  Hubbub is ready", ""]
     if pages:
@@ -226,7 +226,7 @@ def _operating() -> list[str]:
     ]
 
 
-def _world(document: Ready) -> list[str]:
+def _world(document: ReadyDocument) -> list[str]:
     lines = ["", "  Users (Authorization: TOKEN)", ""]
     for name, user in document.users.items():
         lines += [f"    {name:<10} password {user.password}", f"    {'':<10} token    {user.token}"]

@@ -1,5 +1,5 @@
 """The control API of a rehearsal: time, faults, worlds and snapshots (docs/control.md)."""
 
-from hubbub.server.control.door import Control
+from hubbub.server.control.server import Control
 
 __all__ = ["Control"]

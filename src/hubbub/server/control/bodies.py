@@ -8,10 +8,10 @@ from msgspec import Meta
 
 from hubbub.protocol.ids import ApplicationId, Timestamp, UserId
 from hubbub.protocol.resources.accounts import PASSWORD_MAX
-from hubbub.server.core.faults import Waiting
-from hubbub.server.core.rate_limits import Refusal
-from hubbub.server.core.trace import ClosedConnection, RefusedCall, Traced
-from hubbub.server.ready import Ready
+from hubbub.server.core.faults import ActiveFault
+from hubbub.server.core.rate_limits import RateLimitHit
+from hubbub.server.core.trace import ClosedConnection, RejectedRequest, TracedEvent
+from hubbub.server.ready import ReadyDocument
 
 CENTURY_MS = 100 * 366 * 86_400_000
 
@@ -87,7 +87,7 @@ class CreateFork(msgspec.Struct, kw_only=True):
     """How rate limits are enforced; null: as in the original."""
 
 
-class Fork(Ready, kw_only=True):
+class Fork(ReadyDocument, kw_only=True):
     """A second world that starts from the state of the first."""
 
     fork_id: str
@@ -111,11 +111,11 @@ class SessionState(msgspec.Struct, kw_only=True):
     """Whether it has a connection now; a session without one can be resumed."""
 
 
-class Inflicted(msgspec.Struct, kw_only=True):
+class FaultResult(msgspec.Struct, kw_only=True):
     """The result of adding a fault: the number of sessions affected immediately, or the fault that is now active."""
 
     sessions: int
-    waiting: Waiting | None
+    waiting: ActiveFault | None
 
 
 class SetTrace(msgspec.Struct, kw_only=True):
@@ -128,8 +128,8 @@ class TraceState(msgspec.Struct, kw_only=True):
     """The latest events with their outcomes, rejected requests, and closed gateway connections."""
 
     on: bool
-    events: list[Traced]
-    refused: list[RefusedCall]
+    events: list[TracedEvent]
+    refused: list[RejectedRequest]
     closed: list[ClosedConnection]
 
 
@@ -137,4 +137,4 @@ class RateLimitReport(msgspec.Struct, kw_only=True):
     """Requests that exceeded a rate limit."""
 
     mode: str
-    refusals: list[Refusal]
+    refusals: list[RateLimitHit]

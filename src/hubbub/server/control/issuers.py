@@ -16,19 +16,19 @@ from joserfc.jwk import ECKey
 from msgspec import Meta
 
 from hubbub.protocol import errors, wire
-from hubbub.protocol.resources.oauth2 import STANDARD_SCHEME
+from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
 
 if TYPE_CHECKING:
-    from hubbub.server.control.door import Control
+    from hubbub.server.control.server import Control
 
 ALGORITHM: Final = "ES256"
-CLIENT: Final = "demo-game"
-STEAM_APPLICATION: Final = "480"
-MOST: Final = 10_000
+DEMO_CLIENT_ID: Final = "demo-game"
+DEMO_STEAM_APP_ID: Final = "480"
+TICKETS_MAX: Final = 10_000
 """Number of tickets and access tokens that are remembered."""
 
 
-class Stand(msgspec.Struct, frozen=True, kw_only=True):
+class EmulatedProvider(msgspec.Struct, frozen=True, kw_only=True):
     """The properties of an emulated provider."""
 
     auth_type: str
@@ -40,18 +40,20 @@ class Stand(msgspec.Struct, frozen=True, kw_only=True):
     name_claim: str = "preferred_username"
 
 
-STANDS: Final[dict[str, Stand]] = {
-    "oidc": Stand(auth_type="OIDC"),
-    "steam": Stand(auth_type="STEAM_SESSION_TICKET", keys=()),
-    "epic": Stand(
+EMULATED_PROVIDERS: Final[dict[str, EmulatedProvider]] = {
+    "oidc": EmulatedProvider(auth_type="OIDC"),
+    "steam": EmulatedProvider(auth_type="STEAM_SESSION_TICKET", keys=()),
+    "epic": EmulatedProvider(
         auth_type="EPIC_ONLINE_SERVICES_ID_TOKEN",
         issuer="/epic/oauth/v1",
         keys=("epic/oauth/v1/.well-known/jwks.json", "epic/oauth/v2/.well-known/jwks.json", "auth/v1/oauth/jwks"),
         name_claim="dn",
     ),
-    "unity": Stand(auth_type="UNITY_SERVICES_ID_TOKEN", keys=(".well-known/jwks.json",), audience="upid:{}"),
-    "apple": Stand(auth_type="APPLE_ID_TOKEN", keys=("auth/keys",)),
-    "playstation": Stand(auth_type="PLAYSTATION_NETWORK_ID_TOKEN", keys=("api/v1/oauth/jwks",), name_claim="online_id"),
+    "unity": EmulatedProvider(auth_type="UNITY_SERVICES_ID_TOKEN", keys=(".well-known/jwks.json",), audience="upid:{}"),
+    "apple": EmulatedProvider(auth_type="APPLE_ID_TOKEN", keys=("auth/keys",)),
+    "playstation": EmulatedProvider(
+        auth_type="PLAYSTATION_NETWORK_ID_TOKEN", keys=("api/v1/oauth/jwks",), name_claim="online_id"
+    ),
 }
 
 
@@ -113,7 +115,7 @@ class Issuers:
         claims: dict[str, Any] = {
             "iss": self._base_url(provider) + provider_spec.issuer,
             "sub": body.user_id,
-            "aud": provider_spec.audience.format(body.client_id or CLIENT),
+            "aud": provider_spec.audience.format(body.client_id or DEMO_CLIENT_ID),
             "iat": issued,
             "exp": now + body.expires_in,
         }
@@ -133,11 +135,11 @@ class Issuers:
         issued = _IssuedTicket(
             body.user_id,
             body.name,
-            body.client_id or (STEAM_APPLICATION if provider == "steam" else CLIENT),
+            body.client_id or (DEMO_STEAM_APP_ID if provider == "steam" else DEMO_CLIENT_ID),
             self._control.clock.now_ms() + body.expires_in * 1000,
         )
         self._tickets[f"{provider} {ticket}"] = issued
-        while len(self._tickets) > MOST:
+        while len(self._tickets) > TICKETS_MAX:
             self._tickets.pop(next(iter(self._tickets)))
         auth_type = "STEAM_SESSION_TICKET" if provider == "steam" else "EPIC_ONLINE_SERVICES_ACCESS_TOKEN"
         return Credential(external_auth_type=auth_type, external_auth_token=ticket)
@@ -160,7 +162,7 @@ class Issuers:
 
     async def _document(self, request: web.Request) -> web.Response:
         provider, tail = request.match_info["provider"], request.match_info["tail"]
-        provider_spec = STANDS.get(provider)
+        provider_spec = EMULATED_PROVIDERS.get(provider)
         documents: dict[str, Callable[[], dict[str, Any]]] = {}
         if provider_spec is not None and provider_spec.keys:
             documents[".well-known/openid-configuration"] = lambda: self._discovery(provider)
@@ -169,7 +171,7 @@ class Issuers:
         return web.Response(status=404) if build is None else _json(build())
 
     def _discovery(self, provider: str) -> dict[str, Any]:
-        provider_spec, base_url = STANDS[provider], self._base_url(provider)
+        provider_spec, base_url = EMULATED_PROVIDERS[provider], self._base_url(provider)
         return {
             "issuer": base_url + provider_spec.issuer,
             "jwks_uri": f"{base_url}/{provider_spec.keys[0]}",
@@ -199,7 +201,7 @@ class Issuers:
     async def _steam_ticket(self, request: web.Request) -> web.Response:
         query = request.query
         found = self._find_ticket("steam", query.get("ticket", ""))
-        if found is None or found.client_id != query.get("appid") or query.get("identity") != STANDARD_SCHEME:
+        if found is None or found.client_id != query.get("appid") or query.get("identity") != REDIRECT_SCHEME_PREFIX:
             return _json({"response": {"error": {"errorcode": 101, "errordesc": "Invalid ticket"}}})
         params = {
             "result": "OK",
@@ -219,10 +221,10 @@ class Issuers:
         return _json({"response": {"players": players}})
 
 
-def _require_provider(provider: str) -> Stand:
-    found = STANDS.get(provider)
+def _require_provider(provider: str) -> EmulatedProvider:
+    found = EMULATED_PROVIDERS.get(provider)
     if found is None:
-        raise errors.NOT_FOUND(message=f"Unknown provider {provider}; available: {', '.join(STANDS)}")
+        raise errors.NOT_FOUND(message=f"Unknown provider {provider}; available: {', '.join(EMULATED_PROVIDERS)}")
     return found
 
 

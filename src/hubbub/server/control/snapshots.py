@@ -10,15 +10,15 @@ from hubbub.server.app import App
 from hubbub.server.control.bodies import CreateFork, Fork, ForkState, SnapshotState
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.sqlite import SqliteDatabase
-from hubbub.server.ready import ready
+from hubbub.server.ready import build_document
 from hubbub.server.resources import activity_instances, game_sessions, private_calls, voice_states
-from hubbub.server.worlds import Built
+from hubbub.server.worlds import BuiltWorld
 
 if TYPE_CHECKING:
-    from hubbub.server.control.door import Control
+    from hubbub.server.control.server import Control
 
-SNAPSHOTS_MOST: Final = 64
-FORKS_MOST: Final = 32
+SNAPSHOTS_MAX: Final = 64
+FORKS_MAX: Final = 32
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +28,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, tuple[bytes, str]]
     now_ms: int
     running: bool
-    built: Built
+    built: BuiltWorld
 
 
 class Snapshots:
@@ -48,8 +48,8 @@ class Snapshots:
 
     async def take(self) -> SnapshotState:
         """Take a snapshot of the current state."""
-        if len(self._snapshots) >= SNAPSHOTS_MOST:
-            raise errors.BAD_REQUEST(message=f"At most {SNAPSHOTS_MOST} snapshots can be stored; delete one first")
+        if len(self._snapshots) >= SNAPSHOTS_MAX:
+            raise errors.BAD_REQUEST(message=f"At most {SNAPSHOTS_MAX} snapshots can be stored; delete one first")
         snapshot_id = str(next(self._numbers))
         self._snapshots[snapshot_id] = await self._take()
         return self._state(snapshot_id)
@@ -58,7 +58,7 @@ class Snapshots:
         """Return all snapshots."""
         return [self._state(snapshot_id) for snapshot_id in self._snapshots]
 
-    def forget(self, snapshot_id: str) -> None:
+    def delete(self, snapshot_id: str) -> None:
         """Delete a snapshot."""
         self._find(snapshot_id)
         del self._snapshots[snapshot_id]
@@ -76,10 +76,10 @@ class Snapshots:
 
     async def fork(self, request: CreateFork, now_ms: int | None = None) -> Fork:
         """Start a platform on its own port from a snapshot or the current state, at another time if given."""
-        if len(self._forks) >= FORKS_MOST:
-            raise errors.BAD_REQUEST(message=f"At most {FORKS_MOST} forks can be open; close one first")
+        if len(self._forks) >= FORKS_MAX:
+            raise errors.BAD_REQUEST(message=f"At most {FORKS_MAX} forks can be open; close one first")
         snapshot = await self._take() if request.snapshot_id is None else self._find(request.snapshot_id)
-        from hubbub.server.control.door import Control
+        from hubbub.server.control.server import Control
 
         shared = self._app.config
         # The fork uses the same certificate on other ports.
@@ -106,7 +106,7 @@ class Snapshots:
             raise
         fork_id = str(next(self._numbers))
         self._forks[fork_id] = (app, control)
-        document = ready(app.config, snapshot.built, control.token)
+        document = build_document(app.config, snapshot.built, control.token)
         return Fork(fork_id=fork_id, **{name: getattr(document, name) for name in document.__struct_fields__})
 
     def forks(self) -> list[ForkState]:
@@ -143,14 +143,14 @@ class Snapshots:
             image=image,
             files=await app.files.export(),
             now_ms=clock.now_ms(),
-            running=clock.running,
+            running=clock.is_running,
             built=self._control.built,
         )
 
     async def _apply(self, app: App, snapshot: Snapshot) -> None:
         await _in_memory(app).restore(snapshot.image)
         await app.files.replace(snapshot.files)
-        app.auth.forget_all()
+        app.auth.clear_cache()
         app.rate_limits.clear()
         if app.gateway is not None:
             app.gateway.sessions.invalidate_all()
@@ -158,7 +158,7 @@ class Snapshots:
         await app.database.write(lambda tx: private_calls.reset(app.make_call(tx)))
         await app.database.write(lambda tx: voice_states.reset(app.make_call(tx)))
         if app.voice is not None:
-            app.voice.calls.look_at_all()
+            app.voice.calls.refresh_all()
         await app.database.write(lambda tx: activity_instances.reset(app.make_call(tx)))
         await app.database.write(lambda tx: game_sessions.reset(app.make_call(tx)))
         if app.worker is not None:

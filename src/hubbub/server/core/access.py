@@ -21,15 +21,15 @@ from hubbub.protocol.permissions import (
     can_act_on,
     can_see_thread,
     channel_permissions,
-    effective,
-    highest,
+    effective_permissions,
+    highest_role,
     thread_permissions,
 )
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 
-THREADS = frozenset({ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD})
-VOICES = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE})
+THREAD_TYPES = frozenset({ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD})
+VOICE_TYPES = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE})
 
 
 class GuildAccess(msgspec.Struct, kw_only=True):
@@ -49,24 +49,24 @@ class GuildAccess(msgspec.Struct, kw_only=True):
     """Whether the member is timed out, pending or quarantined, and may only read."""
 
     @property
-    def top(self) -> Rank:
+    def top_role(self) -> Rank:
         """Position and id of the member's highest role."""
-        return highest(self.ranks)
+        return highest_role(self.ranks)
 
     @property
-    def owns(self) -> bool:
+    def is_owner(self) -> bool:
         """Whether the member owns the guild."""
         return self.owner_id == self.user_id
 
     @property
-    def only_reads(self) -> bool:
+    def is_read_only(self) -> bool:
         """Whether a restriction applies; administrators are exempt (http.md 2.2)."""
         return self.restricted and not self.permissions & Permissions.ADMINISTRATOR
 
     @property
     def allowed(self) -> int:
         """The member's effective permission bits in the guild, with restrictions applied."""
-        return self.permissions & Permissions.TIMED_OUT if self.only_reads else self.permissions
+        return self.permissions & Permissions.TIMED_OUT if self.is_read_only else self.permissions
 
     def can(self, bits: int) -> bool:
         """Return whether the member has all of these bits in the guild."""
@@ -79,11 +79,11 @@ class GuildAccess(msgspec.Struct, kw_only=True):
 
     def outranks(self, other: "GuildAccess") -> bool:
         """Return whether the role hierarchy allows the member to act on another member."""
-        return can_act_on(self.top, other.top, actor_owns=self.owns, target_owns=other.owns)
+        return can_act_on(self.top_role, other.top_role, actor_owns=self.is_owner, target_owns=other.is_owner)
 
-    def above(self, role: Rank) -> bool:
+    def outranks_role(self, role: Rank) -> bool:
         """Return whether a role of this rank is below the member's highest role."""
-        return self.owns or can_act_on(self.top, role)
+        return self.is_owner or can_act_on(self.top_role, role)
 
 
 class ChannelRef(NamedTuple):
@@ -107,7 +107,7 @@ class ChannelRef(NamedTuple):
     @property
     def is_thread(self) -> bool:
         """Whether it is a thread of any type."""
-        return self.type in THREADS
+        return self.type in THREAD_TYPES
 
     @property
     def is_private_thread(self) -> bool:
@@ -117,10 +117,10 @@ class ChannelRef(NamedTuple):
     @property
     def is_voice(self) -> bool:
         """Whether it is a voice or stage channel."""
-        return self.type in VOICES
+        return self.type in VOICE_TYPES
 
     @property
-    def ruling_id(self) -> ChannelId:
+    def overwrites_channel_id(self) -> ChannelId:
         """The channel whose overwrites apply: a thread's parent, otherwise the channel itself."""
         return self.parent_id if self.is_thread and self.parent_id is not None else self.id
 
@@ -282,7 +282,7 @@ def channel(call: Call, channel_id: int) -> ChannelAccess:
     if ref.guild_id is None:
         known = _private_channel_access(call, ref)
     else:
-        grants = call.tx.all(_ROLES_AND_OVERWRITES, ref.guild_id, call.user_id, ref.guild_id, ref.ruling_id)
+        grants = call.tx.all(_ROLES_AND_OVERWRITES, ref.guild_id, call.user_id, ref.guild_id, ref.overwrites_channel_id)
         known = _visible_access(call, ref, row[-6:], grants)
     call.access["channel", channel_id] = known
     return known
@@ -310,7 +310,7 @@ def _visible_access(
 def _overwritten_access(tx: Tx, standing: GuildAccess, ref: ChannelRef, grants: list[tuple[int, ...]]) -> ChannelAccess:
     """Build a member's standing in a channel from the overwrites among the rows of `_ROLES_AND_OVERWRITES`."""
     bits = apply_overwrites(standing, {grant[1]: (grant[2], grant[3]) for grant in grants if grant[0] == 1})
-    return stand_in(tx, standing, ref, bits)
+    return channel_standing(tx, standing, ref, bits)
 
 
 _WITH_OTHER_MEMBER = (
@@ -321,7 +321,7 @@ _WITH_OTHER_MEMBER = (
 )
 
 
-def together(
+def caller_and_other(
     call: Call, ref: ChannelRef, membership: Membership, other_id: int
 ) -> tuple[ChannelAccess, ChannelAccess | None]:
     """Return the caller's standing in a channel that was read with their membership, and that of another user.
@@ -332,7 +332,15 @@ def together(
     else:
         guild_id = ref.guild_id
         grants = call.tx.all(
-            _WITH_OTHER_MEMBER, guild_id, call.user_id, guild_id, ref.ruling_id, guild_id, other_id, guild_id, other_id
+            _WITH_OTHER_MEMBER,
+            guild_id,
+            call.user_id,
+            guild_id,
+            ref.overwrites_channel_id,
+            guild_id,
+            other_id,
+            guild_id,
+            other_id,
         )
         known, other = _visible_access(call, ref, membership, grants), None
         found = next((grant for grant in grants if grant[0] == 2), None)
@@ -355,7 +363,7 @@ def find_standing(tx: Tx, now: int, channel_id: int, user_id: int) -> tuple[Chan
     ref, membership = channel_ref(row[:-6]), row[-6:]
     if ref.guild_id is None or membership[2] is None:
         return ref, None
-    grants = tx.all(_ROLES_AND_OVERWRITES, ref.guild_id, user_id, ref.guild_id, ref.ruling_id)
+    grants = tx.all(_ROLES_AND_OVERWRITES, ref.guild_id, user_id, ref.guild_id, ref.overwrites_channel_id)
     return ref, _access_from_grants(tx, now, ref, user_id, membership, grants)
 
 
@@ -370,7 +378,7 @@ def standing_and_roles(
     """Return a member's standing in a channel that was read with their membership, and another member's roles by id."""
     guild_id = ref.guild_id
     assert guild_id is not None
-    grants = tx.all(_WITH_ROLES_OF, guild_id, user_id, guild_id, ref.ruling_id, guild_id, other_id)
+    grants = tx.all(_WITH_ROLES_OF, guild_id, user_id, guild_id, ref.overwrites_channel_id, guild_id, other_id)
     roles = sorted(RoleId(grant[1]) for grant in grants if grant[0] == 3)
     return _access_from_grants(tx, now, ref, user_id, membership, grants), tuple(roles)
 
@@ -396,7 +404,7 @@ def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess
     return access
 
 
-def stand_in(tx: Tx, standing: GuildAccess, ref: ChannelRef, bits: int) -> ChannelAccess:
+def channel_standing(tx: Tx, standing: GuildAccess, ref: ChannelRef, bits: int) -> ChannelAccess:
     """Return a member's standing in a channel from their computed bits; without VIEW_CHANNEL `allowed` is 0."""
     if ref.is_thread:
         if ref.is_private_thread and not can_see_thread(
@@ -408,7 +416,7 @@ def stand_in(tx: Tx, standing: GuildAccess, ref: ChannelRef, bits: int) -> Chann
         channel=ref,
         guild=standing,
         permissions=bits,
-        allowed=effective(bits, timed_out=standing.restricted, voice=ref.is_voice),
+        allowed=effective_permissions(bits, timed_out=standing.restricted, voice=ref.is_voice),
     )
 
 

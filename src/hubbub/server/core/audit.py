@@ -12,7 +12,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import audit_log
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 
 
 def record(
@@ -61,7 +61,7 @@ def record(
         "(SELECT id FROM audit_log WHERE guild_id = ? AND id < ? ORDER BY id LIMIT 2)",
         guild_id,
         guild_id,
-        audit_log.oldest_entry(call.now),
+        audit_log.oldest_entry_id(call.now),
     )
     call.tx.emit(
         audit_log.GUILD_AUDIT_LOG_ENTRY_CREATE, entry, Audience.guild(guild_id, permission=Permissions.VIEW_AUDIT_LOG)

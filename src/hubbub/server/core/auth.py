@@ -14,11 +14,11 @@ from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
 from hubbub.protocol.operation import Event
 from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Clock
-from hubbub.server.core.dispatches import Audience, Dispatch
+from hubbub.server.core.event_dispatch import Audience, Dispatch
 from hubbub.server.core.snowflakes import SnowflakeFactory
-from hubbub.server.core.store import Database, Tx, places
+from hubbub.server.core.store import Database, Tx, placeholders
 
-CACHED_TOKENS: Final = 50_000
+CACHED_TOKENS_MAX: Final = 50_000
 
 Entropy = Callable[[int], bytes]
 """Returns random bytes: from the operating system, or from a seeded source in a rehearsal."""
@@ -40,7 +40,7 @@ def _b64(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def token_text(user_id: int, now: int, entropy: Entropy = secrets.token_bytes) -> str:
+def generate_token(user_id: int, now: int, entropy: Entropy = secrets.token_bytes) -> str:
     """Return a new token: base64 of the user id, its timestamp and random bytes. Client libraries parse the user id."""
     seconds = (now // 1000).to_bytes(6, "big").lstrip(b"\0")
     return f"{_b64(str(int(user_id)).encode())}.{_b64(seconds)}.{_b64(entropy(27))}"
@@ -68,7 +68,7 @@ def issue(
     """Create and store a token, under `token_id` if given. Its text is returned only here.
 
     With a `parent_id` the token is revoked together with that token of the same user."""
-    token = token_text(user_id, now, entropy)
+    token = generate_token(user_id, now, entropy)
     tx.run(
         "INSERT INTO tokens (hash, id, kind, user_id, application_id, scopes, created_ms, expires_ms, parent_id) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -109,26 +109,26 @@ def revoke(
             parameters.append(value)  # type: ignore[arg-type]
     revoked = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", *parameters)]
     tx.run(f"DELETE FROM tokens WHERE {where}", *parameters)
-    changed(tx, user_id, revoked=revoked + _revoke_children(tx, user_id, revoked))
+    publish_actor_changed(tx, user_id, revoked=revoked + _revoke_children(tx, user_id, revoked))
     return len(revoked)
 
 
 def end_sessions(tx: Tx, user_id: int, token_ids: list[int]) -> None:
     """Close the sessions of deleted tokens and revoke their child tokens (those of a publisher's games)."""
-    changed(tx, user_id, revoked=token_ids + _revoke_children(tx, user_id, token_ids))
+    publish_actor_changed(tx, user_id, revoked=token_ids + _revoke_children(tx, user_id, token_ids))
 
 
 def _revoke_children(tx: Tx, user_id: int, parents: list[int]) -> list[int]:
     if not parents:
         return []
-    where = f"user_id = ? AND parent_id IN ({places(parents)})"
+    where = f"user_id = ? AND parent_id IN ({placeholders(parents)})"
     revoked = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", user_id, *parents)]
     if revoked:
         tx.run(f"DELETE FROM tokens WHERE {where}", user_id, *parents)
     return revoked
 
 
-def changed(tx: Tx, user_id: int, *, revoked: list[int] | None = None) -> None:
+def publish_actor_changed(tx: Tx, user_id: int, *, revoked: list[int] | None = None) -> None:
     """Publish that every node must look this user's tokens up again."""
     tx.emit(ACTOR_CHANGED, ActorChanged(user_id=UserId(user_id), revoked=revoked or []), Audience.of_users(user_id))
 
@@ -169,26 +169,26 @@ def find_actor(tx: Tx, token: str, now: int) -> tuple[Actor, int | None] | None:
 class Authenticator:
     """Looks callers up by token and caches them until the token ends or the user changes."""
 
-    def __init__(self, db: Database, clock: Clock, *, hears: Callable[[], bool] = lambda: True) -> None:
+    def __init__(self, db: Database, clock: Clock, *, is_receiving: Callable[[], bool] = lambda: True) -> None:
         self._db = db
         self._clock = clock
-        self._is_receiving = hears
+        self._is_receiving = is_receiving
         """Returns whether revocations by other nodes are being received; while they are not, the cache is bypassed."""
         self._cached: OrderedDict[bytes, tuple[Actor, int | None]] = OrderedDict()
         self._hashes: dict[int, set[bytes]] = {}
         self._invalidations = 0
 
-    async def actor(self, header: str | None) -> Actor | None:
+    async def authenticate(self, header: str | None) -> Actor | None:
         """Return the caller of a request, or None without a header. Raise UNAUTHORIZED for an invalid token."""
         if header is None:
             return None
         kind, token = split_header(header)
-        actor = await self.by_token(token)
+        actor = await self.find_by_token(token)
         if actor is None or actor.kind != kind:
             raise errors.UNAUTHORIZED()
         return actor
 
-    async def by_token(self, token: str) -> Actor | None:
+    async def find_by_token(self, token: str) -> Actor | None:
         """Return the caller that a token belongs to, or None."""
         if not token or len(token) > 512:
             return None
@@ -210,7 +210,7 @@ class Authenticator:
             return None
         return actor
 
-    def hear(self, dispatch: Dispatch) -> None:
+    def handle_dispatch(self, dispatch: Dispatch) -> None:
         """Drop a user's cached tokens on ACTOR_CHANGED."""
         if dispatch.event == ACTOR_CHANGED.name:
             change = wire.decode(dispatch.body, ActorChanged)
@@ -218,7 +218,7 @@ class Authenticator:
             for digest in self._hashes.pop(change.user_id, ()):
                 self._cached.pop(digest, None)
 
-    def forget_all(self) -> None:
+    def clear_cache(self) -> None:
         """Clear the cache: the store was replaced."""
         self._invalidations += 1
         self._cached.clear()
@@ -227,7 +227,7 @@ class Authenticator:
     def _remember(self, digest: bytes, found: tuple[Actor, int | None]) -> None:
         self._cached[digest] = found
         self._hashes.setdefault(found[0].user_id, set()).add(digest)
-        if len(self._cached) > CACHED_TOKENS:
+        if len(self._cached) > CACHED_TOKENS_MAX:
             oldest, (actor, _) = self._cached.popitem(last=False)
             self._drop(oldest, actor.user_id)
 

@@ -134,7 +134,7 @@ class Bus(ABC, Generic[BusMessage]):
                 except Exception:
                     log.exception("A bus subscriber failed", extra={"subject": subject})
 
-    def tell_of_gap(self) -> None:
+    def notify_gap(self) -> None:
         """Notify the holders of state built from messages that some may have been missed."""
         self.metrics.bus_gaps.inc()
         for callback in list(self._gap_callbacks.values()):
@@ -201,7 +201,7 @@ class LocalBus(Bus[BusMessage]):
             raise NoResponderError(f"no process replies on {subject}")
         try:
             async with asyncio.timeout(timeout_ms / 1000):
-                return await answered(handler, data, subject)
+                return await run_handler(handler, data, subject)
         except TimeoutError:
             raise RequestTimeoutError(f"no reply on {subject} within {timeout_ms} ms") from None
 
@@ -218,7 +218,7 @@ class LocalBus(Bus[BusMessage]):
         return Subscription(cancel)
 
 
-async def answered(handler: Handler, data: bytes, subject: str) -> bytes:
+async def run_handler(handler: Handler, data: bytes, subject: str) -> bytes:
     """Return the handler's reply. Raise RequestFailedError if the handler fails."""
     try:
         return await handler(data)

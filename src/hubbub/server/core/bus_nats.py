@@ -36,20 +36,20 @@ from hubbub.server.core.bus import (
     RequestFailedError,
     RequestTimeoutError,
     Subscription,
-    answered,
     check_subject,
+    run_handler,
 )
 from hubbub.server.core.logs import Secrets
 from hubbub.server.core.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-MAX_PENDING_BYTES: Final = 64 * 1024 * 1024
-CLOSE_TIMEOUT_S: Final = 5.0
-PING_S: Final = 10
-BATCH_BYTES: Final = 4 * 1024 * 1024
+PENDING_BYTES_MAX: Final = 64 * 1024 * 1024
+CLOSE_TIMEOUT_SECONDS: Final = 5.0
+PING_INTERVAL_SECONDS: Final = 10
+BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
 """Number of bytes written before a confirmation is awaited."""
-KNOWN_PUBLISHERS: Final = 4096
+PUBLISHERS_MAX: Final = 4096
 """Number of publishers whose last message number is remembered; the least recently active are forgotten first."""
 
 # The header of each payload: publisher, message number, index of the part, number of parts.
@@ -115,7 +115,7 @@ class NatsBus(Bus[BusMessage]):
         kind: type[BusMessage],
         *,
         prefix: str = "hubbub",
-        max_pending_bytes: int = MAX_PENDING_BYTES,
+        max_pending_bytes: int = PENDING_BYTES_MAX,
         reconnect_wait_ms: int = 500,
         connect_timeout_ms: int = 10_000,
         metrics: Metrics | None = None,
@@ -174,9 +174,9 @@ class NatsBus(Bus[BusMessage]):
                     reconnect_time_wait=self._reconnect_wait_ms / 1000,  # type: ignore[arg-type]
                     # The client buffers nothing: messages wait only in the outbox.
                     pending_size=0,
-                    flush_timeout=CLOSE_TIMEOUT_S,
+                    flush_timeout=CLOSE_TIMEOUT_SECONDS,
                     # A dead connection is detected within half a minute.
-                    ping_interval=PING_S,
+                    ping_interval=PING_INTERVAL_SECONDS,
                 )
         except (TimeoutError, OSError, nats.errors.Error) as error:
             with contextlib.suppress(Exception):
@@ -198,7 +198,7 @@ class NatsBus(Bus[BusMessage]):
             return
         if self._writer is not None and (self._outbox or self._connected.is_set()):
             try:
-                async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
                     await self.flush()
             except (TimeoutError, BusError):
                 log.error("The bus closed with unsent messages", extra={"messages": len(self._outbox)})
@@ -341,7 +341,7 @@ class NatsBus(Bus[BusMessage]):
         for entry in self._outbox:
             batch.append(entry)
             size += entry.size
-            if size > BATCH_BYTES:
+            if size > BATCH_BYTES_MAX:
                 break
         whole = len(batch) == len(self._outbox)
         last = self._number if whole else batch[-1].number
@@ -409,7 +409,7 @@ class NatsBus(Bus[BusMessage]):
                 key = (publisher, subject)
                 if index == 0:
                     self._partial[key] = []
-                    if len(self._partial) > KNOWN_PUBLISHERS:
+                    if len(self._partial) > PUBLISHERS_MAX:
                         # The oldest message was never completed, because its publisher died.
                         del self._partial[next(iter(self._partial))]
                 parts = self._partial.get(key)
@@ -423,7 +423,7 @@ class NatsBus(Bus[BusMessage]):
                 return  # A duplicate that was sent again after a reconnect.
             self._last_numbers[publisher] = number
             self._last_numbers.move_to_end(publisher)
-            if len(self._last_numbers) > KNOWN_PUBLISHERS:
+            if len(self._last_numbers) > PUBLISHERS_MAX:
                 self._last_numbers.popitem(last=False)
             message = self._decode(payload)
         except (msgspec.DecodeError, msgspec.ValidationError, struct.error):
@@ -443,7 +443,9 @@ class NatsBus(Bus[BusMessage]):
         if handler is None:
             return
         try:
-            response = b"+" + await answered(handler, message.data, message.subject.removeprefix(self._request_prefix))
+            response = b"+" + await run_handler(
+                handler, message.data, message.subject.removeprefix(self._request_prefix)
+            )
         except RequestFailedError:
             response = b"-"
         try:
@@ -452,7 +454,7 @@ class NatsBus(Bus[BusMessage]):
             log.warning("A bus reply could not be sent", extra={"error": str(error)})
 
     async def _on_gap_notice(self, _: Msg) -> None:
-        self.tell_of_gap()
+        self.notify_gap()
 
     async def _on_error(self, error: Exception) -> None:
         log.warning("NATS reported an error", extra={"error": str(error) or type(error).__name__})
@@ -472,7 +474,7 @@ class NatsBus(Bus[BusMessage]):
         self._disconnected = asyncio.get_running_loop().create_future()
         self._connected.set()
         self._wake.set()
-        self.tell_of_gap()
+        self.notify_gap()
 
     async def _on_closed(self) -> None:
         self._connected.clear()

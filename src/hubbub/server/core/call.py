@@ -157,7 +157,7 @@ class Call:
             listeners=self.listeners,
         )
 
-    def tell(self, signal: object) -> None:
+    def notify(self, signal: object) -> None:
         """Run the listeners of a signal in this transaction; higher tiers can react (a ban also deletes messages)."""
         for listener in self.listeners.get(type(signal), ()):
             listener(self, signal)

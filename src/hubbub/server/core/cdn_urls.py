@@ -17,11 +17,11 @@ from hubbub.server.core.store import Tx
 VALID_SECONDS: Final = 86_400
 """How long a signed URL is valid. Not specified publicly; one day (http.md 1.12)."""
 
-LASTING: Final = "attachments"
-EPHEMERAL: Final = "ephemeral-attachments"
+ATTACHMENTS_PATH: Final = "attachments"
+EPHEMERAL_ATTACHMENTS_PATH: Final = "ephemeral-attachments"
 """The path of attachments of ephemeral messages, which only some users may see."""
 
-PROXY: Final = "/media"
+MEDIA_PROXY_PATH: Final = "/media"
 """The path below the CDN's base URL with the same files, where images are available in other sizes (http.md 1.12)."""
 
 _KEY: Final = "cdn_key"
@@ -60,7 +60,8 @@ def sound_key(name: str) -> str:
 
 def attachment_path(channel_id: int, attachment_id: int, filename: str, *, ephemeral: bool = False) -> str:
     """Return the path of an attachment below the CDN's base URL."""
-    return f"/{EPHEMERAL if ephemeral else LASTING}/{int(channel_id)}/{int(attachment_id)}/{quote(filename, safe='')}"
+    folder = EPHEMERAL_ATTACHMENTS_PATH if ephemeral else ATTACHMENTS_PATH
+    return f"/{folder}/{int(channel_id)}/{int(attachment_id)}/{quote(filename, safe='')}"
 
 
 def sign(key: bytes, path: str, now_ms: int) -> str:
@@ -110,11 +111,11 @@ def parse(base: str, url: str) -> AttachmentUrl | None:
         base_parts = urlsplit(base)
     except ValueError:
         return None
-    path = parts.path.removeprefix(base_parts.path).removeprefix(PROXY)
+    path = parts.path.removeprefix(base_parts.path).removeprefix(MEDIA_PROXY_PATH)
     if (
         parts.netloc != base_parts.netloc
         or not parts.path.startswith(base_parts.path)
-        or not path.startswith(f"/{LASTING}/")
+        or not path.startswith(f"/{ATTACHMENTS_PATH}/")
     ):
         return None
     segments = path.split("/")

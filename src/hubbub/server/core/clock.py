@@ -21,13 +21,13 @@ log = logging.getLogger(__name__)
 SETTLE_ROUNDS: Final = 10
 """Event loop iterations that `settle` grants to tasks that a timer has just woken."""
 
-LONGEST_WAIT_S: Final = 3600.0
+WAIT_SECONDS_MAX: Final = 3600.0
 """Longest time in seconds that a timer sleeps before it checks the clock, since the wall clock may be corrected."""
 
-EARLY_S: Final = 0.0005
+TIMER_SLACK_SECONDS: Final = 0.0005
 """Seconds added to each wait, because loop timers may fire early and `now_ms` rounds down."""
 
-SWEEP_AT: Final = 1024
+SWEEP_TIMERS_MIN: Final = 1024
 """Number of timers in a controlled clock from which cancelled ones are removed."""
 
 
@@ -42,7 +42,7 @@ class Timer:
         self._handle: asyncio.TimerHandle | None = None
 
     @property
-    def waiting(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether it has neither fired nor been cancelled."""
         return self.callback is not None
 
@@ -156,9 +156,9 @@ class RealClock(Clock):
         return timer
 
     def _arm(self, timer: Timer) -> None:
-        wait_seconds = timer.due_ms / 1000 - time.time() + EARLY_S
+        wait_seconds = timer.due_ms / 1000 - time.time() + TIMER_SLACK_SECONDS
         timer._handle = asyncio.get_running_loop().call_later(
-            min(max(wait_seconds, 0.0), LONGEST_WAIT_S), self._check, timer
+            min(max(wait_seconds, 0.0), WAIT_SECONDS_MAX), self._check, timer
         )
 
     def _check(self, timer: Timer) -> None:
@@ -180,7 +180,7 @@ class ControlledClock(Clock):
         self._order = itertools.count()
         self._alarm: asyncio.TimerHandle | None = None
         self._moving = False
-        self._sweep_at = SWEEP_AT
+        self._sweep_at = SWEEP_TIMERS_MIN
 
     def now_ms(self) -> int:
         """Return the time in Unix milliseconds."""
@@ -188,7 +188,7 @@ class ControlledClock(Clock):
         return shown_ms if since is None else shown_ms + int((time.monotonic() - since) * 1000)
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Whether time passes by itself."""
         return self._reading[1] is not None
 
@@ -199,9 +199,9 @@ class ControlledClock(Clock):
         # A cancelled timer is removed when it reaches the top of the heap; occasional sweeps remove those far from the
         # top.
         if len(self._timers) > self._sweep_at:
-            self._timers = [entry for entry in self._timers if entry[2].waiting]
+            self._timers = [entry for entry in self._timers if entry[2].is_pending]
             heapq.heapify(self._timers)
-            self._sweep_at = max(SWEEP_AT, 2 * len(self._timers))
+            self._sweep_at = max(SWEEP_TIMERS_MIN, 2 * len(self._timers))
         self._arm()
         return timer
 
@@ -232,14 +232,14 @@ class ControlledClock(Clock):
 
     def resume(self) -> None:
         """Let time pass by itself again."""
-        if not self.running:
+        if not self.is_running:
             self._reading = (self._reading[0], time.monotonic())
             self._arm()
 
     def _move(self, target_ms: int) -> None:
         if self._moving:
             raise RuntimeError("a timer callback must not move the clock that fires it")
-        running = self.running
+        running = self.is_running
         if target_ms < self.now_ms():
             self.set_backs += 1
         self._moving = True
@@ -254,7 +254,7 @@ class ControlledClock(Clock):
             self._arm()
 
     def _next_due(self) -> int | None:
-        while self._timers and not self._timers[0][2].waiting:
+        while self._timers and not self._timers[0][2].is_pending:
             heapq.heappop(self._timers)
         return self._timers[0][0] if self._timers else None
 
@@ -273,12 +273,12 @@ class ControlledClock(Clock):
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return  # A synchronous test: only `set` and `advance` fire timers.
-        wait_seconds = (due_ms - shown_ms) / 1000 - (time.monotonic() - since) + EARLY_S
-        self._alarm = loop.call_later(min(max(wait_seconds, 0.0), LONGEST_WAIT_S), self._on_alarm)
+        wait_seconds = (due_ms - shown_ms) / 1000 - (time.monotonic() - since) + TIMER_SLACK_SECONDS
+        self._alarm = loop.call_later(min(max(wait_seconds, 0.0), WAIT_SECONDS_MAX), self._on_alarm)
 
     def _on_alarm(self) -> None:
         self._alarm = None
-        if self.running and not self._moving:
+        if self.is_running and not self._moving:
             now_ms = self.now_ms()
             while (due_ms := self._next_due()) is not None and due_ms <= now_ms:
                 self._fire(heapq.heappop(self._timers)[2])

@@ -31,7 +31,7 @@ AGENT_PREFIX: Final = "HUBBUB_AGENT_"
 Role = Literal["api", "gateway", "voice", "worker"]
 ROLES: Final[tuple[Role, ...]] = ("api", "gateway", "voice", "worker")
 
-LARGE_BOT_STARTS: Final = 2000
+LARGE_BOT_STARTS_MIN: Final = 2000
 """Minimum number of sessions that a large bot may start per day (gateway.md 4.1)."""
 LARGE_BOT_STARTS_PER_1000: Final = 5
 """Number of sessions that a large bot may start per day for every 1,000 guilds (gateway.md 4.1)."""
@@ -97,7 +97,7 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The number of trusted proxies that append to X-Forwarded-For; 0 uses the peer's own address."""
 
     @property
-    def largest_file_bytes(self) -> int:
+    def multipart_file_bytes_max(self) -> int:
         """The maximum size of a file in a multipart body, for any caller; the rest is reserved for the message."""
         return self.max_upload_bytes - min(self.max_body_bytes, self.max_upload_bytes // 2)
 
@@ -143,11 +143,11 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
         """Return whether a bot in this number of guilds is a large bot."""
         return 0 < self.large_bot_guilds <= guilds
 
-    def starts(self, guilds: int) -> tuple[int, int]:
+    def session_start_limits(self, guilds: int) -> tuple[int, int]:
         """Return how many sessions a bot of this size may start per day and per five seconds (gateway.md 4.1)."""
         if not self.is_large(guilds):
             return self.session_starts, self.max_concurrency
-        total = max(LARGE_BOT_STARTS, guilds * LARGE_BOT_STARTS_PER_1000 // 1000, self.session_starts)
+        total = max(LARGE_BOT_STARTS_MIN, guilds * LARGE_BOT_STARTS_PER_1000 // 1000, self.session_starts)
         return total, max(self.large_bot_concurrency, self.max_concurrency)
 
 
@@ -221,16 +221,16 @@ class ActivitiesConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The number of concurrent requests and WebSockets per application and process."""
 
 
-ModeratedWord = Annotated[str, Meta(min_length=1, max_length=60)]
+ModeratedKeyword = Annotated[str, Meta(min_length=1, max_length=60)]
 
 
 class AutoModerationConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Keywords that the operator adds to the KEYWORD_PRESET lists, in rule syntax (`word`, `word*`, `*word*`)."""
 
-    profanity: tuple[ModeratedWord, ...] = ()
-    sexual_content: tuple[ModeratedWord, ...] = ()
-    slurs: tuple[ModeratedWord, ...] = ()
-    names: tuple[ModeratedWord, ...] = ()
+    profanity: tuple[ModeratedKeyword, ...] = ()
+    sexual_content: tuple[ModeratedKeyword, ...] = ()
+    slurs: tuple[ModeratedKeyword, ...] = ()
+    names: tuple[ModeratedKeyword, ...] = ()
     """Keywords that must not occur in guild names and descriptions, channel names or stage topics."""
 
 
@@ -468,9 +468,11 @@ def _read(key: str, raw: Any, source: str) -> Any:
     try:
         read = msgspec.convert(value, kind, strict=not is_text)
     except msgspec.ValidationError:
-        raise ConfigError(key, source, f"{_display(key, raw)} is not allowed; allowed: {allowed(key)}") from None
+        raise ConfigError(
+            key, source, f"{_display(key, raw)} is not allowed; allowed: {describe_allowed(key)}"
+        ) from None
     if read is not None and _is_invalid(key, read):
-        raise ConfigError(key, source, f"{_display(key, raw)} is not allowed; allowed: {allowed(key)}")
+        raise ConfigError(key, source, f"{_display(key, raw)} is not allowed; allowed: {describe_allowed(key)}")
     return read
 
 
@@ -501,7 +503,7 @@ def _display(key: str, raw: Any) -> str:
     return Secrets().clean(repr(raw))[:200]
 
 
-def allowed(key: str) -> str:
+def describe_allowed(key: str) -> str:
     """Describe the allowed values of a key for an error message or help text."""
     if key in _SCHEMES:
         return "a URL that starts with " + " or ".join(f"{scheme}://" for scheme in _SCHEMES[key])
@@ -520,7 +522,7 @@ def allowed(key: str) -> str:
     return _describe(msgspec.inspect.type_info(KEYS[key]))
 
 
-def default(key: str) -> str | None:
+def default_text(key: str) -> str | None:
     """Return the default value of a key as text, or None if it has none."""
     group, _, inner = key.rpartition(".")
     value = getattr(getattr(Config(), group) if group else Config(), inner)

@@ -13,7 +13,7 @@ from msgspec import Meta
 
 from hubbub.protocol.ids import UserId
 
-MOST: Final = 1000
+ACTIVE_FAULTS_MAX: Final = 1000
 """Number of faults that can be active at a time."""
 
 Times = Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -82,7 +82,7 @@ class GatewayFault(msgspec.Struct, kw_only=True, tag_field="door", tag="gateway"
 Fault = HttpFault | GatewayFault
 
 
-class Waiting(msgspec.Struct, kw_only=True):
+class ActiveFault(msgspec.Struct, kw_only=True):
     """A requested fault and how often it has occurred."""
 
     id: str
@@ -96,20 +96,20 @@ class Faults:
     """The requested faults of one App."""
 
     def __init__(self) -> None:
-        self.http: list[Waiting] = []
+        self.http: list[ActiveFault] = []
         """Faults of the HTTP server; almost always empty."""
-        self.gateway: list[Waiting] = []
+        self.gateway: list[ActiveFault] = []
         self._numbers = itertools.count(1)
 
-    def __iter__(self) -> Iterator[Waiting]:
+    def __iter__(self) -> Iterator[ActiveFault]:
         return itertools.chain(self.http, self.gateway)
 
     def __len__(self) -> int:
         return len(self.http) + len(self.gateway)
 
-    def add(self, fault: Fault) -> Waiting:
+    def add(self, fault: Fault) -> ActiveFault:
         """Activate a fault."""
-        waiting = Waiting(id=str(next(self._numbers)), fault=fault, left=fault.times)
+        waiting = ActiveFault(id=str(next(self._numbers)), fault=fault, left=fault.times)
         (self.http if isinstance(fault, HttpFault) else self.gateway).append(waiting)
         return waiting
 
@@ -142,12 +142,12 @@ class Faults:
                 return waiting.fault
         return None
 
-    def _count(self, waiting: Waiting) -> None:
+    def _count(self, waiting: ActiveFault) -> None:
         waiting.happened += 1
         if waiting.left is not None:
             waiting.left -= 1
             if not waiting.left:
                 self._drop(waiting)
 
-    def _drop(self, waiting: Waiting) -> None:
+    def _drop(self, waiting: ActiveFault) -> None:
         (self.http if waiting in self.http else self.gateway).remove(waiting)

@@ -12,8 +12,8 @@ import msgspec
 import obstore
 from obstore.store import LocalStore, MemoryStore, ObjectStore, S3Store
 
-LONGEST_KEY: Final = 1024
-LONGEST_PART: Final = 255
+KEY_BYTES_MAX: Final = 1024
+KEY_PART_BYTES_MAX: Final = 255
 CHUNK_BYTES: Final = 256 * 1024
 
 # Characters with a special meaning in a file system, an object store or a URL.
@@ -105,10 +105,10 @@ def _check_key(key: str) -> str:
     parts = key.split("/")
     if (
         not key
-        or len(key.encode("utf-8", "surrogatepass")) > LONGEST_KEY
+        or len(key.encode("utf-8", "surrogatepass")) > KEY_BYTES_MAX
         or _FORBIDDEN.search(key)
         or any(0xD800 <= ord(letter) < 0xE000 for letter in key)
-        or any(part in ("", ".", "..") or len(part.encode()) > LONGEST_PART for part in parts)
+        or any(part in ("", ".", "..") or len(part.encode()) > KEY_PART_BYTES_MAX for part in parts)
     ):
         raise InvalidKeyError(f"not a valid file key: {key[:100]!r}")
     return key

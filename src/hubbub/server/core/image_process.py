@@ -19,7 +19,7 @@ PIXELS_MAX: Final = 25_000_000
 FRAMES_MAX: Final = 500
 FRAME_PIXELS_MAX: Final = 40_000_000
 """Maximum number of pixels of all frames of an animated image together."""
-MOVING_SIDE_MAX: Final = 512
+ANIMATED_SIDE_MAX: Final = 512
 """Maximum side length of an animated image."""
 FRAME_MS_DEFAULT: Final = 100
 """Duration of a frame without a sensible one, as in browsers."""
@@ -31,7 +31,7 @@ _WEBP: Final[dict[str, Any]] = {"quality": 90, "method": 4}
 _MOVING_WEBP: Final[dict[str, Any]] = {"quality": 80, "method": 2}
 
 
-class RefusedError(Exception):
+class RejectedImageError(Exception):
     """The image is rejected."""
 
 
@@ -43,12 +43,12 @@ def convert(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     image = Image.open(BytesIO(data), formats=[FORMATS[task["from"]]])
     width, height = image.size
     if width < 1 or height < 1 or width * height > PIXELS_MAX:
-        raise RefusedError("too many pixels")
+        raise RejectedImageError("too many pixels")
     count = getattr(image, "n_frames", 1) if task["moving"] else 1
     if count > 1:
         if count > FRAMES_MAX or count * width * height > FRAME_PIXELS_MAX:
-            raise RefusedError("too many frames")
-        width, height = (min(side, MOVING_SIDE_MAX) for side in task["box"])
+            raise RejectedImageError("too many frames")
+        width, height = (min(side, ANIMATED_SIDE_MAX) for side in task["box"])
         return _moving(image, task["to"], (width, height))
     width, height = task["box"]
     return _still(image, task["to"], (width, height))
@@ -122,7 +122,7 @@ def _describe(kind: str, image: Image.Image, frames: int, duration_ms: int) -> d
     return {"type": kind, "width": width, "height": height, "frames": frames, "duration_ms": duration_ms}
 
 
-def answer(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+def run_task(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """Run a task and return its result: the new file, or the reason for a rejection. Never raises."""
     try:
         return convert(data, task)
@@ -149,7 +149,7 @@ def write(stream: BinaryIO, header: dict[str, Any], data: bytes) -> None:
     stream.flush()
 
 
-def bound(memory_bytes: int) -> None:
+def limit_resources(memory_bytes: int) -> None:
     """Limit the memory of this process and forbid writing files; without system support only `PIXELS_MAX` applies."""
     try:
         import resource
@@ -168,13 +168,13 @@ def bound(memory_bytes: int) -> None:
 
 def main() -> None:
     """Process tasks until the input ends."""
-    bound(int(sys.argv[1]))
+    limit_resources(int(sys.argv[1]))
     Image.MAX_IMAGE_PIXELS = PIXELS_MAX
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
     while (found := read(incoming)) is not None:
         task, data = found
-        write(outgoing, *answer(data, task))
+        write(outgoing, *run_task(data, task))
 
 
 if __name__ == "__main__":

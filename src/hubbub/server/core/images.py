@@ -19,13 +19,13 @@ from typing import Any, Final
 import msgspec
 
 from hubbub.protocol import errors
-from hubbub.protocol.images import ImageData, TooLargeError, sniff_image
+from hubbub.protocol.images import ImageData, TooLargeError, detect_image_type
 from hubbub.server.core import media
 
 log = logging.getLogger(__name__)
 
-PROCESSES: Final = 2
-WAITING_MAX: Final = 64
+PROCESSES_MAX: Final = 2
+QUEUED_IMAGES_MAX: Final = 64
 """Number of images that may wait for a process; further requests get RESOURCE_OVERLOADED."""
 TASKS_MAX: Final = 200
 """Number of images after which a process is replaced."""
@@ -35,7 +35,7 @@ MEMORY_BYTES: Final = 1 << 30
 PIXELS_MAX: Final = 25_000_000
 """Maximum number of pixels by the header; `image_process` checks the decoder's result as well."""
 SIDE_MAX: Final = 16_384
-ANSWER_BYTES_MAX: Final = 128 << 20
+RESULT_BYTES_MAX: Final = 128 << 20
 
 _PROGRAM: Final = Path(__file__).with_name("image_process.py")
 _PASSED_VARIABLES: Final = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
@@ -46,7 +46,7 @@ class InvalidImageError(Exception):
     """The data is not an image, is too large, or could not be decoded."""
 
 
-class Picture(msgspec.Struct, frozen=True, kw_only=True):
+class EncodedImage(msgspec.Struct, frozen=True, kw_only=True):
     """A re-encoded image."""
 
     data: bytes
@@ -57,13 +57,13 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: int = 0
 
 
-class Images:
+class ImageConverter:
     """Converts images in separate processes, with limited concurrency."""
 
     def __init__(
         self,
         *,
-        processes: int = PROCESSES,
+        processes: int = PROCESSES_MAX,
         memory_bytes: int = MEMORY_BYTES,
         task_seconds: float = TASK_SECONDS,
         tasks_max: int = TASKS_MAX,
@@ -77,29 +77,31 @@ class Images:
         self._all: set[_Worker] = set()
         self._closed = False
 
-    async def clean(self, image: ImageData) -> None:
+    async def reencode(self, image: ImageData) -> None:
         """Re-encode an uploaded image: the same pixels, scaled down to the limit of its field, without metadata.
 
         Raise InvalidImageError if it is not an image, TooLargeError if it cannot be made small enough."""
         moving = image.content_type in image.moving
-        encoded = await self.convert(image.data, to=image.content_type, side=image.side_max, moving=moving)
+        encoded = await self.convert(image.data, to=image.content_type, side=image.side_max, animated=moving)
         if len(encoded.data) > image.bytes_max and encoded.animated and "image/webp" in image.moving:
             # WebP needs a fraction of the size for the same frames.
-            encoded = await self.convert(encoded.data, to="image/webp", side=image.side_max, moving=True)
+            encoded = await self.convert(encoded.data, to="image/webp", side=image.side_max, animated=True)
         if len(encoded.data) > image.bytes_max:
             raise TooLargeError(image.bytes_max)
-        image.become(encoded.data, encoded.content_type, animated=encoded.animated, duration_ms=encoded.duration_ms)
+        image.replace_content(
+            encoded.data, encoded.content_type, animated=encoded.animated, duration_ms=encoded.duration_ms
+        )
 
     async def convert(
-        self, data: bytes, *, to: str, side: int, box: tuple[int, int] | None = None, moving: bool = False
-    ) -> Picture:
+        self, data: bytes, *, to: str, side: int, box: tuple[int, int] | None = None, animated: bool = False
+    ) -> EncodedImage:
         """Convert an image to another type or size; `moving` keeps all frames if the type supports it.
 
         No side of the result is longer than `side`; with `box` it also fits into that width and height."""
-        kind = sniff_image(data)
+        kind = detect_image_type(data)
         if kind is None:
             raise InvalidImageError("not an image")
-        header = media.look(data)
+        header = media.inspect_file(data)
         if not header.width or not header.height:
             raise InvalidImageError("no dimensions in the header")
         if header.width * header.height > PIXELS_MAX or max(header.width, header.height) > SIDE_MAX:
@@ -109,10 +111,10 @@ class Images:
             "from": kind,
             "to": to,
             "box": (min(width, side), min(height, side)),
-            "moving": moving and to != "image/jpeg",
+            "moving": animated and to != "image/jpeg",
         }
         result, written = await self._submit(task, data)
-        return Picture(
+        return EncodedImage(
             data=written,
             content_type=result["type"],
             width=result["width"],
@@ -129,7 +131,7 @@ class Images:
         self._idle.clear()
 
     async def _submit(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-        if self._waiting >= WAITING_MAX or self._closed:
+        if self._waiting >= QUEUED_IMAGES_MAX or self._closed:
             raise errors.RESOURCE_OVERLOADED()
         self._waiting += 1
         try:
@@ -197,7 +199,7 @@ class _Worker:
         try:
             (length,) = struct.unpack(">I", await self._stdout.readexactly(4))
             result = msgspec.json.decode(await self._stdout.readexactly(min(length, 1 << 16)))
-            if result["bytes"] > ANSWER_BYTES_MAX:
+            if result["bytes"] > RESULT_BYTES_MAX:
                 raise EOFError
             written = await self._stdout.readexactly(result["bytes"])
         except (asyncio.IncompleteReadError, msgspec.DecodeError):

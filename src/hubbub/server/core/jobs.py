@@ -18,23 +18,23 @@ from typing import Any, Final, Protocol, TypeVar
 
 from hubbub.protocol import wire
 from hubbub.server.core.clock import Clock, Timer
-from hubbub.server.core.store import Database, StoreUnavailable, Tx, places
+from hubbub.server.core.store import Database, StoreUnavailable, Tx, placeholders
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-RUNNING_MAX: Final = 64
+DATABASE_JOBS_MAX: Final = 64
 """Number of database jobs that one worker runs at the same time."""
-OUTSIDE_MAX: Final = 256
+ASYNC_JOBS_MAX: Final = 256
 """Number of async jobs that one worker runs at the same time, so that slow peers do not delay database jobs."""
-OWNER_MAX: Final = 32
+OWNER_JOBS_MAX: Final = 32
 """Number of async jobs per owner that run at the same time, so that one slow server cannot occupy all slots."""
 LEASE_MS: Final = 120_000
 """How long a job is leased to a worker, in milliseconds; if the worker dies, the job is free again after that."""
 BACKOFF_MS: Final = 1_000
 BACKOFF_MAX_MS: Final = 10 * 60_000
-GIVE_UP_AFTER_MS: Final = 24 * 3_600_000
+RETRY_PERIOD_MS: Final = 24 * 3_600_000
 STORE_RETRY_MS: Final = 1_000
 """Delay in milliseconds before the worker retries after the store was unavailable."""
 
@@ -84,11 +84,11 @@ JobHandler = Callable[[Tx, Job], None] | Callable[[Job], Awaitable[None]]
 """Plain: runs in the transaction that deletes the job. Async: runs outside, and the job is deleted after it returns."""
 
 
-class GiveUp(Exception):
+class PermanentFailure(Exception):
     """Raised by a handler to mark its job as failed without further retries."""
 
 
-class TryAgain(Exception):
+class RetryLater(Exception):
     """Raised by a handler to retry after a given delay."""
 
     def __init__(self, after_ms: int, reason: str) -> None:
@@ -96,7 +96,7 @@ class TryAgain(Exception):
         super().__init__(reason)
 
 
-class Dropped(Exception):
+class DropJob(Exception):
     """Raised by a handler to delete its failed job, which is of no use later."""
 
 
@@ -110,7 +110,7 @@ class JobMetrics(Protocol):
 
 def enqueue(tx: Tx, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") -> int:
     """Enqueue a job that runs at `due_ms` or later. Jobs with the same non-empty key run in order, one at a time."""
-    tx.woken = True
+    tx.wakes_worker = True
     return int(
         tx.value(
             "INSERT INTO jobs (kind, key, due_ms, ready_ms, payload) VALUES (?, ?, ?, ?, ?) RETURNING id",
@@ -124,13 +124,13 @@ def enqueue(tx: Tx, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") 
 
 
 # Without `<> ''` the query planner does not use the index on keys and scans all waiting jobs.
-WAITING: Final = "SELECT 1 FROM jobs WHERE key = ? AND key <> '' AND kind = ? AND state = 'waiting'"
+WAITING_JOB_SQL: Final = "SELECT 1 FROM jobs WHERE key = ? AND key <> '' AND kind = ? AND state = 'waiting'"
 """Selects a waiting job with this key and kind; add LIMIT 1 when embedding it in another statement."""
 
 
 def enqueue_once(tx: Tx, kind: str, payload: Any, *, due_ms: int, key: str) -> None:
     """Enqueue a job unless one of this kind and key is waiting. Two concurrent transactions may still enqueue two."""
-    if tx.value(WAITING, key, kind) is None:
+    if tx.value(WAITING_JOB_SQL, key, kind) is None:
         enqueue(tx, kind, payload, due_ms=due_ms, key=key)
 
 
@@ -141,7 +141,7 @@ def cancel(tx: Tx, kind: str, key: str) -> int:
     return tx.run("DELETE FROM jobs WHERE kind = ? AND key = ? AND key <> '' AND state = 'waiting'", kind, key)
 
 
-def forget(tx: Tx, kind: str, key_prefix: str) -> int:
+def delete_by_prefix(tx: Tx, kind: str, key_prefix: str) -> int:
     """Delete all jobs of a kind with this key prefix, failed ones included, and return their number.
 
     An async handler that is running still finishes."""
@@ -164,7 +164,7 @@ def list_failed(
 
 def retry_failed(tx: Tx, id: int | None = None, *, kind: str | None = None, key_prefix: str = "") -> int:
     """Make failed jobs (or one) run again and return their number."""
-    tx.woken = True
+    tx.wakes_worker = True
     where, parameters = _failed(id, kind, key_prefix)
     return tx.run(
         "UPDATE jobs SET state = 'waiting', attempts = 0, first_tried_ms = NULL, ready_ms = due_ms, error = NULL,"
@@ -207,7 +207,7 @@ class _SlotPool:
         counts = Counter(job.owner for job in self.jobs.values())
         full = [owner for owner, count in counts.items() if owner and count >= self._owner_slots_max]
         others = "".join(f" AND substr(job.key, 1, {len(owner)}) <> ?" for owner in full)
-        return f"job.kind IN ({places(self.kinds)}){others}", [*self.kinds, *full]
+        return f"job.kind IN ({placeholders(self.kinds)}){others}", [*self.kinds, *full]
 
     def choose(self, found: Iterable[Job]) -> list[Job]:
         """Select the due jobs that there are free slots for, in total and per owner."""
@@ -234,10 +234,10 @@ class Worker:
         handlers: Mapping[str, JobHandler],
         metrics: JobMetrics | None = None,
         *,
-        give_up_after_ms: Mapping[str, int] | None = None,
-        running_max: int = RUNNING_MAX,
-        outside_max: int = OUTSIDE_MAX,
-        owner_max: int = OWNER_MAX,
+        retry_period_ms: Mapping[str, int] | None = None,
+        database_jobs_max: int = DATABASE_JOBS_MAX,
+        async_jobs_max: int = ASYNC_JOBS_MAX,
+        owner_jobs_max: int = OWNER_JOBS_MAX,
         lease_ms: int = LEASE_MS,
         poll_ms: int | None = None,
     ) -> None:
@@ -249,11 +249,11 @@ class Worker:
         self._handlers = handlers
         async_kinds = {kind for kind, handler in handlers.items() if inspect.iscoroutinefunction(handler)}
         self._pools = (
-            _SlotPool(handlers.keys() - async_kinds, running_max, running_max),
-            _SlotPool(async_kinds, outside_max, owner_max),
+            _SlotPool(handlers.keys() - async_kinds, database_jobs_max, database_jobs_max),
+            _SlotPool(async_kinds, async_jobs_max, owner_jobs_max),
         )
         self._metrics = metrics
-        self._give_up_after_ms = give_up_after_ms or {}
+        self._give_up_after_ms = retry_period_ms or {}
         self._lease_ms = lease_ms
         self._poll_ms = poll_ms
         self._name = secrets.token_hex(8)
@@ -268,7 +268,7 @@ class Worker:
         self._stopped = False
         self.wake()
 
-    async def stop(self, *, patience_seconds: float = 5.0) -> None:
+    async def stop(self, *, grace_seconds: float = 5.0) -> None:
         """Stop accepting jobs, wait for running ones for a limited time, and release the leases of the rest."""
         self._stopped = True
         if self._timer is not None:
@@ -278,7 +278,7 @@ class Worker:
             await asyncio.wait([self._scan_task])
         tasks = list(self._running.values())
         if tasks:
-            _, late = await asyncio.wait(tasks, timeout=patience_seconds)
+            _, late = await asyncio.wait(tasks, timeout=grace_seconds)
             for task in late:
                 task.cancel()
             if late:
@@ -431,15 +431,17 @@ class Worker:
 
     def _record_failure(self, tx: Tx, job: Job, error: Exception) -> str:
         """Schedule a retry, or mark the job as failed. Return the outcome."""
-        if isinstance(error, Dropped):
+        if isinstance(error, DropJob):
             self._finish(tx, job)
             return "dropped"
         now_ms = self._clock.now_ms()
         tried_ms = now_ms - (now_ms if job.first_tried_ms is None else job.first_tried_ms)
         after_ms = min(BACKOFF_MS * 2 ** min(job.attempts, 30), BACKOFF_MAX_MS)
-        if isinstance(error, TryAgain):
+        if isinstance(error, RetryLater):
             after_ms = error.after_ms
-        failed = isinstance(error, GiveUp) or tried_ms >= self._give_up_after_ms.get(job.kind, GIVE_UP_AFTER_MS)
+        failed = isinstance(error, PermanentFailure) or tried_ms >= self._give_up_after_ms.get(
+            job.kind, RETRY_PERIOD_MS
+        )
         tx.run(
             "UPDATE jobs SET state = ?, attempts = attempts + 1, ready_ms = ?, leased_by = '', error = ?"
             " WHERE id = ? AND leased_by = ?",

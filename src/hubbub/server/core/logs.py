@@ -21,10 +21,10 @@ import msgspec
 
 REMOVED: Final = "[removed]"
 
-LONGEST_TEXT: Final = 32 * 1024
+TEXT_CHARACTERS_MAX: Final = 32 * 1024
 """Maximum length of one text in the log, in characters; longer texts are cut after cleaning."""
 
-SHORTEST_SECRET: Final = 4
+SECRET_CHARACTERS_MIN: Final = 4
 """Minimum length of a registered value, in characters; removing shorter ones would only garble the log."""
 
 _SECRET_WORDS: Final = (
@@ -83,7 +83,7 @@ class Secrets:
 
     def add(self, value: str) -> None:
         """Remove this exact value from now on, also in its URL, JSON and base64 forms."""
-        if len(value) >= SHORTEST_SECRET:
+        if len(value) >= SECRET_CHARACTERS_MIN:
             with self._lock:
                 self._values.add(value)
                 self._compile()
@@ -114,7 +114,7 @@ class Secrets:
         if not text.isascii():
             # A lone surrogate cannot be encoded as UTF-8.
             text = text.encode("utf-8", "backslashreplace").decode()
-        return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "... (cut)"
+        return text if len(text) <= TEXT_CHARACTERS_MAX else text[:TEXT_CHARACTERS_MAX] + "... (cut)"
 
     def clean_value(self, value: Any, name: str = "", depth: int = 6) -> Any:
         """Return a value for the log: numbers unchanged, texts cleaned, values named like a secret removed."""

@@ -3,7 +3,7 @@
 import re
 from typing import Final, NamedTuple
 
-from hubbub.protocol.images import sniff_image
+from hubbub.protocol.images import detect_image_type
 
 _TEXT_BYTES: Final = 4096
 _JPEG_SEGMENTS_MAX: Final = 512
@@ -47,9 +47,9 @@ class Media(NamedTuple):
     animated: bool = False
 
 
-def look(data: bytes, filename: str = "") -> Media:
+def inspect_file(data: bytes, filename: str = "") -> Media:
     """Detect the type of a file and the dimensions of an image; the name only distinguishes kinds of text."""
-    content_type = sniff_image(data)
+    content_type = detect_image_type(data)
     if content_type is not None:
         width, height = _SIZES[content_type](data) or (None, None)
         return Media(content_type, width, height, _is_animated(content_type, data))
@@ -152,10 +152,10 @@ _DISPLAYABLE: Final = frozenset(
     }
 )
 HEAD_BYTES: Final = 64
-"""Number of bytes that `safe_type` needs."""
+"""Number of bytes that `displayable_type` needs."""
 
 
-def safe_type(head: bytes) -> str | None:
+def displayable_type(head: bytes) -> str | None:
     """Return the type of an image, sound or video that a browser may display from our origin, otherwise None."""
-    content_type = sniff_image(head) or _sniff(head, "")
+    content_type = detect_image_type(head) or _sniff(head, "")
     return content_type if content_type in _DISPLAYABLE else None

@@ -13,11 +13,11 @@ from prometheus_client.metrics import MetricWrapperBase
 
 M = TypeVar("M", bound=MetricWrapperBase)
 
-SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-SIZES: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+SECONDS_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+SIZE_BUCKETS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
-class Labelled(Generic[M]):
+class LabeledMetric(Generic[M]):
     """A metric with labels; calling it returns the cached child for these label values."""
 
     __slots__ = ("_children", "metric")
@@ -65,10 +65,10 @@ class Metrics:
         self.voice_packets = self._counters("voice_packets", "Voice packets by outcome", "fate")
 
         self.db_seconds = self._histogram(
-            "db_seconds", "Duration of a write transaction, including the commit", SECONDS
+            "db_seconds", "Duration of a write transaction, including the commit", SECONDS_BUCKETS
         )
         self.db_retries = self._counter("db_retries", "Units of work retried after a serialization failure")
-        self.db_batch = self._histogram("db_batch_units", "Units of work per commit", SIZES)
+        self.db_batch = self._histogram("db_batch_units", "Units of work per commit", SIZE_BUCKETS)
 
         self.bus_published = self._counter("bus_published", "Messages published on the bus")
         self.bus_received = self._counter("bus_received", "Messages received from the bus")
@@ -98,8 +98,8 @@ class Metrics:
     def _counter(self, name: str, help_text: str) -> Counter:
         return Counter(f"hubbub_{name}", help_text, registry=self.registry)
 
-    def _counters(self, name: str, help_text: str, *labels: str) -> Labelled[Counter]:
-        return Labelled(Counter(f"hubbub_{name}", help_text, labels, registry=self.registry))
+    def _counters(self, name: str, help_text: str, *labels: str) -> LabeledMetric[Counter]:
+        return LabeledMetric(Counter(f"hubbub_{name}", help_text, labels, registry=self.registry))
 
     def _gauge(self, name: str, help_text: str) -> Gauge:
         return Gauge(f"hubbub_{name}", help_text, registry=self.registry)
@@ -107,5 +107,7 @@ class Metrics:
     def _histogram(self, name: str, help_text: str, buckets: tuple[float, ...]) -> Histogram:
         return Histogram(f"hubbub_{name}", help_text, registry=self.registry, buckets=buckets)
 
-    def _histograms(self, name: str, help_text: str, *labels: str) -> Labelled[Histogram]:
-        return Labelled(Histogram(f"hubbub_{name}", help_text, labels, registry=self.registry, buckets=SECONDS))
+    def _histograms(self, name: str, help_text: str, *labels: str) -> LabeledMetric[Histogram]:
+        return LabeledMetric(
+            Histogram(f"hubbub_{name}", help_text, labels, registry=self.registry, buckets=SECONDS_BUCKETS)
+        )

@@ -12,7 +12,7 @@ import msgspec
 from hubbub.protocol.ids import ApplicationId, GuildId, SkuId, Snowflake, UserId
 from hubbub.server.core.config import ConfigError
 
-PATIENCE_SECONDS: Final = 30.0
+TIMEOUT_SECONDS: Final = 30.0
 """Timeout of a call to the provider in seconds; shorter than that of a job."""
 
 
@@ -44,7 +44,7 @@ class PaymentUncertain(Exception):
 
 
 class PaymentProvider(Protocol):
-    """Takes and refunds payments. A call that exceeds `PATIENCE_SECONDS` counts as an error."""
+    """Takes and refunds payments. A call that exceeds `TIMEOUT_SECONDS` counts as an error."""
 
     enabled: bool
     """Whether purchases are possible at all."""

@@ -25,21 +25,21 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import ConnectionPool
 
 from hubbub.server.core import migrations
-from hubbub.server.core.answers import Answer, Answers
+from hubbub.server.core.commit_delivery import CommitDelivery, FinishedUnit
 from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-THREADS: Final = 8
-FREE_ATTEMPTS: Final = 2
+THREAD_COUNT: Final = 8
+CONCURRENT_ATTEMPTS_MAX: Final = 2
 """Attempts of a conflicting unit of work that run concurrently with other units of this process."""
-ALONE_ATTEMPTS: Final = 8
+EXCLUSIVE_ATTEMPTS_MAX: Final = 8
 """Further attempts that block other writes of this process, before the caller gets StoreUnavailable."""
 BACKOFF_SECONDS: Final = 0.001
 POOL_TIMEOUT_SECONDS: Final = 5.0
-WAITING_MAX: Final = 10_000
+QUEUED_UNITS_MAX: Final = 10_000
 PREPARE_THRESHOLD: Final = 3
 PREPARED_MAX: Final = 512
 
@@ -56,7 +56,7 @@ _TOKEN = re.compile(
 
 
 @lru_cache(maxsize=4096)
-def translate(sql: str) -> bytes:
+def translate_placeholders(sql: str) -> bytes:
     """Convert `?` placeholders to psycopg's, except in literals and comments."""
     escaped = sql.replace("%", "%%")
     return _TOKEN.sub(lambda token: "%s" if token["placeholder"] else token[0], escaped).encode()
@@ -89,7 +89,7 @@ class _NumericLoader(Loader):
         return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
-def adapt(context: AdaptContext) -> None:
+def register_adapters(context: AdaptContext) -> None:
     """Register dumpers and loaders so that values behave as on SQLite."""
     adapters = context.adapters
     assert adapters is not None
@@ -123,16 +123,16 @@ class PostgresTx(Tx):
     def __init__(self, cursor: Cursor) -> None:
         super().__init__()
         self._cursor = cursor
-        self.number: int | None = None
+        self.transaction_id: int | None = None
         """The transaction id, or None until it is requested."""
         self._snapshot: PostgresSnapshot | None = None
 
     @property
     def stamp(self) -> int:
         """The transaction id; the first access assigns it."""
-        if self.number is None:
-            self.number = int(self.value("SELECT pg_current_xact_id()::text"))
-        return self.number
+        if self.transaction_id is None:
+            self.transaction_id = int(self.value("SELECT pg_current_xact_id()::text"))
+        return self.transaction_id
 
     @property
     def snapshot(self) -> Snapshot:
@@ -143,17 +143,17 @@ class PostgresTx(Tx):
 
     def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Return every row."""
-        cursor = self._cursor.execute(translate(sql), parameters)
+        cursor = self._cursor.execute(translate_placeholders(sql), parameters)
         return cursor.fetchall() if cursor.description is not None else []
 
     def run(self, sql: str, *parameters: Any) -> int:
         """Execute a statement and return the number of affected rows."""
-        return self._cursor.execute(translate(sql), parameters).rowcount
+        return self._cursor.execute(translate_placeholders(sql), parameters).rowcount
 
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement once per row of parameters."""
         if rows:
-            self._cursor.executemany(translate(sql), rows)
+            self._cursor.executemany(translate_placeholders(sql), rows)
 
 
 _Unit = tuple[Callable[[Tx], Any], "asyncio.Future[Any]", bool]
@@ -180,12 +180,12 @@ class _CommitOrder:
     commit later. Delivery by number therefore has the order that readers of the rows see. Only delivery waits, not the
     commit."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: CommitDelivery) -> None:
         self._answers = answers
         self._lock = threading.Lock()
         self._next = 0
         self._delivered = 0
-        self._finished: dict[int, list[Answer]] = {}
+        self._finished: dict[int, list[FinishedUnit]] = {}
 
     def take(self) -> int:
         """Return the next number, right before a commit; it must be passed to `end`."""
@@ -193,11 +193,11 @@ class _CommitOrder:
             self._next += 1
             return self._next - 1
 
-    def end(self, number: int, *answers: Answer) -> None:
+    def end(self, number: int, *answers: FinishedUnit) -> None:
         """Record that the commit of this number succeeded, with its results, or failed, without any."""
         with self._lock:
             self._finished[number] = list(answers)
-            ready: list[Answer] = []
+            ready: list[FinishedUnit] = []
             while self._delivered in self._finished:
                 ready += self._finished.pop(self._delivered)
                 self._delivered += 1
@@ -208,11 +208,11 @@ class _CommitOrder:
 class PostgresDatabase(Database):
     """A PostgreSQL database shared by any number of processes."""
 
-    def __init__(self, url: str, threads: int = THREADS, *, waiting_max: int = WAITING_MAX) -> None:
+    def __init__(self, url: str, threads: int = THREAD_COUNT, *, queued_units_max: int = QUEUED_UNITS_MAX) -> None:
         super().__init__()
         self._url = url
         self._thread_count = threads
-        self._waiting_max = waiting_max
+        self._waiting_max = queued_units_max
         self._units: SimpleQueue[_Unit | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._contended = threading.Lock()
@@ -220,14 +220,14 @@ class PostgresDatabase(Database):
         self._gate.set()
         self._open = False
         self._loop: asyncio.AbstractEventLoop
-        self._answers: Answers
+        self._answers: CommitDelivery
         self._commit_order: _CommitOrder
         self._pool: ConnectionPool[Connection]
 
     async def start(self) -> None:
         """Connect and migrate the schema to the current version."""
         self._loop = asyncio.get_running_loop()
-        self._answers = Answers(self, self._loop)
+        self._answers = CommitDelivery(self, self._loop)
         self._commit_order = _CommitOrder(self._answers)
         await asyncio.to_thread(self._connect)
         for number in range(self._thread_count):
@@ -332,7 +332,7 @@ class PostgresDatabase(Database):
 
     def _write(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> None:
         """Run a unit until it commits, fails, or exhausts its attempts, and deliver the result."""
-        for attempt in range(FREE_ATTEMPTS):
+        for attempt in range(CONCURRENT_ATTEMPTS_MAX):
             self._gate.wait()
             if self._try(work, future):
                 return
@@ -341,7 +341,7 @@ class PostgresDatabase(Database):
         with self._contended:
             self._gate.clear()
             try:
-                for attempt in range(ALONE_ATTEMPTS):
+                for attempt in range(EXCLUSIVE_ATTEMPTS_MAX):
                     if self._try(work, future):
                         return
                     time.sleep(_backoff_random.uniform(0, BACKOFF_SECONDS * 2**attempt))
@@ -405,14 +405,16 @@ class PostgresDatabase(Database):
         finally:
             _end(connection)
 
-    def _resolve_lost_commit(self, future: "asyncio.Future[Any]", lost: _LostInCommit) -> Answer:
+    def _resolve_lost_commit(self, future: "asyncio.Future[Any]", lost: _LostInCommit) -> FinishedUnit:
         """Ask the server for the outcome of a commit whose connection was lost; unknown without a transaction id."""
-        if lost.tx.number is not None:
+        if lost.tx.transaction_id is not None:
             try:
                 # A separate connection: those of the pool may be as broken as the lost one.
                 with psycopg.connect(self._url, autocommit=True, connect_timeout=5) as connection:
                     for _ in range(20):
-                        row = connection.execute("SELECT pg_xact_status(%s::text::xid8)", (str(lost.tx.number),))
+                        row = connection.execute(
+                            "SELECT pg_xact_status(%s::text::xid8)", (str(lost.tx.transaction_id),)
+                        )
                         status = (row.fetchone() or (None,))[0]
                         if status == "committed":
                             return (future, lost.result, None, lost.tx)
@@ -420,12 +422,12 @@ class PostgresDatabase(Database):
                             break
                         time.sleep(0.05)
             except psycopg.Error:
-                log.exception("The outcome of transaction %d is unknown", lost.tx.number)
+                log.exception("The outcome of transaction %d is unknown", lost.tx.transaction_id)
         return (future, None, StoreUnavailable(str(lost)), None)
 
 
 def _configure(connection: Connection) -> None:
-    adapt(connection)
+    register_adapters(connection)
     connection.prepare_threshold = PREPARE_THRESHOLD
     connection.prepared_max = PREPARED_MAX
 

@@ -10,13 +10,13 @@ import msgspec
 
 from hubbub.protocol.ids import ApplicationId, GuildId, UserId
 
-HERE = ""
+LOCAL_NODE = ""
 """The node value of sessions of this process."""
-EVERYBODY: Final = 0
+PLATFORM_VIEW: Final = 0
 """The view of a presence outside any family."""
-ACTIVITIES_MOST: Final = 10
+ACTIVITIES_MAX: Final = 10
 """Maximum number of activities shown per user."""
-HIDDEN: Final = frozenset({"invisible", "offline"})
+HIDDEN_STATUSES: Final = frozenset({"invisible", "offline"})
 
 
 class Presence(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class Presence(msgspec.Struct, frozen=True, kw_only=True):
     client_status: dict[str, str]
 
 
-class Hidden(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ActivitySecrets(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The fields of an activity that other users never see."""
 
     application_id: int
@@ -47,20 +47,20 @@ class SessionPresence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     """desktop, mobile, web or vr."""
     status: str
     activities: list[Any]
-    node: str = HERE
+    node: str = LOCAL_NODE
     """The node that the session is connected to."""
     bot: bool = False
     application_id: int | None = None
     """The application of an OAuth2 session; None for other sessions."""
     family_id: int | None = None
-    hidden: list[Hidden] = []
+    secrets: list[ActivitySecrets] = []
     showing_chat: bool = False
     """Whether the session displays the user's messages."""
 
     @property
-    def seen(self) -> bool:
+    def is_visible(self) -> bool:
         """Whether the status makes the user visible to others."""
-        return self.status not in HIDDEN
+        return self.status not in HIDDEN_STATUSES
 
 
 class Presences:
@@ -73,7 +73,7 @@ class Presences:
         self._by_session: dict[int, dict[str, SessionPresence]] = {}
         """Session presences by user id and session id, in the order of their last updates."""
 
-    def find(self, user_id: int, *, family_id: int = EVERYBODY) -> Presence | None:
+    def find(self, user_id: int, *, family_id: int = PLATFORM_VIEW) -> Presence | None:
         """Return a user's presence, in general or in a family's games; None if offline or invisible."""
         if family_id:
             return self._in_games.get((user_id, family_id))
@@ -90,15 +90,15 @@ class Presences:
         """Return whether a user has this session."""
         return session_id in self._by_session.get(user_id, ())
 
-    def connected(self, user_id: int, *, besides: str = "") -> bool:
+    def is_connected(self, user_id: int, *, excluding: str = "") -> bool:
         """Return whether a user has any session, visible or not, other than `besides`."""
-        return any(session_id != besides for session_id in list(self._by_session.get(user_id, ())))
+        return any(session_id != excluding for session_id in list(self._by_session.get(user_id, ())))
 
-    def playing(self, user_id: int, family_id: int) -> bool:
+    def is_playing(self, user_id: int, family_id: int) -> bool:
         """Return whether a user has a session, visible or not, in a game of a family."""
         return any(session.family_id == family_id for session in list(self._by_session.get(user_id, {}).values()))
 
-    def sessions(self, node: str = HERE) -> list[SessionPresence]:
+    def sessions(self, node: str = LOCAL_NODE) -> list[SessionPresence]:
         """Return the presences reported by the sessions of a node."""
         return [
             session for sessions in self._by_session.values() for session in sessions.values() if session.node == node
@@ -108,13 +108,13 @@ class Presences:
         """Return the presences reported by a user's sessions, the latest last."""
         return list(self._by_session.get(user_id, {}).values())
 
-    def session(self, user_id: int, session_id: str) -> SessionPresence | None:
+    def find_session(self, user_id: int, session_id: str) -> SessionPresence | None:
         """Return the presence reported by one session, or None."""
         return self._by_session.get(user_id, {}).get(session_id)
 
-    def activity(self, user_id: int, session_id: str, application_id: int) -> dict[str, Any] | None:
+    def find_activity(self, user_id: int, session_id: str, application_id: int) -> dict[str, Any] | None:
         """Return a session's activity in an application as other users see it, or None."""
-        session = self.session(user_id, session_id)
+        session = self.find_session(user_id, session_id)
         for activity in session.activities if session is not None else ():
             if int(activity.get("application_id", 0)) == application_id:
                 return dict(activity)
@@ -130,24 +130,24 @@ class Presences:
         hidden = self._hidden(user_id, session_id, application_id)
         return list(hidden.button_urls) if hidden is not None else []
 
-    def _hidden(self, user_id: int, session_id: str, application_id: int) -> Hidden | None:
-        session = self.session(user_id, session_id)
+    def _hidden(self, user_id: int, session_id: str, application_id: int) -> ActivitySecrets | None:
+        session = self.find_session(user_id, session_id)
         found = (
-            (secrets for secrets in session.hidden if secrets.application_id == application_id)
+            (secrets for secrets in session.secrets if secrets.application_id == application_id)
             if session is not None
             else iter(())
         )
         return next(found, None)
 
-    def put(self, session: SessionPresence) -> frozenset[int]:
-        """Store a session's presence. Return the views that changed: `EVERYBODY` and family ids."""
+    def update(self, session: SessionPresence) -> frozenset[int]:
+        """Store a session's presence. Return the views that changed: `PLATFORM_VIEW` and family ids."""
         sessions = self._by_session.setdefault(session.user_id, {})
         # The latest update is last.
         before = sessions.pop(session.session_id, None)
         sessions[session.session_id] = session
         return self._merge(session.user_id, (session.family_id, before.family_id if before is not None else None))
 
-    def drop(self, user_id: int, session_id: str) -> frozenset[int]:
+    def remove(self, user_id: int, session_id: str) -> frozenset[int]:
         """Remove a session. Return the views that changed."""
         sessions = self._by_session.get(user_id)
         removed = sessions.pop(session_id, None) if sessions else None
@@ -157,11 +157,11 @@ class Presences:
             del self._by_session[user_id]
         return self._merge(user_id, (removed.family_id,))
 
-    def drop_node(self, node: str) -> dict[int, frozenset[int]]:
+    def remove_node(self, node: str) -> dict[int, frozenset[int]]:
         """Remove all sessions of a node. Return the users whose presence changed, with the views that changed."""
         changed: dict[int, frozenset[int]] = {}
         for session in self.sessions(node):
-            changed[session.user_id] = changed.get(session.user_id, frozenset()) | self.drop(
+            changed[session.user_id] = changed.get(session.user_id, frozenset()) | self.remove(
                 session.user_id, session.session_id
             )
         return {user_id: views for user_id, views in changed.items() if views}
@@ -172,12 +172,12 @@ class Presences:
         # A user who is invisible in the chat client is not shown by a game either (decisions/0040).
         visible = (
             []
-            if own_sessions and not any(session.seen for session in own_sessions)
-            else [session for session in sessions if session.seen]
+            if own_sessions and not any(session.is_visible for session in own_sessions)
+            else [session for session in sessions if session.is_visible]
         )
         changed = set()
         if _replace(self._by_user, user_id, _merge_sessions(user_id, visible)):
-            changed.add(EVERYBODY)
+            changed.add(PLATFORM_VIEW)
         # A client that becomes visible or invisible changes the presence in every family.
         for family_id in {*families, *(session.family_id for session in sessions)} - {None}:
             assert family_id is not None
@@ -224,10 +224,10 @@ def _merge_activities(sessions: Iterable[SessionPresence]) -> list[Any]:
                 (activity["type"], activity["name"]) if application_id is None else (application_id, session.session_id)
             )
             found.setdefault("custom" if activity["type"] == 4 else key, activity)
-    return list(found.values())[:ACTIVITIES_MOST]
+    return list(found.values())[:ACTIVITIES_MAX]
 
 
-def shown(
+def presence_update(
     user_id: int, presence: Presence | None, *, guild_id: int | None = None, has_played_game: bool | None = None
 ) -> dict[str, Any]:
     """Build the payload of PRESENCE_UPDATE for a guild or a friend."""
@@ -242,13 +242,15 @@ def shown(
     return body
 
 
-def for_games(user_id: int, presence: Presence | None, families: Iterable[int]) -> dict[int, dict[str, Any]]:
+def oauth2_presence_updates(
+    user_id: int, presence: Presence | None, families: Iterable[int]
+) -> dict[int, dict[str, Any]]:
     """Build PRESENCE_UPDATE for OAuth2 sessions by family; the given ones have `has_played_game` true (sdk.md 9.6)."""
-    played = shown(user_id, presence, has_played_game=True)
-    return {0: shown(user_id, presence, has_played_game=False), **dict.fromkeys(families, played)}
+    played = presence_update(user_id, presence, has_played_game=True)
+    return {0: presence_update(user_id, presence, has_played_game=False), **dict.fromkeys(families, played)}
 
 
-def own(sessions: Iterable[SessionPresence]) -> list[dict[str, Any]]:
+def session_list(sessions: Iterable[SessionPresence]) -> list[dict[str, Any]]:
     """Build the session list of SESSIONS_REPLACE for the user's own clients."""
     payload = []
     for session in sessions:

@@ -9,7 +9,7 @@ from hubbub.protocol.operation import RateLimit
 from hubbub.server.core.call import Call
 
 
-def take(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: int = 0) -> None:
+def consume(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: int = 0) -> None:
     """Count one action of this kind. Raise the limit's own error (or RATE_LIMITED) if the quota is exhausted.
 
     Each slot of the quota is a row of `slowmodes`, so the table never grows beyond the limit."""

@@ -23,8 +23,8 @@ GLOBAL_WINDOW_MS: Final = 1000
 INVALID_WINDOW_MS: Final = 600_000
 INVALID_STATUSES: Final = frozenset((401, 403, 429))
 
-MAX_BUCKETS: Final = 100_000
-MAX_REPORTED: Final = 1000
+BUCKETS_MAX: Final = 100_000
+REPORTED_HITS_MAX: Final = 1000
 
 
 class Mode(StrEnum):
@@ -49,16 +49,16 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the operation or shared bucket, for the report."""
     major: tuple[int, ...] = ()
     """The positions of the path parameters that separate buckets."""
-    aged: tuple[tuple[int, str], ...] = ()
+    age_buckets: tuple[tuple[int, str], ...] = ()
     """(minimum age in ms, bucket) for older targets, by the creation time of the path's last id; oldest first."""
     code: int = 0
     message: str = ""
 
-    def bucket_of(self, values: Sequence[str], now: int) -> str:
+    def find_bucket(self, values: Sequence[str], now: int) -> str:
         """Return the bucket of a request to this path; malformed ids are rejected later by validation."""
-        if self.aged and values[-1].isascii() and values[-1].isdecimal():
+        if self.age_buckets and values[-1].isascii() and values[-1].isdecimal():
             age_ms = now - Snowflake(values[-1]).created_ms
-            for age_min_ms, bucket in self.aged:
+            for age_min_ms, bucket in self.age_buckets:
                 if age_ms >= age_min_ms:
                     return bucket
         return self.bucket
@@ -80,7 +80,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
 
 
-class Refusal(msgspec.Struct, kw_only=True):
+class RateLimitHit(msgspec.Struct, kw_only=True):
     """Requests over a limit of one caller and bucket."""
 
     name: str
@@ -95,7 +95,7 @@ class Refusal(msgspec.Struct, kw_only=True):
     """Whether the requests were rejected; false in report mode."""
 
 
-def rule(operation: Operation[Any, Any], name: str) -> Rule | None:
+def build_rule(operation: Operation[Any, Any], name: str) -> Rule | None:
     """Return the rule of an operation, or None if it has no bucket."""
     limit = operation.limit
     if limit is None:
@@ -113,7 +113,9 @@ def rule(operation: Operation[Any, Any], name: str) -> Rule | None:
     key = limit.bucket or f"{operation.method} {operation.path}"
     return Rule(
         bucket=_opaque(key),
-        aged=tuple((round(age * 1000), _opaque(f"{key} {age}")) for age in sorted(limit.ages, reverse=True)),
+        age_buckets=tuple(
+            (round(age * 1000), _opaque(f"{key} {age}")) for age in sorted(limit.age_thresholds_seconds, reverse=True)
+        ),
         calls=limit.calls,
         window_ms=max(1, round(limit.seconds * 1000)),
         name=limit.bucket or name,
@@ -130,14 +132,14 @@ def _opaque(key: str) -> str:
 Key = tuple[Any, ...]
 
 
-class Windows:
+class FixedWindows:
     """Fixed time windows by key, with bounded memory."""
 
     __slots__ = ("_sweep_at", "_windows", "_windows_max")
 
-    def __init__(self, most: int = MAX_BUCKETS) -> None:
-        self._windows_max = most
-        self._sweep_at = min(1024, most)
+    def __init__(self, windows_max: int = BUCKETS_MAX) -> None:
+        self._windows_max = windows_max
+        self._sweep_at = min(1024, windows_max)
         self._windows: dict[Key, list[int]] = {}
         """Key to [end in Unix ms, number of requests]."""
 
@@ -165,7 +167,7 @@ class Windows:
             return 0, now + window_ms
         return window[1], window[0]
 
-    def uncount(self, key: Key) -> None:
+    def refund(self, key: Key) -> None:
         """Take one request back: rejected requests do not use up the limit."""
         self._windows[key][1] -= 1
 
@@ -193,7 +195,7 @@ class RateLimits:
         global_calls: int = GLOBAL_CALLS,
         invalid_calls: int = 0,
         invalid_window_ms: int = INVALID_WINDOW_MS,
-        max_buckets: int = MAX_BUCKETS,
+        buckets_max: int = BUCKETS_MAX,
         caps: Mode | str = Mode.OFF,
     ) -> None:
         self._now_ms = now_ms
@@ -207,11 +209,11 @@ class RateLimits:
 
         The public platform uses 10,000."""
         self.invalid_window_ms = invalid_window_ms
-        self._buckets = Windows(max_buckets)
-        self._global = Windows(max_buckets)
-        self._invalid = Windows(max_buckets)
-        self._capped = Windows(max_buckets)
-        self._refusals: dict[Key, Refusal] = {}
+        self._buckets = FixedWindows(buckets_max)
+        self._global = FixedWindows(buckets_max)
+        self._invalid = FixedWindows(buckets_max)
+        self._capped = FixedWindows(buckets_max)
+        self._refusals: dict[Key, RateLimitHit] = {}
 
     def check_global(self, caller: str | int) -> Verdict | None:
         """Count a request against the caller's global limit. Return a verdict only if it is rejected."""
@@ -222,7 +224,7 @@ class RateLimits:
         used, end = self._global.count(key, GLOBAL_WINDOW_MS, now)
         if used <= self.global_calls:
             return None
-        self._global.uncount(key)
+        self._global.refund(key)
         rejected = self.mode is Mode.REAL
         self._note("global", "", str(caller), (), "global", now, rejected)
         if not rejected:
@@ -237,12 +239,12 @@ class RateLimits:
             return None
         now = self._now_ms()
         major = tuple([values[position] for position in rule.major])
-        bucket = rule.bucket_of(values, now) if rule.aged else rule.bucket
+        bucket = rule.find_bucket(values, now) if rule.age_buckets else rule.bucket
         key = (bucket, caller, *major)
         used, end = self._buckets.count(key, rule.window_ms, now)
         allowed = used <= rule.calls
         if not allowed:
-            self._buckets.uncount(key)
+            self._buckets.refund(key)
             rejected = self.mode is Mode.REAL
             self._note(rule.name, bucket, str(caller), major, "user", now, rejected)
             allowed = not rejected
@@ -266,14 +268,14 @@ class RateLimits:
         used, end = self._capped.count(key, APPROVAL_WINDOW_SECONDS * 1000, now)
         if used <= calls:
             return None
-        self._capped.uncount(key)
+        self._capped.refund(key)
         rejected = self.caps is Mode.REAL
         self._note(name, "", str(application_id), (), "approval", now, rejected)
         if not rejected:
             return None
         return Verdict(allowed=False, limit=calls, reset_ms=end, reset_after_ms=end - now, scope="shared")
 
-    def refuses(self, name: str, caller: str | int, *major: str | int) -> bool:
+    def rejects(self, name: str, caller: str | int, *major: str | int) -> bool:
         """Report an excess that a transport has counted itself, and return whether to reject it."""
         if self.mode is Mode.OFF:
             return False
@@ -281,7 +283,7 @@ class RateLimits:
         self._note(name, "", str(caller), tuple(map(str, major)), "gateway", self._now_ms(), rejected)
         return rejected
 
-    def note_status(self, ip: str, status: int, *, shared: bool = False) -> None:
+    def record_status(self, ip: str, status: int, *, shared: bool = False) -> None:
         """Count an invalid request by its status; a 429 with shared scope is not the caller's fault."""
         if self.invalid_calls and status in INVALID_STATUSES and not shared and self.mode is not Mode.OFF:
             self._invalid.count((ip,), self.invalid_window_ms, self._now_ms())
@@ -298,7 +300,7 @@ class RateLimits:
         self._note("invalid requests", "", ip, (), "invalid", now, rejected)
         return end - now if rejected else 0
 
-    def report(self) -> list[Refusal]:
+    def report(self) -> list[RateLimitHit]:
         """Return the requests over a limit since the last `clear`; one entry per caller and bucket."""
         return list(self._refusals.values())
 
@@ -319,9 +321,9 @@ class RateLimits:
             known.times += 1
             known.last_ms = now
             return
-        if len(self._refusals) >= MAX_REPORTED:
+        if len(self._refusals) >= REPORTED_HITS_MAX:
             del self._refusals[next(iter(self._refusals))]
-        self._refusals[key] = Refusal(
+        self._refusals[key] = RateLimitHit(
             name=name,
             bucket=bucket,
             caller=caller,
@@ -334,4 +336,4 @@ class RateLimits:
         )
 
 
-__all__ = ["Mode", "RateLimits", "Refusal", "Rule", "Verdict", "Windows", "rule"]
+__all__ = ["Mode", "RateLimits", "RateLimitHit", "Rule", "Verdict", "FixedWindows", "build_rule"]

@@ -9,13 +9,13 @@ import msgspec
 
 from hubbub.protocol.operation import Command, Operation
 from hubbub.server.core.call import Call
-from hubbub.server.core.realtime import GuildView
+from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.store import Tx
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Response(msgspec.Struct, frozen=True):
     """A successful response with an explicit status (201 created, 204 already present) or extra headers."""
 
     status: int
@@ -42,7 +42,7 @@ def handles(
     return mark
 
 
-def obeys(command: Command[Any], *, writes: bool = False) -> Callable[[F], F]:
+def handles_command(command: Command[Any], *, writes: bool = False) -> Callable[[F], F]:
     """Mark a function as the handler of a gateway command: `(call, payload) -> None`.
 
     It responds through `call.replies`."""
@@ -74,8 +74,8 @@ class Slice:
     """The modules that define its operation and command handlers."""
     jobs: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """Job handlers by kind: `(call, job)`, run in the transaction that completes the job, or `async (work, job)`."""
-    hears: Mapping[type, Callable[[Call, Any], None]] = field(default_factory=dict)
-    """Signal listeners by signal type, run in the transaction of the `call.tell` of a lower tier."""
+    listeners: Mapping[type, Callable[[Call, Any], None]] = field(default_factory=dict)
+    """Signal listeners by signal type, run in the transaction of the `call.notify` of a lower tier."""
     ready: ReadyPart | None = None
     guild: GuildPart | None = None
     assets: Mapping[str, FindAsset] = field(default_factory=dict)
@@ -85,7 +85,7 @@ class Slice:
     session_ended: Callable[[Call, int, str], None] | None = None
     """Called in a write transaction with user id and session id after a gateway session ended and cannot be resumed."""
 
-    sessions_kept: Callable[[Tx, int], list[tuple[int, str]]] | None = None
+    stored_sessions: Callable[[Tx, int], list[tuple[int, str]]] | None = None
     """Returns (user id, session id) of sessions with state stored before the given time in Unix milliseconds.
 
     Used to clean up after a crash of all nodes, when no node reported the end of its sessions."""

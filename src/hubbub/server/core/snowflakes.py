@@ -15,10 +15,10 @@ from hubbub.server.core.clock import Clock, ControlledClock
 
 S = TypeVar("S", bound=Snowflake)
 
-COUNTERS: Final = 1 << 12
+IDS_PER_MS_MAX: Final = 1 << 12
 """Number of ids per millisecond and process."""
 
-REMEMBERED: Final = 1 << 16
+REMEMBERED_MS_MAX: Final = 1 << 16
 """Number of milliseconds whose counters are remembered individually; older ones are merged into one range."""
 
 
@@ -32,7 +32,7 @@ class SnowflakeFactory:
         self._low = worker << 17 | process << 12
         self._lock = threading.Lock()
         if remembered is None:
-            remembered = REMEMBERED if isinstance(clock, ControlledClock) else 64
+            remembered = REMEMBERED_MS_MAX if isinstance(clock, ControlledClock) else 64
         self._remembered = remembered
         self._used: dict[int, int] = {}
         """Millisecond to its next free counter, in order of first use."""
@@ -51,7 +51,7 @@ class SnowflakeFactory:
             else:
                 # Every millisecond up to the last one used is full, or the wall clock was corrected.
                 ms = max(current_ms, self._last_ms)
-            while (counter := self._next(ms)) >= COUNTERS:
+            while (counter := self._next(ms)) >= IDS_PER_MS_MAX:
                 # Inside the forgotten range every other millisecond has the same counter.
                 ms = ms + 1 if ms in self._used or self._forgotten is None else self._forgotten[1] + 1
             self._used[ms] = counter + 1

@@ -20,7 +20,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
 from hubbub.server.core import migrations
-from hubbub.server.core.answers import Answer, Answers
+from hubbub.server.core.commit_delivery import CommitDelivery, FinishedUnit
 from hubbub.server.core.sqlite_tx import GET_SEQUENCE, SqliteReadTx, SqliteTx, is_unavailable
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
@@ -33,15 +33,15 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-BATCH_UNITS: Final = 256
+BATCH_UNITS_MAX: Final = 256
 """Number of units after which a batch commits."""
-BATCH_SECONDS: Final = 0.005
+BATCH_SECONDS_MAX: Final = 0.005
 """Duration in seconds after which a batch commits."""
-WAITING_MAX: Final = 20_000
+QUEUED_UNITS_MAX: Final = 20_000
 """Number of waiting units from which new ones are rejected instead of waiting for seconds."""
-READ_BATCH_UNITS: Final = 32
+READ_BATCH_UNITS_MAX: Final = 32
 """Maximum number of reads that share a snapshot."""
-READ_BATCH_SECONDS: Final = 0.001
+READ_DELIVERY_SECONDS: Final = 0.001
 """Interval in seconds at which results of a read batch are delivered."""
 LONG_READ_SECONDS: Final = 0.003
 """Duration of a read in seconds after which a helper thread takes over the reads that wait behind it."""
@@ -75,7 +75,7 @@ class _Batch:
     """Units that have run in the open transaction, and their results, delivered after the commit."""
 
     units: list[_Unit]
-    answers: list[Answer]
+    answers: list[FinishedUnit]
     started: float
     committed: "asyncio.Future[None] | None" = None
     """A future that is resolved after the commit, if any."""
@@ -103,12 +103,12 @@ class SqliteDatabase(Database):
         path: str | os.PathLike[str] | None,
         *,
         helpers: int = 2,
-        waiting_max: int = WAITING_MAX,
+        queued_units_max: int = QUEUED_UNITS_MAX,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         super().__init__()
         self._path = None if path is None else Path(path)
-        self._waiting_max = waiting_max
+        self._waiting_max = queued_units_max
         self._cache_bytes = cache_bytes
         self._writes: SimpleQueue[_Task | None] = SimpleQueue()
         self._submitted = 0
@@ -130,7 +130,7 @@ class SqliteDatabase(Database):
         self._stamped = False
         self._lock_file: int | None = None
         self._loop: asyncio.AbstractEventLoop
-        self._answers: Answers
+        self._answers: CommitDelivery
         self._connection: sqlite3.Connection
         self._cursor: sqlite3.Cursor
         self._loop_cursor: sqlite3.Cursor
@@ -139,7 +139,7 @@ class SqliteDatabase(Database):
     async def start(self) -> None:
         """Open the database and migrate the schema to the current version."""
         self._loop = asyncio.get_running_loop()
-        self._answers = Answers(self, self._loop)
+        self._answers = CommitDelivery(self, self._loop)
         self._lock()
         try:
             opened: asyncio.Future[Any] = self._loop.create_future()
@@ -368,7 +368,7 @@ class SqliteDatabase(Database):
     def _open_writer(self) -> None:
         self._connection = self._connect()
         if self._path is None:
-            migrations.begin_sqlite(self._connection)
+            migrations.load_schema_sqlite(self._connection)
         else:
             migrations.migrate_sqlite(self._connection)
         self._cursor = self._connection.cursor()
@@ -398,7 +398,7 @@ class SqliteDatabase(Database):
         self._connection.close()
 
     def _run_exclusive(self, task: _ExclusiveTask) -> None:
-        answer: Answer
+        answer: FinishedUnit
         try:
             answer = (task.future, task.work(), None, None)
         except BaseException as error:
@@ -448,10 +448,10 @@ class SqliteDatabase(Database):
         units, answers = batch.units, batch.answers
         self._stamped = False
         try:
-            while len(units) < BATCH_UNITS and (unit := take()) is not None:
+            while len(units) < BATCH_UNITS_MAX and (unit := take()) is not None:
                 units.append(unit)
                 answers.append(self._run_unit(unit, guard=False, is_first=not answers))
-                if time.monotonic() > batch.started + BATCH_SECONDS:
+                if time.monotonic() > batch.started + BATCH_SECONDS_MAX:
                     break
         except _UndoError:
             batch.answers = self._rerun_guarded(units)
@@ -473,7 +473,7 @@ class SqliteDatabase(Database):
             answers.append((batch.committed, None, None, None))
         self._answers.add(answers)
 
-    def _rerun_guarded(self, units: list[_Unit]) -> list[Answer]:
+    def _rerun_guarded(self, units: list[_Unit]) -> list[FinishedUnit]:
         """Run a batch again with a savepoint per unit, because one of them failed after it had written.
 
         This is rare, since most units fail before they write; the other batches save two statements per unit."""
@@ -482,7 +482,7 @@ class SqliteDatabase(Database):
         self._stamped = False
         return [self._run_unit(unit, guard=True, is_first=False) for unit in units]
 
-    def _run_unit(self, unit: _Unit, *, guard: bool, is_first: bool) -> Answer:
+    def _run_unit(self, unit: _Unit, *, guard: bool, is_first: bool) -> FinishedUnit:
         """Run one unit of the batch; if it fails, only this unit is rolled back."""
         work, future, writes = unit
         if not writes:
@@ -497,7 +497,7 @@ class SqliteDatabase(Database):
             tx.end()
             if not self._connection.in_transaction:
                 raise  # SQLite rolled the whole transaction back, including the units before this one.
-            if tx.wrote:
+            if tx.has_written:
                 if guard:
                     self._cursor.execute("ROLLBACK TO unit")
                     self._cursor.execute("RELEASE unit")
@@ -508,12 +508,12 @@ class SqliteDatabase(Database):
                     raise _UndoError from error
             return (future, None, error, None)
         tx.end()
-        if tx.wrote and guard:
+        if tx.has_written and guard:
             self._cursor.execute("RELEASE unit")
-        self._stamped = self._stamped or tx.stamped
+        self._stamped = self._stamped or tx.has_stamp
         return (future, result, None, tx)
 
-    def _read_in_batch(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> Answer:
+    def _read_in_batch(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> FinishedUnit:
         """Run a read of an in-memory database; it sees the units before it, whose events are published first."""
         tx = SqliteReadTx(self._cursor, self._sequence)
         self._cursor.execute("PRAGMA query_only = ON")
@@ -525,7 +525,7 @@ class SqliteDatabase(Database):
             tx.end()
             self._cursor.execute("PRAGMA query_only = OFF")
 
-    def _fail_batch(self, units: list[_Unit], answers: list[Answer], error: BaseException) -> list[Answer]:
+    def _fail_batch(self, units: list[_Unit], answers: list[FinishedUnit], error: BaseException) -> list[FinishedUnit]:
         """Roll back a batch whose commit failed. Each unit gets its own error, or else StoreUnavailable."""
         log.error("A batch of %d units of work failed", len(units), exc_info=error)
         try:
@@ -576,7 +576,7 @@ class SqliteDatabase(Database):
         """Collect the waiting reads; one snapshot that is not yet open is recent enough for all of them."""
         while unit is not None:
             self._pending_reads.append(unit)
-            if len(self._pending_reads) >= READ_BATCH_UNITS or not self._reads.qsize():
+            if len(self._pending_reads) >= READ_BATCH_UNITS_MAX or not self._reads.qsize():
                 return True
             try:
                 unit = self._reads.get_nowait()
@@ -611,7 +611,7 @@ class SqliteDatabase(Database):
 
     def _read_batch(self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, reads: "deque[_Unit]") -> None:
         """Run the given reads over one snapshot."""
-        answers: list[Answer] = []
+        answers: list[FinishedUnit] = []
         delivered = time.monotonic()
         seen: int | None = None
         try:
@@ -629,9 +629,9 @@ class SqliteDatabase(Database):
                     answers.append((future, work(tx), None, None))
                 except BaseException as error:
                     answers.append((future, None, error, None))
-                seen = tx.seen
+                seen = tx.sequence
                 tx.end()
-                if time.monotonic() - delivered > READ_BATCH_SECONDS:
+                if time.monotonic() - delivered > READ_DELIVERY_SECONDS:
                     self._answers.add(answers)
                     answers = []
                     delivered = time.monotonic()

@@ -6,7 +6,7 @@ from typing import Any, Final, NoReturn
 
 import msgspec
 
-from hubbub.server.core.store import Snapshot, StoreUnavailable, Tx, Wide
+from hubbub.server.core.store import Snapshot, StoreUnavailable, Tx, WideQuery
 
 GET_SEQUENCE: Final = "SELECT value FROM meta WHERE name = 'commit_seq'"
 
@@ -55,13 +55,13 @@ class SqliteTx(Tx):
 
     def __init__(self, cursor: sqlite3.Cursor, number: int, guard: bool) -> None:
         self.dispatches = []
-        self.woken = False
+        self.wakes_worker = False
         self.after_commit = []
-        self.stamped = False
+        self.has_stamp = False
         """Whether the commit number was requested, so that it must be stored for readers."""
         self.failure: StoreUnavailable | None = None
         """The error that broke the transaction; the unit can then no longer succeed."""
-        self.wrote = False
+        self.has_written = False
         """Whether the unit has started to write, so that a rejection must be rolled back."""
         self._guard = guard
         self._cursor = cursor
@@ -71,7 +71,7 @@ class SqliteTx(Tx):
     @property
     def stamp(self) -> int:
         """This unit's commit number."""
-        self.stamped = True
+        self.has_stamp = True
         return self._number
 
     @property
@@ -82,13 +82,13 @@ class SqliteTx(Tx):
     def all(self, sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """Return every row."""
         try:
-            if not self.wrote and not sql.startswith("SELECT"):
+            if not self.has_written and not sql.startswith("SELECT"):
                 self._begin_write()
             return self._execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
             self._fail(error)
 
-    def wide(self, query: Wide, *parameters: Any) -> Sequence[Any] | None:
+    def wide(self, query: WideQuery, *parameters: Any) -> Sequence[Any] | None:
         """Return the first row of a wide query, or None."""
         rows = self.all(query.packed, *parameters)
         row: list[Any] | None = _decode(rows[0][0]) if rows else None
@@ -97,7 +97,7 @@ class SqliteTx(Tx):
     def run(self, sql: str, *parameters: Any) -> int:
         """Execute a statement and return the number of affected rows."""
         try:
-            if not self.wrote:
+            if not self.has_written:
                 self._begin_write()
             cursor = self._execute(sql, parameters)
             if cursor.description is not None:
@@ -109,7 +109,7 @@ class SqliteTx(Tx):
     def run_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Execute a statement once per row of parameters."""
         try:
-            if not self.wrote:
+            if not self.has_written:
                 self._begin_write()
             if self.failure is not None:
                 raise self.failure
@@ -120,7 +120,7 @@ class SqliteTx(Tx):
     def _begin_write(self) -> None:
         if self._guard:
             self._execute("SAVEPOINT unit")
-        self.wrote = True
+        self.has_written = True
 
     def end(self) -> None:
         """Reject every further statement: the unit is over."""
@@ -147,9 +147,9 @@ def _reject_ended(*_: object) -> NoReturn:
 class SqliteReadTx(SqliteTx):
     """A read-only unit of work."""
 
-    def __init__(self, cursor: sqlite3.Cursor, seen: int | None) -> None:
+    def __init__(self, cursor: sqlite3.Cursor, sequence: int | None) -> None:
         super().__init__(cursor, 0, False)
-        self.seen = seen
+        self.sequence = sequence
 
     @property
     def stamp(self) -> int:
@@ -159,8 +159,8 @@ class SqliteReadTx(SqliteTx):
     @property
     def snapshot(self) -> Snapshot:
         """The snapshot that this read sees."""
-        if self.seen is None:
+        if self.sequence is None:
             # The first statement of the transaction fixed the snapshot, so reading the sequence later gives the same
             # result.
-            self.seen = int(self.value(GET_SEQUENCE))
-        return SqliteSnapshot(self.seen)
+            self.sequence = int(self.value(GET_SEQUENCE))
+        return SqliteSnapshot(self.sequence)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from hubbub.protocol.operation import Event
-from hubbub.server.core.dispatches import Audience, Dispatch, dispatch
+from hubbub.server.core.event_dispatch import Audience, Dispatch, dispatch
 from hubbub.server.core.metrics import Metrics
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class Snapshot(Protocol):
         ...
 
 
-class Wide:
+class WideQuery:
     """A query for a row of many columns, none of them a blob.
 
     The SQLite driver spends more time converting the columns of such a row than on all lookups of a join, so the SQLite
@@ -56,7 +56,7 @@ class Tx(ABC):
 
     def __init__(self) -> None:
         self.dispatches: list[Dispatch] = []
-        self.woken: bool = False
+        self.wakes_worker: bool = False
         """Whether a job was enqueued; the worker is then woken after the commit."""
         self.after_commit: list[Callable[[], None]] = []
         """Callbacks (such as cache invalidation), run on the event loop after the commit, before publishing."""
@@ -88,7 +88,7 @@ class Tx(ABC):
         rows = self.all(sql, *parameters)
         return rows[0] if rows else None
 
-    def wide(self, query: Wide, *parameters: Any) -> Sequence[Any] | None:
+    def wide(self, query: WideQuery, *parameters: Any) -> Sequence[Any] | None:
         """Return the first row of a wide query, or None."""
         return self.one(query.plain, *parameters)
 
@@ -114,8 +114,8 @@ class Tx(ABC):
         *,
         redacted: Any = None,
         unredacted_for: frozenset[int] = frozenset(),
-        partly: Iterable[tuple[frozenset[int], Any]] = (),
-        games: Mapping[int, Any] | None = None,
+        partial_payloads: Iterable[tuple[frozenset[int], Any]] = (),
+        oauth2_payloads: Mapping[int, Any] | None = None,
         refresh: str = "",
         subject_id: int = 0,
     ) -> None:
@@ -130,8 +130,8 @@ class Tx(ABC):
                 audience,
                 redacted=redacted,
                 unredacted_for=unredacted_for,
-                partly=partly,
-                games=games,
+                partial_payloads=partial_payloads,
+                oauth2_payloads=oauth2_payloads,
                 refresh=refresh,
                 subject_id=subject_id,
                 stamp=self.stamp,
@@ -147,7 +147,7 @@ class Tx(ABC):
         return jobs.enqueue(self, kind, payload, due_ms=due_ms, key=key)
 
 
-def places(values: Iterable[Any]) -> str:
+def placeholders(values: Iterable[Any]) -> str:
     """Return `?, ?, ?` for an IN list of these values."""
     return ", ".join("?" for _ in values)
 

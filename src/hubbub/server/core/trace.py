@@ -1,7 +1,7 @@
 """The delivery trace: recipients of events, with reasons for non-delivery, rejected requests and closed connections.
 
 It is off by default and holds only the latest entries. The gateway and the HTTP server fill it; while it is off they
-only check `on`.
+only check `enabled`.
 """
 
 from collections import deque
@@ -12,7 +12,7 @@ import msgspec
 
 from hubbub.protocol.ids import ChannelId, GuildId, Timestamp, UserId
 
-MOST: Final = 1000
+TRACE_ENTRIES_MAX: Final = 1000
 """Number of stored events, and of stored rejected requests and closed connections each."""
 
 DELIVERED: Final = "delivered"
@@ -33,7 +33,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return self.outcome in (DELIVERED, REDACTED)
 
 
-class Traced(msgspec.Struct, frozen=True, kw_only=True):
+class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event as this node's gateway processed it."""
 
     number: int
@@ -44,7 +44,7 @@ class Traced(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: list[Outcome]
 
 
-class RefusedCall(msgspec.Struct, frozen=True, kw_only=True):
+class RejectedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """An HTTP request that got an error response."""
 
     number: int
@@ -73,11 +73,11 @@ class ClosedConnection(msgspec.Struct, frozen=True, kw_only=True):
 class Trace:
     """The latest events and their outcomes."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self.on = False
-        self._events: deque[Traced] = deque(maxlen=most)
-        self._refused: deque[RefusedCall] = deque(maxlen=most)
-        self._closed: deque[ClosedConnection] = deque(maxlen=most)
+    def __init__(self, entries_max: int = TRACE_ENTRIES_MAX) -> None:
+        self.enabled = False
+        self._events: deque[TracedEvent] = deque(maxlen=entries_max)
+        self._refused: deque[RejectedRequest] = deque(maxlen=entries_max)
+        self._closed: deque[ClosedConnection] = deque(maxlen=entries_max)
         self._number = 0
 
     def add(
@@ -86,7 +86,7 @@ class Trace:
         """Record an event."""
         self._number += 1
         self._events.append(
-            Traced(
+            TracedEvent(
                 number=self._number,
                 at=at,
                 event=event,
@@ -96,13 +96,13 @@ class Trace:
             )
         )
 
-    def add_refused(
+    def add_rejected(
         self, at: Timestamp, method: str, route: str, user_id: int | None, status: int, body: bytes | None
     ) -> None:
         """Record a rejected request."""
         self._number += 1
         self._refused.append(
-            RefusedCall(
+            RejectedRequest(
                 number=self._number,
                 at=at,
                 method=method,
@@ -129,11 +129,11 @@ class Trace:
         """Return closed connections, oldest first, optionally only of one user and after a number."""
         return [one for one in self._closed if one.number > after and user_id in (None, one.user_id)]
 
-    def find_refused(self, *, user_id: int | None = None, after: int = 0) -> list[RefusedCall]:
+    def find_rejected(self, *, user_id: int | None = None, after: int = 0) -> list[RejectedRequest]:
         """Return rejected requests, oldest first, optionally only of one user and after a number."""
         return [one for one in self._refused if one.number > after and user_id in (None, one.user_id)]
 
-    def find(self, *, event: str | None = None, user_id: int | None = None, after: int = 0) -> list[Traced]:
+    def find(self, *, event: str | None = None, user_id: int | None = None, after: int = 0) -> list[TracedEvent]:
         """Return events, oldest first, optionally of one name, with the outcomes of one user, and after a number."""
         found = [one for one in self._events if one.number > after and (event is None or one.event == event)]
         if user_id is None:

@@ -14,7 +14,7 @@ _WORD: Final = r"[A-Za-z0-9_-]+"
 """The pattern of a placeholder. It excludes dots and slashes, so a value cannot change other parts of the target."""
 
 
-class Found(NamedTuple):
+class MappedPath(NamedTuple):
     """The result of mapping a path."""
 
     prefix: str
@@ -32,7 +32,7 @@ class Found(NamedTuple):
         return f"{self.directory}{self.rest}" or "/"
 
 
-def find(url_map: Iterable[tuple[str, str]], path: str) -> Found | None:
+def find(url_map: Iterable[tuple[str, str]], path: str) -> MappedPath | None:
     """Map a path by the first mapping (prefix, target) that matches; None without a match."""
     for prefix, target in url_map:
         match = _pattern(prefix).match(path)
@@ -40,7 +40,7 @@ def find(url_map: Iterable[tuple[str, str]], path: str) -> Found | None:
             filled = PLACEHOLDER.sub(lambda name, match=match: match[name[1]], target)  # type: ignore[misc]
             authority, _, directory = filled.partition("/")
             matched = match[0]
-            return Found(matched, authority, f"/{directory}" if directory else "", path[len(matched) :])
+            return MappedPath(matched, authority, f"/{directory}" if directory else "", path[len(matched) :])
     return None
 
 
@@ -52,7 +52,7 @@ def _pattern(prefix: str) -> re.Pattern[str]:
     return re.compile(rf"{text}(?=/|$)")
 
 
-class Ticket(NamedTuple):
+class ActivityTicket(NamedTuple):
     """A signed statement about the requesting user for the application's server."""
 
     text: str
@@ -63,9 +63,9 @@ class Ticket(NamedTuple):
     """Remaining validity in seconds."""
 
 
-class Site(NamedTuple):
+class ActivitySite(NamedTuple):
     """The configuration of an application's host."""
 
     url_map: Sequence[tuple[str, str]]
-    ticket: Ticket | None
+    ticket: ActivityTicket | None
     """The requester's ticket; None if they have no valid one."""

@@ -16,9 +16,9 @@ from hubbub.protocol.operation import Event
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 
-BEAT_MS: Final = 10_000
+HEARTBEAT_MS: Final = 10_000
 """Interval in milliseconds at which voice servers of a cluster announce themselves."""
-LOST_MS: Final = 35_000
+SERVER_TIMEOUT_MS: Final = 35_000
 """Time in milliseconds without an announcement after which a voice server counts as lost."""
 
 
@@ -35,7 +35,7 @@ VOICE_CHANGED = Event("_VOICE_CHANGED", VoiceChanged)
 """Sent between nodes only; event names with a leading underscore never reach a client."""
 
 
-class Ticket(msgspec.Struct, frozen=True, kw_only=True):
+class VoiceTicket(msgspec.Struct, frozen=True, kw_only=True):
     """A user's permission to connect to a voice server."""
 
     server_id: Snowflake
@@ -57,26 +57,26 @@ class Ticket(msgspec.Struct, frozen=True, kw_only=True):
     """Number of recent rejections by the voice server."""
 
 
-class VoiceSource(Protocol):
+class VoiceTickets(Protocol):
     """Queries and updates that the App provides to the voice server."""
 
-    def find_ticket(self, tx: Tx, token_hash: bytes) -> Ticket | None:
+    def find_ticket(self, tx: Tx, token_hash: bytes) -> VoiceTicket | None:
         """Return the ticket of a token if it is the newest of its owner, or None."""
         ...
 
-    def ticket_of(self, tx: Tx, server_id: int, user_id: int) -> Ticket | None:
+    def ticket_of(self, tx: Tx, server_id: int, user_id: int) -> VoiceTicket | None:
         """Return a user's ticket in a guild, lobby or private channel, or None."""
         ...
 
-    def entered(self, call: Call, ticket: Ticket) -> None:
+    def entered(self, call: Call, ticket: VoiceTicket) -> None:
         """Record that the connection is established; resets the count of rejections."""
         ...
 
-    def refused(self, call: Call, ticket: Ticket) -> None:
+    def refused(self, call: Call, ticket: VoiceTicket) -> None:
         """Record the rejection of a connection with a valid ticket: the user leaves, and the next join is delayed."""
         ...
 
-    def gone(self, call: Call, ticket: Ticket) -> None:
+    def gone(self, call: Call, ticket: VoiceTicket) -> None:
         """Record the final end of a connection: the user leaves the channel unless there is a newer ticket."""
         ...
 

@@ -24,7 +24,7 @@ def upload_application_attachment(call: Call, application_id: ApplicationId) -> 
     stored = attachments.from_upload(call.files[0], None, spoiler_flag=False)
     cdn_urls.get_key(call.tx)
     # The application's id stands where a channel's would (decisions/0025).
-    shown = attachments.Signer(call).attachment(application_id, stored)
+    shown = attachments.AttachmentSigner(call).attachment(application_id, stored)
     shown.ephemeral = True
     shown.description = UNSET
     return wire.ApplicationAttachment(attachment=shown)

@@ -42,7 +42,7 @@ def get_bot_gateway(call: Call) -> wire.BotGateway:
     """The address, the recommended shards, and how many sessions may begin."""
     served = guilds.count_of_user(call.tx, call.user_id)
     settings = call.config.gateway
-    total, concurrency = settings.starts(served)
+    total, concurrency = settings.session_start_limits(served)
     shards = max(1, -(-served // GUILDS_PER_SHARD))
     if settings.is_large(served):
         # A large bot's shards come in this multiple, and anything else is refused (gateway.md 4.1).
@@ -55,7 +55,7 @@ def get_bot_gateway(call: Call) -> wire.BotGateway:
         max_concurrency=concurrency,
     )
     asked = SessionStartsAsked(user_id=call.user_id, guilds=served, limit=allowance)
-    call.tell(asked)
+    call.notify(asked)
     return wire.BotGateway(
         url=gateway_url(call.config),
         shards=shards,

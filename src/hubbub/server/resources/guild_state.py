@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from hubbub.protocol import wire
 from hubbub.server.core import access
-from hubbub.server.core.realtime import ChannelState, GuildState, MemberState
+from hubbub.server.core.gateway_queries import ChannelState, GuildState, MemberState
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import channels, guilds, members, roles, soundboard
 
@@ -29,9 +29,9 @@ def state(tx: Tx, guild_id: int) -> GuildState | None:
             for channel in channels.list_of_guild(tx, guild_id)
         },
         member_count=row.member_count,
-        common={
+        shared_fields={
             **{key: value for key, value in shown.items() if value is not UNSET},
-            "soundboard_sounds": soundboard.of_guild(tx, guild_id),
+            "soundboard_sounds": soundboard.list_of_guild(tx, guild_id),
         },
         snapshot=tx.snapshot,
     )
@@ -43,8 +43,8 @@ def _channel(row: channels.ChannelRow, overwrites: list[channels.OverwriteRow]) 
         type=row.type,
         parent_id=row.parent_id,
         overwrites={each.target_id: (each.allow, each.deny) for each in overwrites},
-        full=wire.encode(channels.channel(row, overwrites)),
-        hidden=wire.encode(channels.hidden(row)),
+        body=wire.encode(channels.channel(row, overwrites)),
+        obfuscated_body=wire.encode(channels.obfuscated(row)),
     )
 
 

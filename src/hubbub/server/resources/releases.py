@@ -24,7 +24,7 @@ def list_social_sdk_releases(call: Call) -> wire.Releases:
         releases=[
             wire.Release(version=version, release_date_time=timestamp(OUT_MS[version])) for version in reversed(out)
         ],
-        latest_version=max(out, key=releases.number, default=None),
+        latest_version=max(out, key=releases.version_tuple, default=None),
     )
 
 

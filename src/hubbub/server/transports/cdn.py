@@ -18,16 +18,16 @@ from urllib.parse import quote
 from aiohttp import web
 
 from hubbub.protocol import errors, wire
-from hubbub.protocol.images import IMAGE_SIDE_MAX, sniff_image
+from hubbub.protocol.images import IMAGE_SIDE_MAX, detect_image_type
 from hubbub.server.core import cdn_urls, media
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.files import FileInfo, Files, InvalidKeyError
-from hubbub.server.core.images import Images, InvalidImageError
+from hubbub.server.core.images import ImageConverter, InvalidImageError
 from hubbub.server.transports import media_proxy
 from hubbub.server.transports.media_proxy import MediaProxy
 
 # http.md 1.12: kinds of images whose URL consists of an owner id and a hash.
-PICTURES: Final = (
+HASHED_IMAGE_KINDS: Final = (
     "icons",
     "splashes",
     "discovery-splashes",
@@ -62,7 +62,7 @@ _TYPES: Final = {
 _PICTURE: Final = re.compile(r"((?:a_)?[0-9a-f]{32})(?:\.(png|jpg|jpeg|webp|gif))?", re.ASCII)
 _BY_ID: Final = r"{asset_id:\d{1,19}}{dot:\.?}{extension:(?:png|jpg|jpeg|webp|gif|json)?}"
 _ATTACHMENT: Final = (
-    rf"/{{kind:{cdn_urls.LASTING}|{cdn_urls.EPHEMERAL}}}/"
+    rf"/{{kind:{cdn_urls.ATTACHMENTS_PATH}|{cdn_urls.EPHEMERAL_ATTACHMENTS_PATH}}}/"
     r"{channel_id:\d{1,19}}/{attachment_id:\d{1,19}}/{filename}"
 )
 _AVATAR_COLORS: Final = ("5865f2", "747f8d", "3ba55c", "faa61a", "ed4245", "eb459f")
@@ -96,7 +96,9 @@ class _ImageRequest(NamedTuple):
 class Cdn:
     """Serves attachments, images, emoji, stickers, sounds and default avatars."""
 
-    def __init__(self, *, files: Files, images: Images, clock: Clock, find_key: FindKey, find_asset: FindAsset) -> None:
+    def __init__(
+        self, *, files: Files, images: ImageConverter, clock: Clock, find_key: FindKey, find_asset: FindAsset
+    ) -> None:
         self._files = files
         self._images = images
         self._proxy = MediaProxy(files, images)
@@ -106,19 +108,19 @@ class Cdn:
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes to mount, all below /cdn."""
-        kinds = "|".join(PICTURES)
+        kinds = "|".join(HASHED_IMAGE_KINDS)
         return [
             web.get(f"/cdn{_ATTACHMENT}", self.attachment),
-            web.get(f"/cdn{cdn_urls.PROXY}{_ATTACHMENT}", self.proxied_attachment),
-            web.get(rf"/cdn/{{kind:{kinds}}}/{{owner_id:\d{{1,19}}}}/{{name}}", self.picture),
+            web.get(f"/cdn{cdn_urls.MEDIA_PROXY_PATH}{_ATTACHMENT}", self.proxied_attachment),
+            web.get(rf"/cdn/{{kind:{kinds}}}/{{owner_id:\d{{1,19}}}}/{{name}}", self.image),
             web.get(
-                r"/cdn/guilds/{guild_id:\d{1,19}}/users/{user_id:\d{1,19}}/{kind:avatars|banners}/{name}", self.picture
+                r"/cdn/guilds/{guild_id:\d{1,19}}/users/{user_id:\d{1,19}}/{kind:avatars|banners}/{name}", self.image
             ),
             web.get(rf"/cdn/{{kind:emojis|stickers}}/{_BY_ID}", self.expression),
             web.get(rf"/cdn/{{kind:app-assets|activity-links}}/{{owner_id:\d{{1,19}}}}/{_BY_ID}", self.expression),
             web.get(r"/cdn/soundboard-sounds/{asset_id:\d{1,19}}", self.sound),
             web.get(r"/cdn/embed/avatars/{index:\d}.png", self.default_avatar),
-            web.get("/cdn/{rest:.*}", self.missing),
+            web.get("/cdn/{rest:.*}", self.unknown_path),
         ]
 
     async def attachment(self, request: web.Request) -> web.StreamResponse:
@@ -138,9 +140,9 @@ class Cdn:
     async def proxied_attachment(self, request: web.Request) -> web.StreamResponse:
         """Serve an attachment at its signed URL, converted to the size and type that the query requests."""
         try:
-            wanted = media_proxy.read(request.query)
+            wanted = media_proxy.parse_query(request.query)
         except ValueError:
-            return refusal(400)
+            return error_response(400)
         if wanted is None:
             return await self.attachment(request)
         left = await self._seconds_left(request)
@@ -154,13 +156,13 @@ class Cdn:
         if _is_known(request, etag):
             return web.Response(status=304, headers=headers)
         try:
-            made = await self._proxy.make(key, info, wanted)
+            made = await self._proxy.convert(key, info, wanted)
         except FileNotFoundError:
             return not_found()
         except InvalidImageError:
-            return refusal(415)
+            return error_response(415)
         except errors.ApiError as error:
-            return refusal(error.status)
+            return error_response(error.status)
         return web.Response(body=made.data, headers={**headers, "Content-Type": made.content_type})
 
     async def _seconds_left(self, request: web.Request) -> int | None:
@@ -170,14 +172,14 @@ class Cdn:
             int(match_info["channel_id"]),
             int(match_info["attachment_id"]),
             match_info["filename"],
-            ephemeral=match_info["kind"] == cdn_urls.EPHEMERAL,
+            ephemeral=match_info["kind"] == cdn_urls.EPHEMERAL_ATTACHMENTS_PATH,
         )
         key, expires = await self._find_key(), query.get("ex", "")
         if key is None or not cdn_urls.verify(key, path, expires, query.get("is", ""), query.get("hm", ""), now_ms):
             return None
         return int(expires, 16) - now_ms // 1000
 
-    async def picture(self, request: web.Request) -> web.StreamResponse:
+    async def image(self, request: web.Request) -> web.StreamResponse:
         """Serve an avatar, icon, banner or other image that is addressed by its hash."""
         match = _PICTURE.fullmatch(request.match_info["name"])
         if match is None:
@@ -218,7 +220,7 @@ class Cdn:
             headers={**_SECURITY_HEADERS, "Content-Type": "image/png", "Cache-Control": _CACHE_FOREVER},
         )
 
-    async def missing(self, request: web.Request) -> web.StreamResponse:
+    async def unknown_path(self, request: web.Request) -> web.StreamResponse:
         """Respond with 404 to any other path below /cdn."""
         return not_found()
 
@@ -228,10 +230,10 @@ class Cdn:
         """Serve an image in the type and size that the URL requests, or as stored if it requests neither."""
         size = request.query.get("size") if sized else None
         if size is not None and not (size.isascii() and size.isdecimal() and int(size[:5]) in SIZES):
-            return refusal(400)
+            return error_response(400)
         animated = request.query.get("animated", "false")
         if animated not in ("true", "false"):
-            return refusal(400)
+            return error_response(400)
         wanted = _ImageRequest(
             type=_TYPES[extension] if extension else None,
             side=int(size) if size is not None else None,
@@ -239,13 +241,13 @@ class Cdn:
             moving=extension in (None, "gif") or (extension == "webp" and animated == "true"),
         )
         if extension == "gif" and not name.startswith("a_"):
-            return refusal(415)
+            return error_response(415)
         try:
             found = await self._derived(key, name, wanted)
         except FileNotFoundError:
             return not_found()
         if found is None:
-            return refusal(415)
+            return error_response(415)
         etag = f'"{found.partition("/")[2]}"'
         # A Lottie sticker is the only file that is neither image nor sound; it was validated before it was stored.
         lottie_type = wanted.type if wanted.type == _TYPES["json"] else None
@@ -257,7 +259,7 @@ class Cdn:
             return key
         if wanted.side is None and wanted.type is not None:
             head = await self._head(key)
-            stored_type = media.safe_type(head) or (_TYPES["json"] if head.lstrip()[:1] == b"{" else None)
+            stored_type = media.displayable_type(head) or (_TYPES["json"] if head.lstrip()[:1] == b"{" else None)
             if stored_type == wanted.type and (
                 wanted.moving or not name.startswith("a_") or wanted.type == "image/png"
             ):
@@ -268,12 +270,12 @@ class Cdn:
         if await self._files.exists(derived):
             return derived
         data = await self._files.get(key)
-        stored_type = sniff_image(data)
+        stored_type = detect_image_type(data)
         if stored_type is None or wanted.type == _TYPES["json"]:
             return None
         side = wanted.side or IMAGE_SIDE_MAX
         try:
-            made = await self._images.convert(data, to=wanted.type or stored_type, side=side, moving=wanted.moving)
+            made = await self._images.convert(data, to=wanted.type or stored_type, side=side, animated=wanted.moving)
         except InvalidImageError:
             return None
         await self._files.put(derived, made.data, made.content_type)
@@ -319,7 +321,7 @@ class Cdn:
 
     async def _described(self, key: str, info: FileInfo, filename: str) -> dict[str, str]:
         """Return the content headers detected from the bytes; the filename and the uploader's type are not trusted."""
-        content_type = media.safe_type(await self._head(key, info))
+        content_type = media.displayable_type(await self._head(key, info))
         if content_type is not None:
             return {"Content-Type": content_type}
         disposition = f"attachment; filename*=UTF-8''{quote(filename, safe='')}"
@@ -376,10 +378,10 @@ def _is_known(request: web.Request, etag: str) -> bool:
 
 def not_found() -> web.Response:
     """Return the platform's 404 response."""
-    return refusal(404)
+    return error_response(404)
 
 
-def refusal(status: int) -> web.Response:
+def error_response(status: int) -> web.Response:
     """Return the platform's error response for a status without a JSON error code."""
     return web.Response(
         status=status,
@@ -390,9 +392,9 @@ def refusal(status: int) -> web.Response:
 
 def _bundled_file(data: bytes, requested_type: str | None) -> web.Response:
     """Serve a file that is part of the program, or respond with 415 if another type is requested."""
-    content_type = media.safe_type(data[: media.HEAD_BYTES]) or "application/octet-stream"
+    content_type = media.displayable_type(data[: media.HEAD_BYTES]) or "application/octet-stream"
     if requested_type is not None and requested_type != content_type:
-        return refusal(415)
+        return error_response(415)
     headers = {**_SECURITY_HEADERS, "Content-Type": content_type, "Cache-Control": _CACHE_FOREVER}
     return web.Response(body=data, headers=headers)
 

@@ -66,7 +66,7 @@ def document(config: Config) -> dict[str, Any]:
     }
 
 
-class Discovery:
+class DiscoveryEndpoint:
     """Serves the discovery document."""
 
     def __init__(self, config: Config) -> None:

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from hubbub.protocol import errors
-from hubbub.protocol.images import sniff_image
+from hubbub.protocol.images import detect_image_type
 from hubbub.server.core.files import FileInfo, Files
-from hubbub.server.core.images import Images, InvalidImageError, Picture
+from hubbub.server.core.images import EncodedImage, ImageConverter, InvalidImageError
 
 SIDE_MAX: Final = 4096
-BYTES_MAX: Final = 25 << 20
+SOURCE_BYTES_MAX: Final = 25 << 20
 """Size in bytes above which a file is only served unchanged."""
-WAITING_MAX: Final = 32
+WAITING_REQUESTS_MAX: Final = 32
 """Number of conversions that may wait; further requests are rejected with RESOURCE_OVERLOADED."""
 
 _FORMATS: Final = {
@@ -28,22 +28,22 @@ _FORMATS: Final = {
 }
 
 
-class Wanted(NamedTuple):
+class ImageRequest(NamedTuple):
     """The image conversion that a URL requests."""
 
     width: int | None
     height: int | None
     format: str | None
-    moving: bool
+    animated: bool
 
     @property
     def name(self) -> str:
         """Return a string that identifies this conversion, for use in ETags."""
         kind = self.format or "same"
-        return f"{self.width or ''}x{self.height or ''}-{'moving' if self.moving else 'still'}-{kind}"
+        return f"{self.width or ''}x{self.height or ''}-{'moving' if self.animated else 'still'}-{kind}"
 
 
-def read(query: Mapping[str, str]) -> Wanted | None:
+def parse_query(query: Mapping[str, str]) -> ImageRequest | None:
     """Parse the query of a media proxy URL.
 
     Return None if it requests the unchanged file; raise ValueError if it is invalid.
@@ -56,7 +56,7 @@ def read(query: Mapping[str, str]) -> Wanted | None:
         return None
     # http.md 1.12: only GIF, and WebP with `animated=true`, keep the animation.
     moving = kind in (None, "gif") or (kind == "webp" and animated == "true")
-    return Wanted(_side(width), _side(height), kind, moving)
+    return ImageRequest(_side(width), _side(height), kind, moving)
 
 
 def _side(text: str | None) -> int | None:
@@ -70,23 +70,23 @@ def _side(text: str | None) -> int | None:
 class MediaProxy:
     """Converts attachment images, one at a time."""
 
-    def __init__(self, files: Files, images: Images) -> None:
+    def __init__(self, files: Files, images: ImageConverter) -> None:
         self._files = files
         self._images = images
         self._lock = asyncio.Semaphore(1)
         self._waiting = 0
 
-    async def make(self, key: str, info: FileInfo, wanted: Wanted) -> Picture:
+    async def convert(self, key: str, info: FileInfo, wanted: ImageRequest) -> EncodedImage:
         """Return the image scaled down to the requested sides; raise InvalidImageError if it is not an image."""
-        if info.size > BYTES_MAX:
+        if info.size > SOURCE_BYTES_MAX:
             raise InvalidImageError("too large")
-        if self._waiting >= WAITING_MAX:
+        if self._waiting >= WAITING_REQUESTS_MAX:
             raise errors.RESOURCE_OVERLOADED()
         self._waiting += 1
         try:
             async with self._lock:
                 data = await self._files.get(key)
-                stored_type = sniff_image(data)
+                stored_type = detect_image_type(data)
                 if stored_type is None:
                     raise InvalidImageError("not an image")
                 return await self._images.convert(
@@ -94,7 +94,7 @@ class MediaProxy:
                     to=stored_type if wanted.format is None else _FORMATS[wanted.format],
                     side=SIDE_MAX,
                     box=(wanted.width or SIDE_MAX, wanted.height or SIDE_MAX),
-                    moving=wanted.moving,
+                    animated=wanted.animated,
                 )
         finally:
             self._waiting -= 1

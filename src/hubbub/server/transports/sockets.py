@@ -6,13 +6,13 @@ from typing import Final, Protocol
 
 from aiohttp import web
 
-CLOSE_S: Final = 3.0
+CLOSE_TIMEOUT_SECONDS: Final = 3.0
 """Time in seconds that a client has to answer a close frame before the connection is aborted."""
-GONE: Final = contextlib.suppress(RuntimeError)
+IGNORE_DISCONNECT: Final = contextlib.suppress(RuntimeError)
 """Ignores the RuntimeError of uvloop transports on a write after a disconnect; the read loop ends the connection."""
 
 
-class Closing(Exception):
+class CloseConnection(Exception):
     """Raised to end the connection with a close code."""
 
     def __init__(self, code: int, reason: str) -> None:
@@ -21,7 +21,7 @@ class Closing(Exception):
         self.reason = reason
 
 
-class Writing(Protocol):
+class WritableTransport(Protocol):
     """The part of a transport that frames are written to.
 
     A protocol, because uvloop transports do not subclass asyncio's.
@@ -40,13 +40,13 @@ class Writing(Protocol):
         """Close the connection at once and discard unsent data."""
 
 
-async def accept(request: web.Request, unread_most: int) -> tuple[web.WebSocketResponse, asyncio.Transport | None]:
+async def accept(request: web.Request, frame_bytes_max: int) -> tuple[web.WebSocketResponse, asyncio.Transport | None]:
     """Accept a WebSocket and return it with its transport, which is None if the client has already disconnected.
 
     A frame larger than `unread_most` bytes is not read: aiohttp closes the connection with 1009. permessage-deflate is
     disabled because frames are written directly to the transport, bypassing aiohttp.
     """
-    socket = web.WebSocketResponse(compress=False, max_msg_size=unread_most)
+    socket = web.WebSocketResponse(compress=False, max_msg_size=frame_bytes_max)
     try:
         await socket.prepare(request)
     except ValueError:
@@ -58,35 +58,35 @@ async def accept(request: web.Request, unread_most: int) -> tuple[web.WebSocketR
 class OpenSocket:
     """An open WebSocket and its close handshake."""
 
-    __slots__ = ("_socket", "closing", "code", "reason", "transport")
+    __slots__ = ("_socket", "close_task", "code", "reason", "transport")
 
-    def __init__(self, socket: web.WebSocketResponse, transport: Writing) -> None:
+    def __init__(self, socket: web.WebSocketResponse, transport: WritableTransport) -> None:
         self._socket = socket
         self.transport = transport
-        self.closing: asyncio.Task[None] | None = None
+        self.close_task: asyncio.Task[None] | None = None
         self.code: int | None = None
         """The close code that the server sent, or None."""
         self.reason = ""
         """The close reason that the server sent."""
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """Drop the connection without a close frame, as a network failure does."""
         self.transport.abort()
 
-    def close(self, code: int, reason: str, *, after_s: float = 0.0) -> None:
+    def close(self, code: int, reason: str, *, delay_seconds: float = 0.0) -> None:
         """Start the close handshake and return at once; abort the connection if the client does not answer.
 
         `after_s` is a delay in seconds during which the client may close the connection itself.
         """
-        if self.closing is None:
+        if self.close_task is None:
             self.code, self.reason = code, reason
-            self.closing = asyncio.get_running_loop().create_task(self._close(code, reason, after_s))
+            self.close_task = asyncio.get_running_loop().create_task(self._close(code, reason, delay_seconds))
 
     async def _close(self, code: int, reason: str, after_s: float) -> None:
         try:
             if after_s:
                 await asyncio.sleep(after_s)
-            async with asyncio.timeout(CLOSE_S):
+            async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
                 await self._socket.close(code=code, message=reason.encode())
         except TimeoutError:
             pass

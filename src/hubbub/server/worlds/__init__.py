@@ -1,14 +1,14 @@
 """Worlds: the initial users, applications and guilds of a rehearsal, from a TOML file or the demo world."""
 
-from hubbub.server.worlds.building import FOUNDED_MS, Built, begin, build, load
-from hubbub.server.worlds.files import World, WorldError, demo, read, read_file, read_text
+from hubbub.server.worlds.builder import WORLD_CREATED_MS, BuiltWorld, build, load, load_initial
+from hubbub.server.worlds.schema import World, WorldError, demo, read, read_file, read_text
 
 __all__ = [
-    "FOUNDED_MS",
-    "Built",
+    "WORLD_CREATED_MS",
+    "BuiltWorld",
     "World",
     "WorldError",
-    "begin",
+    "load_initial",
     "build",
     "demo",
     "load",

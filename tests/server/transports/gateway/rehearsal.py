@@ -29,18 +29,18 @@ from hubbub.server.core.bus import LocalBus
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, GatewayConfig
-from hubbub.server.core.dispatches import Audience, Dispatch
+from hubbub.server.core.event_dispatch import Audience, Dispatch
+from hubbub.server.core.gateway_queries import ChannelState, GuildState, GuildView, MemberState
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits
-from hubbub.server.core.realtime import ChannelState, GuildState, GuildView, MemberState
-from hubbub.server.core.slices import Slice, obeys
+from hubbub.server.core.slices import Slice, handles_command
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Tx
 from hubbub.server.transports.gateway import Gateway
 from hubbub.server.transports.gateway.limits import SessionStarts
-from tests.world import PATIENCE
+from tests.world import WAIT_TIMEOUT_SECONDS
 
 START_MS = 1_785_000_000_000
 """2026-07-25: after the limit on member requests, before channel obfuscation."""
@@ -113,13 +113,13 @@ class Source:
                     type=c.type,
                     parent_id=c.parent_id,
                     overwrites=c.overwrites,
-                    full=json.dumps(c.full()).encode(),
-                    hidden=json.dumps(c.hidden()).encode(),
+                    body=json.dumps(c.full()).encode(),
+                    obfuscated_body=json.dumps(c.hidden()).encode(),
                 )
                 for c in row.channels.values()
             },
             member_count=count,
-            common={
+            shared_fields={
                 "id": str(row.id),
                 "name": row.name,
                 "threads_of": {str(t): str(p) for t, p in row.threads.items()},
@@ -155,7 +155,7 @@ class Source:
 
 def _threads_part(call: Call, view: GuildView) -> dict[str, Any]:
     threads = []
-    for thread, parent in view.guild.common["threads_of"].items():
+    for thread, parent in view.guild.shared_fields["threads_of"].items():
         if int(parent) in view.visible:
             threads.append({"id": thread, "parent_id": parent, "member": {"flags": 0}})
     return {"threads": threads}
@@ -165,14 +165,14 @@ def _ready_part(call: Call) -> dict[str, Any]:
     return {"user": {"id": str(int(call.user_id)), "username": "someone"}}
 
 
-@obeys(REQUEST_GUILD_MEMBERS)
+@handles_command(REQUEST_GUILD_MEMBERS)
 def request_guild_members(call: Call, body: RequestGuildMembers) -> None:
     """Answers with as many chunks as `limit` says, at least one."""
     for index in range(max(1, body.limit or 1)):
         call.replies.append((GUILD_MEMBERS_CHUNK, {"chunk_index": index, "nonce": body.nonce or None}))
 
 
-@obeys(SET_VOICE_STATE, writes=True)
+@handles_command(SET_VOICE_STATE, writes=True)
 def set_voice_state(call: Call, body: SetVoiceState) -> None:
     """Answers with a voice server."""
     call.replies.append((VOICE_SERVER_UPDATE, {"token": call.session_id}))
@@ -236,7 +236,7 @@ class Client:
 
     async def receive(self) -> dict[str, Any]:
         """The next payload."""
-        message = await asyncio.wait_for(self.socket.receive(), PATIENCE)
+        message = await asyncio.wait_for(self.socket.receive(), WAIT_TIMEOUT_SECONDS)
         if message.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
             raise Closed(self.socket.close_code)
         payload = self.decode(message)
@@ -329,7 +329,7 @@ class Platform:
         self.gateway = self.make_gateway(self.presences, self.metrics)
         if not counts_starts:
             # Most tests begin several sessions of one bot at once.
-            self.gateway.starts = SessionStarts(self.config, self.clock, RateLimits(self.clock.now_ms, "off"))
+            self.gateway.session_starts = SessionStarts(self.config, self.clock, RateLimits(self.clock.now_ms, "off"))
         self.url = ""
         self.clients: list[Client] = []
 
@@ -495,7 +495,7 @@ class Platform:
                 guild_id,
                 user_id,
             )
-            audience = Audience.guild(guild_id, always=user_id)
+            audience = Audience.guild(guild_id, intent_exempt_user_id=user_id)
             tx.emit(GUILD_MEMBER_UPDATE, {"user": str(user_id)}, audience, refresh="member", subject_id=user_id)
 
         await self.db.write(work)

@@ -13,22 +13,22 @@ from hubbub.server.core.bus import LocalBus
 from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, GatewayConfig
-from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.transports.gateway import hub, limits, presence
 from hubbub.server.transports.gateway.compression import Compression
-from hubbub.server.transports.gateway.connection import Connection
-from hubbub.server.transports.gateway.limits import DAY_MS, MemberRequests, SessionStarts, Window
+from hubbub.server.transports.gateway.connection import GatewayConnection
+from hubbub.server.transports.gateway.context import GatewayContext, PresenceAudience
+from hubbub.server.transports.gateway.limits import DAY_MS, MemberRequests, RateWindow, SessionStarts
 from hubbub.server.transports.gateway.presence import PresenceFeed
-from hubbub.server.transports.gateway.replay import Replay
-from hubbub.server.transports.gateway.session import Session
-from hubbub.server.transports.gateway.world import Reach, World
+from hubbub.server.transports.gateway.replay import ReplayBuffer
+from hubbub.server.transports.gateway.session import GatewaySession
 from tests.server.transports.gateway.rehearsal import START_MS, Platform, town
 
 
 def test_bots_that_began_no_session_for_a_day_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "STALE_MOST", 10)
+    monkeypatch.setattr(limits, "SWEEP_THRESHOLD", 10)
     clock = ControlledClock(START_MS, running=False)
     starts = SessionStarts(Config(gateway=GatewayConfig(session_starts=2)), clock, RateLimits(clock.now_ms))
     for bot in range(1000):
@@ -37,20 +37,20 @@ def test_bots_that_began_no_session_for_a_day_are_forgotten(monkeypatch: pytest.
     assert len(starts._days) <= 10
     assert len(starts._windows) <= 10
     # Who still counts was not forgotten.
-    assert [starts.left(bot).remaining for bot in (999, 998, 997, 990)] == [1, 1, 1, 2]
+    assert [starts.remaining(bot).remaining for bot in (999, 998, 997, 990)] == [1, 1, 1, 2]
 
 
 def test_more_bots_than_that_are_all_remembered_on_one_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "STALE_MOST", 10)
+    monkeypatch.setattr(limits, "SWEEP_THRESHOLD", 10)
     clock = ControlledClock(START_MS, running=False)
     starts = SessionStarts(Config(gateway=GatewayConfig(session_starts=2)), clock, RateLimits(clock.now_ms))
     for bot in range(100):
         starts.take(bot, 0, 0.0)
-    assert all(starts.left(bot).remaining == 1 for bot in range(100))
+    assert all(starts.remaining(bot).remaining == 1 for bot in range(100))
 
 
 def test_requests_for_all_members_are_forgotten_with_their_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "STALE_MOST", 10)
+    monkeypatch.setattr(limits, "SWEEP_THRESHOLD", 10)
     clock = ControlledClock(START_MS, running=False)
     requests = MemberRequests(clock, RateLimits(clock.now_ms))
     for guild in range(1000):
@@ -61,15 +61,15 @@ def test_requests_for_all_members_are_forgotten_with_their_window(monkeypatch: p
 
 
 async def test_a_session_that_never_comes_in_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "QUEUE_MOST", 50)
-    read = World.arrivals
+    monkeypatch.setattr(hub, "QUEUED_EVENTS_MAX", 50)
+    read = GatewayContext.guild_arrivals
     goes_on = asyncio.Event()
 
-    async def arrivals(self: World, *arguments: Any) -> Any:
+    async def arrivals(self: GatewayContext, *arguments: Any) -> Any:
         await goes_on.wait()
         return await read(self, *arguments)
 
-    monkeypatch.setattr(World, "arrivals", arrivals)
+    monkeypatch.setattr(GatewayContext, "guild_arrivals", arrivals)
     async with Platform() as platform:
         await platform.guild(town(), {5: [], 6: []})
         waiting = await platform.connect()
@@ -119,27 +119,27 @@ class Socket:
 
 async def test_who_sends_heartbeats_and_reads_nothing_is_too_slow_as_well() -> None:
     transport = Stuck()
-    connection = Connection(
+    connection = GatewayConnection(
         Socket(),  # type: ignore[arg-type]
         transport,
         compression=Compression.NONE,
         version=10,
         resume_url="",
         now=0.0,
-        frames=Window(120, 60.0),
-        buffer_most=10_000,
+        frame_limit=RateWindow(120, 60.0),
+        write_buffer_max=10_000,
     )
     for _ in range(10_000):
-        connection.say(GatewayOpcode.HEARTBEAT_ACK)
+        connection.send_payload(GatewayOpcode.HEARTBEAT_ACK)
     assert transport.size < 11_000
     assert connection.code == CloseCode.UNKNOWN_ERROR
-    assert connection.closing is not None
-    await connection.closing
+    assert connection.close_task is not None
+    await connection.close_task
     assert transport.aborted
 
 
-def session(user_id: int) -> Session:
-    return Session(
+def session(user_id: int) -> GatewaySession:
+    return GatewaySession(
         Actor(user_id=UserId(user_id), kind="user"),
         intents=0,
         shard=(0, 1),
@@ -147,19 +147,19 @@ def session(user_id: int) -> Session:
         obfuscates=False,
         version=10,
         device="web",
-        replay=Replay(10, 1024),
-        presences=Window(5, 20.0),
+        replay=ReplayBuffer(10, 1024),
+        presence_limit=RateWindow(5, 20.0),
         now=0.0,
     )
 
 
 async def test_presences_that_wait_to_be_told_are_overtaken_by_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(presence, "CHANGES_MOST", 10)
+    monkeypatch.setattr(presence, "PENDING_CHANGES_MAX", 10)
     store_answers = asyncio.Event()
 
-    async def reach(user_id: int, *, friends: bool) -> Reach:
+    async def reach(user_id: int, *, friends: bool) -> PresenceAudience:
         await store_answers.wait()
-        return Reach(guilds=[1], friends=[], families=set())
+        return PresenceAudience(guilds=[1], friends=[], families=set())
 
     bus: LocalBus[Dispatch] = LocalBus()
     told: list[tuple[str, str]] = []
@@ -169,7 +169,7 @@ async def test_presences_that_wait_to_be_told_are_overtaken_by_later_ones(monkey
         told.append((body["user"]["id"], body["status"]))
 
     bus.subscribe("guild.1", hear)
-    feed = PresenceFeed(bus, ControlledClock(START_MS, running=False), Presences(), reach=reach)
+    feed = PresenceFeed(bus, ControlledClock(START_MS, running=False), Presences(), find_audience=reach)
     sessions = [session(user_id) for user_id in range(20, 35)]
     for number in range(100):
         for one in sessions:
@@ -179,7 +179,7 @@ async def test_presences_that_wait_to_be_told_are_overtaken_by_later_ones(monkey
     feed.put(sessions[0], SetPresence(status="online"))
     assert len(feed._changes) <= 2 * len(sessions)
 
-    telling = feed.telling
+    telling = feed.publish_task
     assert telling is not None
     store_answers.set()
     await telling

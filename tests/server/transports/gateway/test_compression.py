@@ -8,7 +8,7 @@ import pytest
 import zstandard
 from backports import zstd
 
-from hubbub.server.transports.gateway.compression import Compression, Deflater, whole
+from hubbub.server.transports.gateway.compression import BlockCompressor, Compression, encode_message
 from hubbub.server.transports.gateway.packets import Packet
 from tests.server.transports.gateway.rehearsal import Platform, town
 
@@ -37,44 +37,44 @@ def bodies(seed: int, count: int) -> list[bytes]:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_message_of_a_stream_decodes_to_what_was_said(seed: int) -> None:
-    deflater = Deflater()
+    deflater = BlockCompressor()
     inflate = zlib.decompressobj()
     streams = [zstandard.ZstdDecompressor().decompressobj(), zstd.ZstdDecompressor()]
-    assert inflate.decompress(payload(whole(Compression.ZLIB_STREAM, HELLO, opening=True))) == HELLO
+    assert inflate.decompress(payload(encode_message(Compression.ZLIB_STREAM, HELLO, starts_stream=True))) == HELLO
     for stream in streams:
-        assert stream.decompress(payload(whole(Compression.ZSTD_STREAM, HELLO, opening=True))) == HELLO
+        assert stream.decompress(payload(encode_message(Compression.ZSTD_STREAM, HELLO, starts_stream=True))) == HELLO
     for seq, body in enumerate(bodies(seed, 120), start=97):
         packet = Packet("MESSAGE_CREATE", body, deflater)
         said = {"t": "MESSAGE_CREATE", "s": seq, "op": 0, "d": json.loads(body)}
-        deflated = payload(packet.face(Compression.ZLIB_STREAM).frame(seq))
+        deflated = payload(packet.template(Compression.ZLIB_STREAM).frame(seq))
         assert deflated.endswith(b"\x00\x00\xff\xff")
         assert json.loads(inflate.decompress(deflated)) == said
         for stream in streams:
-            assert json.loads(stream.decompress(payload(packet.face(Compression.ZSTD_STREAM).frame(seq)))) == said
-        assert json.loads(payload(packet.face(Compression.NONE).frame(seq))) == said
-        alone = packet.face(Compression.PAYLOAD).frame(seq)
+            assert json.loads(stream.decompress(payload(packet.template(Compression.ZSTD_STREAM).frame(seq)))) == said
+        assert json.loads(payload(packet.template(Compression.NONE).frame(seq))) == said
+        alone = packet.template(Compression.PAYLOAD).frame(seq)
         text = zlib.decompress(payload(alone)) if alone[0] == 0x82 else payload(alone)
         assert json.loads(text) == said
         for kind, inside in ((Compression.ZLIB_STREAM, inflate), (Compression.ZSTD_STREAM, streams[0])):
-            assert inside.decompress(payload(whole(kind, HELLO))) == HELLO
-        streams[1].decompress(payload(whole(Compression.ZSTD_STREAM, HELLO)))
+            assert inside.decompress(payload(encode_message(kind, HELLO))) == HELLO
+        streams[1].decompress(payload(encode_message(Compression.ZSTD_STREAM, HELLO)))
 
 
 def test_streams_that_start_at_different_times_share_the_same_bytes() -> None:
-    deflater = Deflater()
+    deflater = BlockCompressor()
     packets = [Packet("X", body, deflater) for body in bodies(5, 50)]
     for kind, make in ((Compression.ZLIB_STREAM, zlib.decompressobj), (Compression.ZSTD_STREAM, zstd.ZstdDecompressor)):
         for start in (0, 10, 49):
             stream = make()
-            stream.decompress(payload(whole(kind, HELLO, opening=True)))
+            stream.decompress(payload(encode_message(kind, HELLO, starts_stream=True)))
             for seq, packet in enumerate(packets[start:], start=1):
-                assert json.loads(stream.decompress(payload(packet.face(kind).frame(seq))))["s"] == seq
+                assert json.loads(stream.decompress(payload(packet.template(kind).frame(seq))))["s"] == seq
 
 
 def test_large_bodies_become_smaller() -> None:
-    packet = Packet("X", json.dumps({"x": "hello world " * 500}).encode(), Deflater())
+    packet = Packet("X", json.dumps({"x": "hello world " * 500}).encode(), BlockCompressor())
     for kind in (Compression.PAYLOAD, Compression.ZLIB_STREAM, Compression.ZSTD_STREAM):
-        assert len(packet.face(kind).frame(1)) < packet.size / 10
+        assert len(packet.template(kind).frame(1)) < packet.size / 10
 
 
 @pytest.mark.parametrize("compress", ["", "zlib-stream", "zstd-stream"])

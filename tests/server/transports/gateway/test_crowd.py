@@ -3,7 +3,7 @@
 import pytest
 
 from hubbub.protocol.intents import Intents
-from hubbub.server.core import dispatches
+from hubbub.server.core import event_dispatch
 from tests.game import game
 from tests.world import World
 
@@ -11,7 +11,7 @@ from tests.world import World
 @pytest.fixture
 def crowded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two are a crowd."""
-    monkeypatch.setattr(dispatches, "CROWD_LEAST", 2)
+    monkeypatch.setattr(event_dispatch, "BROADCAST_USERS_MIN", 2)
 
 
 @pytest.mark.usefixtures("crowded")
@@ -19,13 +19,15 @@ def crowded(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_crowd_hears_on_one_subject_and_the_trace_knows_who(world: World, traced: bool) -> None:
     played = await game(world)
     players = [await played.player() for _ in range(4)]
-    sessions = [await player.play() for player in players[:3]]
+    sessions = [await player.connect_sdk() for player in players[:3]]
     deaf = await players[3].connect(Intents.DIRECT_MESSAGES)
     for player in players:
         lobby_id = (await player.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
     heard: list[str] = []
-    subscription = world.app.bus.subscribe(dispatches.CROWD, lambda dispatch: heard.append(dispatch.event))
-    world.app.trace.on = traced
+    subscription = world.app.bus.subscribe(
+        event_dispatch.BROADCAST_SUBJECT, lambda dispatch: heard.append(dispatch.event)
+    )
+    world.app.trace.enabled = traced
 
     said = (await players[0].post(f"/lobbies/{lobby_id}/messages", json={"content": "hello"})).ok()
 

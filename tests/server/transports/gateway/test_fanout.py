@@ -10,7 +10,7 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.messages import MESSAGE_CREATE
-from hubbub.server.core.dispatches import CROWD, CROWD_LEAST, Audience, Dispatch
+from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, BROADCAST_USERS_MIN, Audience, Dispatch
 from hubbub.server.core.store import Tx
 from tests.server.transports.gateway.rehearsal import (
     BOT_INTENTS,
@@ -105,8 +105,8 @@ async def test_an_audience_can_name_exclude_and_insist(platform: Platform) -> No
     clients = [await platform.session(platform.bot(user)) for user in (5, 6)]
     clients.append(await platform.session(platform.bot(7), intents=Intents.GUILDS))
     await platform.emit(MESSAGE_CREATE, {"content": "a"}, Audience.guild(GUILD, users=frozenset({6})))
-    await platform.emit(MESSAGE_CREATE, {"content": "b"}, Audience.guild(GUILD, excluded=6))
-    await platform.emit(MESSAGE_CREATE, {"content": "c"}, Audience.guild(GUILD, always=7))
+    await platform.emit(MESSAGE_CREATE, {"content": "b"}, Audience.guild(GUILD, excluded_user_id=6))
+    await platform.emit(MESSAGE_CREATE, {"content": "c"}, Audience.guild(GUILD, intent_exempt_user_id=7))
     assert [await contents(client) for client in clients] == [["b", "c"], ["a", "c"], ["c"]]
 
 
@@ -120,7 +120,7 @@ async def test_direct_events_go_to_named_users_by_their_own_intents(platform: Pl
 
 
 async def test_a_crowd_is_told_once_on_the_bus_and_in_order(platform: Platform) -> None:
-    crowd = frozenset(range(100, 100 + CROWD_LEAST))
+    crowd = frozenset(range(100, 100 + BROADCAST_USERS_MIN))
     await platform.guild(town(), {99: [], 100: [], 101: []})
     here = [await platform.session(platform.person(user_id)) for user_id in (100, 101)]
     stranger = await platform.session(platform.person(99))
@@ -135,14 +135,14 @@ async def test_a_crowd_is_told_once_on_the_bus_and_in_order(platform: Platform) 
     for number, users in enumerate([{100, 101}, crowd, {100, 101}, crowd]):
         await platform.emit(DM, {"content": str(number)}, Audience(users=frozenset(users)))
 
-    assert subjects.count(CROWD) == 2
+    assert subjects.count(BROADCAST_SUBJECT) == 2
     assert len(subjects) == 6
     assert [await contents(client) for client in here] == [["0", "1", "2", "3"]] * 2
     assert await contents(stranger) == []
 
 
 async def test_a_crowd_before_ready_waits_for_it(platform: Platform) -> None:
-    crowd = Audience(users=frozenset(range(100, 100 + CROWD_LEAST)))
+    crowd = Audience(users=frozenset(range(100, 100 + BROADCAST_USERS_MIN)))
     client = await platform.connect()
     stop = asyncio.Event()
 
@@ -338,7 +338,7 @@ async def test_a_session_whose_guild_fails_while_it_begins_begins_anew(platform:
     assert await contents(client) == ["after"]
 
 
-@pytest.mark.parametrize("subject", ["user.5", CROWD])
+@pytest.mark.parametrize("subject", ["user.5", BROADCAST_SUBJECT])
 async def test_a_user_who_missed_an_event_begins_anew(platform: Platform, subject: str) -> None:
     clients = [await platform.session(platform.bot(5), guilds=0) for _ in range(2)]
     other = await platform.session(platform.bot(6), guilds=0)
@@ -377,7 +377,7 @@ async def test_what_connections_are_given_is_counted_wherever_it_comes_from(plat
     assert counted()["bytes"] - before == 3 * len('{"t":"MESSAGE_CREATE","s":,"op":0,"d":{"content":"hi"}}')
 
     await platform.emit(ENTITLEMENT, {}, Audience.of_users(5))
-    await platform.emit(ENTITLEMENT, {}, Audience.of_users(*range(5, 5 + CROWD_LEAST)))
+    await platform.emit(ENTITLEMENT, {}, Audience.of_users(*range(5, 5 + BROADCAST_USERS_MIN)))
     await platform.put_channel(town(), Channel(10, "renamed"))
     await stripped.until("CHANNEL_UPDATE")
     assert (counted()["ENTITLEMENT_CREATE"], counted()["CHANNEL_UPDATE"]) == (4, 3)

@@ -10,8 +10,8 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event
 from hubbub.server.app import App
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import CROWD_LEAST, Audience
-from tests.oauth import application
+from hubbub.server.core.event_dispatch import BROADCAST_USERS_MIN, Audience
+from tests.oauth import create_application
 from tests.world import Actor, World, befriend, small_config
 
 GAME = "/users/@me/game-relationships"
@@ -41,9 +41,9 @@ def at(world: World, actor: Actor) -> Actor:
 async def test_friends_see_each_other_and_secrets_stay_between_nodes(postgres_database: str, nats_url: str) -> None:
     async with nodes(postgres_database, nats_url) as (one, two):
         alice, bob, carol = [await one.user() for _ in range(3)]
-        game = await application(one)
+        game = await create_application(one)
         await befriend(alice, bob)
-        alice_plays, bob_plays, carol_plays = [await one.player(who, game.id) for who in (alice, bob, carol)]
+        alice_plays, bob_plays, carol_plays = [await one.bearer(who, game.id) for who in (alice, bob, carol)]
         await befriend(bob_plays, carol_plays, GAME)
         hers = await alice.connect()
         in_game = await carol_plays.connect(Intents.ALL)
@@ -58,7 +58,7 @@ async def test_friends_see_each_other_and_secrets_stay_between_nodes(postgres_da
         assert (await in_game.next("PRESENCE_UPDATE", lambda each: each["activities"]))["has_played_game"] is True
         session_id = plays.ready["session_id"]
         assert one.app.presences.join_secret(bob.id, session_id, game.id) == "let-me-in"
-        assert "let-me-in" not in str(hers.seen) + str(in_game.seen)
+        assert "let-me-in" not in str(hers.dispatches) + str(in_game.dispatches)
         # Who comes later finds it, on either node.
         for world in (one, two):
             later = await at(world, alice_plays).connect(Intents.ALL)
@@ -74,11 +74,11 @@ async def test_friends_see_each_other_and_secrets_stay_between_nodes(postgres_da
 
 async def test_a_crowd_hears_on_every_node_in_the_order_it_was_said(postgres_database: str, nats_url: str) -> None:
     async with nodes(postgres_database, nats_url) as (one, two):
-        people = [await one.user() for _ in range(CROWD_LEAST)]
-        game = await application(one)
-        players = [await one.player(who, game.id) for who in people[:2]]
+        people = [await one.user() for _ in range(BROADCAST_USERS_MIN)]
+        game = await create_application(one)
+        players = [await one.bearer(who, game.id) for who in people[:2]]
         sessions = [await at(world, who).connect(Intents.ALL) for world, who in zip((one, two), players, strict=True)]
-        outsider = await at(two, await one.player(await one.user(), game.id)).connect(Intents.ALL)
+        outsider = await at(two, await one.bearer(await one.user(), game.id)).connect(Intents.ALL)
         said = Event("SAID", dict, scope="identify")
 
         def say(call: Call) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.config import Config
-from tests.oauth import application
+from tests.oauth import create_application
 from tests.world import Actor, Session, World, befriend, small_config
 
 PLATFORM, GAME = "/users/@me/relationships", "/users/@me/game-relationships"
@@ -43,7 +43,7 @@ CHESS = {
 async def show(session: Session, status: str = "online", *activities: Any) -> None:
     """Say how one is, and wait until it is done."""
     await session.send(3, {"since": None, "activities": list(activities), "status": status, "afk": False})
-    await session.obeyed()
+    await session.wait_processed()
 
 
 def of(actor: Actor, status: str) -> Any:
@@ -83,10 +83,10 @@ async def test_who_is_no_friend_any_more_sees_nothing_more(world: World) -> None
 
 async def test_rich_presence_shows_all_but_secrets(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    game = await application(world, name="Chess")
+    game = await create_application(world, name="Chess")
     await befriend(alice, bob)
     hers = await alice.connect()
-    plays = await (await world.player(bob, game.id)).connect(Intents.ALL)
+    plays = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
 
     await show(plays, "online", CHESS)
 
@@ -114,12 +114,12 @@ async def test_rich_presence_shows_all_but_secrets(world: World) -> None:
     presences = world.app.presences
     assert presences.join_secret(bob.id, session_id, game.id) == "let-me-in"
     assert presences.button_urls(bob.id, session_id, game.id) == ["https://game.example/watch"]
-    kept = presences.activity(bob.id, session_id, game.id)
+    kept = presences.find_activity(bob.id, session_id, game.id)
     assert kept is not None
     assert kept["party"]["id"] == "party-1"
     assert presences.join_secret(bob.id, session_id, 1) is None
     assert presences.join_secret(alice.id, session_id, game.id) is None
-    assert presences.activity(bob.id, "other", game.id) is None
+    assert presences.find_activity(bob.id, "other", game.id) is None
 
 
 BAD = {
@@ -140,10 +140,10 @@ BAD = {
 
 async def test_what_is_outside_its_limits_is_left_out(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    game = await application(world, name="Chess")
+    game = await create_application(world, name="Chess")
     await befriend(alice, bob)
     hers = await alice.connect()
-    plays = await (await world.player(bob, game.id)).connect(Intents.ALL)
+    plays = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
 
     await show(plays, "online", BAD)
 
@@ -160,26 +160,26 @@ async def test_what_is_outside_its_limits_is_left_out(world: World) -> None:
 
 async def test_a_game_shows_its_player_only_with_the_scope(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    game = await application(world)
+    game = await create_application(world)
     await befriend(alice, bob)
     hers = await alice.connect()
-    listens = await (await world.player(bob, game.id, "identify gateway.connect relationships.read")).connect(
+    listens = await (await world.bearer(bob, game.id, "identify gateway.connect relationships.read")).connect(
         Intents.ALL
     )
 
     await show(listens, "online", CHESS)
 
     assert world.app.presences.find(bob.id) is None
-    assert world.app.presences.playing(bob.id, game.id)
+    assert world.app.presences.is_playing(bob.id, game.id)
     await hers.none_of("PRESENCE_UPDATE")
 
 
 async def test_game_friends_see_each_other_only_inside_their_games(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    chess, other = await application(world), await application(world)
-    alice_plays, bob_plays = await world.player(alice, chess.id), await world.player(bob, chess.id)
+    chess, other = await create_application(world), await create_application(world)
+    alice_plays, bob_plays = await world.bearer(alice, chess.id), await world.bearer(bob, chess.id)
     await befriend(alice_plays, bob_plays, GAME)
-    client, elsewhere = await alice.connect(), await (await world.player(alice, other.id)).connect(Intents.ALL)
+    client, elsewhere = await alice.connect(), await (await world.bearer(alice, other.id)).connect(Intents.ALL)
     inside = await alice_plays.connect(Intents.ALL)
     # In the chat client, bob is nothing to them.
     his = await bob.connect()
@@ -190,7 +190,7 @@ async def test_game_friends_see_each_other_only_inside_their_games(world: World)
 
     told = await inside.next("PRESENCE_UPDATE", lambda told: told["activities"])
     assert (told["status"], [each["name"] for each in told["activities"]]) == ("online", ["Chess Deluxe"])
-    assert (told["has_played_game"], "Secret hobby" in str(inside.seen)) == (True, False)
+    assert (told["has_played_game"], "Secret hobby" in str(inside.dispatches)) == (True, False)
     again = await alice_plays.connect(Intents.ALL)
     assert [each["user"]["id"] for each in again.ready["presences"]] == [str(bob.id)]
     await plays.close()
@@ -201,12 +201,12 @@ async def test_game_friends_see_each_other_only_inside_their_games(world: World)
 
 async def test_a_game_sees_platform_friends_and_whether_they_play(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
-    game = await application(world)
-    await world.player(bob, game.id)
+    game = await create_application(world)
+    await world.bearer(bob, game.id)
     await befriend(alice, bob)
     await befriend(alice, carol)
-    hears = await (await world.player(alice, game.id)).connect(Intents.ALL)
-    deaf = await (await world.player(alice, game.id)).connect(Intents.ALL & ~Intents.USER_PRESENCE)
+    hears = await (await world.bearer(alice, game.id)).connect(Intents.ALL)
+    deaf = await (await world.bearer(alice, game.id)).connect(Intents.ALL & ~Intents.USER_PRESENCE)
 
     await bob.connect()
     assert (await hears.next("PRESENCE_UPDATE", of(bob, "online")))["has_played_game"] is True
@@ -217,14 +217,14 @@ async def test_a_game_sees_platform_friends_and_whether_they_play(world: World) 
 
 async def test_several_sessions_are_one_presence(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    chess, go = await application(world, name="Chess"), await application(world, name="Go")
+    chess, go = await create_application(world, name="Chess"), await create_application(world, name="Go")
     await befriend(alice, bob)
     hers = await alice.connect()
     desktop = await bob.connect()
     await show(desktop, "dnd", {"name": "Custom Status", "type": 4, "state": "hi"})
-    first = await (await world.player(bob, chess.id)).connect(Intents.ALL, properties={"device": "console"})
+    first = await (await world.bearer(bob, chess.id)).connect(Intents.ALL, properties={"device": "console"})
     await show(first, "online", {"type": 0, "state": "one"})
-    second = await (await world.player(bob, go.id)).connect(Intents.ALL, properties={"os": "android"})
+    second = await (await world.bearer(bob, go.id)).connect(Intents.ALL, properties={"os": "android"})
     await show(second, "online", {"type": 0})
 
     told = await hers.next("PRESENCE_UPDATE", lambda told: len(told["activities"]) == 3)
@@ -245,11 +245,11 @@ async def test_several_sessions_are_one_presence(world: World) -> None:
 
 async def test_who_hides_in_the_chat_client_is_hidden_in_games_too(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    game = await application(world)
+    game = await create_application(world)
     await befriend(alice, bob)
     hers = await alice.connect()
     desktop = await bob.connect()
-    plays = await (await world.player(bob, game.id)).connect(Intents.ALL)
+    plays = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
     await show(plays, "online", {"type": 0})
     await hers.next("PRESENCE_UPDATE", lambda told: told["activities"])
 
@@ -275,8 +275,8 @@ async def test_people_may_say_what_they_play_through_their_client(world: World) 
         ("Chess Deluxe", ["Watch"]),
         ("Live", None),
     ]
-    assert "secrets" not in str(hers.seen)
-    assert "game.example/watch" not in str(hers.seen)
+    assert "secrets" not in str(hers.dispatches)
+    assert "game.example/watch" not in str(hers.dispatches)
     session_id = his.ready["session_id"]
     assert world.app.presences.join_secret(bob.id, session_id, 77) == "let-me-in"
     assert world.app.presences.button_urls(bob.id, session_id, 77) == [button["url"]]
@@ -289,13 +289,13 @@ class TestRates:
 
     async def test_a_game_may_change_it_five_times_in_twenty_seconds(self, world: World) -> None:
         bob = await world.user()
-        game = await application(world)
-        plays = await (await world.player(bob, game.id)).connect(Intents.ALL)
+        game = await create_application(world)
+        plays = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
         for number in range(8):
             await plays.send(
                 3, {"status": "online", "activities": [{"name": str(number)}], "since": None, "afk": False}
             )
-        await plays.obeyed()
+        await plays.wait_processed()
 
         shown = world.app.presences.find(bob.id)
         assert shown is not None

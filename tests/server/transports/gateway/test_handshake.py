@@ -12,8 +12,8 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.messages import MESSAGE_CREATE
 from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
-from hubbub.server.core.dispatches import Audience
-from hubbub.server.transports.gateway.sessions import SESSIONS_MOST
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.transports.gateway.sessions import SESSIONS_PER_USER_MAX
 from tests.server.transports.gateway.rehearsal import BOT_INTENTS, GUILD, Client, GuildRow, Platform, town
 
 
@@ -205,7 +205,7 @@ async def test_frames_are_not_counted_when_rate_limits_are_off() -> None:
 
 
 async def test_a_bot_in_too_many_guilds_must_shard(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.server.transports.gateway.identify.GUILDS_PER_SHARD_MAX", 2)
+    monkeypatch.setattr("hubbub.server.transports.gateway.identification.GUILDS_PER_SHARD_MAX", 2)
     for number in range(4):
         await platform.guild(GuildRow(id=number << 22, roles={number << 22: 0}), {5: []})
     client = await platform.connect()
@@ -291,12 +291,12 @@ async def test_session_starts_of_a_day_are_counted_by_the_platforms_clock() -> N
         token = platform.bot(5)
         for _ in range(2):
             await (await platform.connect()).identify(token, shard=[_, 4])
-        assert platform.gateway.starts.left(5).remaining == 0
+        assert platform.gateway.session_starts.remaining(5).remaining == 0
         third = await platform.connect()
         await third.say_identify(token, shard=[2, 4])
         assert (await third.opcode(9))["d"] is False
         platform.clock.advance(24 * 3600 * 1000)
-        assert platform.gateway.starts.left(5).remaining == 2
+        assert platform.gateway.session_starts.remaining(5).remaining == 2
         await third.identify(token, shard=[2, 4])
 
 
@@ -325,7 +325,7 @@ async def test_a_silent_connection_is_closed_resumably_and_a_beating_one_stays()
 async def test_a_person_has_so_many_sessions_at_once_and_no_more(platform: Platform) -> None:
     person = platform.person(7)
     first = await platform.session(person, guilds=0)
-    for _ in range(SESSIONS_MOST - 1):
+    for _ in range(SESSIONS_PER_USER_MAX - 1):
         await (await platform.connect()).identify(person)
     refused = await platform.connect()
     await refused.say_identify(person)
@@ -339,7 +339,7 @@ async def test_a_person_has_so_many_sessions_at_once_and_no_more(platform: Platf
 
 async def test_a_bot_has_as_many_sessions_as_it_may_start(platform: Platform) -> None:
     token = platform.bot(5)
-    for _ in range(SESSIONS_MOST + 1):
+    for _ in range(SESSIONS_PER_USER_MAX + 1):
         await (await platform.connect()).identify(token)
 
 

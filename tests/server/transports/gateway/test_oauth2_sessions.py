@@ -8,7 +8,7 @@ from hubbub.protocol.intents import Capabilities, Intents
 from hubbub.server.core.config import Config, GatewayConfig
 from hubbub.server.resources import direct_messages, users
 from tests import players
-from tests.oauth import application, edit
+from tests.oauth import create_application, set_application_columns
 from tests.world import Actor, World, befriend, small_config
 
 SDK_INTENTS = 416_026_624
@@ -30,9 +30,9 @@ async def identify_code(world: World, actor: Actor) -> int:
 async def test_ready_has_what_the_sdk_relies_on(world: World) -> None:
     alice, bob, carol, dave = [await world.user() for _ in range(4)]
     guild = await world.guild(alice, name="Town")
-    publisher, game = await application(world, name="Studio"), await application(world, name="Chess")
-    await edit(world, game, parent_id=publisher.id)
-    player, other = await world.player(alice, game.id), await world.player(bob, game.id)
+    publisher, game = await create_application(world, name="Studio"), await create_application(world, name="Chess")
+    await set_application_columns(world, game, parent_id=publisher.id)
+    player, other = await world.bearer(alice, game.id), await world.bearer(bob, game.id)
     await befriend(alice, bob)
     (await carol.put(f"/users/@me/relationships/{alice.id}")).ok()
     (await alice.put(f"/users/@me/relationships/{dave.id}", json={"type": 2})).ok()
@@ -61,7 +61,7 @@ async def test_ready_has_what_the_sdk_relies_on(world: World) -> None:
     assert (channel["recipient_ids"], "recipients" in channel) == ([str(bob.id)], False)
     assert ready["feature_flags"] == {"disabled_functions": [], "disabled_gateway_events": []}
     assert (ready["av_sf_protocol_floor"], ready["user_application_profiles"]) == (1, {})
-    more = session.seen[1]
+    more = session.dispatches[1]
     assert more["t"] == "READY_SUPPLEMENTAL"
     [friend] = more["d"]["merged_presences"]["friends"]
     assert (friend["user"]["id"], friend["status"], friend["has_played_game"]) == (str(bob.id), "online", True)
@@ -71,7 +71,7 @@ async def test_ready_has_what_the_sdk_relies_on(world: World) -> None:
 async def test_ready_has_the_profiles_of_everybody_it_names(world: World) -> None:
     client = await players.game(world)
     alice, friend, fellow, pen_friend, stranger = [
-        await players.token_of(client, name, preferred_global_name=name.title())
+        await players.provisional_player(client, name, preferred_global_name=name.title())
         for name in ("alice", "friend", "fellow", "pen-friend", "stranger")
     ]
     for one, other in ((alice, friend), (friend, alice)):
@@ -84,7 +84,7 @@ async def test_ready_has_the_profiles_of_everybody_it_names(world: World) -> Non
     )
 
     async def named(scopes: str) -> dict[str, str]:
-        session = await (await world.player(alice, client.id, scopes)).connect(
+        session = await (await world.bearer(alice, client.id, scopes)).connect(
             SDK_INTENTS, capabilities=SDK_CAPABILITIES
         )
         profiles = session.ready["user_application_profiles"]
@@ -101,11 +101,11 @@ async def test_ready_has_the_profiles_of_everybody_it_names(world: World) -> Non
 
 async def test_without_capabilities_ready_comes_whole(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    game = await application(world)
+    game = await create_application(world)
     await befriend(alice, bob)
     await bob.connect()
 
-    session = await (await world.player(alice, game.id)).connect(SDK_INTENTS)
+    session = await (await world.bearer(alice, game.id)).connect(SDK_INTENTS)
 
     assert [each["user"]["username"] for each in session.ready["relationships"]] == [bob.name]
     assert [each["user"]["id"] for each in session.ready["presences"]] == [str(bob.id)]
@@ -115,8 +115,8 @@ async def test_without_capabilities_ready_comes_whole(world: World) -> None:
 
 async def test_lobbies_are_in_ready_or_follow_it(world: World) -> None:
     alice = await world.user()
-    game = await application(world)
-    player = await world.player(alice, game.id)
+    game = await create_application(world)
+    player = await world.bearer(alice, game.id)
     lobby = (await player.put("/lobbies", json={"secret": "chess"})).ok()["id"]
 
     inside = await player.connect(SDK_INTENTS, capabilities=Capabilities.AUTO_LOBBY_CONNECT)
@@ -124,7 +124,7 @@ async def test_lobbies_are_in_ready_or_follow_it(world: World) -> None:
     silent = await player.connect(SDK_INTENTS & ~Intents.LOBBIES)
 
     assert [each["id"] for each in inside.ready["lobbies"]] == [lobby]
-    assert [(frame["t"], frame["d"]["id"]) for frame in after.seen[1:2]] == [("LOBBY_CREATE", lobby)]
+    assert [(frame["t"], frame["d"]["id"]) for frame in after.dispatches[1:2]] == [("LOBBY_CREATE", lobby)]
     assert "lobbies" not in after.ready
     await silent.none_of("LOBBY_CREATE")
 
@@ -132,8 +132,8 @@ async def test_lobbies_are_in_ready_or_follow_it(world: World) -> None:
 @pytest.mark.dated(changes.E2EE_VOICE_ONLY)
 async def test_calls_need_end_to_end_encryption_from_a_day_on(world: World) -> None:
     alice = await world.user()
-    game = await application(world)
-    player = await world.player(alice, game.id)
+    game = await create_application(world)
+    player = await world.bearer(alice, game.id)
     for moment, floor in ((changes.E2EE_VOICE_ONLY.at_ms - 1, 0), (changes.E2EE_VOICE_ONLY.at_ms, 1)):
         world.clock.set(moment)
         assert (await player.connect(SDK_INTENTS)).ready["av_sf_protocol_floor"] == floor
@@ -151,55 +151,55 @@ async def test_people_see_their_friends_at_once_too(world: World) -> None:
     assert [each["type"] for each in whole.ready["relationships"]] == [1]
     assert split.ready["presences"] == []
     assert [
-        f["d"]["merged_presences"]["friends"][0]["status"] for f in split.seen if f["t"] == "READY_SUPPLEMENTAL"
+        f["d"]["merged_presences"]["friends"][0]["status"] for f in split.dispatches if f["t"] == "READY_SUPPLEMENTAL"
     ] == ["online"]
 
 
 async def test_a_bare_token_sees_and_hears_nothing_of_its_persons_life(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    game = await application(world)
+    game = await create_application(world)
     (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()
-    bare = await (await world.player(alice, game.id, BARE)).connect(Intents.ALL)
+    bare = await (await world.bearer(alice, game.id, BARE)).connect(Intents.ALL)
     ready = bare.ready
     assert [ready[key] for key in ("guilds", "relationships", "game_relationships", "private_channels")] == [[]] * 4
 
     await befriend(alice, bob)
     his = await bob.connect()
     await his.send(3, {"status": "dnd", "activities": [], "since": None, "afk": False})
-    await his.obeyed()
+    await his.wait_processed()
     (await bob.patch("/users/@me", json={"global_name": "Bobby"})).ok()
-    await guild.say(bob, "in the guild")
+    await guild.send_message(bob, "in the guild")
     direct = (await bob.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"]
     (await bob.post(f"/channels/{direct}/messages", json={"content": "in private"})).ok()
     await world.guild(alice)
     await bare.send(8, {"guild_id": str(guild.id), "query": "", "limit": 0})
-    await bare.obeyed()
+    await bare.wait_processed()
     await bare.settle()
 
-    assert bare.names() == []
+    assert bare.unread_names() == []
 
 
 async def test_a_game_hears_of_guilds_no_more_than_their_names(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    game = await application(world)
-    session = await (await world.player(alice, game.id)).connect(Intents.ALL)
+    game = await create_application(world)
+    session = await (await world.bearer(alice, game.id)).connect(Intents.ALL)
 
     second = await world.guild(alice, name="Second")
-    await guild.say(alice, "not for games")
+    await guild.send_message(alice, "not for games")
     await guild.channel("secret")
     (await alice.delete(f"/guilds/{guild.id}")).ok()
 
     assert await session.next("GUILD_CREATE") == {"id": str(second.id), "name": "Second"}
     assert (await session.next("GUILD_DELETE"))["id"] == str(guild.id)
-    assert set(session.names()) <= {"GUILD_CREATE"}
+    assert set(session.unread_names()) <= {"GUILD_CREATE"}
 
 
 async def test_a_players_new_name_comes_without_their_address(world: World) -> None:
     alice = await world.user()
-    game = await application(world)
-    own, session = await alice.connect(), await (await world.player(alice, game.id)).connect(SDK_INTENTS)
+    game = await create_application(world)
+    own, session = await alice.connect(), await (await world.bearer(alice, game.id)).connect(SDK_INTENTS)
 
     (await alice.patch("/users/@me", json={"global_name": "Alice"})).ok()
 
@@ -210,9 +210,9 @@ async def test_a_players_new_name_comes_without_their_address(world: World) -> N
 
 async def test_private_channels_and_messages_come_with_their_scopes(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    game = await application(world)
-    social = await (await world.player(alice, game.id)).connect(SDK_INTENTS)
-    presence = await (await world.player(alice, game.id, "sdk.social_layer_presence")).connect(SDK_INTENTS)
+    game = await create_application(world)
+    social = await (await world.bearer(alice, game.id)).connect(SDK_INTENTS)
+    presence = await (await world.bearer(alice, game.id, "sdk.social_layer_presence")).connect(SDK_INTENTS)
 
     direct = (await bob.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"]
     (await bob.post(f"/channels/{direct}/messages", json={"content": "hello"})).ok()
@@ -224,18 +224,18 @@ async def test_private_channels_and_messages_come_with_their_scopes(world: World
 
 async def test_who_may_hold_a_session(world: World) -> None:
     alice = await world.user()
-    game = await application(world)
-    publisher = await application(world, flags=ApplicationFlags.PARENT)
+    game = await create_application(world)
+    publisher = await create_application(world, flags=ApplicationFlags.PARENT)
 
-    assert await identify_code(world, await world.player(alice, game.id, "identify")) == 4004
-    assert await identify_code(world, await world.player(alice, game.id, "gateway.connect")) == 4004
-    assert await identify_code(world, await world.player(alice, publisher.id)) == 4004
-    await (await world.player(alice, game.id, BARE)).connect(0)
+    assert await identify_code(world, await world.bearer(alice, game.id, "identify")) == 4004
+    assert await identify_code(world, await world.bearer(alice, game.id, "gateway.connect")) == 4004
+    assert await identify_code(world, await world.bearer(alice, publisher.id)) == 4004
+    await (await world.bearer(alice, game.id, BARE)).connect(0)
 
 
 async def test_a_session_outlives_its_token_but_not_its_revocation(world: World) -> None:
     alice, bob = await world.user(), await world.user()
-    game = await application(world)
+    game = await create_application(world)
     tokens = await game.tokens(alice, "sdk.social_layer_presence")
     player = game.bearer(alice, tokens["access_token"])
     session = await player.connect(SDK_INTENTS)
@@ -247,14 +247,14 @@ async def test_a_session_outlives_its_token_but_not_its_revocation(world: World)
     assert (await player.get("/users/@me/relationships")).status == 401
     assert await identify_code(world, player) == 4004
     (await game.post("/oauth2/token/revoke", token=tokens["refresh_token"])).ok()
-    assert await session.closed() == 4004
+    assert await session.wait_closed() == 4004
 
 
 async def test_a_revocation_is_told_to_the_person_and_to_no_other_game(world: World) -> None:
     alice = await world.user()
-    game, other = await application(world), await application(world)
+    game, other = await create_application(world), await create_application(world)
     tokens = await game.tokens(alice, "sdk.social_layer_presence")
-    own, elsewhere = await alice.connect(), await (await world.player(alice, other.id)).connect(SDK_INTENTS)
+    own, elsewhere = await alice.connect(), await (await world.bearer(alice, other.id)).connect(SDK_INTENTS)
 
     (await game.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
@@ -273,8 +273,8 @@ class TestSwitchedOff:
 
     async def test_games_are_told_and_not_sent_what_the_operator_switched_off(self, world: World) -> None:
         alice, bob = await world.user(), await world.user()
-        game = await application(world)
-        own, session = await alice.connect(), await (await world.player(alice, game.id)).connect(SDK_INTENTS)
+        game = await create_application(world)
+        own, session = await alice.connect(), await (await world.bearer(alice, game.id)).connect(SDK_INTENTS)
 
         assert session.ready["feature_flags"] == {
             "disabled_functions": ["CreateOrJoinLobby"],

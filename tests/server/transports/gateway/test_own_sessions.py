@@ -10,7 +10,7 @@ from tests.world import Session, World
 async def say(session: Session, **more: object) -> None:
     """A presence, and the wait until it is done."""
     await session.send(3, {"since": None, "activities": [], "status": "online", "afk": False, **more})
-    await session.obeyed()
+    await session.wait_processed()
 
 
 def quiet(told: list[dict[str, Any]]) -> bool:
@@ -23,7 +23,7 @@ async def test_a_game_that_shows_chat_lets_the_persons_clients_stay_quiet(world:
     played = await game(world)
     client = await alice.connect()
     await client.none_of("SESSIONS_REPLACE")
-    playing = await (await played.player(alice)).play()
+    playing = await (await played.player(alice)).connect_sdk()
     (first, second) = await client.next("SESSIONS_REPLACE")
     assert (first["session_id"], first["showing_chat"], "application_id" in first) == (
         client.ready["session_id"],
@@ -40,14 +40,14 @@ async def test_a_game_that_shows_chat_lets_the_persons_clients_stay_quiet(world:
     # Another client that comes later knows it too.
     late = await alice.connect()
     await late.settle()
-    (told,) = [frame["d"] for frame in late.seen if frame["t"] == "SESSIONS_REPLACE"]
+    (told,) = [frame["d"] for frame in late.dispatches if frame["t"] == "SESSIONS_REPLACE"]
     assert [each["showing_chat"] for each in told] == [False, True, False]
     await say(playing)
     assert [each["showing_chat"] for each in await late.next("SESSIONS_REPLACE", quiet)] == [False] * 3
     await playing.close()
     told = await client.next("SESSIONS_REPLACE", lambda told: len(told) == 2)
     assert {each["session_id"] for each in told} == {client.ready["session_id"], late.ready["session_id"]}
-    assert "SESSIONS_REPLACE" not in playing.names()
+    assert "SESSIONS_REPLACE" not in playing.unread_names()
 
 
 async def test_who_is_left_alone_is_told_once(world: World) -> None:
@@ -76,7 +76,7 @@ async def test_bots_and_friends_hear_nothing_of_it(world: World) -> None:
     await first.none_of("SESSIONS_REPLACE")
     await friend.none_of("SESSIONS_REPLACE")
     # What others see of somebody does not say it.
-    assert "showing_chat" not in str(friend.seen)
+    assert "showing_chat" not in str(friend.dispatches)
 
 
 async def test_what_only_clients_of_people_say_closes_a_bot(world: World) -> None:
@@ -86,9 +86,9 @@ async def test_what_only_clients_of_people_say_closes_a_bot(world: World) -> Non
     # Of lobbies and their calls a person's own client knows nothing.
     await person.send(17, [{"lobby_id": "1", "self_mute": False, "self_deaf": False}])
     await person.send(42, {"lobby_id": "1"})
-    await person.obeyed()
+    await person.wait_processed()
     await person.none_of("LOBBY_VOICE_STATE_UPDATE", "LOBBY_VOICE_SERVER_UPDATE")
 
     bot = await (await world.bot()).connect()
     await bot.send(17, [])
-    assert await bot.closed() == 4001
+    assert await bot.wait_closed() == 4001

@@ -7,19 +7,19 @@ import pytest
 
 from hubbub.protocol.enums import CloseCode
 from hubbub.server.core.presences import Presences
-from hubbub.server.transports.gateway.compression import Deflater
+from hubbub.server.transports.gateway.compression import BlockCompressor
 from hubbub.server.transports.gateway.packets import Packet
-from hubbub.server.transports.gateway.replay import Replay
+from hubbub.server.transports.gateway.replay import ReplayBuffer
 from tests.server.transports.gateway import rehearsal
 from tests.server.transports.gateway.rehearsal import Client, Closed, Platform, town
 
 
 def packets(count: int, size: int = 10, at: float = 0.0) -> list[Packet]:
-    return [Packet("X", b"x" * size, Deflater(), at) for _ in range(count)]
+    return [Packet("X", b"x" * size, BlockCompressor(), at) for _ in range(count)]
 
 
 def test_a_replay_is_bounded_by_count() -> None:
-    replay, sent = Replay(3, 10**6), packets(5)
+    replay, sent = ReplayBuffer(3, 10**6), packets(5)
     for packet in sent:
         replay.append(packet)
     assert replay.since(2, 10) == sent[2:]
@@ -30,22 +30,22 @@ def test_a_replay_is_bounded_by_count() -> None:
 
 
 def test_a_replay_is_bounded_by_bytes() -> None:
-    replay, sent = Replay(100, 500), packets(10, size=100)
+    replay, sent = ReplayBuffer(100, 500), packets(10, size=100)
     for packet in sent:
         replay.append(packet)
-    assert replay.held <= 500
+    assert replay.held_bytes <= 500
     assert replay.since(10 - len(replay), 10) == sent[-len(replay) :]
 
 
 def test_a_replay_forgets_what_is_old_and_sooner_what_was_acknowledged() -> None:
-    replay, sent = Replay(100, 10**6), [*packets(2, at=0.0), *packets(2, at=200.0), *packets(1, at=290.0)]
+    replay, sent = ReplayBuffer(100, 10**6), [*packets(2, at=0.0), *packets(2, at=200.0), *packets(1, at=290.0)]
     for packet in sent:
         replay.append(packet)
-    replay.forget(acknowledged=3, made_before=0.0, now=300.0)
+    replay.discard(acknowledged=3, created_before=0.0, now=300.0)
     assert replay.since(3, 10) == sent[3:]
-    replay.forget(acknowledged=3, made_before=250.0, now=550.0)
+    replay.discard(acknowledged=3, created_before=250.0, now=550.0)
     assert replay.since(4, 10) == sent[4:]
-    assert replay.held == sent[4].size
+    assert replay.held_bytes == sent[4].size
 
 
 async def test_resuming_replays_exactly_what_was_missed(platform: Platform) -> None:
@@ -159,7 +159,7 @@ async def test_a_process_of_several_names_itself_as_the_place_to_resume() -> Non
 
 async def test_a_bus_that_lost_events_makes_sessions_start_anew(platform: Platform) -> None:
     client = await platform.session(platform.bot(5), guilds=0)
-    platform.bus.tell_of_gap()
+    platform.bus.notify_gap()
     assert (await client.opcode(9))["d"] is False
     await client.identify(client.token)
 

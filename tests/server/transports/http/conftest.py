@@ -16,16 +16,16 @@ from hubbub.server.core import auth
 from hubbub.server.core.auth import Authenticator
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, HttpConfig, LogConfig
-from hubbub.server.core.dispatch import Table
+from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.core.files import Files
-from hubbub.server.core.images import Images
+from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
-from hubbub.server.transports.http.door import HttpDoor
+from hubbub.server.transports.http.server import HttpServer
 from tests.server.transports.http import toys
 
 NOW_MS = 1_780_000_000_000
@@ -60,8 +60,8 @@ class Doorway:
             global_calls=0,
             invalid_calls=self.config.http.invalid_requests,
         )
-        self.door = HttpDoor(
-            table=Table([Slice(name="toys", modules=(toys,))]),
+        self.door = HttpServer(
+            table=EndpointTable([Slice(name="toys", modules=(toys,))]),
             db=self.db,
             clock=self.clock,
             ids=self.ids,
@@ -70,7 +70,7 @@ class Doorway:
             authenticator=Authenticator(self.db, self.clock),
             rate_limits=self.rate_limits,
             files=self.files,
-            images=Images(),
+            images=ImageConverter(),
             metrics=self.metrics,
             executor=self.executor,
             settle=self._settle,

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Uploads
 from hubbub.server.transports.http import multipart
-from hubbub.server.transports.http.multipart import Form, Limits
+from hubbub.server.transports.http.multipart import MultipartForm, MultipartLimits
 
 TYPE = 'multipart/form-data; boundary="b0"'
-LIMITS = Limits(total_bytes=100_000, file_bytes=50_000, field_bytes=10_000)
+LIMITS = MultipartLimits(total_bytes=100_000, file_bytes=50_000, field_bytes=10_000)
 
 
 def part(name: str, data: bytes, *, filename: str | None = None, more: str = "") -> bytes:
@@ -22,7 +22,9 @@ def part(name: str, data: bytes, *, filename: str | None = None, more: str = "")
     return f"--b0\r\n{disposition}\r\n{more}\r\n".encode() + data + b"\r\n"
 
 
-async def read(body: bytes, *, step: int = 7, uploads: Uploads | None = None, limits: Limits = LIMITS) -> Form:
+async def read(
+    body: bytes, *, step: int = 7, uploads: Uploads | None = None, limits: MultipartLimits = LIMITS
+) -> MultipartForm:
     async def pieces() -> AsyncIterator[bytes]:
         for start in range(0, len(body), step):
             yield body[start : start + step]
@@ -94,7 +96,7 @@ async def test_what_breaks_a_rule_is_refused(body: bytes, code: int) -> None:
 
 async def test_a_file_nobody_asked_for_is_left_out() -> None:
     body = part("files[0]", b"x", filename="f") + part("table", b"1", filename="t.csv") + b"--b0--"
-    form = await read(body, uploads=Uploads(field="table", most=1))
+    form = await read(body, uploads=Uploads(field="table", files_max=1))
     assert [(file.field, file.data) for file in form.files] == [("table", b"1")]
 
 
@@ -121,5 +123,5 @@ async def test_file_names_are_read_and_made_safe(disposition: str, name: str) ->
 
 def test_a_long_file_name_keeps_its_ending() -> None:
     name = multipart.clean_filename("a" * 400 + ".png")
-    assert len(name) <= multipart.MAX_FILENAME
+    assert len(name) <= multipart.FILENAME_LENGTH_MAX
     assert name.endswith(".png")

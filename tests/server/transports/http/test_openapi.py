@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from hubbub.server.core.dispatch import Table
+from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.core.slices import Slice
 from hubbub.server.transports.http import openapi
 from tests.server.transports.http import toys
@@ -89,7 +89,7 @@ METASCHEMA: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(openapi.document(Table([Slice(name="toys", modules=(toys,))])))
+    found: dict[str, Any] = json.loads(openapi.document(EndpointTable([Slice(name="toys", modules=(toys,))])))
     return found
 
 

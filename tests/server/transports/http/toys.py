@@ -11,11 +11,11 @@ from hubbub.protocol.ids import ChannelId, GuildId, MessageId, RoleId, Snowflake
 from hubbub.protocol.operation import Auth, Event, Operation, RateLimit, Uploads
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import auth
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
-from hubbub.server.core.refusals import Refusal
-from hubbub.server.core.slices import Answer, handles
-from hubbub.server.core.work import Work
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.rejections import RejectedWithSideEffects
+from hubbub.server.core.slices import Response, handles
 
 BIG = RateLimit(1000, 1.0)
 
@@ -105,7 +105,9 @@ class Echo(Struct, kw_only=True):
 
 
 EMPTY = Operation("GET", "/empty", result=Echo, auth=Auth.ANYONE, limit=None)
-MAKE_TOY = Operation("POST", "/channels/{channel_id}/toys", body=Toy, result=Echo, limit=BIG, uploads=Uploads(most=2))
+MAKE_TOY = Operation(
+    "POST", "/channels/{channel_id}/toys", body=Toy, result=Echo, limit=BIG, uploads=Uploads(files_max=2)
+)
 MAKE_MANY = Operation("PUT", "/toys", body=list[Toy], result=Echo, limit=BIG)
 SEARCH_TOYS = Operation("GET", "/channels/{channel_id}/toys", query=Search, result=Echo, limit=BIG)
 GET_ME = Operation("GET", "/users/@me", result=Echo, limit=BIG)
@@ -132,7 +134,7 @@ WAITING = Operation("POST", "/waiting", result=Echo, limit=BIG)
 OPTIONAL = Operation("POST", "/optional", body=Search, optional_body=True, result=Echo, limit=BIG)
 FAIL_UPLOAD = Operation("POST", "/upload-and-fail", body=Toy, uploads=Uploads(), limit=BIG)
 READ_UPLOAD = Operation(
-    "POST", "/read-upload", uploads=Uploads(field="table", most=1, keep=False), result=Echo, limit=BIG
+    "POST", "/read-upload", uploads=Uploads(field="table", files_max=1, store_files=False), result=Echo, limit=BIG
 )
 SLOW = Operation("GET", "/slow", result=Echo, limit=BIG)
 REFUSE = Operation("POST", "/refuse", auth=Auth.ANYONE, limit=BIG)
@@ -249,8 +251,8 @@ def break_down(call: Call) -> Echo:
 
 
 @handles(STATUS)
-def created(call: Call) -> Answer:
-    return Answer(201, _echo(call), {"X-Toy": "yes"})
+def created(call: Call) -> Response:
+    return Response(201, _echo(call), {"X-Toy": "yes"})
 
 
 @handles(GONE)
@@ -264,8 +266,8 @@ def picture(call: Call) -> bytes:
 
 
 @handles(WAITING)
-async def waiting(work: Work) -> Echo:
-    heavy = await work.heavy(sum, [1, 2, 3])
+async def waiting(work: AsyncOperation) -> Echo:
+    heavy = await work.run_in_thread(sum, [1, 2, 3])
     return await work.read(lambda call: _echo(call, heavy))
 
 
@@ -302,7 +304,7 @@ def refresh(call: Call) -> None:
 
 @handles(REVOKE)
 def revoke(call: Call) -> None:
-    auth.changed(call.tx, 1)
+    auth.publish_actor_changed(call.tx, 1)
 
 
 @handles(TELL)
@@ -317,7 +319,7 @@ def _refuse(call: Call) -> None:
         later.tx.run("INSERT INTO meta (name, value) VALUES ('kept', ?)", str(later.now))
 
     call.tx.run("INSERT INTO meta (name, value) VALUES ('undone', 'x')")
-    raise Refusal(errors.AUTO_MODERATION_BLOCKED_MESSAGE, aftermath, message="No.")
+    raise RejectedWithSideEffects(errors.AUTO_MODERATION_BLOCKED_MESSAGE, aftermath, message="No.")
 
 
 @handles(REFUSE)
@@ -326,5 +328,5 @@ def refuse(call: Call) -> None:
 
 
 @handles(REFUSE_WAITING)
-async def refuse_waiting(work: Work) -> None:
+async def refuse_waiting(work: AsyncOperation) -> None:
     await work.write(_refuse)

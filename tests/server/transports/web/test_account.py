@@ -24,10 +24,10 @@ async def actor(browser: Browser) -> Actor:
 async def test_a_display_name_is_changed_and_taken_away(world: World) -> None:
     browser = await entered(world)
 
-    page = await browser.press(await browser.open("/settings/account"), "Save", global_name="Mary of the Hills")
+    page = await browser.submit(await browser.open("/settings/account"), "Save", global_name="Mary of the Hills")
     assert "Display name updated." in page.text
     assert (await (await actor(browser)).get("/users/@me")).ok()["global_name"] == "Mary of the Hills"
-    await browser.press(page, "Save", global_name="")
+    await browser.submit(page, "Save", global_name="")
 
     assert (await (await actor(browser)).get("/users/@me")).ok()["global_name"] is None
 
@@ -35,7 +35,7 @@ async def test_a_display_name_is_changed_and_taken_away(world: World) -> None:
 async def test_a_name_that_is_too_long_is_said_beside_the_field(world: World) -> None:
     browser = await entered(world)
 
-    page = await browser.press(await browser.open("/settings/account"), "Save", global_name="m" * 33)
+    page = await browser.submit(await browser.open("/settings/account"), "Save", global_name="m" * 33)
 
     assert page.status == 400
     assert 'id="error-global_name"' in page.body
@@ -47,9 +47,9 @@ async def test_a_new_password_ends_the_other_sessions(world: World) -> None:
     await other.log_in("mary")
     page = await browser.open("/settings/account")
 
-    wrong = await browser.press(page, "Change password", password="not this", new_password="another good one")
+    wrong = await browser.submit(page, "Change password", password="not this", new_password="another good one")
     assert (wrong.status, 'id="error-password"' in wrong.body) == (400, True)
-    done = await browser.press(page, "Change password", password=PASSWORD, new_password="another good one")
+    done = await browser.submit(page, "Change password", password=PASSWORD, new_password="another good one")
 
     assert "Password changed." in done.text
     assert (await other.open("/settings/account")).url.startswith("/login")
@@ -64,11 +64,11 @@ async def test_sessions_are_listed_and_ended(world: World) -> None:
     page = await browser.open("/settings/account")
     assert page.text.count("This session") == 1
     label = next(text for form in page.forms for text, _, _ in form.buttons if text.startswith("Log out of"))
-    done = await browser.press(page, label)
+    done = await browser.submit(page, label)
     assert "Session logged out." in done.text
     assert (await other.open("/settings/account")).url.startswith("/login")
     await other.log_in("mary")
-    await browser.press(await browser.open("/settings/account"), "Log out all other sessions")
+    await browser.submit(await browser.open("/settings/account"), "Log out all other sessions")
 
     assert (await other.open("/settings/account")).url.startswith("/login")
     assert (await browser.open("/settings/account")).status == 200
@@ -81,14 +81,14 @@ async def test_a_second_factor_is_set_up_and_turned_off(world: World) -> None:
     step = world.app.clock.now_ms() // 30_000
     assert secret in dict(page.links)["Open in an authenticator on this device"]
 
-    wrong = await browser.press(page, "Turn on", code="000000", password=PASSWORD)
+    wrong = await browser.submit(page, "Turn on", code="000000", password=PASSWORD)
     assert (wrong.status, secret in wrong.body.replace(" ", "")) == (400, True)
     code = totp.code_at(secret, step)
-    shown = await browser.press(wrong, "Turn on", code=f"{code[:3]} {code[3:]}", password=PASSWORD)
+    shown = await browser.submit(wrong, "Turn on", code=f"{code[:3]} {code[3:]}", password=PASSWORD)
     assert "Save your backup codes" in shown.text
     assert "need a code" in (await browser.open("/settings/account")).text
     off = await browser.open("/settings/account/second-factor")
-    done = await browser.press(off, "Turn off", password=PASSWORD, code=totp.code_at(secret, step + 1))
+    done = await browser.submit(off, "Turn off", password=PASSWORD, code=totp.code_at(secret, step + 1))
 
     assert "Two-factor authentication is off" in done.text
 
@@ -97,7 +97,7 @@ async def test_a_copy_is_one_file_with_everything_written(world: World) -> None:
     browser = await entered(world)
     mary = await actor(browser)
     guild = await world.guild(mary)
-    said = [await guild.say(mary, f"number {number} </script>") for number in range(3)]
+    said = [await guild.send_message(mary, f"number {number} </script>") for number in range(3)]
 
     shown = await browser.request("GET", "/settings/account/export")
 
@@ -120,9 +120,9 @@ async def test_an_account_is_deleted_with_its_password(world: World) -> None:
     browser = await entered(world)
     page = await browser.open("/settings/account/delete")
 
-    wrong = await browser.press(page, "Delete account", password="not this one")
+    wrong = await browser.submit(page, "Delete account", password="not this one")
     assert (wrong.status, 'id="error-password"' in wrong.body) == (400, True)
-    done = await browser.press(page, "Delete account", password=PASSWORD)
+    done = await browser.submit(page, "Delete account", password=PASSWORD)
 
     assert "Your account was deleted." in done.text
     assert "hubbub_session" not in browser.cookies
@@ -133,7 +133,7 @@ async def test_an_owner_is_told_to_hand_over_first(world: World) -> None:
     browser = await entered(world)
     await world.guild(await actor(browser))
 
-    page = await browser.press(await browser.open("/settings/account/delete"), "Delete account", password=PASSWORD)
+    page = await browser.submit(await browser.open("/settings/account/delete"), "Delete account", password=PASSWORD)
 
     assert page.status == 400
     assert "transfer ownership" in page.text

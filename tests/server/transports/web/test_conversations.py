@@ -7,11 +7,11 @@ import pytest
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.config import ActivitiesConfig, Config
-from hubbub.server.transports.web.visits import client_policy
+from hubbub.server.transports.web.page_requests import client_policy
 from tests.pages import Browser
 from tests.server.resources.test_account_deletion import PASSWORD, register
 from tests.server.resources.test_attachments import PNG, send
-from tests.server.resources.test_direct_messages import direct, group, say
+from tests.server.resources.test_direct_messages import create_group, open_dm, send_message
 from tests.server.transports.web.test_invitations import browser_of
 from tests.world import Actor, Guild, World
 
@@ -38,10 +38,10 @@ async def test_the_list_has_everybody_one_talks_with_and_every_channel_one_sees(
     staff = await guild.channel("staff")
     await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
     ideas = await guild.channel("ideas", type=15)
-    first, second = await direct(alice, bob), await direct(alice, carol)
-    await say(alice, second["id"])
-    await say(alice, first["id"])
-    named = await group(alice, bob, carol)
+    first, second = await open_dm(alice, bob), await open_dm(alice, carol)
+    await send_message(alice, second["id"])
+    await send_message(alice, first["id"])
+    named = await create_group(alice, bob, carol)
     (await alice.patch(f"/channels/{named['id']}", json={"name": "We three"})).ok()
     browser = browser_of(alice)
 
@@ -84,7 +84,7 @@ async def test_who_has_nothing_is_told_so_and_many_guilds_are_links(world: World
 async def test_a_message_is_shown_marked_among_those_around_it(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    said = [await guild.say(alice, f"word {number}") for number in range(120)]
+    said = [await guild.send_message(alice, f"word {number}") for number in range(120)]
     ids = [int(each["id"]) for each in said]
     browser = browser_of(alice)
 
@@ -114,7 +114,7 @@ async def test_a_message_is_shown_marked_among_those_around_it(world: World) -> 
 async def test_a_message_that_is_gone_leaves_those_around_it(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
-    before, gone = await guild.say(alice, "before"), await guild.say(alice, "gone")
+    before, gone = await guild.send_message(alice, "before"), await guild.send_message(alice, "gone")
     (await alice.delete(f"/channels/{guild.general}/messages/{gone['id']}")).ok()
 
     page = await browser_of(alice).open(address(guild, gone))
@@ -131,7 +131,7 @@ async def test_everything_that_people_write_is_text(world: World) -> None:
     role = await guild.role(mean)
     (await alice.patch(f"/channels/{guild.general}", json={"topic": mean})).ok()
     (await alice.patch("/users/@me", json={"global_name": "<b>Ali</b>"})).ok()
-    await guild.say(
+    await guild.send_message(
         alice,
         f"{mean} javascript:alert(1) <javascript:alert(2)> data:text/html,x <@&{role}>",
         embeds=[
@@ -174,7 +174,7 @@ async def test_mentions_links_and_times_are_shown_as_people_read_them(world: Wor
         f"Hi <@{bob.id}>, ask <@&{role}> in <#{ideas}> <:wave:123> at <t:1700000000:R>: "
         f"see (https://example.com/a_(b)?x=1&y=2), <http://example.org/>! <@1> <t:99999999999999:R>"
     )
-    await guild.say(alice, words)
+    await guild.send_message(alice, words)
 
     page = await browser_of(bob).open(address(guild))
 
@@ -189,11 +189,11 @@ async def test_mentions_links_and_times_are_shown_as_people_read_them(world: Wor
 async def test_answers_edits_files_and_reactions_are_shown(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
-    first = await guild.say(alice, "the first word")
+    first = await guild.send_message(alice, "the first word")
     reference = {"message_id": first["id"]}
-    await guild.say(bob, "an answer", message_reference=reference)
-    gone = await guild.say(alice, "soon gone")
-    await guild.say(bob, "too late", message_reference={"message_id": gone["id"]})
+    await guild.send_message(bob, "an answer", message_reference=reference)
+    gone = await guild.send_message(alice, "soon gone")
+    await guild.send_message(bob, "too late", message_reference={"message_id": gone["id"]})
     (await alice.delete(f"/channels/{guild.general}/messages/{gone['id']}")).ok()
     (await alice.patch(f"/channels/{guild.general}/messages/{first['id']}", json={"content": "the new word"})).ok()
     (await bob.put(f"/channels/{guild.general}/messages/{first['id']}/reactions/%F0%9F%91%8D/@me")).ok()
@@ -221,13 +221,13 @@ async def test_answers_edits_files_and_reactions_are_shown(world: World) -> None
 async def test_what_the_platform_says_is_said_in_words(world: World) -> None:
     alice, bob, carol, dave = [await world.user(name) for name in ("alice", "bob", "carol", "dave")]
     guild = await world.guild(alice, bob, carol, dave)
-    first = await guild.say(alice, "a plan")
+    first = await guild.send_message(alice, "a plan")
     (await alice.put(f"/channels/{guild.general}/messages/pins/{first['id']}")).ok()
-    await guild.say(alice, "something between")
+    await guild.send_message(alice, "something between")
     thread = (
         await alice.post(f"/channels/{guild.general}/messages/{first['id']}/threads", json={"name": "Plans"})
     ).ok()
-    made = await group(alice, bob, dave)
+    made = await create_group(alice, bob, dave)
     (await alice.put(f"/channels/{made['id']}/recipients/{carol.id}")).ok()
     (await alice.patch(f"/channels/{made['id']}", json={"name": "We three"})).ok()
     (await carol.delete(f"/channels/{made['id']}")).ok()
@@ -248,22 +248,22 @@ async def test_what_the_platform_says_is_said_in_words(world: World) -> None:
 async def test_somebody_says_something_once_and_sees_it(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
     guild = await world.guild(alice, bob)
-    there = (await direct(bob, alice))["id"]
+    there = (await open_dm(bob, alice))["id"]
     browser = browser_of(bob)
 
     for here in (address(guild), f"/app/channels/@me/{there}"):
         old = await browser.open(here)
-        page = await browser.press(old, "Send", content="Good\nmorning <everybody>")
+        page = await browser.submit(old, "Send", content="Good\nmorning <everybody>")
         channel = here.rpartition("/")[2]
         (said,) = (await alice.get(f"/channels/{channel}/messages")).ok()
         assert (said["content"], said["author"]["id"]) == ("Good\nmorning <everybody>", str(bob.id))
-        assert browser.seen[-1].url == f"{here}/{said['id']}#message-{said['id']}"
+        assert browser.history[-1].url == f"{here}/{said['id']}#message-{said['id']}"
         assert marked(page.body) == [int(said["id"])]
         assert "Good\nmorning &lt;everybody&gt;" in page.body
         # The same form again is the same message; with other words it is another.
-        await browser.press(old, "Send", content="Good\nmorning <everybody>")
+        await browser.submit(old, "Send", content="Good\nmorning <everybody>")
         assert len((await alice.get(f"/channels/{channel}/messages")).ok()) == 1
-        await browser.press(old, "Send", content="Good evening")
+        await browser.submit(old, "Send", content="Good evening")
         assert len((await alice.get(f"/channels/{channel}/messages")).ok()) == 2
 
 
@@ -273,13 +273,13 @@ async def test_what_cannot_be_said_is_kept_and_refused_in_words(world: World) ->
     browser = browser_of(bob)
     page = await browser.open(address(guild))
 
-    empty = await browser.press(page, "Send", content="  ")
+    empty = await browser.submit(page, "Send", content="  ")
     assert (empty.status, "Enter a message first." in empty.text) == (400, True)
-    long = await browser.press(page, "Send", content="x" * 2001)
+    long = await browser.submit(page, "Send", content="x" * 2001)
     assert (long.status, 'id="error-content"' in long.body) == (400, True)
     assert dict(long.form("Send").values)["content"] == "x" * 2001
     await guild.overwrite(guild.general, bob.id, deny=Permissions.SEND_MESSAGES)
-    mute = await browser.press(page, "Send", content="but I wanted to")
+    mute = await browser.submit(page, "Send", content="but I wanted to")
 
     assert (mute.status, "You do not have permission to send messages" in mute.text) == (403, True)
     assert dict(mute.form("Send").values)["content"] == "but I wanted to"
@@ -306,9 +306,9 @@ async def test_a_form_of_another_site_says_nothing(world: World) -> None:
 async def test_what_is_not_open_to_somebody_is_a_page_that_says_so(world: World) -> None:
     alice, bob, carol = await world.user(), await world.user(), await world.user()
     guild = await world.guild(alice, carol)
-    said = await guild.say(alice, "a secret")
-    there = (await direct(alice, carol))["id"]
-    heard = await say(alice, there, "another secret")
+    said = await guild.send_message(alice, "a secret")
+    there = (await open_dm(alice, carol))["id"]
+    heard = await send_message(alice, there, "another secret")
     voice = await guild.channel("silent", type=2)
     (await alice.patch(f"/channels/{voice}", json={"permission_overwrites": []})).ok()
     browser = browser_of(bob)
@@ -339,7 +339,7 @@ async def test_what_is_not_open_to_somebody_is_a_page_that_says_so(world: World)
 async def test_without_the_history_there_is_nothing_to_read(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
-    said = await guild.say(alice, "an old story")
+    said = await guild.send_message(alice, "an old story")
     await guild.overwrite(guild.general, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)
     browser = browser_of(bob)
 
@@ -354,15 +354,15 @@ async def test_without_the_history_there_is_nothing_to_read(world: World) -> Non
 async def test_a_link_that_names_another_place_leads_to_the_right_one(world: World) -> None:
     alice = await world.user()
     guild, other = await world.guild(alice), await world.guild(alice)
-    said = await guild.say(alice, "here")
+    said = await guild.send_message(alice, "here")
     browser = browser_of(alice)
 
     for place in ("@me", str(other.id)):
         await browser.open(f"/app/channels/{place}/{guild.general}/{said['id']}")
-        assert browser.seen[-1].url == address(guild, said)
+        assert browser.history[-1].url == address(guild, said)
     category = guild.channels["Text Channels"]
     await browser.open(address(guild, channel=category))
-    assert browser.seen[-1].url == f"/app/channels/{guild.id}"
+    assert browser.history[-1].url == f"/app/channels/{guild.id}"
 
 
 async def test_what_applications_say_is_shown_with_its_parts(world: World) -> None:
@@ -371,9 +371,9 @@ async def test_what_applications_say_is_shown_with_its_parts(world: World) -> No
     bot = await world.bot(guild, name="Weather")
     field = {"name": "Wind", "value": "from https://example.com/west"}
     embed = {"title": "Today", "description": "Rain", "url": "https://example.com/rain", "fields": [field]}
-    await guild.say(bot, "", embeds=[embed])
+    await guild.send_message(bot, "", embeds=[embed])
     answers = [{"poll_media": {"text": text}} for text in ("Sun", "Snow")]
-    await guild.say(alice, "", poll={"question": {"text": "And tomorrow?"}, "answers": answers})
+    await guild.send_message(alice, "", poll={"question": {"text": "And tomorrow?"}, "answers": answers})
     parts = [{"type": 17, "components": [{"type": 10, "content": "Deep inside"}]}, {"type": 14}]
     (await bot.post(f"/channels/{guild.general}/messages", json={"flags": 1 << 15, "components": parts})).ok()
     (await bot.post(f"/channels/{guild.general}/messages", json={"flags": 1 << 15, "components": [{"type": 14}]})).ok()
@@ -401,7 +401,7 @@ async def test_a_forum_lists_its_posts_and_a_locked_one_offers_no_form(world: Wo
     page = await browser.open(address(guild, channel=post["id"]))
     assert "Let us build one." in page.text
     page.form("Send").action = address(guild, channel=forum)
-    refused = await browser.press(page, "Send", content="not here")
+    refused = await browser.submit(page, "Send", content="not here")
     assert (refused.status, "Open a post" in refused.text) == (400, True)
     (await alice.patch(f"/channels/{post['id']}", json={"locked": True})).ok()
     page = await browser.open(address(guild, channel=post["id"]))
@@ -413,12 +413,12 @@ async def test_a_forum_lists_its_posts_and_a_locked_one_offers_no_form(world: Wo
 async def test_who_is_not_signed_in_comes_back_to_the_message(world: World) -> None:
     mary, alice = await register(world), await world.user()
     guild = await world.guild(alice, mary)
-    said = await guild.say(alice, "for mary")
+    said = await guild.send_message(alice, "for mary")
     browser = Browser(world)
 
     page = await browser.open(address(guild, said))
-    assert browser.seen[-1].url.startswith("/login?next=")
-    page = await browser.log_in("mary", PASSWORD, path=browser.seen[-1].url)
+    assert browser.history[-1].url.startswith("/login?next=")
+    page = await browser.log_in("mary", PASSWORD, path=browser.history[-1].url)
 
     assert marked(page.body) == [int(said["id"])]
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.oauth import Client, application, refused
+from tests.oauth import Client, create_application, oauth2_error
 from tests.pages import Browser
 from tests.world import World
 
@@ -20,15 +20,15 @@ async def bring(client: Client, device: Any) -> Any:
 
 
 async def test_a_device_is_let_in_by_its_code(world: World) -> None:
-    client = await application(world, public=True, name="Orchard")
+    client = await create_application(world, public=True, name="Orchard")
     device = await begin(world, client)
     browser = Browser(world)
-    browser.enter_as(await world.user("mary"))
+    browser.sign_in_as(await world.user("mary"))
 
     page = await browser.open(device["verification_uri"])
-    shown = await browser.press(page, "Continue", user_code=device["user_code"].lower())
+    shown = await browser.submit(page, "Continue", user_code=device["user_code"].lower())
     assert "Authorize Orchard on a device" in shown.text
-    done = await browser.press(shown, "Authorize")
+    done = await browser.submit(shown, "Authorize")
 
     assert "Connected" in done.text
     assert (await bring(client, device)).ok()["scope"] == "identify"
@@ -36,10 +36,10 @@ async def test_a_device_is_let_in_by_its_code(world: World) -> None:
 
 
 async def test_a_code_in_the_address_is_still_looked_at(world: World) -> None:
-    client = await application(world, public=True)
+    client = await create_application(world, public=True)
     device = await begin(world, client)
     browser = Browser(world)
-    browser.enter_as(await world.user("mary"))
+    browser.sign_in_as(await world.user("mary"))
 
     page = await browser.open(device["verification_uri_complete"])
 
@@ -48,23 +48,23 @@ async def test_a_code_in_the_address_is_still_looked_at(world: World) -> None:
 
 
 async def test_a_device_is_told_no(world: World) -> None:
-    client = await application(world, public=True)
+    client = await create_application(world, public=True)
     device = await begin(world, client)
     browser = Browser(world)
-    browser.enter_as(await world.user("mary"))
+    browser.sign_in_as(await world.user("mary"))
 
-    shown = await browser.press(await browser.open("/activate"), "Continue", user_code=device["user_code"])
-    done = await browser.press(shown, "Cancel")
+    shown = await browser.submit(await browser.open("/activate"), "Continue", user_code=device["user_code"])
+    done = await browser.submit(shown, "Cancel")
 
     assert "Not connected" in done.text
-    refused(await bring(client, device), "access_denied")
+    oauth2_error(await bring(client, device), "access_denied")
 
 
 async def test_a_code_that_nobody_shows_is_said_beside_its_field(world: World) -> None:
     browser = Browser(world)
-    browser.enter_as(await world.user("mary"))
+    browser.sign_in_as(await world.user("mary"))
 
-    shown = await browser.press(await browser.open("/activate"), "Continue", user_code="NOPENOPE")
+    shown = await browser.submit(await browser.open("/activate"), "Continue", user_code="NOPENOPE")
 
     assert shown.status == 400
     assert 'id="error-user_code"' in shown.body
@@ -72,30 +72,30 @@ async def test_a_code_that_nobody_shows_is_said_beside_its_field(world: World) -
 
 
 async def test_a_removed_application_can_do_nothing_more(world: World) -> None:
-    client = await application(world, name="Orchard")
+    client = await create_application(world, name="Orchard")
     mary = await world.user("mary")
     token = (await client.tokens(mary))["access_token"]
     browser = Browser(world)
-    browser.enter_as(mary)
+    browser.sign_in_as(mary)
 
     page = await browser.open("/settings/apps")
-    done = await browser.press(page, "Remove Orchard")
+    done = await browser.submit(page, "Remove Orchard")
 
     assert "Access revoked." in done.text
     assert "No connected apps" in done.text
     (await client.bearer(mary, token).get("/users/@me")).refused(401, 0)
-    again = await browser.press(page, "Remove Orchard")
+    again = await browser.submit(page, "Remove Orchard")
     assert again.status == 200
 
 
 async def test_a_notice_is_shown_once(world: World) -> None:
-    client = await application(world)
+    client = await create_application(world)
     mary = await world.user("mary")
     await client.tokens(mary)
     browser = Browser(world)
-    browser.enter_as(mary)
+    browser.sign_in_as(mary)
 
-    done = await browser.press(await browser.open("/settings/apps"), "Remove Game")
+    done = await browser.submit(await browser.open("/settings/apps"), "Remove Game")
 
     assert "Access revoked." in done.text
     assert "Access revoked." not in (await browser.open("/settings/apps")).text

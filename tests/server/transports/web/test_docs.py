@@ -28,11 +28,11 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server import ready, worlds
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.core.dispatch import Endpoint
+from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.core.slices import Slice
 from hubbub.server.transports.web.reference import examples, pages
 from tests.contract.tables import events, operations
-from tests.pages import Browser, Shown
+from tests.pages import Browser, Page
 from tests.server.transports.http import toys
 from tests.world import NOW_MS, World, small_config
 
@@ -247,8 +247,8 @@ async def rehearsal() -> AsyncIterator[tuple[World, dict[str, str]]]:
     """The demo world, and the variables that the first page says how to set."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
-    built = await worlds.begin(app, worlds.demo(), 0)
-    document = json.decode(json.encode(ready.ready(app.config, built)), dict[str, Any])
+    built = await worlds.load_initial(app, worlds.demo(), 0)
+    document = json.decode(json.encode(ready.build_document(app.config, built)), dict[str, Any])
     values = {name: follow(document, path) for name, path in examples.VARIABLES.items()}
     async with aiohttp.ClientSession() as client:
         yield World(app, client), values
@@ -294,7 +294,7 @@ async def test_every_example_works_in_the_demo_world(rehearsal: tuple[World, dic
     for name, command in commands.items():
         declared = operations()[name]
         status, body = await send(town, command, values)
-        if status not in (declared.success, *declared.also):
+        if status not in (declared.success, *declared.other_statuses):
             wrong.append(f"{name}: {status} {body[:200]}")
     assert wrong == [], "what the demo world has nothing for belongs into examples.WITHOUT_EXAMPLE"
 
@@ -455,7 +455,7 @@ async def test_only_so_many_pages_are_kept(town: World, monkeypatch: pytest.Monk
 
 
 async def test_dated_changes_say_which_side_holds_now(town: World) -> None:
-    async def said() -> tuple[str, Shown]:
+    async def said() -> tuple[str, Page]:
         page = await Browser(town).open("/docs/changes")
         return dict(Things(page.body).things)["channel_obfuscation"].text, page
 
@@ -499,7 +499,7 @@ async def test_where_no_page_is_there_is_none(town: World) -> None:
 async def test_the_first_page_and_the_portal_lead_there(town: World) -> None:
     browser = Browser(town)
     assert "/docs" in {url for _, url in (await browser.open("/")).links}
-    browser.enter_as(await town.user())
+    browser.sign_in_as(await town.user())
 
     assert "/docs" in {url for _, url in (await browser.open("/developers")).links}
     # Somebody who is signed in sees the same page.

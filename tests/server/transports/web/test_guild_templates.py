@@ -2,7 +2,7 @@
 
 from tests.pages import Browser
 from tests.server.resources.test_account_deletion import PASSWORD, register
-from tests.server.resources.test_templates import template
+from tests.server.resources.test_templates import create_template
 from tests.server.transports.web.test_invitations import browser_of, crowd
 from tests.world import World
 
@@ -12,7 +12,7 @@ async def test_a_template_shows_its_shape_and_makes_a_guild_of_it(world: World) 
     guild = await world.guild(await world.user("anna"))
     await guild.role("mods <b>")
     await guild.channel("ideas")
-    made = await template(guild, name="A small club", description="For two & more.")
+    made = await create_template(guild, name="A small club", description="For two & more.")
     here = f"/template/{made['code']}"
     browser = Browser(world)
 
@@ -24,27 +24,27 @@ async def test_a_template_shows_its_shape_and_makes_a_guild_of_it(world: World) 
     assert page.forms == []
     (way,) = [url for text, url in page.links if text == "Log in to use this template"]
     page = await browser.log_in("mary", PASSWORD, path=way)
-    page = await browser.press(page, "Create guild", name="")
+    page = await browser.submit(page, "Create guild", name="")
     assert (page.status, 'id="error-name"' in page.body) == (400, True)
-    page = await browser.press(page, "Create guild", name="Ours")
+    page = await browser.submit(page, "Create guild", name="Ours")
 
     assert "Ours was created." in page.text
     assert "#ideas" in page.text
     (mine,) = (await mary.get("/users/@me/guilds")).ok()
     assert (mine["name"], mine["owner"]) == ("Ours", True)
-    assert browser.seen[-1].url == f"/app/channels/{mine['id']}"
+    assert browser.history[-1].url == f"/app/channels/{mine['id']}"
     assert "Used once." in (await browser.open(here)).text
 
 
 async def test_a_template_that_cannot_be_used_says_why(world: World) -> None:
     bob = await world.user()
     guild = await world.guild()
-    made = await template(guild)
+    made = await create_template(guild)
     browser = browser_of(bob)
     page = await browser.open(f"/template/{made['code']}")
     await crowd(guild, bob)
 
-    page = await browser.press(page, "Create guild", name="One more")
+    page = await browser.submit(page, "Create guild", name="One more")
     assert (page.status, "You have reached the maximum number of guilds." in page.text) == (400, True)
     (await guild.owner.delete(f"/guilds/{guild.id}/templates/{made['code']}")).ok()
     page = await browser.open(f"/template/{made['code']}")

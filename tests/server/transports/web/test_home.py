@@ -24,7 +24,7 @@ async def test_the_bare_address_says_what_this_is_and_where_to_go(world: World) 
 
 async def test_who_is_signed_in_goes_on_from_there_to_what_is_theirs(world: World) -> None:
     browser = Browser(world)
-    browser.enter_as(await world.user())
+    browser.sign_in_as(await world.user())
 
     page = await browser.open("/")
 
@@ -68,6 +68,6 @@ async def test_a_browser_that_got_lost_is_told_so_by_a_page_and_a_program_by_the
 
 async def test_settings_begin_with_the_account(world: World) -> None:
     browser = Browser(world)
-    browser.enter_as(await world.user())
+    browser.sign_in_as(await world.user())
 
     assert (await browser.open("/settings")).url == "/settings/account"

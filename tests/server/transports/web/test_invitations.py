@@ -8,16 +8,16 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from tests.pages import Browser
 from tests.server.resources.test_account_deletion import PASSWORD, register
-from tests.server.resources.test_direct_messages import group
-from tests.server.resources.test_invites import invite, member_roles, targeted
-from tests.server.resources.test_scheduled_events import external, on, plan
+from tests.server.resources.test_direct_messages import create_group
+from tests.server.resources.test_invites import create_invite, create_targeted_invite, member_roles
+from tests.server.resources.test_scheduled_events import channel_event, create_event, external_event
 from tests.world import Actor, Guild, World
 
 
 def browser_of(person: Actor) -> Browser:
     """Somebody who is signed in."""
     browser = Browser(person.world)
-    browser.enter_as(person)
+    browser.sign_in_as(person)
     return browser
 
 
@@ -30,7 +30,7 @@ async def test_a_stranger_sees_who_invites_to_what_logs_in_and_comes_in(world: W
     mary = await register(world)
     guild = await world.guild(await world.user("anna"), name="Town <i>Square</i>")
     role = await guild.role("greeters")
-    made = await invite(guild.owner, guild.general, role_ids=[str(role)])
+    made = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
     here = f"/invite/{made['code']}"
     browser = Browser(world)
 
@@ -47,10 +47,10 @@ async def test_a_stranger_sees_who_invites_to_what_logs_in_and_comes_in(world: W
     assert page.forms == []
     (way,) = [url for text, url in page.links if text == "Log in to accept"]
     page = await browser.log_in("mary", PASSWORD, path=way)
-    assert browser.seen[-1].url == here
-    page = await browser.press(page, "Accept invite")
+    assert browser.history[-1].url == here
+    page = await browser.submit(page, "Accept invite")
 
-    assert browser.seen[-1].url == f"/app/channels/{guild.id}/{guild.general}"
+    assert browser.history[-1].url == f"/app/channels/{guild.id}/{guild.general}"
     assert "You joined Town <i>Square</i>." in page.text
     assert "#general" in page.text
     assert await member_roles(mary, guild) == [str(role)]
@@ -62,14 +62,14 @@ async def test_a_stranger_sees_who_invites_to_what_logs_in_and_comes_in(world: W
 async def test_a_member_is_shown_the_way_and_offered_what_roles_there_are(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
-    plain = await invite(guild.owner, guild.general)
+    plain = await create_invite(guild.owner, guild.general)
     role = await guild.role("readers")
-    rich = await invite(guild.owner, guild.general, role_ids=[str(role)])
+    rich = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
     browser = browser_of(bob)
 
     page = await browser.open(f"/invite/{plain['code']}")
     assert [form for form in page.forms if form.action.startswith("/invite")] == []
-    await browser.press(await browser.open(f"/invite/{rich['code']}"), "Accept roles")
+    await browser.submit(await browser.open(f"/invite/{rich['code']}"), "Accept roles")
 
     assert await member_roles(bob, guild) == [str(role)]
 
@@ -112,12 +112,12 @@ async def fill(guild: Guild, bob: Actor) -> None:
 async def test_a_refusal_is_said_in_words(world: World, change: Any, status: int, words: str) -> None:
     bob = await world.user()
     guild = await world.guild()
-    made = await invite(guild.owner, guild.general)
+    made = await create_invite(guild.owner, guild.general)
     browser = browser_of(bob)
     page = await browser.open(f"/invite/{made['code']}")
     await change(guild, bob)
 
-    page = await browser.press(page, "Accept invite")
+    page = await browser.submit(page, "Accept invite")
 
     assert page.status == status
     assert words in page.text
@@ -128,12 +128,12 @@ async def test_a_refusal_is_said_in_words(world: World, change: Any, status: int
 async def test_an_invite_that_ends_while_it_is_read_says_so(world: World) -> None:
     bob = await world.user()
     guild = await world.guild()
-    made = await invite(guild.owner, guild.general)
+    made = await create_invite(guild.owner, guild.general)
     browser = browser_of(bob)
     page = await browser.open(f"/invite/{made['code']}")
     (await guild.owner.delete(f"/invites/{made['code']}")).ok()
 
-    page = await browser.press(page, "Accept invite")
+    page = await browser.submit(page, "Accept invite")
 
     assert (page.status, "This invite has expired" in page.text) == (404, True)
     assert not await is_inside(bob, guild)
@@ -146,7 +146,7 @@ async def test_an_invite_that_ends_while_it_is_read_says_so(world: World) -> Non
 async def test_an_invite_for_certain_people_shows_itself_to_them_only(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild()
-    here = f"/invite/{await targeted(guild.owner, guild, alice)}"
+    here = f"/invite/{await create_targeted_invite(guild.owner, guild, alice)}"
 
     nobody = await Browser(world).open(here)
     assert (nobody.status, "Guild" in nobody.text) == (404, False)
@@ -155,7 +155,7 @@ async def test_an_invite_for_certain_people_shows_itself_to_them_only(world: Wor
     # Its maker sees it, and is in.
     assert "You are already a member" in (await browser_of(guild.owner).open(here)).text
     browser = browser_of(alice)
-    await browser.press(await browser.open(here), "Accept invite")
+    await browser.submit(await browser.open(here), "Accept invite")
 
     assert await is_inside(alice, guild)
 
@@ -163,16 +163,16 @@ async def test_an_invite_for_certain_people_shows_itself_to_them_only(world: Wor
 async def test_a_group_s_invite_leads_to_the_group(world: World) -> None:
     alice, bob, carol, dave = [await world.user(name) for name in ("alice", "bob", "carol", "dave")]
     await world.guild(alice, bob, carol)
-    made = await group(alice, bob, carol)
+    made = await create_group(alice, bob, carol)
     code = (await alice.post(f"/channels/{made['id']}/invites", json={"max_age": 60})).ok()["code"]
     browser = browser_of(dave)
 
     page = await browser.open(f"/invite/{code}")
     assert "alice invited you to alice, bob, carol" in page.text
     assert "Members3" in page.text
-    page = await browser.press(page, "Accept invite")
+    page = await browser.submit(page, "Accept invite")
 
-    assert browser.seen[-1].url == f"/app/channels/@me/{made['id']}"
+    assert browser.history[-1].url == f"/app/channels/@me/{made['id']}"
     assert "You joined the group." in page.text
     assert "dave joined the group." in page.text
     assert "You are already a member" in (await browser.open(f"/invite/{code}")).text
@@ -181,12 +181,12 @@ async def test_a_group_s_invite_leads_to_the_group(world: World) -> None:
 async def test_an_invite_tells_of_the_event_that_its_link_names(world: World) -> None:
     guild = await world.guild(name="Harbour")
     lounge, cellar = guild.channels["General"], await guild.channel("cellar", type=2)
-    night = await plan(guild.owner, guild, external(name="Boat night"))
-    inside = await plan(guild.owner, guild, on(lounge, name="Songs"))
-    hidden = await plan(guild.owner, guild, on(cellar, name="Secrets"))
+    night = await create_event(guild.owner, guild, external_event(name="Boat night"))
+    inside = await create_event(guild.owner, guild, channel_event(lounge, name="Songs"))
+    hidden = await create_event(guild.owner, guild, channel_event(cellar, name="Secrets"))
     elsewhere = await world.guild()
-    other = await plan(elsewhere.owner, elsewhere, external(name="Other"))
-    code = (await invite(guild.owner, lounge))["code"]
+    other = await create_event(elsewhere.owner, elsewhere, external_event(name="Other"))
+    code = (await create_invite(guild.owner, lounge))["code"]
     browser = Browser(world)
 
     assert "EventBoat night, " in (await browser.open(f"/invite/{code}?event={night['id']}")).text
@@ -203,12 +203,12 @@ async def test_who_comes_by_a_channel_that_is_not_for_them_is_shown_the_guild(wo
     guild = await world.guild(name="Harbour")
     staff = await guild.channel("staff")
     await guild.overwrite(staff, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
-    made = await invite(guild.owner, staff)
+    made = await create_invite(guild.owner, staff)
     browser = browser_of(bob)
 
-    page = await browser.press(await browser.open(f"/invite/{made['code']}"), "Accept invite")
+    page = await browser.submit(await browser.open(f"/invite/{made['code']}"), "Accept invite")
 
-    assert browser.seen[-1].url == f"/app/channels/{guild.id}"
+    assert browser.history[-1].url == f"/app/channels/{guild.id}"
     assert "#general" in page.text
     assert "#staff" not in page.text
 
@@ -216,7 +216,7 @@ async def test_who_comes_by_a_channel_that_is_not_for_them_is_shown_the_guild(wo
 async def test_a_form_of_another_site_brings_nobody_in(world: World) -> None:
     bob = await world.user()
     guild = await world.guild()
-    made = await invite(guild.owner, guild.general)
+    made = await create_invite(guild.owner, guild.general)
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     browser = browser_of(bob)
 

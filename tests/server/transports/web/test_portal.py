@@ -8,10 +8,10 @@ from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, members
 from tests.oauth import REDIRECT
-from tests.pages import Browser, Shown
+from tests.pages import Browser, Page
 from tests.receiver import Receiver
-from tests.server.resources.test_accounts_sessions import code, enable, register
-from tests.server.resources.test_users import png
+from tests.server.resources.test_accounts_sessions import enable_totp, register, totp_code
+from tests.server.resources.test_users import png_data_uri
 from tests.world import Actor, World
 
 SECTIONS = (
@@ -33,17 +33,17 @@ async def developer(world: World) -> tuple[Browser, Actor]:
     """Somebody who is signed in."""
     alice = await world.user()
     browser = Browser(world)
-    browser.enter_as(alice)
+    browser.sign_in_as(alice)
     return browser, alice
 
 
-async def make(browser: Browser, name: str = "My game") -> tuple[str, Shown]:
+async def make(browser: Browser, name: str = "My game") -> tuple[str, Page]:
     """An application made with the form; its page."""
-    page = await browser.press(await browser.open("/developers"), "Create application", name=name)
-    return browser.seen[-1].url, page
+    page = await browser.submit(await browser.open("/developers"), "Create application", name=name)
+    return browser.history[-1].url, page
 
 
-def secrets_of(page: Shown) -> list[str]:
+def secrets_of(page: Page) -> list[str]:
     """What a page shows once."""
     assert page.headers["Cache-Control"] == "no-store"
     return [part.partition("</code>")[0] for part in page.body.split('aria-labelledby="secret-') if "</code>" in part]
@@ -73,7 +73,7 @@ async def test_something_is_put_on_sale_without_the_api(world: World) -> None:
     page = await browser.open(f"{home}/store")
     assert "No items yet." in page.text
 
-    page = await browser.press(
+    page = await browser.submit(
         page, "Create SKU", name="Gold <b>", kind="users", price="499", currency="EUR", listed="1"
     )
     assert "Gold <b> was created." in page.text
@@ -82,14 +82,14 @@ async def test_something_is_put_on_sale_without_the_api(world: World) -> None:
     application_id = home.rpartition("/")[2]
     shop = f"/application-directory/{application_id}/store"
     assert "No items for sale." in (await browser.open(shop)).text
-    page = await browser.press(page, "Publish Gold <b>")
+    page = await browser.submit(page, "Publish Gold <b>")
     assert "Gold <b> was published." in page.text
     assert "4.99 EUR per month" in (await browser.open(shop)).text
-    page = await browser.press(page, "Unpublish Gold <b>")
+    page = await browser.submit(page, "Unpublish Gold <b>")
     assert "Gold <b> was unpublished." in page.text
     assert "No items for sale." in (await browser.open(shop)).text
 
-    page = await browser.press(page, "Create SKU", name="Hat", kind="durable", price="0", published="1", listed=[])
+    page = await browser.submit(page, "Create SKU", name="Hat", kind="durable", price="0", published="1", listed=[])
     assert "Hat was published." in page.text
     assert "Published, unlisted" in page.text
     (_, hat) = (await alice.get(f"/applications/{application_id}/store/skus")).ok()
@@ -101,12 +101,12 @@ async def test_what_cannot_be_sold_is_said_beside_its_field(world: World) -> Non
     home, _ = await make(browser)
     page = await browser.open(f"{home}/store")
 
-    page = await browser.press(page, "Create SKU", name="x" * 81, kind="wings", price="4.99", currency="gold")
+    page = await browser.submit(page, "Create SKU", name="x" * 81, kind="wings", price="4.99", currency="gold")
     assert page.status == 400
     for field in ("name", "kind", "price", "currency"):
         assert f'id="error-{field}"' in page.body, field
-    page = await browser.press(page, "Create SKU", name="Gold", kind="users", price="499", currency="eur")
-    page = await browser.press(page, "Create SKU", name="Crown", kind="guilds", price="499", currency="eur")
+    page = await browser.submit(page, "Create SKU", name="Gold", kind="users", price="499", currency="eur")
+    page = await browser.submit(page, "Create SKU", name="Crown", kind="guilds", price="499", currency="eur")
     assert (page.status, 'id="error-kind"' in page.body) == (400, True)
 
     stranger, _ = await developer(world)
@@ -114,14 +114,14 @@ async def test_what_cannot_be_sold_is_said_beside_its_field(world: World) -> Non
     (publish,) = [form.action for form in page.forms if form.action.endswith("/publish")]
     other = await stranger.open((await make(stranger))[0] + "/store")
     other.forms[-1].action = publish
-    assert (await stranger.press(other, "Create SKU", name="x", price="1")).status == 403
+    assert (await stranger.submit(other, "Create SKU", name="x", price="1")).status == 403
     assert (await stranger.open(f"{home}/store")).status == 404
 
 
 async def test_a_bad_name_is_said_beside_the_field(world: World) -> None:
     browser, _ = await developer(world)
 
-    page = await browser.press(await browser.open("/developers"), "Create application", name="x")
+    page = await browser.submit(await browser.open("/developers"), "Create application", name="x")
 
     assert page.status == 400
     assert 'id="error-name"' in page.body
@@ -159,7 +159,7 @@ async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
     browser, _ = await developer(world)
     home, _ = await make(browser)
 
-    page = await browser.press(await browser.open(f"{home}/bot"), "Add a bot")
+    page = await browser.submit(await browser.open(f"{home}/bot"), "Add a bot")
 
     first = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
     identifier = int(home.rpartition("/")[2])
@@ -167,7 +167,7 @@ async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
     (await bot.get("/users/@me")).ok()
     again = await browser.open(f"{home}/bot")
     assert first not in again.body
-    page = await browser.press(again, "Reset token")
+    page = await browser.submit(again, "Reset token")
     second = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
     assert second not in (first, "")
     assert secrets_of(page)
@@ -178,16 +178,16 @@ async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
 
 async def test_who_has_an_authenticator_is_asked_for_its_code(world: World) -> None:
     alice = await register(world)
-    secret, _ = await enable(world, alice)
+    secret, _ = await enable_totp(world, alice)
     browser = Browser(world)
-    browser.enter_as(alice)
+    browser.sign_in_as(alice)
     home, _ = await make(browser)
 
-    page = await browser.press(await browser.open(f"{home}/oauth2"), "Reset secret", code="")
+    page = await browser.submit(await browser.open(f"{home}/oauth2"), "Reset secret", code="")
     assert (page.status, 'id="error-code"' in page.body) == (400, True)
-    page = await browser.press(page, "Reset secret", code="zzzzzz")
+    page = await browser.submit(page, "Reset secret", code="zzzzzz")
     assert "Invalid two-factor code." in page.text
-    page = await browser.press(page, "Reset secret", code=code(world, secret))
+    page = await browser.submit(page, "Reset secret", code=totp_code(world, secret))
     assert "Shown only once." in page.text
 
 
@@ -197,19 +197,19 @@ async def test_redirects_come_and_go_and_a_bad_one_stands_beside_its_field(world
     address = f"/applications/{home.rpartition('/')[2]}"
     page = await browser.open(f"{home}/oauth2")
 
-    page = await browser.press(page, "Add redirect", redirect_uri=REDIRECT)
+    page = await browser.submit(page, "Add redirect", redirect_uri=REDIRECT)
     assert (await alice.get(address)).ok()["redirect_uris"] == [REDIRECT]
-    wrong = await browser.press(page, "Add redirect", redirect_uri="javascript:alert(1)")
+    wrong = await browser.submit(page, "Add redirect", redirect_uri="javascript:alert(1)")
     assert (wrong.status, 'id="error-redirect_uri"' in wrong.body) == (400, True)
     assert 'value="javascript:alert(1)"' in wrong.body
-    page = await browser.press(page, f"Remove {REDIRECT}")
+    page = await browser.submit(page, f"Remove {REDIRECT}")
     assert (await alice.get(address)).ok()["redirect_uris"] == []
 
 
 async def test_an_address_is_put_together(world: World) -> None:
     browser, _ = await developer(world)
     home, _ = await make(browser)
-    await browser.press(await browser.open(f"{home}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
+    await browser.submit(await browser.open(f"{home}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
 
     chosen = [("scope", "bot"), ("scope", "identify"), ("scope", "fly"), ("permission", "SEND_MESSAGES")]
     chosen += [("permission", "VIEW_CHANNEL"), ("redirect_uri", REDIRECT)]
@@ -227,7 +227,7 @@ async def test_general_things_are_kept_and_said_beside_their_fields(world: World
     home, page = await make(browser)
     address = f"/applications/{home.rpartition('/')[2]}"
 
-    page = await browser.press(
+    page = await browser.submit(
         page, "Save", name="Better", description="Fun.", tags="one, two", terms_of_service_url="https://x.example/t"
     )
 
@@ -235,9 +235,9 @@ async def test_general_things_are_kept_and_said_beside_their_fields(world: World
     kept = (await alice.get(address)).ok()
     assert (kept["name"], kept["description"], kept["tags"]) == ("Better", "Fun.", ["one", "two"])
     assert kept["terms_of_service_url"] == "https://x.example/t"
-    wrong = await browser.press(page, "Save", tags="x" * 21, privacy_policy_url="javascript:x")
+    wrong = await browser.submit(page, "Save", tags="x" * 21, privacy_policy_url="javascript:x")
     assert (wrong.status, 'id="error-tags"' in wrong.body) == (400, True)
-    wrong = await browser.press(page, "Save", privacy_policy_url="javascript:x")
+    wrong = await browser.submit(page, "Save", privacy_policy_url="javascript:x")
     assert 'id="error-privacy_policy_url"' in wrong.body
 
 
@@ -245,9 +245,9 @@ async def test_intents_are_switched_below_the_limit_and_asked_for_above(world: W
     browser, alice = await developer(world)
     home, _ = await make(browser)
     identifier = int(home.rpartition("/")[2])
-    await browser.press(await browser.open(f"{home}/bot"), "Add a bot")
+    await browser.submit(await browser.open(f"{home}/bot"), "Add a bot")
 
-    page = await browser.press(await browser.open(f"{home}/bot"), "Save intents", intent=["GUILD_MEMBERS"])
+    page = await browser.submit(await browser.open(f"{home}/bot"), "Save intents", intent=["GUILD_MEMBERS"])
     assert (await alice.get(f"/applications/{identifier}")).ok()["flags"] == 1 << 15
     assert "0 of 10,000 users" in page.text
 
@@ -261,7 +261,7 @@ async def test_intents_are_switched_below_the_limit_and_asked_for_above(world: W
     await world.write(grow, actor=guild.owner.id)
     page = await browser.open(f"{home}/bot")
     assert "Request review" in page.text
-    page = await browser.press(page, "Request review", name="MESSAGE_CONTENT", reason="To moderate")
+    page = await browser.submit(page, "Request review", name="MESSAGE_CONTENT", reason="To moderate")
     assert "Granted for one year." in page.text
 
 
@@ -270,9 +270,9 @@ async def test_scopes_are_asked_for_and_terms_accepted(world: World) -> None:
     home, _ = await make(browser)
     page = await browser.open(f"{home}/approvals")
 
-    page = await browser.press(page, "Request approval", name="voice", reason="To talk")
+    page = await browser.submit(page, "Request approval", name="voice", reason="To talk")
     assert "voice is approved." in page.text
-    page = await browser.press(page, "Accept terms", accept="1")
+    page = await browser.submit(page, "Accept terms", accept="1")
     assert "Terms accepted" in page.text
     kept = (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()
     assert kept["flags"] == 1 << 10
@@ -283,9 +283,9 @@ async def test_installation_settings_are_kept(world: World) -> None:
     home, _ = await make(browser)
     page = await browser.open(f"{home}/installation")
 
-    page = await browser.press(page, "Save", guild_scopes="bot fly", guild_permission=["KICK_MEMBERS"])
+    page = await browser.submit(page, "Save", guild_scopes="bot fly", guild_permission=["KICK_MEMBERS"])
     assert (page.status, 'id="error-guild_scopes"' in page.body) == (400, True)
-    page = await browser.press(
+    page = await browser.submit(
         await browser.open(f"{home}/installation"),
         "Save",
         guild_on="1",
@@ -300,24 +300,24 @@ async def test_installation_settings_are_kept(world: World) -> None:
 async def test_a_webhook_address_must_prove_itself(near_world: World, receiver: Receiver) -> None:
     browser, alice = await developer(near_world)
     home, _ = await make(browser)
-    receiver.of((await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok())
-    receiver.trusting = True
+    receiver.use_key_of((await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok())
+    receiver.accept_invalid_signatures = True
     page = await browser.open(f"{home}/webhooks")
     wanted = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
 
-    page = await browser.press(page, "Verify and save", **wanted)
+    page = await browser.submit(page, "Verify and save", **wanted)
     assert (page.status, 'id="error-event_webhooks_url"' in page.body) == (400, True)
     assert f'value="{receiver.url}"' in page.body
-    receiver.trusting = False
-    page = await browser.press(page, "Verify and save", **wanted)
+    receiver.accept_invalid_signatures = False
+    page = await browser.submit(page, "Verify and save", **wanted)
     assert "Endpoint verified and saved." in page.text
     kept = (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()
     assert (kept["event_webhooks_url"], kept["event_webhooks_status"]) == (receiver.url, 2)
-    receiver.trusting = True
+    receiver.accept_invalid_signatures = True
     await near_world.clock.run_for(25 * 3_600_000)
     assert "accepted a forged signature" in (await browser.open(f"{home}/webhooks")).text
-    receiver.trusting = False
-    bad = await browser.press(
+    receiver.accept_invalid_signatures = False
+    bad = await browser.submit(
         await browser.open(f"{home}/interactions"), "Verify and save", interactions_endpoint_url=f"{receiver.url}/x"
     )
     assert 'id="error-interactions_endpoint_url"' in bad.body
@@ -328,12 +328,12 @@ async def test_what_could_not_be_delivered_is_tried_again(near_world: World, rec
     browser, alice = await developer(world)
     home, _ = await make(browser)
     identifier = home.rpartition("/")[2]
-    receiver.of((await alice.get(f"/applications/{identifier}")).ok())
+    receiver.use_key_of((await alice.get(f"/applications/{identifier}")).ok())
     wanted = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
-    await browser.press(await browser.open(f"{home}/webhooks"), "Verify and save", **wanted)
-    await browser.press(await browser.open(f"{home}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
+    await browser.submit(await browser.open(f"{home}/webhooks"), "Verify and save", **wanted)
+    await browser.submit(await browser.open(f"{home}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
     # A 403 is not retried for ten minutes: it is given up once the time is over.
-    receiver.status = 500
+    receiver.default_status = 500
     ask = f"/oauth2/authorize?client_id={identifier}&response_type=code&scope=identify&redirect_uri={REDIRECT}"
     (await alice.post(ask, json={"authorize": True})).ok()
     assert world.app.worker is not None
@@ -345,11 +345,11 @@ async def test_what_could_not_be_delivered_is_tried_again(near_world: World, rec
     page = await browser.open(f"{home}/webhooks")
     assert "APPLICATION_AUTHORIZED" in page.text
     assert "attempts" in page.text
-    receiver.status = 204
+    receiver.default_status = 204
     receiver.requests.clear()
-    page = await browser.press(page, "Retry all")
+    page = await browser.submit(page, "Retry all")
     await world.app.worker.run_due()
-    assert (await receiver.take(1))[0]["type"] == "APPLICATION_AUTHORIZED"
+    assert (await receiver.wait_for_events(1))[0]["type"] == "APPLICATION_AUTHORIZED"
     assert "No failed deliveries." in (await browser.open(f"{home}/webhooks")).text
 
 
@@ -357,16 +357,18 @@ async def test_pictures_are_shown_and_deleted(world: World) -> None:
     browser, alice = await developer(world)
     home, _ = await make(browser)
     identifier = home.rpartition("/")[2]
-    (await alice.post(f"/applications/{identifier}/emojis", json={"name": "wave", "image": png()})).ok()
-    (await alice.post(f"/oauth2/applications/{identifier}/assets", json={"name": "castle", "image": png()})).ok()
+    (await alice.post(f"/applications/{identifier}/emojis", json={"name": "wave", "image": png_data_uri()})).ok()
+    (
+        await alice.post(f"/oauth2/applications/{identifier}/assets", json={"name": "castle", "image": png_data_uri()})
+    ).ok()
 
     page = await browser.open(f"{home}/pictures")
     assert ":wave:" in page.text
     assert "castle" in page.text
-    wrong = await browser.press(page, "Add art", art_name="tower")
+    wrong = await browser.submit(page, "Add art", art_name="tower")
     assert 'id="error-art_image"' in wrong.body
     for name in ("wave", "castle"):
-        page = await browser.press(page, f"Delete {name}")
+        page = await browser.submit(page, f"Delete {name}")
     assert ":wave:" not in page.text
     assert "castle" not in page.text
 
@@ -376,16 +378,16 @@ async def test_testers_are_invited_and_accept_on_their_own_page(world: World) ->
     home, _ = await make(browser)
     bob = await world.user("bob")
     guest = Browser(world)
-    guest.enter_as(bob)
+    guest.sign_in_as(bob)
 
-    wrong = await browser.press(await browser.open(f"{home}/testers"), "Invite", username="nobody")
+    wrong = await browser.submit(await browser.open(f"{home}/testers"), "Invite", username="nobody")
     assert 'id="error-username"' in wrong.body
-    page = await browser.press(wrong, "Invite", username="bob")
+    page = await browser.submit(wrong, "Invite", username="bob")
     assert "Invited" in page.text
-    answered = await guest.press(await guest.open("/developers"), "Accept")
+    answered = await guest.submit(await guest.open("/developers"), "Accept")
     assert "You are now a tester." in answered.text
     assert await world.write(lambda call: applications.is_tester(call.tx, int(home.rpartition("/")[2]), bob.id))
-    page = await browser.press(await browser.open(f"{home}/testers"), "Remove bob")
+    page = await browser.submit(await browser.open(f"{home}/testers"), "Remove bob")
     assert "bob" not in page.text
 
 
@@ -393,10 +395,10 @@ async def test_a_rehearsal_makes_test_users(world: World) -> None:
     browser, _ = await developer(world)
     home, _ = await make(browser)
 
-    page = await browser.press(await browser.open(f"{home}/testers"), "Create test user", test_username="tess")
+    page = await browser.submit(await browser.open(f"{home}/testers"), "Create test user", test_username="tess")
 
     assert "Shown only once." in page.text
-    again = await browser.press(await browser.open(f"{home}/testers"), "Create test user", test_username="tess")
+    again = await browser.submit(await browser.open(f"{home}/testers"), "Create test user", test_username="tess")
     assert 'id="error-test_username"' in again.body
 
 
@@ -406,17 +408,17 @@ async def test_providers_are_believed_and_a_bad_issuer_stands_beside_its_field(w
     address = f"/applications/{home.rpartition('/')[2]}/external-identity-provider-configurations"
     page = await browser.open(f"{home}/identity")
 
-    wrong = await browser.press(
+    wrong = await browser.submit(
         page, "Verify and save", type="OIDC", clients="game", oidc_issuer_url="https://127.0.0.1/issuer"
     )
     assert (wrong.status, 'id="error-oidc_issuer_url"' in wrong.body) == (400, True)
-    wrong = await browser.press(page, "Verify and save", type="STEAM", clients="x" * 257)
+    wrong = await browser.submit(page, "Verify and save", type="STEAM", clients="x" * 257)
     assert 'id="error-clients"' in wrong.body
-    page = await browser.press(page, "Verify and save", type="STEAM", clients="480\n481")
+    page = await browser.submit(page, "Verify and save", type="STEAM", clients="480\n481")
     assert "Steam was saved." in page.text
     kept = (await alice.get(address)).ok()
     assert [client["id"] for client in kept[0]["clients"]] == ["480", "481"]
-    page = await browser.press(page, "Remove Steam")
+    page = await browser.submit(page, "Remove Steam")
     assert (await alice.get(address)).ok() == []
     assert "Not linked to a publisher." in page.text
 
@@ -428,7 +430,7 @@ async def test_what_the_api_knows_of_a_client_outlives_the_form(world: World) ->
     body = {"clients": [{"id": "480", "description": "The demo", "environment": "dev"}]}
     (await alice.put(address, json=body)).ok()
 
-    await browser.press(await browser.open(f"{home}/identity"), "Verify and save", type="STEAM", clients="480\n481")
+    await browser.submit(await browser.open(f"{home}/identity"), "Verify and save", type="STEAM", clients="480\n481")
 
     kept = (await alice.get(address.rpartition("/")[0])).ok()[0]["clients"]
     assert (kept[0]["description"], kept[0]["environment"], kept[1]["id"]) == ("The demo", "dev", "481")
@@ -438,9 +440,9 @@ async def test_deleting_asks_for_the_name(world: World) -> None:
     browser, alice = await developer(world)
     home, page = await make(browser)
 
-    wrong = await browser.press(page, "Delete application", confirm="my game")
+    wrong = await browser.submit(page, "Delete application", confirm="my game")
     assert 'id="error-confirm"' in wrong.body
-    gone = await browser.press(wrong, "Delete application", confirm="My game")
+    gone = await browser.submit(wrong, "Delete application", confirm="My game")
     assert "My game was deleted." in gone.text
     assert (await alice.get("/applications")).ok() == []
     assert (await browser.open(home)).status == 404

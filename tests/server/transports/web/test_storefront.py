@@ -6,7 +6,7 @@ from hubbub.protocol.flags import SkuFlags
 from hubbub.server.transports.web.templating import price
 from tests.pages import Browser
 from tests.server.resources.test_account_deletion import PASSWORD, register
-from tests.server.resources.test_entitlements import CONSUMABLE, DURABLE, sell
+from tests.server.resources.test_entitlements import CONSUMABLE, DURABLE, publish_sku
 from tests.world import Actor, World
 
 
@@ -18,7 +18,7 @@ def store_of(bot: Actor) -> str:
 async def browser_of(world: World, person: Actor) -> Browser:
     """Somebody who is signed in."""
     browser = Browser(world)
-    browser.enter_as(person)
+    browser.sign_in_as(person)
     return browser
 
 
@@ -30,10 +30,10 @@ async def owned(person: Actor, bot: Actor) -> list[str]:
 
 async def test_the_link_to_a_store_shows_what_is_on_sale_to_anybody(world: World) -> None:
     bot = await world.bot(name="Orchard")
-    gold = await sell(bot, name="Gold <b>", description="All the apples.", price=499, currency="eur")
-    await sell(bot, DURABLE, name="Hat", price=500, currency="jpy")
-    hidden = await sell(bot, DURABLE, name="Secret", listed=False, price=0)
-    draft = await sell(bot, DURABLE, name="Draft", published=False)
+    gold = await publish_sku(bot, name="Gold <b>", description="All the apples.", price=499, currency="eur")
+    await publish_sku(bot, DURABLE, name="Hat", price=500, currency="jpy")
+    hidden = await publish_sku(bot, DURABLE, name="Secret", listed=False, price=0)
+    draft = await publish_sku(bot, DURABLE, name="Draft", published=False)
     nobody = Browser(world)
 
     page = await nobody.open(store_of(bot))
@@ -58,17 +58,17 @@ async def test_the_link_to_a_store_shows_what_is_on_sale_to_anybody(world: World
 
 async def test_who_is_not_signed_in_comes_back_to_buy(world: World) -> None:
     bot, mary = await world.bot(), await register(world)
-    sku = await sell(bot, name="Gold")
+    sku = await publish_sku(bot, name="Gold")
     browser = Browser(world)
     here = f"{store_of(bot)}/{sku}"
 
     page = await browser.open(here)
     (way,) = [url for text, url in page.links if text == "Log in to buy"]
     page = await browser.log_in("mary", PASSWORD, path=way)
-    assert browser.seen[-1].url == here
-    page = await browser.press(page, "Subscribe to Gold")
+    assert browser.history[-1].url == here
+    page = await browser.submit(page, "Subscribe to Gold")
 
-    assert browser.seen[-1].url == here
+    assert browser.history[-1].url == here
     assert "You now own Gold." in page.text
     assert "Owned" in page.text
     assert all(label != "Subscribe to Gold" for form in page.forms for label, _, _ in form.buttons)
@@ -77,10 +77,10 @@ async def test_who_is_not_signed_in_comes_back_to_buy(world: World) -> None:
 
 async def test_what_is_bought_from_the_list_is_marked_there(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    coins, hat = await sell(bot, CONSUMABLE, name="Coins"), await sell(bot, DURABLE, name="Hat")
+    coins, hat = await publish_sku(bot, CONSUMABLE, name="Coins"), await publish_sku(bot, DURABLE, name="Hat")
     browser = await browser_of(world, alice)
 
-    page = await browser.press(await browser.open(store_of(bot)), "Buy Coins")
+    page = await browser.submit(await browser.open(store_of(bot)), "Buy Coins")
     assert (page.status, await owned(alice, bot)) == (200, [str(coins)])
     shown = await browser.open(store_of(bot))
 
@@ -89,12 +89,12 @@ async def test_what_is_bought_from_the_list_is_marked_there(world: World) -> Non
 
 async def test_a_page_that_is_out_of_date_buys_nothing_twice(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    hat = await sell(bot, DURABLE, name="Hat")
+    hat = await publish_sku(bot, DURABLE, name="Hat")
     browser = await browser_of(world, alice)
     old = await browser.open(f"{store_of(bot)}/{hat}")
-    await browser.press(old, "Buy Hat")
+    await browser.submit(old, "Buy Hat")
 
-    page = await browser.press(old, "Buy Hat")
+    page = await browser.submit(old, "Buy Hat")
 
     assert page.status == 400
     assert "already have a subscription" in page.text
@@ -103,7 +103,7 @@ async def test_a_page_that_is_out_of_date_buys_nothing_twice(world: World) -> No
 
 async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    sku = await sell(bot, name="Crown", flags=SkuFlags.GUILD_SUBSCRIPTION)
+    sku = await publish_sku(bot, name="Crown", flags=SkuFlags.GUILD_SUBSCRIPTION)
     browser = await browser_of(world, alice)
     here = f"{store_of(bot)}/{sku}"
     assert "Join a guild first" in (await browser.open(here)).text
@@ -111,9 +111,9 @@ async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
 
     page = await browser.open(store_of(bot))
     assert here in [url for text, url in page.links if text.startswith("Choose a guild")]
-    page = await browser.press(await browser.open(here), "Subscribe to Crown", guild_id="")
+    page = await browser.submit(await browser.open(here), "Subscribe to Crown", guild_id="")
     assert (page.status, 'id="error-guild_id"' in page.body) == (400, True)
-    page = await browser.press(page, "Subscribe to Crown", guild_id=guild.id)
+    page = await browser.submit(page, "Subscribe to Crown", guild_id=guild.id)
 
     assert "You now own Crown." in page.text
     found = (await bot.get(f"/applications/{bot.application_id}/entitlements?guild_id={guild.id}")).ok()
@@ -122,7 +122,7 @@ async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
 
 async def test_a_form_of_another_site_buys_nothing(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
-    hat = await sell(bot, DURABLE, name="Hat")
+    hat = await publish_sku(bot, DURABLE, name="Hat")
     browser = await browser_of(world, alice)
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -137,12 +137,12 @@ async def test_a_form_of_another_site_buys_nothing(world: World) -> None:
 
 async def test_a_thing_is_bought_in_its_own_store_only(world: World) -> None:
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
-    hat, cap = await sell(bot, DURABLE, name="Hat"), await sell(other, DURABLE, name="Cap")
+    hat, cap = await publish_sku(bot, DURABLE, name="Hat"), await publish_sku(other, DURABLE, name="Cap")
     browser = await browser_of(world, alice)
     page = await browser.open(f"{store_of(bot)}/{hat}")
     page.form("Buy Hat").action = f"{store_of(bot)}/{cap}"
 
-    assert (await browser.press(page, "Buy Hat")).status == 404
+    assert (await browser.submit(page, "Buy Hat")).status == 404
     assert await owned(alice, other) == []
 
 

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterable
 from itertools import permutations
 
-from hubbub.server.transports.voice.dave import ExternalSender, Group, Op, Payload, Sending
+from hubbub.server.transports.voice.dave import DaveGroup, DaveOpcode, ExternalSender, OutgoingMessage, Payload
 from tests.server.voice.dave.clients import Client, Davey, Libdave, Message
 
 CHANNEL = 0x0123456789ABCDEF
@@ -17,13 +17,13 @@ class Call:
     """Delivers what the group sends and what clients answer, in an order of its own."""
 
     def __init__(self, kind: str = "davey", *, seed: int | None = None, mixed: bool = False) -> None:
-        self.group = Group(CHANNEL, ExternalSender(), mixed=mixed)
+        self.group = DaveGroup(CHANNEL, ExternalSender(), allows_plain_clients=mixed)
         self.now = 1000.0
         self.clients: dict[int, Client] = {}
         self.known: dict[int, set[int]] = {}
-        self.down: dict[int, deque[tuple[Op, Payload]]] = {}
+        self.down: dict[int, deque[tuple[DaveOpcode, Payload]]] = {}
         self.up: dict[int, deque[Message]] = {}
-        self.sent: list[Sending] = []
+        self.sent: list[OutgoingMessage] = []
         self.commits = 0
         self._kinds = KINDS[kind]
         self._random = random.Random(seed) if seed is not None else None
@@ -47,7 +47,7 @@ class Call:
         self.send(self.group.left(user_id, self.now))
         return client
 
-    def send(self, sendings: Iterable[Sending]) -> None:
+    def send(self, sendings: Iterable[OutgoingMessage]) -> None:
         """Puts what the group says on the lines."""
         for sending in sendings:
             assert sending.to
@@ -55,16 +55,16 @@ class Call:
             for user_id in sending.to:
                 self.down[user_id].append((sending.op, sending.payload))
 
-    def receive(self, user_id: int, op: int, payload: bytes | dict[str, int]) -> list[Sending]:
+    def receive(self, user_id: int, op: int, payload: bytes | dict[str, int]) -> list[OutgoingMessage]:
         """Hands something to the group as if this user had sent it."""
-        self.commits += op == Op.COMMIT_WELCOME
+        self.commits += op == DaveOpcode.COMMIT_WELCOME
         sendings = self.group.received(user_id, op, payload, self.now)
         self.send(sendings)
         return sendings
 
     def step(self) -> bool:
         """Delivers one message, to the group or to a client; False when there is none."""
-        lines: list[deque[tuple[Op, Payload]] | deque[Message]] = [
+        lines: list[deque[tuple[DaveOpcode, Payload]] | deque[Message]] = [
             line for lines in (self.up, self.down) for line in lines.values() if line
         ]
         if not lines:
@@ -80,7 +80,7 @@ class Call:
                 break
         return True
 
-    def until(self, op: Op, *, by: int | None = None) -> tuple[int, bytes]:
+    def until(self, op: DaveOpcode, *, by: int | None = None) -> tuple[int, bytes]:
         """Goes on until a client's next message has this opcode, and takes it off the line."""
         for _ in range(1_000):
             for user_id, line in self.up.items():
@@ -111,7 +111,7 @@ class Call:
     def require_all_hear_all(self) -> None:
         """Every frame of everybody is opened by everybody else, and the server knows that all are ready."""
         for user_id in self.clients:
-            assert self.group.ready(user_id), user_id
+            assert self.group.is_encrypted(user_id), user_id
         for sender, receiver in permutations(self.clients, 2):
             require_heard(self.clients[sender], self.clients[receiver])
 
@@ -125,7 +125,7 @@ class Call:
         """Whether somebody could not follow. Of some 350 commits libdave fails at one, so that nothing may be counted then."""
         return any(client.invalid for client in self.clients.values())
 
-    def ops(self, user_id: int) -> list[Op]:
+    def ops(self, user_id: int) -> list[DaveOpcode]:
         """What this user was sent, in order."""
         return [sending.op for sending in self.sent if user_id in sending.to]
 

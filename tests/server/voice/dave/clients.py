@@ -6,7 +6,7 @@ from typing import Protocol
 import dave
 import davey
 
-from hubbub.server.transports.voice.dave import ExecuteTransition, Op, Payload, PrepareEpoch, PrepareTransition
+from hubbub.server.transports.voice.dave import DaveOpcode, ExecuteTransition, Payload, PrepareEpoch, PrepareTransition
 
 Message = tuple[int, bytes | dict[str, int]]
 
@@ -27,7 +27,7 @@ class Client(Protocol):
         """After op 4: a key package."""
         ...
 
-    def handle(self, op: Op, payload: Payload, known: Set[int]) -> list[Message]:
+    def handle(self, op: DaveOpcode, payload: Payload, known: Set[int]) -> list[Message]:
         """Answers to a message of the server."""
         ...
 
@@ -53,13 +53,13 @@ class Davey:
         self.session = davey.DaveSession(1, user_id, group_id)
 
     def begin(self) -> list[Message]:
-        return [(Op.KEY_PACKAGE, self.session.get_serialized_key_package())]
+        return [(DaveOpcode.KEY_PACKAGE, self.session.get_serialized_key_package())]
 
     def _anew(self) -> list[Message]:
         self.session.reinit(1, self.user_id, self._group_id)
         return self.begin()
 
-    def handle(self, op: Op, payload: Payload, known: Set[int]) -> list[Message]:
+    def handle(self, op: DaveOpcode, payload: Payload, known: Set[int]) -> list[Message]:
         match payload:
             case PrepareEpoch(protocol_version=version):
                 self.version = version
@@ -67,29 +67,29 @@ class Davey:
             case PrepareTransition(transition_id=id, protocol_version=version):
                 self._pending[id] = version
                 if id:
-                    return [(Op.TRANSITION_READY, {"transition_id": id})]
+                    return [(DaveOpcode.TRANSITION_READY, {"transition_id": id})]
                 self._execute(0)
                 return []
             case ExecuteTransition(transition_id=id):
                 self._execute(id)
                 return []
         assert isinstance(payload, bytes)
-        if op == Op.EXTERNAL_SENDER:
+        if op == DaveOpcode.EXTERNAL_SENDER:
             self.session.set_external_sender(payload)
             return []
-        if op == Op.PROPOSALS:
+        if op == DaveOpcode.PROPOSALS:
             kind = davey.ProposalsOperationType.append if payload[0] == 0 else davey.ProposalsOperationType.revoke
             made = self.session.process_proposals(kind, payload[1:], sorted(known))
-            return [(Op.COMMIT_WELCOME, made.commit + (made.welcome or b""))] if made else []
+            return [(DaveOpcode.COMMIT_WELCOME, made.commit + (made.welcome or b""))] if made else []
         id = int.from_bytes(payload[:2], "big")
-        process = self.session.process_commit if op == Op.ANNOUNCE_COMMIT else self.session.process_welcome
+        process = self.session.process_commit if op == DaveOpcode.ANNOUNCE_COMMIT else self.session.process_welcome
         try:
             process(payload[2:])
         except Exception:
             self.invalid += 1
-            return [(Op.INVALID_COMMIT_WELCOME, {"transition_id": id}), *self._anew()]
+            return [(DaveOpcode.INVALID_COMMIT_WELCOME, {"transition_id": id}), *self._anew()]
         self._pending[id] = self.version
-        return [(Op.TRANSITION_READY, {"transition_id": id})]
+        return [(DaveOpcode.TRANSITION_READY, {"transition_id": id})]
 
     def _execute(self, id: int) -> None:
         self.executed.append(id)
@@ -122,33 +122,33 @@ class Libdave:
     def begin(self) -> list[Message]:
         package = self.session.get_marshalled_key_package()
         assert package is not None
-        return [(Op.KEY_PACKAGE, package)]
+        return [(DaveOpcode.KEY_PACKAGE, package)]
 
     def _anew(self) -> list[Message]:
         self.session.reset()
         self.session.init(1, self._group_id, str(self.user_id), None)
         return self.begin()
 
-    def handle(self, op: Op, payload: Payload, known: Set[int]) -> list[Message]:
+    def handle(self, op: DaveOpcode, payload: Payload, known: Set[int]) -> list[Message]:
         match payload:
             case PrepareEpoch():
                 return self._anew()
             case PrepareTransition(transition_id=id):
-                return [(Op.TRANSITION_READY, {"transition_id": id})] if id else []
+                return [(DaveOpcode.TRANSITION_READY, {"transition_id": id})] if id else []
             case ExecuteTransition(transition_id=id):
                 self.executed.append(id)
                 self._sealer.set_key_ratchet(self.session.get_key_ratchet(str(self.user_id)))
                 return []
         assert isinstance(payload, bytes)
         names = {str(user_id) for user_id in known}
-        if op == Op.EXTERNAL_SENDER:
+        if op == DaveOpcode.EXTERNAL_SENDER:
             self.session.set_external_sender(payload)
             return []
-        if op == Op.PROPOSALS:
+        if op == DaveOpcode.PROPOSALS:
             made = self.session.process_proposals(payload, names)
-            return [(Op.COMMIT_WELCOME, made)] if made else []
+            return [(DaveOpcode.COMMIT_WELCOME, made)] if made else []
         id = int.from_bytes(payload[:2], "big")
-        if op == Op.ANNOUNCE_COMMIT:
+        if op == DaveOpcode.ANNOUNCE_COMMIT:
             result = self.session.process_commit(payload[2:])
             if result == dave.RejectType.ignored:
                 return []
@@ -156,12 +156,12 @@ class Libdave:
             result = self.session.process_welcome(payload[2:], names)
         if not isinstance(result, dict):
             self.invalid += 1
-            return [(Op.INVALID_COMMIT_WELCOME, {"transition_id": id}), *self._anew()]
+            return [(DaveOpcode.INVALID_COMMIT_WELCOME, {"transition_id": id}), *self._anew()]
         for user_id in known - {self.user_id}:
             ratchet = self.session.get_key_ratchet(str(user_id))
             if ratchet is not None:
                 self._openers.setdefault(user_id, dave.Decryptor()).transition_to_key_ratchet(ratchet)
-        return [(Op.TRANSITION_READY, {"transition_id": id})]
+        return [(DaveOpcode.TRANSITION_READY, {"transition_id": id})]
 
     def seal(self, frame: bytes) -> bytes:
         sealed = self._sealer.encrypt(AUDIO, SSRC, frame)

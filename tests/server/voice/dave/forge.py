@@ -5,10 +5,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from hubbub.server.transports.voice.dave import codec
-from hubbub.server.transports.voice.dave.keys import labelled
+from hubbub.server.transports.voice.dave.keys import labeled_content
 
 ALWAYS = (0, 2**64 - 1)
-CAPABILITIES = codec.Capabilities((1,), (2,), (), (), (1,))
+CAPABILITIES = codec.LeafCapabilities((1,), (2,), (), (), (1,))
 
 
 def point(key: ec.EllipticCurvePrivateKey | None = None) -> bytes:
@@ -19,7 +19,7 @@ def point(key: ec.EllipticCurvePrivateKey | None = None) -> bytes:
 
 def sign(key: ec.EllipticCurvePrivateKey, label: str, content: bytes) -> bytes:
     """A member's signature."""
-    return key.sign(labelled(label, content), ec.ECDSA(hashes.SHA256()))
+    return key.sign(labeled_content(label, content), ec.ECDSA(hashes.SHA256()))
 
 
 def key_package(user_id: int, **changes: object) -> codec.KeyPackage:
@@ -37,7 +37,7 @@ def key_package(user_id: int, **changes: object) -> codec.KeyPackage:
         signature=b"",
     )
     leaf_signature = changes.get("leaf_signature", sign(signer, "LeafNodeTBS", leaf.unsigned()))
-    leaf = codec.read_leaf(codec.Reader(leaf.unsigned() + codec.vec(leaf_signature)))
+    leaf = codec.read_leaf(codec.ByteReader(leaf.unsigned() + codec.vec(leaf_signature)))
     package = codec.KeyPackage(
         init_key=changes.get("init_key", point()), leaf=leaf, extensions=changes.get("extensions", b""), signature=b""
     )

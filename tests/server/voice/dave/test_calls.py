@@ -2,7 +2,7 @@
 
 import pytest
 
-from hubbub.server.transports.voice.dave import Op
+from hubbub.server.transports.voice.dave import DaveOpcode
 from tests.server.voice.dave.call import KINDS, Call, require_heard
 
 
@@ -50,7 +50,7 @@ def test_two_join_in_one_batch(call: Call) -> None:
     call.require_all_hear_all()
     if not call.trouble:
         # 3 came while nothing was open; 4 and 5 waited for the next batch.
-        assert call.ops(1).count(Op.PROPOSALS) == 2
+        assert call.ops(1).count(DaveOpcode.PROPOSALS) == 2
 
 
 def test_one_leaves_and_comes_back_in_one_commit(call: Call) -> None:
@@ -81,8 +81,8 @@ def test_the_last_one_begins_anew_and_is_heard_by_the_next(call: Call) -> None:
     call.leave(2)
     call.wait(10)
 
-    assert call.ops(1) == [Op.PREPARE_EPOCH, Op.PREPARE_TRANSITION]
-    assert not call.group.ready(1)
+    assert call.ops(1) == [DaveOpcode.PREPARE_EPOCH, DaveOpcode.PREPARE_TRANSITION]
+    assert not call.group.is_encrypted(1)
 
     call.join(3)
     call.wait(10)

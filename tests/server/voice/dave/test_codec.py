@@ -8,14 +8,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hubbub.server.transports.voice.dave import codec
-from hubbub.server.transports.voice.dave.codec import Malformed, Reader, vec
+from hubbub.server.transports.voice.dave.codec import ByteReader, Malformed, vec
 from tests.server.voice.dave.call import CHANNEL
 
 SHORT = st.binary(max_size=80)
 NUMBERS = st.lists(st.integers(0, 0xFFFF), max_size=4).map(tuple)
 U64 = st.integers(0, 2**64 - 1)
 
-CAPABILITIES = st.builds(codec.Capabilities, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS)
+CAPABILITIES = st.builds(codec.LeafCapabilities, NUMBERS, NUMBERS, NUMBERS, NUMBERS, NUMBERS)
 NEW_LEAVES = st.builds(
     codec.LeafNode, SHORT, SHORT, SHORT, CAPABILITIES, st.just(1), st.tuples(U64, U64), st.just(b""), SHORT, SHORT
 )
@@ -53,13 +53,13 @@ def test_a_length_is_written_in_its_shortest_form(length: int, prefix: str) -> N
     data = bytes(length)
 
     assert vec(data) == bytes.fromhex(prefix) + data
-    assert Reader(vec(data)).vec() == data
+    assert ByteReader(vec(data)).vec() == data
 
 
 @pytest.mark.parametrize("data", ["4000", "403f" + "00" * 63, "80003fff", "c0", "ff", "", "01", "4040", "8000"])
 def test_other_forms_of_a_length_are_refused(data: str) -> None:
     with pytest.raises(Malformed):
-        Reader(bytes.fromhex(data) + (bytes(16_383) if data == "80003fff" else b"")).vec()
+        ByteReader(bytes.fromhex(data) + (bytes(16_383) if data == "80003fff" else b"")).vec()
 
 
 @given(KEY_PACKAGES)

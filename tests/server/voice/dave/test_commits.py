@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hubbub.server.transports.voice.dave import Op, codec
+from hubbub.server.transports.voice.dave import DaveOpcode, codec
 from tests.server.voice.dave import forge
 from tests.server.voice.dave.call import Call, require_heard
 
@@ -17,8 +17,8 @@ def test_the_first_commit_wins_and_the_others_are_dropped() -> None:
     call.join(1, 2, 3)
     call.settle()
 
-    announced = [sending for sending in call.sent if sending.op == Op.ANNOUNCE_COMMIT]
-    welcomed = [sending.to for sending in call.sent if sending.op == Op.WELCOME]
+    announced = [sending for sending in call.sent if sending.op == DaveOpcode.ANNOUNCE_COMMIT]
+    welcomed = [sending.to for sending in call.sent if sending.op == DaveOpcode.WELCOME]
     assert announced[0].to == (1,)
     assert (2,) in welcomed
     assert call.commits > len(announced)
@@ -30,12 +30,12 @@ def opened(call: Call) -> bytes:
     call.join(1, 2, 3)
     call.settle()
     call.join(4)
-    _, data = call.until(Op.COMMIT_WELCOME, by=1)
+    _, data = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
     call.leave(3)
     call.join(5)
     call.receive(5, *call.up[5].popleft())
-    call.receive(1, Op.COMMIT_WELCOME, data)
-    _, data = call.until(Op.COMMIT_WELCOME, by=1)
+    call.receive(1, DaveOpcode.COMMIT_WELCOME, data)
+    _, data = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
     return data
 
 
@@ -129,19 +129,19 @@ def test_a_bent_commit_is_refused(waiting: tuple[Call, bytes], case: str) -> Non
     assert welcome is not None
     assert len(commit.references) == 2
     reason, bend = BENT[case]
-    before = call.group.refused[reason]
+    before = call.group.rejections[reason]
 
-    assert call.receive(1, Op.COMMIT_WELCOME, bend(commit, welcome)) == []
+    assert call.receive(1, DaveOpcode.COMMIT_WELCOME, bend(commit, welcome)) == []
 
-    assert call.group.refused[reason] == before + 1
+    assert call.group.rejections[reason] == before + 1
 
 
 def test_a_commit_of_others_is_refused(waiting: tuple[Call, bytes]) -> None:
     call, data = waiting
 
-    assert call.receive(2, Op.COMMIT_WELCOME, data) == []
-    assert call.receive(5, Op.COMMIT_WELCOME, data) == []
-    assert call.receive(3, Op.COMMIT_WELCOME, data) == []
+    assert call.receive(2, DaveOpcode.COMMIT_WELCOME, data) == []
+    assert call.receive(5, DaveOpcode.COMMIT_WELCOME, data) == []
+    assert call.receive(3, DaveOpcode.COMMIT_WELCOME, data) == []
 
 
 def test_after_all_that_the_commit_is_taken_and_the_call_goes_on() -> None:
@@ -150,9 +150,9 @@ def test_after_all_that_the_commit_is_taken_and_the_call_goes_on() -> None:
     commit, _, welcome = codec.read_commit_and_welcome(data)
     assert welcome is not None
     for _, bend in BENT.values():
-        call.receive(1, Op.COMMIT_WELCOME, bend(commit, welcome))
+        call.receive(1, DaveOpcode.COMMIT_WELCOME, bend(commit, welcome))
 
-    call.receive(1, Op.COMMIT_WELCOME, data)
+    call.receive(1, DaveOpcode.COMMIT_WELCOME, data)
     call.settle()
 
     call.require_all_hear_all()
@@ -161,14 +161,14 @@ def test_after_all_that_the_commit_is_taken_and_the_call_goes_on() -> None:
 def test_an_empty_commit_before_there_is_a_group_is_refused() -> None:
     call = Call("libdave")
     call.join(1, 2)
-    committer, data = call.until(Op.COMMIT_WELCOME)
+    committer, data = call.until(DaveOpcode.COMMIT_WELCOME)
     commit, _, _ = codec.read_commit_and_welcome(data)
-    call.receive(committer, Op.COMMIT_WELCOME, dataclasses.replace(commit, references=()).encode())
+    call.receive(committer, DaveOpcode.COMMIT_WELCOME, dataclasses.replace(commit, references=()).encode())
 
     # libdave itself makes one when the only proposal is taken back.
     call.leave(2)
     call.settle()
-    assert not call.group.ready(1)
+    assert not call.group.is_encrypted(1)
 
     call.join(3)
     call.wait(10)
@@ -181,10 +181,10 @@ def test_each_newcomer_is_welcomed_alone() -> None:
     call.settle()
 
     for sending in call.sent:
-        if sending.op == Op.WELCOME:
+        if sending.op == DaveOpcode.WELCOME:
             assert isinstance(sending.payload, bytes)
-            reader = codec.Reader(sending.payload[4:])
-            entries = codec.Reader(reader.vec())
+            reader = codec.ByteReader(sending.payload[4:])
+            entries = codec.ByteReader(reader.vec())
             entries.vec(), entries.vec(), entries.vec()
             entries.end()
 
@@ -194,11 +194,11 @@ def test_members_whose_commits_nobody_can_follow_no_longer_decide() -> None:
     call.join(1, 2, 3)
     call.settle()
     call.join(4)
-    committer, data = call.until(Op.COMMIT_WELCOME, by=1)
+    committer, data = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
     commit, _, welcome = codec.read_commit_and_welcome(data)
     assert welcome is not None
     # We cannot see that the tag is wrong; everybody else does.
-    call.receive(committer, Op.COMMIT_WELCOME, change(confirmation_tag=bytes(32))(commit, welcome))
+    call.receive(committer, DaveOpcode.COMMIT_WELCOME, change(confirmation_tag=bytes(32))(commit, welcome))
     call.wait(8)
 
     assert call.clients[2].invalid
@@ -206,9 +206,9 @@ def test_members_whose_commits_nobody_can_follow_no_longer_decide() -> None:
     call.require_all_hear_all()
 
     call.join(5)
-    _, data = call.until(Op.COMMIT_WELCOME, by=1)
-    assert call.receive(1, Op.COMMIT_WELCOME, data) == []
-    assert call.group.refused["commit: earlier commits failed"]
+    _, data = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
+    assert call.receive(1, DaveOpcode.COMMIT_WELCOME, data) == []
+    assert call.group.rejections["commit: earlier commits failed"]
     call.settle()
     call.require_all_hear_all()
     require_heard(call.clients[5], call.clients[1])

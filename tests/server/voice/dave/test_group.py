@@ -5,14 +5,14 @@ import random
 import pytest
 
 from hubbub.server.transports.voice.dave import (
+    DaveGroup,
+    DaveOpcode,
     ExecuteTransition,
     ExternalSender,
-    Group,
-    Op,
+    OutgoingMessage,
     Payload,
     PrepareEpoch,
     PrepareTransition,
-    Sending,
     codec,
 )
 from tests.server.voice.dave import forge
@@ -22,9 +22,9 @@ from tests.server.voice.dave.call import CHANNEL, KINDS, Call
 def proposals(payload: Payload) -> int:
     """How many proposals, or references to revoke, are in an op 27."""
     assert isinstance(payload, bytes)
-    inner = codec.Reader(codec.Reader(payload[1:]).vec())
+    inner = codec.ByteReader(codec.ByteReader(payload[1:]).vec())
     count = 0
-    while inner.more:
+    while inner.has_more:
         count += 1
         if payload[0]:
             inner.vec()
@@ -39,13 +39,13 @@ def proposals(payload: Payload) -> int:
     return count
 
 
-def with_waiting(*user_ids: int) -> tuple[Group, list[Sending]]:
+def with_waiting(*user_ids: int) -> tuple[DaveGroup, list[OutgoingMessage]]:
     """A group that does not exist yet, and what was sent about it."""
-    group = Group(CHANNEL, ExternalSender())
-    sent: list[Sending] = []
+    group = DaveGroup(CHANNEL, ExternalSender())
+    sent: list[OutgoingMessage] = []
     for user_id in user_ids:
         sent += group.joined(user_id, 0)
-        sent += group.received(user_id, Op.KEY_PACKAGE, forge.key_package(user_id).encode(), 0)
+        sent += group.received(user_id, DaveOpcode.KEY_PACKAGE, forge.key_package(user_id).encode(), 0)
     return group, sent
 
 
@@ -58,10 +58,10 @@ def test_a_connection_is_told_our_key_once() -> None:
     call.join(2)
     call.settle()
 
-    assert call.ops(1)[0] == Op.EXTERNAL_SENDER
-    assert call.ops(1).count(Op.EXTERNAL_SENDER) == 1
+    assert call.ops(1)[0] == DaveOpcode.EXTERNAL_SENDER
+    assert call.ops(1).count(DaveOpcode.EXTERNAL_SENDER) == 1
     # Two connections of one user.
-    assert call.ops(2).count(Op.EXTERNAL_SENDER) == 2
+    assert call.ops(2).count(DaveOpcode.EXTERNAL_SENDER) == 2
 
 
 def test_the_key_is_one_that_clients_read() -> None:
@@ -87,10 +87,10 @@ def test_when_somebody_leaves_before_there_is_a_group_all_is_taken_back_and_made
     sent = group.left(2, 1)
 
     assert [(sending.to, sending.op) for sending in sent] == [
-        ((1,), Op.PROPOSALS),
-        ((1,), Op.PROPOSALS),
-        ((3,), Op.PROPOSALS),
-        ((3,), Op.PROPOSALS),
+        ((1,), DaveOpcode.PROPOSALS),
+        ((1,), DaveOpcode.PROPOSALS),
+        ((3,), DaveOpcode.PROPOSALS),
+        ((3,), DaveOpcode.PROPOSALS),
     ]
     assert [sending.payload[:1] for sending in sent if isinstance(sending.payload, bytes)] == [
         b"\1",
@@ -105,11 +105,11 @@ def test_when_somebody_leaves_before_there_is_a_group_all_is_taken_back_and_made
 def test_somebody_leaves_before_there_is_a_group(kind: str) -> None:
     call = Call(kind)
     call.join(1, 2, 3)
-    held = [call.until(Op.COMMIT_WELCOME) for _ in range(3)]
+    held = [call.until(DaveOpcode.COMMIT_WELCOME) for _ in range(3)]
     call.leave(2)
     for user_id, commit in held:
-        call.receive(user_id, Op.COMMIT_WELCOME, commit)
-    assert not call.group.ready(1)
+        call.receive(user_id, DaveOpcode.COMMIT_WELCOME, commit)
+    assert not call.group.is_encrypted(1)
     call.wait(10)
 
     call.require_all_hear_all()
@@ -118,7 +118,7 @@ def test_somebody_leaves_before_there_is_a_group(kind: str) -> None:
 def test_only_a_few_found_a_group_and_the_rest_is_added_to_it() -> None:
     _, sent = with_waiting(*range(1, 9))
 
-    assert max(user_id for sending in sent if sending.op == Op.PROPOSALS for user_id in sending.to) == 4
+    assert max(user_id for sending in sent if sending.op == DaveOpcode.PROPOSALS for user_id in sending.to) == 4
 
 
 def test_one_batch_of_proposals_per_epoch() -> None:
@@ -126,18 +126,18 @@ def test_one_batch_of_proposals_per_epoch() -> None:
     call.join(1, 2, 3)
     call.settle()
     call.join(4)
-    _, commit = call.until(Op.COMMIT_WELCOME, by=1)
+    _, commit = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
     call.sent.clear()
 
     call.leave(3)
     call.join(5, 6)
     for user_id in (5, 6):
         call.receive(user_id, *call.up[user_id].popleft())
-    assert Op.PROPOSALS not in {sending.op for sending in call.sent}
+    assert DaveOpcode.PROPOSALS not in {sending.op for sending in call.sent}
 
-    call.receive(1, Op.COMMIT_WELCOME, commit)
+    call.receive(1, DaveOpcode.COMMIT_WELCOME, commit)
     call.settle()
-    batches = [sending for sending in call.sent if sending.op == Op.PROPOSALS]
+    batches = [sending for sending in call.sent if sending.op == DaveOpcode.PROPOSALS]
     assert [proposals(sending.payload) for sending in batches] == [3]
     # To members alone: neither to who is added nor to who is removed.
     assert set(batches[0].to) == {1, 2, 4}
@@ -149,15 +149,15 @@ def test_the_next_batch_waits_until_members_have_followed_or_half_a_second() -> 
     call.join(1, 2)
     call.settle()
     call.join(3, 4)
-    _, commit = call.until(Op.COMMIT_WELCOME, by=1)
+    _, commit = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
     call.sent.clear()
-    call.receive(1, Op.COMMIT_WELCOME, commit)
+    call.receive(1, DaveOpcode.COMMIT_WELCOME, commit)
 
-    assert call.ops(1) == [Op.ANNOUNCE_COMMIT]
+    assert call.ops(1) == [DaveOpcode.ANNOUNCE_COMMIT]
     call.send(call.group.tick(call.now + 0.4))
-    assert call.ops(1) == [Op.ANNOUNCE_COMMIT]
+    assert call.ops(1) == [DaveOpcode.ANNOUNCE_COMMIT]
     call.send(call.group.tick(call.now + 0.5))
-    assert call.ops(1) == [Op.ANNOUNCE_COMMIT, Op.PROPOSALS]
+    assert call.ops(1) == [DaveOpcode.ANNOUNCE_COMMIT, DaveOpcode.PROPOSALS]
     call.settle()
     call.require_all_hear_all()
 
@@ -167,7 +167,7 @@ def test_a_transition_is_made_when_all_have_answered() -> None:
     call.join(1, 2)
     call.settle()
 
-    (executed,) = [sending for sending in call.sent if sending.op == Op.EXECUTE_TRANSITION]
+    (executed,) = [sending for sending in call.sent if sending.op == DaveOpcode.EXECUTE_TRANSITION]
     assert set(executed.to) == {1, 2}
     assert executed.payload == ExecuteTransition(1)
     assert call.group.deadline is None
@@ -176,16 +176,18 @@ def test_a_transition_is_made_when_all_have_answered() -> None:
 def test_a_transition_is_made_without_those_who_do_not_answer_in_two_seconds() -> None:
     call = Call()
     call.join(1, 2)
-    committer, commit = call.until(Op.COMMIT_WELCOME)
-    call.receive(committer, Op.COMMIT_WELCOME, commit)
-    assert not call.group.ready(1)
-    call.receive(1, Op.TRANSITION_READY, {"transition_id": 1})
-    assert call.group.ready(1)
-    assert not call.group.ready(2)
+    committer, commit = call.until(DaveOpcode.COMMIT_WELCOME)
+    call.receive(committer, DaveOpcode.COMMIT_WELCOME, commit)
+    assert not call.group.is_encrypted(1)
+    call.receive(1, DaveOpcode.TRANSITION_READY, {"transition_id": 1})
+    assert call.group.is_encrypted(1)
+    assert not call.group.is_encrypted(2)
 
     assert call.group.tick(call.now + 1.9) == []
-    assert call.group.tick(call.now + 2) == [Sending((1, 2), Op.EXECUTE_TRANSITION, ExecuteTransition(1))]
-    assert call.group.ready(2)
+    assert call.group.tick(call.now + 2) == [
+        OutgoingMessage((1, 2), DaveOpcode.EXECUTE_TRANSITION, ExecuteTransition(1))
+    ]
+    assert call.group.is_encrypted(2)
 
 
 def test_transition_ids_never_are_zero() -> None:
@@ -196,7 +198,7 @@ def test_transition_ids_never_are_zero() -> None:
     call.join(3)
     call.settle()
 
-    made = [sending.payload for sending in call.sent if sending.op == Op.EXECUTE_TRANSITION]
+    made = [sending.payload for sending in call.sent if sending.op == DaveOpcode.EXECUTE_TRANSITION]
     assert made == [ExecuteTransition(0xFFFF), ExecuteTransition(1)]
     call.require_all_hear_all()
 
@@ -207,11 +209,11 @@ def test_who_cannot_follow_is_removed_and_added_in_one_commit(kind: str) -> None
     call.join(1, 2, 3)
     call.settle()
     call.join(4)
-    _, commit = call.until(Op.COMMIT_WELCOME, by=1)
-    call.receive(1, Op.COMMIT_WELCOME, commit)
+    _, commit = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
+    call.receive(1, DaveOpcode.COMMIT_WELCOME, commit)
     # The commit reaches 2 broken.
     op, payload = call.down[2].pop()
-    assert op == Op.ANNOUNCE_COMMIT
+    assert op == DaveOpcode.ANNOUNCE_COMMIT
     assert isinstance(payload, bytes)
     call.down[2].append((op, payload[:-40] + bytes(40)))
     call.sent.clear()
@@ -219,10 +221,10 @@ def test_who_cannot_follow_is_removed_and_added_in_one_commit(kind: str) -> None
 
     assert call.clients[2].invalid
     if kind == "davey":
-        (batch,) = [sending for sending in call.sent if sending.op == Op.PROPOSALS]
+        (batch,) = [sending for sending in call.sent if sending.op == DaveOpcode.PROPOSALS]
         assert set(batch.to) == {1, 3, 4}
         assert proposals(batch.payload) == 2
-        assert Op.PREPARE_EPOCH not in call.ops(1)
+        assert DaveOpcode.PREPARE_EPOCH not in call.ops(1)
     call.require_all_hear_all()
 
 
@@ -231,14 +233,14 @@ def test_a_welcome_that_came_too_late_is_not_sent() -> None:
     call.join(1, 2)
     call.settle()
     call.join(3)
-    _, commit = call.until(Op.COMMIT_WELCOME, by=1)
+    _, commit = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
     # 3 has begun anew meanwhile; the welcome is for keys that it has thrown away.
     client = call.clients[3]
-    call.up[3].extend(client.handle(Op.PREPARE_EPOCH, PrepareEpoch(1), {1, 2, 3}))
+    call.up[3].extend(client.handle(DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1), {1, 2, 3}))
     call.receive(3, *call.up[3].popleft())
-    call.receive(1, Op.COMMIT_WELCOME, commit)
-    assert Op.WELCOME not in call.ops(3)
-    assert not call.group.ready(3)
+    call.receive(1, DaveOpcode.COMMIT_WELCOME, commit)
+    assert DaveOpcode.WELCOME not in call.ops(3)
+    assert not call.group.is_encrypted(3)
     call.settle()
 
     assert client.invalid == 0
@@ -248,12 +250,12 @@ def test_a_welcome_that_came_too_late_is_not_sent() -> None:
 def test_a_founder_who_begins_anew_unasked_is_told_to() -> None:
     call = Call()
     call.join(1, 2)
-    committer, _commit = call.until(Op.COMMIT_WELCOME)
+    committer, _commit = call.until(DaveOpcode.COMMIT_WELCOME)
     # What 2 holds now is anybody's guess, and a wrong guess ends its connection.
-    call.receive(2, Op.INVALID_COMMIT_WELCOME, {"transition_id": 0})
+    call.receive(2, DaveOpcode.INVALID_COMMIT_WELCOME, {"transition_id": 0})
 
     assert committer == 1
-    assert call.sent[-1] == Sending((2,), Op.PREPARE_EPOCH, PrepareEpoch(1))
+    assert call.sent[-1] == OutgoingMessage((2,), DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1))
     call.settle()
     call.require_all_hear_all()
 
@@ -263,9 +265,9 @@ def test_without_a_commit_for_three_seconds_all_begin_anew_then_more_patiently()
 
     assert group.deadline == 3
     assert group.tick(2.9) == []
-    assert group.tick(3) == [Sending((1, 2), Op.PREPARE_EPOCH, PrepareEpoch(1))]
+    assert group.tick(3) == [OutgoingMessage((1, 2), DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1))]
     for user_id in (1, 2):
-        group.received(user_id, Op.KEY_PACKAGE, forge.key_package(user_id).encode(), 3)
+        group.received(user_id, DaveOpcode.KEY_PACKAGE, forge.key_package(user_id).encode(), 3)
     assert group.deadline == 9
 
 
@@ -276,13 +278,13 @@ def test_a_group_whose_commits_are_lost_begins_anew(kind: str) -> None:
     call.wait(10)
     call.join(4)
     for user_id in (1, 2, 3):
-        call.until(Op.COMMIT_WELCOME, by=user_id)
+        call.until(DaveOpcode.COMMIT_WELCOME, by=user_id)
     call.settle()
-    assert not call.group.ready(4)
+    assert not call.group.is_encrypted(4)
 
     call.wait(30)
 
-    assert Op.PREPARE_EPOCH in call.ops(1)
+    assert DaveOpcode.PREPARE_EPOCH in call.ops(1)
     call.require_all_hear_all()
 
 
@@ -295,8 +297,8 @@ def test_the_last_one_in_a_call_has_no_group() -> None:
     call.leave(1)
 
     assert call.sent == [
-        Sending((2,), Op.PREPARE_EPOCH, PrepareEpoch(1)),
-        Sending((2,), Op.PREPARE_TRANSITION, PrepareTransition(1, 0)),
+        OutgoingMessage((2,), DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1)),
+        OutgoingMessage((2,), DaveOpcode.PREPARE_TRANSITION, PrepareTransition(1, 0)),
     ]
     call.settle()
     call.leave(2)
@@ -322,7 +324,7 @@ def broken(seed: int) -> Call:
     for _ in range(8):
         for _ in range(chance.randint(5, 60)):
             for line in call.down.values():
-                if line and line[-1][0] in (Op.ANNOUNCE_COMMIT, Op.WELCOME) and chance.random() < 0.1:
+                if line and line[-1][0] in (DaveOpcode.ANNOUNCE_COMMIT, DaveOpcode.WELCOME) and chance.random() < 0.1:
                     op, payload = line.pop()
                     assert isinstance(payload, bytes)
                     line.append((op, payload[:-30] + bytes(30)))
@@ -333,35 +335,35 @@ def broken(seed: int) -> Call:
         else:
             call.join(user_id)
         # Time stands still but for the rations: no client here is slower than the group is patient.
-        for person in call.group._people.values():
-            person.packages_at = call.now - 100
+        for person in call.group._participants.values():
+            person.last_package_at = call.now - 100
     call.wait(60)
     return call
 
 
 def test_a_strict_call_takes_no_plain_client() -> None:
-    group = Group(CHANNEL, ExternalSender())
+    group = DaveGroup(CHANNEL, ExternalSender())
 
     assert group.version_for(1) == 1
     assert group.version_for(7) == 1
     with pytest.raises(ValueError, match="clients without"):
         group.joined(1, 0, version=0)
-    assert not group.plain_allowed(0)
+    assert not group.allows_unencrypted(0)
 
 
 def test_a_plain_client_turns_encryption_off_and_its_leaving_on() -> None:
     call = Call(mixed=True)
     call.join(1, 2, 3)
     call.settle()
-    assert not call.group.plain_allowed(call.now)
+    assert not call.group.allows_unencrypted(call.now)
     call.sent.clear()
 
     assert call.group.version_for(0) == 0
     call.down[9] = call.down[1].__class__()
     call.send(call.group.joined(9, call.now, version=0))
     assert call.group.version_for(1) == 0
-    assert call.group.plain_allowed(call.now)
-    assert not call.group.ready(1)
+    assert call.group.allows_unencrypted(call.now)
+    assert not call.group.is_encrypted(1)
     assert [sending.payload for sending in call.sent] == [PrepareTransition(0, 2)]
     assert set(call.sent[0].to) == {1, 2, 3}
     call.settle()
@@ -370,13 +372,13 @@ def test_a_plain_client_turns_encryption_off_and_its_leaving_on() -> None:
 
     call.sent.clear()
     call.send(call.group.left(9, call.now))
-    assert call.sent == [Sending((1, 2, 3), Op.PREPARE_EPOCH, PrepareEpoch(1))]
+    assert call.sent == [OutgoingMessage((1, 2, 3), DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1))]
     assert call.group.version_for(1) == 1
-    assert call.group.plain_allowed(call.now)
+    assert call.group.allows_unencrypted(call.now)
     call.settle()
     call.require_all_hear_all()
     assert {client.version for client in call.clients.values()} == {1}  # type: ignore[attr-defined]
-    assert not call.group.plain_allowed(call.now)
+    assert not call.group.allows_unencrypted(call.now)
 
 
 def test_a_downgrade_that_is_over_before_it_was_made_is_never_made() -> None:
@@ -393,25 +395,25 @@ def test_a_downgrade_that_is_over_before_it_was_made_is_never_made() -> None:
 
 
 def test_who_joined_a_plain_call_is_told_our_key_when_it_is_no_longer_one() -> None:
-    group = Group(CHANNEL, sender := ExternalSender(), mixed=True)
+    group = DaveGroup(CHANNEL, sender := ExternalSender(), allows_plain_clients=True)
     assert group.joined(9, 0, version=0) == []
     assert group.joined(1, 0) == []
-    assert group.received(1, Op.KEY_PACKAGE, forge.key_package(1).encode(), 0) == []
+    assert group.received(1, DaveOpcode.KEY_PACKAGE, forge.key_package(1).encode(), 0) == []
 
     assert group.left(9, 5) == [
-        Sending((1,), Op.PREPARE_EPOCH, PrepareEpoch(1)),
-        Sending((1,), Op.EXTERNAL_SENDER, sender.package),
+        OutgoingMessage((1,), DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1)),
+        OutgoingMessage((1,), DaveOpcode.EXTERNAL_SENDER, sender.package),
     ]
     # A client that has no session and cannot begin one now is asked to identify again.
     group.tick(10)
-    assert group.late == {1}
+    assert group.overdue == {1}
 
 
 def test_plain_frames_end_even_if_no_group_comes_about() -> None:
-    group = Group(CHANNEL, ExternalSender(), mixed=True)
+    group = DaveGroup(CHANNEL, ExternalSender(), allows_plain_clients=True)
     group.joined(9, 0, version=0)
     group.joined(1, 0)
     group.left(9, 5)
 
-    assert group.plain_allowed(14.9)
-    assert not group.plain_allowed(15)
+    assert group.allows_unencrypted(14.9)
+    assert not group.allows_unencrypted(15)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.server.transports.voice.dave import ExternalSender, Group, Op, codec
+from hubbub.server.transports.voice.dave import DaveGroup, DaveOpcode, ExternalSender, codec
 from tests.server.voice.dave import forge
 from tests.server.voice.dave.call import CHANNEL
 
@@ -15,33 +15,33 @@ ANN, BEN = 1, 2
 
 
 @pytest.fixture
-def group() -> Group:
+def group() -> DaveGroup:
     """A call in which Ann waits for Ben's key package."""
-    group = Group(CHANNEL, ExternalSender())
+    group = DaveGroup(CHANNEL, ExternalSender())
     group.joined(ANN, 0)
-    group.received(ANN, Op.KEY_PACKAGE, forge.key_package(ANN).encode(), 0)
+    group.received(ANN, DaveOpcode.KEY_PACKAGE, forge.key_package(ANN).encode(), 0)
     group.joined(BEN, 0)
     return group
 
 
-def test_a_key_package_makes_an_add_for_the_others_and_never_for_oneself(group: Group) -> None:
+def test_a_key_package_makes_an_add_for_the_others_and_never_for_oneself(group: DaveGroup) -> None:
     package = forge.key_package(BEN).encode()
 
-    to_ann, to_ben = group.received(BEN, Op.KEY_PACKAGE, package, 0)
+    to_ann, to_ben = group.received(BEN, DaveOpcode.KEY_PACKAGE, package, 0)
 
-    assert (to_ann.to, to_ann.op) == ((ANN,), Op.PROPOSALS)
-    assert (to_ben.to, to_ben.op) == ((BEN,), Op.PROPOSALS)
+    assert (to_ann.to, to_ann.op) == ((ANN,), DaveOpcode.PROPOSALS)
+    assert (to_ben.to, to_ben.op) == ((BEN,), DaveOpcode.PROPOSALS)
     assert isinstance(to_ann.payload, bytes)
     assert isinstance(to_ben.payload, bytes)
     assert package in to_ann.payload
     assert package not in to_ben.payload
-    assert not group.refused
+    assert not group.rejections
 
 
-def test_a_key_package_may_be_wrapped_as_a_message(group: Group) -> None:
+def test_a_key_package_may_be_wrapped_as_a_message(group: DaveGroup) -> None:
     wrapped = b"\x00\x01\x00\x05" + forge.key_package(BEN).encode()
 
-    assert len(group.received(BEN, Op.KEY_PACKAGE, wrapped, 0)) == 2
+    assert len(group.received(BEN, DaveOpcode.KEY_PACKAGE, wrapped, 0)) == 2
 
 
 WRONG: dict[str, Callable[[], bytes]] = {
@@ -64,10 +64,10 @@ WRONG: dict[str, Callable[[], bytes]] = {
 
 
 @pytest.mark.parametrize("reason", WRONG)
-def test_a_wrong_key_package_is_refused_and_the_next_taken(group: Group, reason: str) -> None:
-    assert group.received(BEN, Op.KEY_PACKAGE, WRONG[reason](), 0) == []
-    assert group.refused == {reason: 1}
-    assert len(group.received(BEN, Op.KEY_PACKAGE, forge.key_package(BEN).encode(), 0)) == 2
+def test_a_wrong_key_package_is_refused_and_the_next_taken(group: DaveGroup, reason: str) -> None:
+    assert group.received(BEN, DaveOpcode.KEY_PACKAGE, WRONG[reason](), 0) == []
+    assert group.rejections == {reason: 1}
+    assert len(group.received(BEN, DaveOpcode.KEY_PACKAGE, forge.key_package(BEN).encode(), 0)) == 2
 
 
 MALFORMED = {
@@ -80,45 +80,45 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("bend", MALFORMED.values(), ids=MALFORMED)
-def test_a_key_package_of_another_form_is_refused(group: Group, bend: Callable[[bytes], bytes]) -> None:
-    assert group.received(BEN, Op.KEY_PACKAGE, bend(forge.key_package(BEN).encode()), 0) == []
-    assert group.refused == {"malformed": 1}
+def test_a_key_package_of_another_form_is_refused(group: DaveGroup, bend: Callable[[bytes], bytes]) -> None:
+    assert group.received(BEN, DaveOpcode.KEY_PACKAGE, bend(forge.key_package(BEN).encode()), 0) == []
+    assert group.rejections == {"malformed": 1}
 
 
 @pytest.mark.parametrize("name", ["init_key", "encryption_key"])
-def test_keys_of_somebody_else_are_refused(group: Group, name: str) -> None:
+def test_keys_of_somebody_else_are_refused(group: DaveGroup, name: str) -> None:
     carl = forge.key_package(3)
     group.joined(3, 0)
-    group.received(3, Op.KEY_PACKAGE, carl.encode(), 0)
+    group.received(3, DaveOpcode.KEY_PACKAGE, carl.encode(), 0)
 
     # Nobody proves that these are theirs, and no client can commit an Add with a key that is taken.
     stolen = forge.key_package(BEN, **{name: carl.leaf.encryption_key})
 
-    assert group.received(BEN, Op.KEY_PACKAGE, stolen.encode(), 0) == []
-    assert group.refused == {"key package: key of another member": 1}
+    assert group.received(BEN, DaveOpcode.KEY_PACKAGE, stolen.encode(), 0) == []
+    assert group.rejections == {"key package: key of another member": 1}
 
 
-def test_key_packages_are_rationed(group: Group) -> None:
+def test_key_packages_are_rationed(group: DaveGroup) -> None:
     for _ in range(10):
-        group.received(BEN, Op.KEY_PACKAGE, b"", 0)
+        group.received(BEN, DaveOpcode.KEY_PACKAGE, b"", 0)
     package = forge.key_package(BEN).encode()
 
-    assert group.received(BEN, Op.KEY_PACKAGE, package, 1.9) == []
-    assert group.refused == {"malformed": 10, "key package: too many": 1}
-    assert len(group.received(BEN, Op.KEY_PACKAGE, package, 2.1)) == 2
+    assert group.received(BEN, DaveOpcode.KEY_PACKAGE, package, 1.9) == []
+    assert group.rejections == {"malformed": 10, "key package: too many": 1}
+    assert len(group.received(BEN, DaveOpcode.KEY_PACKAGE, package, 2.1)) == 2
 
 
-def test_who_owes_a_key_package_for_five_seconds_is_late(group: Group) -> None:
+def test_who_owes_a_key_package_for_five_seconds_is_late(group: DaveGroup) -> None:
     assert group.deadline == 5
     group.tick(4.9)
-    assert group.late == frozenset()
+    assert group.overdue == frozenset()
 
     group.tick(5)
 
-    assert group.late == {BEN}
+    assert group.overdue == {BEN}
     assert group.deadline is None
-    group.received(BEN, Op.KEY_PACKAGE, forge.key_package(BEN).encode(), 6)
-    assert group.late == frozenset()
+    group.received(BEN, DaveOpcode.KEY_PACKAGE, forge.key_package(BEN).encode(), 6)
+    assert group.overdue == frozenset()
 
 
 @given(
@@ -131,7 +131,7 @@ def test_who_owes_a_key_package_for_five_seconds_is_late(group: Group) -> None:
     ),
 )
 def test_whatever_a_client_sends_nothing_is_raised(op: int, payload: bytes | dict[str, object]) -> None:
-    group = Group(CHANNEL, ExternalSender())
+    group = DaveGroup(CHANNEL, ExternalSender())
     group.joined(BEN, 0)
 
     assert group.received(BEN, op, payload, 0) == []

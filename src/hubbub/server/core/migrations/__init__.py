@@ -87,7 +87,7 @@ def load(directory: Path = DIRECTORY) -> list[Migration]:
 
 
 @functools.cache
-def shipped() -> tuple[Migration, ...]:
+def shipped_migrations() -> tuple[Migration, ...]:
     """Return this program's own migrations."""
     return tuple(load())
 
@@ -103,7 +103,7 @@ def _empty_image() -> bytes:
         connection.close()
 
 
-def begin_sqlite(connection: sqlite3.Connection) -> None:
+def load_schema_sqlite(connection: sqlite3.Connection) -> None:
     """Initialize an empty in-memory database with the current schema."""
     source = sqlite3.connect(":memory:")
     try:
@@ -167,7 +167,7 @@ def pending(applied: Mapping[int, tuple[str, str]], migrations: Sequence[Migrati
 
 def migrate_sqlite(connection: sqlite3.Connection, directory: Path = DIRECTORY) -> list[Migration]:
     """Migrate a database and return the applied migrations; the connection must be in autocommit mode."""
-    migrations = shipped() if directory == DIRECTORY else load(directory)
+    migrations = shipped_migrations() if directory == DIRECTORY else load(directory)
     done: list[Migration] = []
     while True:
         connection.execute("BEGIN IMMEDIATE")
@@ -196,7 +196,7 @@ def migrate_sqlite(connection: sqlite3.Connection, directory: Path = DIRECTORY) 
 
 def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTORY) -> list[Migration]:
     """Migrate a database and return the applied migrations; the connection must be in autocommit mode."""
-    migrations = shipped() if directory == DIRECTORY else load(directory)
+    migrations = shipped_migrations() if directory == DIRECTORY else load(directory)
     connection.execute("SELECT pg_advisory_lock(%s)", (ADVISORY_LOCK,))
     try:
         applied: dict[int, tuple[str, str]] = {}

@@ -13,8 +13,8 @@ from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.resources import oauth2, users
 from hubbub.server.resources.accounts import store, totp
-from hubbub.server.resources.accounts.facts import AccountBanned, AccountUnbanned
-from hubbub.server.resources.accounts.store import BanRow
+from hubbub.server.resources.accounts.signals import AccountBanned, AccountUnbanned
+from hubbub.server.resources.accounts.store import AccountBanRow
 from hubbub.server.resources.users import UserRow
 
 USER_AGENT_MAX = 256
@@ -31,7 +31,7 @@ def create(
     """Create a user with a unique username, or raise the form errors that reject it."""
     name = users.require_username(username).lower()
     form = errors.FormErrors()
-    if users.find_person(call.tx, name) is not None:
+    if users.find_by_username(call.tx, name) is not None:
         form.add("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
     address = email.lower() if isinstance(email, str) else None
     if address is not None and store.is_registered(call.tx, address):
@@ -68,11 +68,11 @@ def sign_in(call: Call, user_id: UserId) -> str:
 def sign_out(call: Call, user_id: UserId, *, token_id: int | None = None, except_id: int | None = None) -> int:
     """Revoke one of a user's own tokens, all but one, or all. Return the number of revoked tokens."""
     ended = auth.revoke(call.tx, user_id, kind="user", token_id=token_id, except_id=except_id)
-    store.drop_sign_ins(call.tx, user_id)
+    store.delete_ended_sign_ins(call.tx, user_id)
     return ended
 
 
-def ask_for_code(call: Call, user_id: UserId) -> str:
+def issue_mfa_ticket(call: Call, user_id: UserId) -> str:
     """Issue an MFA ticket to a user who gave the right password and still has to send a code."""
     ticket = secrets.token_urlsafe(32)
     store.insert_ticket(call.tx, hash_token(ticket), user_id, call.now + wire.MFA_TICKET_SECONDS * 1000, call.now)
@@ -95,9 +95,9 @@ def ban(call: Call, user_id: UserId, *, ends_ms: int | None = None, reason: str 
         raise errors.UNKNOWN_USER()
     if row.flags & UserFlags.PROVISIONAL_ACCOUNT:
         raise errors.ACCOUNT_IS_PROVISIONAL()
-    store.put_ban(call.tx, BanRow(user_id, reason, call.now, ends_ms))
+    store.upsert_ban(call.tx, AccountBanRow(user_id, reason, call.now, ends_ms))
     sign_out(call, user_id)
-    call.tell(AccountBanned(user_id=user_id, ends_ms=ends_ms))
+    call.notify(AccountBanned(user_id=user_id, ends_ms=ends_ms))
 
 
 def unban(call: Call, user_id: UserId) -> bool:
@@ -105,11 +105,11 @@ def unban(call: Call, user_id: UserId) -> bool:
     if store.find_ban(call.tx, user_id, call.now) is None:
         return False
     store.delete_ban(call.tx, user_id)
-    call.tell(AccountUnbanned(user_id=user_id))
+    call.notify(AccountUnbanned(user_id=user_id))
     return True
 
 
-def require_open(call: Call, user_id: UserId) -> None:
+def require_not_banned(call: Call, user_id: UserId) -> None:
     """Reject a banned account. Call this only after the caller has proven that the account is theirs."""
     if store.find_ban(call.tx, user_id, call.now) is not None:
         raise errors.invalid("login", "ACCOUNT_DISABLED", "This account has been disabled.")
@@ -117,16 +117,16 @@ def require_open(call: Call, user_id: UserId) -> None:
 
 def delete(call: Call, user_id: UserId) -> None:
     """Delete an account: revoke its authorizations, delete its credentials and raise the deletion signals."""
-    call.tell(users.UserDeletionAsked(user_id))
+    call.notify(users.UserDeletionRequested(user_id))
     oauth2.deauthorize_all(call, user_id)
-    store.forget(call.tx, user_id)
+    store.delete_credentials(call.tx, user_id)
     users.delete(call, user_id)
 
 
 # Second factor
 
 
-def take_code(call: Call, user_id: UserId, code: str) -> bool:
+def consume_code(call: Call, user_id: UserId, code: str) -> bool:
     """Consume a code of the user's authenticator or a backup code.
 
     Return False if the code is wrong or was already used."""
@@ -135,15 +135,15 @@ def take_code(call: Call, user_id: UserId, code: str) -> bool:
         return False
     step = totp.find_step(authenticator.secret, code, call.now)
     if step is not None:
-        return store.take_step(call.tx, user_id, step)
-    return store.take_backup_code(call.tx, user_id, hash_token(totp.plain(code)))
+        return store.consume_step(call.tx, user_id, step)
+    return store.consume_backup_code(call.tx, user_id, hash_token(totp.normalize_code(code)))
 
 
 def enable_totp(call: Call, row: UserRow, secret: str, step: int) -> list[str]:
     """Enable the second factor and return the new backup codes."""
-    codes = [totp.new_backup_code() for _ in range(wire.BACKUP_CODES)]
+    codes = [totp.new_backup_code() for _ in range(wire.BACKUP_CODE_COUNT)]
     store.set_authenticator(call.tx, row.id, secret, step)
-    store.set_backup_codes(call.tx, row.id, [hash_token(totp.plain(code)) for code in codes])
+    store.set_backup_codes(call.tx, row.id, [hash_token(totp.normalize_code(code)) for code in codes])
     _set_mfa(call, row, enabled=True)
     return codes
 
@@ -156,4 +156,4 @@ def disable_totp(call: Call, row: UserRow) -> None:
 
 def _set_mfa(call: Call, row: UserRow, *, enabled: bool) -> None:
     store.set_mfa_enabled(call.tx, row.id, enabled)
-    users.announce(call, row._replace(mfa_enabled=int(enabled)))
+    users.publish(call, row._replace(mfa_enabled=int(enabled)))

@@ -17,7 +17,7 @@ def hash_password(password: str) -> str:
     return _HASHER.hash(password)
 
 
-def hash_lightly(password: str, *, salt: bytes) -> str:
+def hash_password_weakly(password: str, *, salt: bytes) -> str:
     """Return a cheap, deterministic hash for a rehearsal's password, which is not a secret."""
     return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(password, salt=salt)
 

@@ -9,10 +9,10 @@ from hubbub.protocol import errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import accounts as wire
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.core.work import Work
 from hubbub.server.resources import users
 from hubbub.server.resources.accounts import actions, passwords, store, throttle, totp
 from hubbub.server.resources.users import UserRow
@@ -21,35 +21,35 @@ T = TypeVar("T")
 
 
 @handles(wire.AUTH_REGISTER)
-async def auth_register(work: Work, body: wire.Register) -> wire.Session:
+async def auth_register(work: AsyncOperation, body: wire.Register) -> wire.SessionToken:
     """Register an account and sign it in."""
     if not await work.read(lambda call: call.config.registration):
         raise errors.FORBIDDEN(message="Registration is disabled on this server.")
     # Validate the name before the expensive hash; `actions.create` validates it again inside the transaction.
     users.require_username(body.username)
-    password_hash = await work.heavy(passwords.hash_password, body.password)
+    password_hash = await work.run_in_thread(passwords.hash_password, body.password)
 
-    def register(call: Call) -> wire.Session:
+    def register(call: Call) -> wire.SessionToken:
         row = actions.create(call, body.username, email=body.email, global_name=body.global_name)
         actions.set_password(call, row.id, password_hash)
-        return wire.Session(user_id=row.id, token=actions.sign_in(call, row.id))
+        return wire.SessionToken(user_id=row.id, token=actions.sign_in(call, row.id))
 
     return await work.write(register)
 
 
 @handles(wire.AUTH_LOGIN)
-async def auth_login(work: Work, body: wire.Login) -> wire.LoginResult:
+async def auth_login(work: AsyncOperation, body: wire.Login) -> wire.LoginResult:
     """Log in with a username or email address.
 
     If the account has an authenticator, the response contains an MFA ticket instead of a token."""
     login = body.login.strip().lower()
 
     def begin(call: Call) -> tuple[UserId, str] | None:
-        throttle.take(call, throttle.of_name(login), throttle.of_address(call.ip))
+        throttle.record_attempt(call, throttle.for_username(login), throttle.for_ip(call.ip))
         return store.find_login(call.tx, login)
 
     known = await work.write(begin)
-    if not await work.heavy(passwords.verify, known[1] if known else None, body.password) or known is None:
+    if not await work.run_in_thread(passwords.verify, known[1] if known else None, body.password) or known is None:
         form = errors.FormErrors()
         for field in ("login", "password"):
             form.add(field, "INVALID_LOGIN", "Login or password is invalid.")
@@ -57,17 +57,19 @@ async def auth_login(work: Work, body: wire.Login) -> wire.LoginResult:
     user_id = known[0]
 
     def finish(call: Call) -> wire.LoginResult:
-        throttle.forgive(call, throttle.of_name(login), throttle.of_address(call.ip))
-        actions.require_open(call, user_id)
+        throttle.record_success(call, throttle.for_username(login), throttle.for_ip(call.ip))
+        actions.require_not_banned(call, user_id)
         if store.find_authenticator(call.tx, user_id) is not None:
-            return wire.LoginResult(user_id=user_id, token=None, mfa=True, ticket=actions.ask_for_code(call, user_id))
+            return wire.LoginResult(
+                user_id=user_id, token=None, mfa=True, ticket=actions.issue_mfa_ticket(call, user_id)
+            )
         return wire.LoginResult(user_id=user_id, token=actions.sign_in(call, user_id))
 
     return await work.write(finish)
 
 
 @handles(wire.AUTH_LOGIN_WITH_TOTP)
-async def auth_login_with_totp(work: Work, body: wire.LoginWithCode) -> wire.Session:
+async def auth_login_with_totp(work: AsyncOperation, body: wire.LoginWithCode) -> wire.SessionToken:
     """Complete a login with an MFA code."""
     ticket = hash_token(body.ticket)
 
@@ -75,19 +77,19 @@ async def auth_login_with_totp(work: Work, body: wire.LoginWithCode) -> wire.Ses
         user_id = store.find_ticket(call.tx, ticket, call.now)
         if user_id is None:
             raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
-        throttle.take(call, throttle.of_codes(user_id), throttle.of_address(call.ip))
+        throttle.record_attempt(call, throttle.for_mfa(user_id), throttle.for_ip(call.ip))
         return user_id
 
     user_id = await work.write(begin)
 
-    def finish(call: Call) -> wire.Session:
-        if not actions.take_code(call, user_id, body.code):
+    def finish(call: Call) -> wire.SessionToken:
+        if not actions.consume_code(call, user_id, body.code):
             raise _wrong_code()
         if not store.delete_ticket(call.tx, ticket):
             raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
-        throttle.forgive(call, throttle.of_codes(user_id), throttle.of_address(call.ip))
-        actions.require_open(call, user_id)
-        return wire.Session(user_id=user_id, token=actions.sign_in(call, user_id))
+        throttle.record_success(call, throttle.for_mfa(user_id), throttle.for_ip(call.ip))
+        actions.require_not_banned(call, user_id)
+        return wire.SessionToken(user_id=user_id, token=actions.sign_in(call, user_id))
 
     return await work.write(finish)
 
@@ -133,26 +135,26 @@ def delete_other_auth_sessions(call: Call) -> None:
 
 
 @handles(wire.CHANGE_PASSWORD)
-async def change_password(work: Work, body: wire.ChangePassword) -> None:
+async def change_password(work: AsyncOperation, body: wire.ChangePassword) -> None:
     """Change the password of the current user.
 
     All other sessions of the user end."""
     user_id = await _require_password(work, body.password)
-    password_hash = await work.heavy(passwords.hash_password, body.new_password)
+    password_hash = await work.run_in_thread(passwords.hash_password, body.new_password)
     await work.write(lambda call: actions.change_password(call, user_id, password_hash))
 
 
-async def _require_password(work: Work, password: str) -> UserId:
+async def _require_password(work: AsyncOperation, password: str) -> UserId:
     """Return the caller's id if the password is theirs: a stolen token alone must not be enough."""
 
     def begin(call: Call) -> tuple[UserId, str | None]:
-        throttle.take(call, throttle.of_person(call.user_id), throttle.of_address(call.ip))
+        throttle.record_attempt(call, throttle.for_user(call.user_id), throttle.for_ip(call.ip))
         return call.user_id, store.find_password_hash(call.tx, call.user_id)
 
     user_id, stored_hash = await work.write(begin)
-    if not await work.heavy(passwords.verify, stored_hash, password):
+    if not await work.run_in_thread(passwords.verify, stored_hash, password):
         raise errors.invalid("password", "PASSWORD_DOES_NOT_MATCH", "Password does not match.")
-    await work.write(lambda call: throttle.forgive(call, throttle.of_person(user_id), throttle.of_address(call.ip)))
+    await work.write(lambda call: throttle.record_success(call, throttle.for_user(user_id), throttle.for_ip(call.ip)))
     return user_id
 
 
@@ -160,7 +162,7 @@ async def _require_password(work: Work, password: str) -> UserId:
 
 
 @handles(wire.ENABLE_TOTP)
-async def enable_totp(work: Work, body: wire.EnableTotp) -> wire.BackupCodes:
+async def enable_totp(work: AsyncOperation, body: wire.EnableTotp) -> wire.BackupCodes:
     """Enable two-factor authentication.
 
     Returns the backup codes. Every later login requires a code."""
@@ -182,17 +184,17 @@ async def enable_totp(work: Work, body: wire.EnableTotp) -> wire.BackupCodes:
 
 
 @handles(wire.DISABLE_TOTP)
-async def disable_totp(work: Work, body: wire.DisableTotp) -> None:
+async def disable_totp(work: AsyncOperation, body: wire.DisableTotp) -> None:
     """Disable two-factor authentication.
 
     Requires the password and a current code."""
     user_id = await _require_password(work, body.password)
-    await work.write(lambda call: throttle.take(call, throttle.of_codes(user_id)))
+    await work.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
 
     def disable(call: Call) -> None:
-        if not actions.take_code(call, user_id, body.code):
+        if not actions.consume_code(call, user_id, body.code):
             raise _wrong_code()
-        throttle.forgive(call, throttle.of_codes(user_id))
+        throttle.record_success(call, throttle.for_mfa(user_id))
         actions.disable_totp(call, _me(call))
 
     await work.write(disable)
@@ -202,18 +204,18 @@ async def disable_totp(work: Work, body: wire.DisableTotp) -> None:
 
 
 @handles(wire.DELETE_ACCOUNT)
-async def delete_account(work: Work, body: wire.DeleteAccount) -> None:
+async def delete_account(work: AsyncOperation, body: wire.DeleteAccount) -> None:
     """Delete the account of the current user permanently."""
     user_id = await _require_password(work, body.password)
-    await work.write(lambda call: throttle.take(call, throttle.of_codes(user_id)))
+    await work.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
 
     def delete(call: Call) -> None:
         if store.find_authenticator(call.tx, user_id) is not None:
             if body.code is UNSET:
                 raise errors.invalid("code", *errors.required())
-            if not actions.take_code(call, user_id, body.code):
+            if not actions.consume_code(call, user_id, body.code):
                 raise _wrong_code()
-        throttle.forgive(call, throttle.of_codes(user_id))
+        throttle.record_success(call, throttle.for_mfa(user_id))
         actions.delete(call, user_id)
 
     await work.write(delete)
@@ -223,8 +225,8 @@ async def delete_account(work: Work, body: wire.DeleteAccount) -> None:
 def harvest(call: Call) -> wire.Harvest:
     """Get the stored data of the current user, except their messages."""
     row = _me(call)
-    signal = users.DataAsked(row.id, {})
-    call.tell(signal)
+    signal = users.DataExportRequested(row.id, {})
+    call.notify(signal)
     return wire.Harvest(
         created_at=json.timestamp(Snowflake(row.id).created_ms),
         user=users.my_user(row, call.actor),
@@ -233,7 +235,7 @@ def harvest(call: Call) -> wire.Harvest:
     )
 
 
-async def confirmed(work: Work, code: str | UnsetType, step: Callable[[Call], T]) -> T:
+async def with_mfa(work: AsyncOperation, code: str | UnsetType, step: Callable[[Call], T]) -> T:
     """Run `step` in a write after verifying the caller's MFA code, if they have an authenticator.
 
     Use it for actions that a token alone must not allow. Each code is accepted once."""
@@ -243,7 +245,7 @@ async def confirmed(work: Work, code: str | UnsetType, step: Callable[[Call], T]
             return False
         if not isinstance(code, str) or not code.strip():
             raise errors.TWO_FACTOR_REQUIRED()
-        throttle.take(call, throttle.of_codes(call.user_id))
+        throttle.record_attempt(call, throttle.for_mfa(call.user_id))
         return True
 
     code_required = await work.write(begin)
@@ -251,9 +253,9 @@ async def confirmed(work: Work, code: str | UnsetType, step: Callable[[Call], T]
     def finish(call: Call) -> T:
         if code_required:
             assert isinstance(code, str)
-            if not actions.take_code(call, call.user_id, code):
+            if not actions.consume_code(call, call.user_id, code):
                 raise _wrong_code()
-            throttle.forgive(call, throttle.of_codes(call.user_id))
+            throttle.record_success(call, throttle.for_mfa(call.user_id))
         return step(call)
 
     return await work.write(finish)

@@ -14,7 +14,7 @@ class AuthenticatorRow(NamedTuple):
     last_step: int
 
 
-class BanRow(NamedTuple):
+class AccountBanRow(NamedTuple):
     """A ban of an account by an operator."""
 
     user_id: UserId
@@ -72,10 +72,10 @@ def set_password_hash(tx: Tx, user_id: int, password_hash: str, now: int) -> Non
 # Bans
 
 
-def find_ban(tx: Tx, user_id: int, now: int) -> BanRow | None:
+def find_ban(tx: Tx, user_id: int, now: int) -> AccountBanRow | None:
     """Return the ban that is in effect at `now`, or None."""
     return tx.find(
-        BanRow,
+        AccountBanRow,
         "SELECT user_id, reason, created_ms, ends_ms FROM account_bans "
         "WHERE user_id = ? AND (ends_ms IS NULL OR ends_ms > ?)",
         user_id,
@@ -83,7 +83,7 @@ def find_ban(tx: Tx, user_id: int, now: int) -> BanRow | None:
     )
 
 
-def put_ban(tx: Tx, row: BanRow) -> None:
+def upsert_ban(tx: Tx, row: AccountBanRow) -> None:
     """Insert or replace a ban."""
     tx.run(
         "INSERT INTO account_bans (user_id, reason, created_ms, ends_ms) VALUES (?, ?, ?, ?) "
@@ -98,7 +98,7 @@ def delete_ban(tx: Tx, user_id: int) -> None:
     tx.run("DELETE FROM account_bans WHERE user_id = ?", user_id)
 
 
-def forget(tx: Tx, user_id: int) -> None:
+def delete_credentials(tx: Tx, user_id: int) -> None:
     """Delete the credentials of a user."""
     for table in ("accounts", "sign_ins", "authenticators", "backup_codes", "mfa_tickets"):
         tx.run(f"DELETE FROM {table} WHERE user_id = ?", user_id)
@@ -128,7 +128,7 @@ def list_sign_ins(tx: Tx, user_id: int) -> list[SignInRow]:
     )
 
 
-def drop_sign_ins(tx: Tx, user_id: int) -> None:
+def delete_ended_sign_ins(tx: Tx, user_id: int) -> None:
     """Delete the records of tokens that no longer exist."""
     tx.run(
         "DELETE FROM sign_ins WHERE user_id = ? AND token_id NOT IN "
@@ -158,12 +158,12 @@ def count_failure(tx: Tx, key: str, now: int, ends_ms: int) -> None:
     )
 
 
-def forgive_failure(tx: Tx, key: str) -> None:
+def decrement_failures(tx: Tx, key: str) -> None:
     """Subtract one failure."""
     tx.run("UPDATE sign_in_failures SET failures = failures - 1 WHERE key = ? AND failures > 0", key)
 
 
-def forget_failures(tx: Tx, key: str) -> None:
+def delete_failures(tx: Tx, key: str) -> None:
     """Reset the counter."""
     tx.run("DELETE FROM sign_in_failures WHERE key = ?", key)
 
@@ -181,7 +181,7 @@ def set_authenticator(tx: Tx, user_id: int, secret: str, step: int) -> None:
     tx.run("INSERT INTO authenticators (user_id, secret, last_step) VALUES (?, ?, ?)", user_id, secret, step)
 
 
-def take_step(tx: Tx, user_id: int, step: int) -> bool:
+def consume_step(tx: Tx, user_id: int, step: int) -> bool:
     """Record a TOTP step as used. Return False if this step or a later one was already used."""
     return bool(
         tx.run("UPDATE authenticators SET last_step = ? WHERE user_id = ? AND last_step < ?", step, user_id, step)
@@ -200,7 +200,7 @@ def set_backup_codes(tx: Tx, user_id: int, hashes: Sequence[bytes]) -> None:
     tx.run_many("INSERT INTO backup_codes (user_id, hash) VALUES (?, ?)", [(user_id, digest) for digest in hashes])
 
 
-def take_backup_code(tx: Tx, user_id: int, digest: bytes) -> bool:
+def consume_backup_code(tx: Tx, user_id: int, digest: bytes) -> bool:
     """Delete a backup code. Return False if no such code exists."""
     return bool(tx.run("DELETE FROM backup_codes WHERE user_id = ? AND hash = ?", user_id, digest))
 

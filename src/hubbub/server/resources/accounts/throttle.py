@@ -12,56 +12,56 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources.accounts import store
 
 WINDOW_MS: Final = 15 * 60_000
-NAME_MOST: Final = 10
+USER_FAILURES_MAX: Final = 10
 """Failures per username or user in one window."""
-ADDRESS_MOST: Final = 100
+IP_FAILURES_MAX: Final = 100
 """Failures per IP address in one window. Many users may share an address."""
 
 
-class Counter(NamedTuple):
+class FailureCounter(NamedTuple):
     """A failure counter and its limit."""
 
     key: str
-    most: int
+    failures_max: int
 
 
-def of_name(login: str) -> Counter:
+def for_username(login: str) -> FailureCounter:
     """Return the counter of failed logins with one username, from any client."""
-    return Counter(_key("name", login), NAME_MOST)
+    return FailureCounter(_key("name", login), USER_FAILURES_MAX)
 
 
-def of_person(user_id: int) -> Counter:
+def for_user(user_id: int) -> FailureCounter:
     """Return the counter of wrong passwords sent by a signed-in user."""
-    return Counter(_key("person", str(int(user_id))), NAME_MOST)
+    return FailureCounter(_key("person", str(int(user_id))), USER_FAILURES_MAX)
 
 
-def of_codes(user_id: int) -> Counter:
+def for_mfa(user_id: int) -> FailureCounter:
     """Return the counter of a user's wrong MFA codes. A right password does not reset it."""
-    return Counter(_key("codes", str(int(user_id))), NAME_MOST)
+    return FailureCounter(_key("codes", str(int(user_id))), USER_FAILURES_MAX)
 
 
-def of_address(ip: str) -> Counter:
+def for_ip(ip: str) -> FailureCounter:
     """Return the counter of failures from one IP address."""
-    return Counter(_key("address", ip), ADDRESS_MOST)
+    return FailureCounter(_key("address", ip), IP_FAILURES_MAX)
 
 
-def take(call: Call, *counters: Counter) -> None:
+def record_attempt(call: Call, *counters: FailureCounter) -> None:
     """Count an attempt. Raises RATE_LIMITED if a counter has reached its limit."""
     for counter in counters:
         failures, ends_ms = store.find_failures(call.tx, counter.key, call.now)
-        if failures >= counter.most:
+        if failures >= counter.failures_max:
             raise errors.RATE_LIMITED(retry_after=(ends_ms - call.now) / 1000, **{"global": False})
     for counter in counters:
         store.count_failure(call.tx, counter.key, call.now, call.now + WINDOW_MS)
 
 
-def forgive(call: Call, *counters: Counter) -> None:
+def record_success(call: Call, *counters: FailureCounter) -> None:
     """After a successful attempt, reset username and user counters and refund one attempt to the IP address."""
     for counter in counters:
-        if counter.most == ADDRESS_MOST:
-            store.forgive_failure(call.tx, counter.key)
+        if counter.failures_max == IP_FAILURES_MAX:
+            store.decrement_failures(call.tx, counter.key)
         else:
-            store.forget_failures(call.tx, counter.key)
+            store.delete_failures(call.tx, counter.key)
 
 
 def _key(kind: str, value: str) -> str:

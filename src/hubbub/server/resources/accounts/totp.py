@@ -13,14 +13,14 @@ from hubbub.protocol.resources.accounts import TOTP_DIGITS, TOTP_STEP_SECONDS
 DRIFT_STEPS: Final = 1
 """Accepted clock drift in steps, both ways (RFC 6238 5.2)."""
 
-LEAST_SECRET_BYTES: Final = 16
+SECRET_BYTES_MIN: Final = 16
 
 
 def clean_secret(text: str) -> str | None:
     """Return a secret in its stored form, or None if it is not base32 or is too short."""
     secret = re.sub(r"[\s=-]", "", text).upper()
     try:
-        return secret if len(_decode(secret)) >= LEAST_SECRET_BYTES else None
+        return secret if len(_decode(secret)) >= SECRET_BYTES_MIN else None
     except (binascii.Error, ValueError):
         return None
 
@@ -35,7 +35,7 @@ def code_at(secret: str, step: int) -> str:
 
 def find_step(secret: str, code: str, now_ms: int) -> int | None:
     """Return the time step near `now_ms` whose code this is, or None."""
-    given = plain(code).encode()
+    given = normalize_code(code).encode()
     now = now_ms // 1000 // TOTP_STEP_SECONDS
     found = None
     for step in range(now - DRIFT_STEPS, now + DRIFT_STEPS + 1):
@@ -50,7 +50,7 @@ def new_backup_code() -> str:
     return f"{text[:4]}-{text[4:8]}-{text[8:]}"
 
 
-def plain(code: str) -> str:
+def normalize_code(code: str) -> str:
     """Return a code without spaces and hyphens, in lower case."""
     return re.sub(r"[\s-]", "", code).lower()
 

@@ -4,21 +4,21 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.activity_instances import actions, routes, views
 from hubbub.server.resources.activity_instances.actions import launch, leave, reset
 from hubbub.server.resources.activity_instances.rules import (
-    NotPlayable,
+    LaunchRejected,
     find_instance,
     require_instance,
-    require_playable,
+    require_launchable,
 )
-from hubbub.server.resources.activity_instances.store import InstanceRow, find_joined, shown_session_id, takes_part
-from hubbub.server.resources.applications import ActivitiesSwitched, ApplicationDeleting
+from hubbub.server.resources.activity_instances.store import InstanceRow, find_joined, is_participant, public_session_id
+from hubbub.server.resources.applications import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.members import MemberRemoved
 
 SLICE = Slice(
     name="activity_instances",
     modules=(routes,),
-    hears={
-        ActivitiesSwitched: actions.activities_switched,
+    listeners={
+        ActivitiesToggled: actions.activities_toggled,
         ApplicationDeleting: actions.application_deleting,
         ChannelsDeleted: actions.channels_deleted,
         MemberRemoved: actions.member_removed,
@@ -30,14 +30,14 @@ SLICE = Slice(
 __all__ = [
     "SLICE",
     "InstanceRow",
-    "NotPlayable",
+    "LaunchRejected",
     "find_instance",
     "find_joined",
     "launch",
     "leave",
     "require_instance",
-    "require_playable",
+    "require_launchable",
     "reset",
-    "shown_session_id",
-    "takes_part",
+    "public_session_id",
+    "is_participant",
 ]

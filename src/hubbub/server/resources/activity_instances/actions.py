@@ -4,11 +4,11 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ActivityInstanceId
 from hubbub.protocol.resources import activity_instances as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import applications
 from hubbub.server.resources.activity_instances import rules, store, views
 from hubbub.server.resources.activity_instances.store import InstanceRow, ParticipantRow
-from hubbub.server.resources.applications import ActivitiesSwitched, ApplicationDeleting
+from hubbub.server.resources.applications import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.members import MemberRemoved
 
@@ -19,11 +19,11 @@ def launch(
     """Add a user to an application's activity in a channel, starting the activity if none is running.
 
     The caller has already checked permissions (activities.md 2 and 3). `session_id` is a value of
-    `store.shown_session_id`; if empty, the user participates until their last session ends."""
-    row = store.find_in(call.tx, application_id, channel_id)
+    `store.public_session_id`; if empty, the user participates until their last session ends."""
+    row = store.find_in_channel(call.tx, application_id, channel_id)
     application = applications.find(call.tx, application_id)
     if row is not None and application is not None:
-        rules.require_room(call, application, row, user_id)
+        rules.require_capacity(call, application, row, user_id)
     for other, joined_by in store.list_of_user(call.tx, user_id):
         # A session takes part in one activity at a time: joining another leaves the first.
         if joined_by == session_id and (row is None or other.id != row.id):
@@ -51,8 +51,8 @@ def leave(call: Call, row: InstanceRow, user_id: int, *, session_id: str | None 
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:
     """Remove the user from the activities joined by an ended gateway session."""
-    public_id = store.shown_session_id(session_id)
-    is_last = not call.presences.connected(user_id, besides=session_id)
+    public_id = store.public_session_id(session_id)
+    is_last = not call.presences.is_connected(user_id, excluding=session_id)
     for row, joined_by in store.list_of_user(call.tx, user_id):
         if joined_by == public_id or (is_last and not joined_by):
             leave(call, row, user_id, session_id=joined_by)
@@ -72,7 +72,7 @@ def channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
         _publish_update(call, row)
 
 
-def activities_switched(call: Call, signal: ActivitiesSwitched) -> None:
+def activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
     """End the running activities of an application that disabled activities."""
     if not signal.row.flags & ApplicationFlags.EMBEDDED:
         _end_all(call, signal.row.id)
@@ -97,7 +97,7 @@ def reset(call: Call) -> None:
 
 
 def _publish_update(call: Call, row: InstanceRow) -> None:
-    activity = views.shown(call.tx, row)
+    activity = views.load_embedded_activity(call.tx, row)
     if row.guild_id is None:
         audience = Audience.of_users(*store.recipients(call.tx, row.channel_id))
     else:

@@ -26,7 +26,7 @@ def launch_activity(
 ) -> None:
     """Start an activity in a channel, or join the running one."""
     here = access.channel(call, channel_id)
-    rules.require_playable(call, application_id, here)
+    rules.require_launchable(call, application_id, here)
     session_id = rules.require_session(call, body.session_id)
     actions.launch(call, application_id, call.user_id, channel_id, here.channel.guild_id, session_id=session_id)
 
@@ -41,8 +41,8 @@ def list_activity_instances(
     access.channel(call, channel_id)
     if applications.find(call.tx, application_id) is None:
         raise errors.UNKNOWN_APPLICATION()
-    row = store.find_in(call.tx, application_id, channel_id)
-    return wire.EmbeddedActivities(instances=[] if row is None else [views.shown(call.tx, row)])
+    row = store.find_in_channel(call.tx, application_id, channel_id)
+    return wire.EmbeddedActivities(instances=[] if row is None else [views.load_embedded_activity(call.tx, row)])
 
 
 @handles(wire.LEAVE_ACTIVITY)
@@ -51,6 +51,6 @@ def leave_activity(
 ) -> dict[str, str]:
     """Leave an activity."""
     row = rules.require_instance(call, application_id, f"i-{instance_id}-{location_id}")
-    if not actions.leave(call, row, call.user_id, session_id=store.shown_session_id(body.session_id)):
+    if not actions.leave(call, row, call.user_id, session_id=store.public_session_id(body.session_id)):
         raise errors.NOT_FOUND()
     return {}

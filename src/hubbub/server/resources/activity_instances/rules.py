@@ -14,7 +14,7 @@ from hubbub.server.resources.activity_instances import store
 from hubbub.server.resources.activity_instances.store import InstanceRow
 from hubbub.server.resources.applications import ApplicationRow
 
-PLAYED_IN: Final = frozenset(
+LAUNCH_CHANNEL_TYPES: Final = frozenset(
     {
         ChannelType.GUILD_TEXT,
         ChannelType.DM,
@@ -29,7 +29,7 @@ PLAYED_IN: Final = frozenset(
 )
 
 
-class NotPlayable(errors.ApiError):
+class LaunchRejected(errors.ApiError):
     """A launch rejection. Bots see INVALID_ACTIVITY_ACTION; `reason` tells user clients the exact cause."""
 
     def __init__(self, reason: LaunchFailureReason) -> None:
@@ -37,12 +37,12 @@ class NotPlayable(errors.ApiError):
         self.reason = reason
 
 
-def require_playable(call: Call, application_id: int, here: ChannelAccess) -> ApplicationRow:
+def require_launchable(call: Call, application_id: int, here: ChannelAccess) -> ApplicationRow:
     """Return the application if the caller may launch its activity in this channel (activities.md 2)."""
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
-    if here.channel.type not in PLAYED_IN:
+    if here.channel.type not in LAUNCH_CHANNEL_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
     guild_id = here.channel.guild_id
     if guild_id is not None:
@@ -51,9 +51,9 @@ def require_playable(call: Call, application_id: int, here: ChannelAccess) -> Ap
             here.require(Permissions.USE_EXTERNAL_APPS)
         guild = guilds.find(call.tx, guild_id)
         if guild is not None and guild.afk_channel_id == here.channel.id:
-            raise NotPlayable(LaunchFailureReason.AFK_CHANNEL)
+            raise LaunchRejected(LaunchFailureReason.AFK_CHANNEL)
     if not row.flags & ApplicationFlags.EMBEDDED:
-        raise NotPlayable(LaunchFailureReason.NOT_EMBEDDED)
+        raise LaunchRejected(LaunchFailureReason.NOT_EMBEDDED)
     return row
 
 
@@ -64,7 +64,7 @@ def _is_installed(call: Call, row: ApplicationRow, guild_id: int) -> bool:
     return oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None
 
 
-def require_room(call: Call, application: ApplicationRow, row: InstanceRow, user_id: int) -> None:
+def require_capacity(call: Call, application: ApplicationRow, row: InstanceRow, user_id: int) -> None:
     """Reject a new participant if the activity is full (activities.md 3: -1 and null mean no limit)."""
     limit = applications.settings(application).max_participants
     if limit is None or limit < 0:
@@ -78,7 +78,7 @@ def require_session(call: Call, session_id: str) -> str:
     """Return the public id of one of the caller's connected gateway sessions."""
     if not call.presences.has(call.user_id, session_id):
         raise errors.invalid("session_id", "SESSION_UNKNOWN", "You have no connected session with this id.")
-    return store.shown_session_id(session_id)
+    return store.public_session_id(session_id)
 
 
 def require_instance(call: Call, application_id: int, composite_id: str) -> InstanceRow:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class InstanceRow(NamedTuple):
@@ -42,7 +42,7 @@ COLUMNS = ", ".join(InstanceRow._fields)
 PARTICIPANT_COLUMNS = ", ".join(ParticipantRow._fields)
 
 
-def shown_session_id(gateway_session_id: str) -> str:
+def public_session_id(gateway_session_id: str) -> str:
     """Return the session id that participants are stored and published under."""
     return hashlib.sha256(f"activity {gateway_session_id}".encode()).hexdigest()[:32] if gateway_session_id else ""
 
@@ -52,7 +52,7 @@ def find(tx: Tx, instance_id: int) -> InstanceRow | None:
     return tx.find(InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE id = ?", instance_id)
 
 
-def find_in(tx: Tx, application_id: int, channel_id: int) -> InstanceRow | None:
+def find_in_channel(tx: Tx, application_id: int, channel_id: int) -> InstanceRow | None:
     """Return the running activity of an application in a channel, or None."""
     return tx.find(
         InstanceRow,
@@ -77,7 +77,7 @@ def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[InstanceRow]:
     found: list[InstanceRow] = []
     for batch in batches(channel_ids):
         found += tx.fetch(
-            InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE channel_id IN ({places(batch)})", *batch
+            InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE channel_id IN ({placeholders(batch)})", *batch
         )
     return found
 
@@ -104,7 +104,7 @@ def find_joined(tx: Tx, application_id: int, user_id: int) -> InstanceRow | None
     )
 
 
-def takes_part(tx: Tx, instance_id: int, user_id: int) -> bool:
+def is_participant(tx: Tx, instance_id: int, user_id: int) -> bool:
     """Return whether a user takes part in an activity with any session."""
     sql = "SELECT 1 FROM activity_participants WHERE instance_id = ? AND user_id = ? LIMIT 1"
     return tx.value(sql, instance_id, user_id) is not None
@@ -116,7 +116,7 @@ def participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[Particip
     for batch in batches(instance_ids):
         for row in tx.fetch(
             ParticipantRow,
-            f"SELECT {PARTICIPANT_COLUMNS} FROM activity_participants WHERE instance_id IN ({places(batch)}) "
+            f"SELECT {PARTICIPANT_COLUMNS} FROM activity_participants WHERE instance_id IN ({placeholders(batch)}) "
             "ORDER BY joined_ms, user_id, session_id",
             *batch,
         ):
@@ -131,14 +131,14 @@ def recipients(tx: Tx, channel_id: int) -> list[int]:
 
 def insert(tx: Tx, row: InstanceRow) -> None:
     """Insert an activity."""
-    tx.run(f"INSERT INTO activity_instances ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO activity_instances ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def join(tx: Tx, row: ParticipantRow) -> bool:
     """Insert a participant. Return False if the user already takes part with this session."""
     return (
         tx.run(
-            f"INSERT INTO activity_participants ({PARTICIPANT_COLUMNS}) VALUES ({places(row)}) "
+            f"INSERT INTO activity_participants ({PARTICIPANT_COLUMNS}) VALUES ({placeholders(row)}) "
             "ON CONFLICT (instance_id, user_id, session_id) DO NOTHING",
             *row,
         )

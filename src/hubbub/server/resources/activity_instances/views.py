@@ -9,7 +9,7 @@ from hubbub.protocol.ids import ActivityInstanceId, ApplicationId, ChannelId, Gu
 from hubbub.protocol.resources import activity_instances as wire
 from hubbub.protocol.resources.members import Member
 from hubbub.server.core.call import Call
-from hubbub.server.core.realtime import GuildView
+from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import members
 from hubbub.server.resources.activity_instances import store
@@ -37,7 +37,7 @@ def instance(row: InstanceRow, participants: Sequence[ParticipantRow]) -> wire.A
     )
 
 
-def embedded(
+def embedded_activity(
     row: InstanceRow, participants: Sequence[ParticipantRow], members_by_id: dict[int, Member] | None = None
 ) -> wire.EmbeddedActivity:
     """Build an activity for clients that see its channel."""
@@ -60,13 +60,13 @@ def embedded(
     )
 
 
-def shown(tx: Tx, row: InstanceRow) -> wire.EmbeddedActivity:
+def load_embedded_activity(tx: Tx, row: InstanceRow) -> wire.EmbeddedActivity:
     """Build an activity with its current participants."""
     participants = store.participants(tx, [row.id]).get(row.id, [])
-    return embedded(row, participants, faces(tx, row, participants))
+    return embedded_activity(row, participants, participant_members(tx, row, participants))
 
 
-def faces(tx: Tx, row: InstanceRow, participants: Sequence[ParticipantRow]) -> dict[int, Member]:
+def participant_members(tx: Tx, row: InstanceRow, participants: Sequence[ParticipantRow]) -> dict[int, Member]:
     """Return the participants of a guild's activity as members by user id; empty in private channels."""
     if row.guild_id is None or not participants:
         return {}
@@ -80,4 +80,4 @@ def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
     known = members.find_views(
         call.tx, view.guild.id, {each.user_id for rows_of in participants.values() for each in rows_of}
     )
-    return {"activity_instances": [embedded(row, participants.get(row.id, ()), known) for row in rows]}
+    return {"activity_instances": [embedded_activity(row, participants.get(row.id, ()), known) for row in rows]}

@@ -7,7 +7,7 @@ from hubbub.server.resources.applications import ApplicationDeleting
 SLICE = Slice(
     name="activity_links",
     modules=(routes,),
-    hears={ApplicationDeleting: lambda call, signal: store.delete_of_application(call.tx, signal.row.id)},
+    listeners={ApplicationDeleting: lambda call, signal: store.delete_of_application(call.tx, signal.row.id)},
     assets={"activity-links": store.find_file},
 )
 

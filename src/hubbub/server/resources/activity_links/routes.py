@@ -19,22 +19,22 @@ DAY_MS = 86_400_000
 def create_quick_link(call: Call, application_id: ApplicationId, body: wire.CreateActivityLink) -> wire.ActivityLink:
     """Create a quick link that expires after 30 days."""
     applications.require_own(call, application_id)
-    store.delete_ended(call.tx, application_id, call.now)
+    store.delete_expired(call.tx, application_id, call.now)
     ends = call.now + wire.QUICK_LINK_DAYS * DAY_MS
-    return _create(call, application_id, wire.QUICK, body, wire.QUICK_LINKS_MAX, ends)
+    return _create(call, application_id, wire.LINK_TYPE_QUICK, body, wire.QUICK_LINKS_MAX, ends)
 
 
 @handles(wire.GET_QUICK_LINK)
 def get_quick_link(call: Call, application_id: ApplicationId, link_id: str) -> wire.ActivityLink:
     """Get a quick link."""
-    return views.link(_require(call, application_id, wire.QUICK, link_id))
+    return views.link(_require(call, application_id, wire.LINK_TYPE_QUICK, link_id))
 
 
 @handles(wire.LIST_MANAGED_LINKS)
 def list_managed_links(call: Call, application_id: ApplicationId) -> list[wire.ActivityLink]:
     """List the managed links of an application."""
     applications.require_manager(call, application_id)
-    return [views.link(row) for row in store.list_of(call.tx, application_id, wire.MANAGED)]
+    return [views.link(row) for row in store.list_of(call.tx, application_id, wire.LINK_TYPE_MANAGED)]
 
 
 @handles(wire.CREATE_MANAGED_LINK)
@@ -43,13 +43,13 @@ def create_managed_link(call: Call, application_id: ApplicationId, body: wire.Cr
 
     A managed link does not expire."""
     applications.require_manager(call, application_id)
-    return _create(call, application_id, wire.MANAGED, body, wire.MANAGED_LINKS_MAX, None)
+    return _create(call, application_id, wire.LINK_TYPE_MANAGED, body, wire.MANAGED_LINKS_MAX, None)
 
 
 @handles(wire.GET_MANAGED_LINK)
 def get_managed_link(call: Call, application_id: ApplicationId, link_id: str) -> wire.ActivityLink:
     """Get a managed link."""
-    return views.link(_require(call, application_id, wire.MANAGED, link_id))
+    return views.link(_require(call, application_id, wire.LINK_TYPE_MANAGED, link_id))
 
 
 @handles(wire.UPDATE_MANAGED_LINK)
@@ -58,7 +58,7 @@ def update_managed_link(
 ) -> wire.ActivityLink:
     """Update a managed link."""
     applications.require_manager(call, application_id)
-    row = _require(call, application_id, wire.MANAGED, link_id)
+    row = _require(call, application_id, wire.LINK_TYPE_MANAGED, link_id)
     if body.title is not UNSET:
         row = row._replace(title=body.title)
     if body.description is not UNSET:
@@ -75,11 +75,13 @@ def update_managed_link(
 def delete_managed_link(call: Call, application_id: ApplicationId, link_id: str) -> None:
     """Delete a managed link."""
     applications.require_manager(call, application_id)
-    store.delete(call.tx, _require(call, application_id, wire.MANAGED, link_id).id)
+    store.delete(call.tx, _require(call, application_id, wire.LINK_TYPE_MANAGED, link_id).id)
 
 
 @handles(wire.OPEN_ACTIVITY_LINK)
-def open_activity_link(call: Call, application_id: ApplicationId, query: wire.OpenLinkQuery) -> wire.OpenedLink:
+def open_activity_link(
+    call: Call, application_id: ApplicationId, query: wire.ActivityLinkQuery
+) -> wire.ResolvedActivityLink:
     """Resolve the parameters of an activity URL.
 
     The custom id of the URL overrides the custom id of the link. A referrer that is not a user id is dropped."""
@@ -89,7 +91,7 @@ def open_activity_link(call: Call, application_id: ApplicationId, query: wire.Op
     found = None if query.link_id is UNSET else _find(call, application_id, query.link_id)
     (application,) = oauth2.public_applications(call.tx, [row], call.now)
     custom_id = query.custom_id if query.custom_id is not UNSET else found.custom_id if found is not None else None
-    return wire.OpenedLink(
+    return wire.ResolvedActivityLink(
         application=application,
         link=None if found is None else views.link(found),
         custom_id=custom_id,
@@ -128,7 +130,7 @@ def _require(call: Call, application_id: int, kind: int, link_id: str) -> LinkRo
 
 def _find(call: Call, application_id: int, link_id: str) -> LinkRow | None:
     kind, _, number = link_id.partition("-")
-    if kind not in (str(wire.MANAGED), str(wire.QUICK)):
+    if kind not in (str(wire.LINK_TYPE_MANAGED), str(wire.LINK_TYPE_QUICK)):
         return None
     try:
         return store.find(call.tx, application_id, int(kind), parse_wide(ActivityLinkId, number), call.now)

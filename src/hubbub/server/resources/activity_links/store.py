@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from hubbub.server.core import cdn_urls
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class LinkRow(NamedTuple):
@@ -49,7 +49,7 @@ def count(tx: Tx, application_id: int, kind: int) -> int:
 
 def insert(tx: Tx, row: LinkRow) -> None:
     """Insert a link."""
-    tx.run(f"INSERT INTO activity_links ({_COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO activity_links ({_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: LinkRow) -> None:
@@ -63,7 +63,7 @@ def delete(tx: Tx, link_id: int) -> None:
     tx.run("DELETE FROM activity_links WHERE id = ?", link_id)
 
 
-def delete_ended(tx: Tx, application_id: int, now_ms: int) -> None:
+def delete_expired(tx: Tx, application_id: int, now_ms: int) -> None:
     """Delete the expired quick links of an application."""
     sql = "DELETE FROM activity_links WHERE application_id = ? AND type = 1 AND expires_ms <= ?"
     tx.run(sql, application_id, now_ms)

@@ -14,7 +14,7 @@ def link(row: LinkRow) -> wire.ActivityLink:
         description=row.description,
         custom_id=row.custom_id,
     )
-    if row.type == wire.QUICK:
+    if row.type == wire.LINK_TYPE_QUICK:
         link_view.asset_path = f"activity-links/{row.application_id}/{row.id}.png"
     else:
         link_view.asset_id = str(row.id)

@@ -2,13 +2,13 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.activity_proxies import routes, store
-from hubbub.server.resources.activity_proxies.routes import find_site, keep_map
+from hubbub.server.resources.activity_proxies.routes import find_site, save_url_map
 from hubbub.server.resources.applications import ApplicationDeleting
 
 SLICE = Slice(
     name="activity_proxies",
     modules=(routes,),
-    hears={ApplicationDeleting: lambda call, signal: store.replace_mappings(call.tx, signal.row.id, ())},
+    listeners={ApplicationDeleting: lambda call, signal: store.replace_mappings(call.tx, signal.row.id, ())},
 )
 
-__all__ = ["SLICE", "find_site", "keep_map"]
+__all__ = ["SLICE", "find_site", "save_url_map"]

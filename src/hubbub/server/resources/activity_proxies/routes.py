@@ -9,8 +9,8 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import activity_proxies as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import Answer, handles
-from hubbub.server.core.url_maps import Site
+from hubbub.server.core.slices import Response, handles
+from hubbub.server.core.url_maps import ActivitySite
 from hubbub.server.resources import activity_instances, applications
 from hubbub.server.resources.activity_proxies import rules, store, tickets
 from hubbub.server.resources.activity_proxies.store import MappingRow
@@ -30,12 +30,12 @@ def update_proxy_config(call: Call, application_id: ApplicationId, body: wire.Pr
 
     The map applies from the next request on."""
     applications.require_manager(call, application_id)
-    rows = keep_map(call, application_id, body.url_map)
+    rows = save_url_map(call, application_id, body.url_map)
     return wire.ProxyConfig(url_map=[wire.UrlMapping(prefix=row.prefix, target=row.target) for row in rows])
 
 
 @handles(wire.CREATE_PROXY_TICKET, writes=False)
-def create_proxy_ticket(call: Call, application_id: ApplicationId, body: wire.CreateProxyTicket) -> Answer:
+def create_proxy_ticket(call: Call, application_id: ApplicationId, body: wire.CreateProxyTicket) -> Response:
     """Create a proxy ticket.
 
     The caller must take part in the activity."""
@@ -48,24 +48,26 @@ def create_proxy_ticket(call: Call, application_id: ApplicationId, body: wire.Cr
             raise errors.INVALID_ACTIVITY_ACTION()
     else:
         instance = activity_instances.require_instance(call, application_id, body.instance_id)
-        if not activity_instances.takes_part(call.tx, instance.id, call.user_id):
+        if not activity_instances.is_participant(call.tx, instance.id, call.user_id):
             raise errors.NOT_FOUND()
-    return Answer(200, wire.ProxyTicket(ticket=tickets.issue(call, row, instance)), {"Cache-Control": "no-store"})
+    return Response(200, wire.ProxyTicket(ticket=tickets.issue(call, row, instance)), {"Cache-Control": "no-store"})
 
 
-def keep_map(call: Call, application_id: int, url_map: Sequence[wire.UrlMapping]) -> list[MappingRow]:
+def save_url_map(call: Call, application_id: int, url_map: Sequence[wire.UrlMapping]) -> list[MappingRow]:
     """Validate and store a URL map."""
-    rows = rules.require_map(url_map, allow_private=call.config.private_targets)
+    rows = rules.require_url_map(url_map, allow_private=call.config.private_targets)
     store.replace_mappings(call.tx, application_id, rows)
     return rows
 
 
-def find_site(call: Call, application_id: int, brought: Sequence[str]) -> Site | None:
+def find_site(call: Call, application_id: int, ticket_texts: Sequence[str]) -> ActivitySite | None:
     """Return what the proxy serves on an application's host, or None if the application has no activity.
 
     `brought` holds the tickets of the request; the first valid one identifies the participant."""
     row = applications.find(call.tx, application_id)
     if row is None or not row.flags & ApplicationFlags.EMBEDDED:
         return None
-    valid = (tickets.read(call, row, text) for text in brought)
-    return Site(store.list_mappings(call.tx, application_id), next((each for each in valid if each is not None), None))
+    valid = (tickets.read(call, row, text) for text in ticket_texts)
+    return ActivitySite(
+        store.list_mappings(call.tx, application_id), next((each for each in valid if each is not None), None)
+    )

@@ -6,11 +6,11 @@ from typing import Final
 
 from hubbub.protocol import errors
 from hubbub.protocol.resources import activity_proxies as wire
-from hubbub.server.core import guarded
+from hubbub.server.core import outbound_http
 from hubbub.server.core.url_maps import PLACEHOLDER
 from hubbub.server.resources.activity_proxies.store import MappingRow
 
-RESERVED: Final = (".proxy", ".platform")
+RESERVED_SEGMENTS: Final = (".proxy", ".platform")
 """First path segments reserved for the proxy. `/.proxy/` is stripped from every path; `/.platform/` never reaches a
 target."""
 
@@ -23,7 +23,7 @@ _AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]@]+)(?::(?P<
 Problem = tuple[str, str]
 
 
-def require_map(rows: Sequence[wire.UrlMapping], *, allow_private: bool) -> list[MappingRow]:
+def require_url_map(rows: Sequence[wire.UrlMapping], *, allow_private: bool) -> list[MappingRow]:
     """Return a URL map in its stored form, or raise every error in it with its path."""
     form = errors.FormErrors()
     validated: list[MappingRow] = []
@@ -50,7 +50,7 @@ def _prefix_problem(prefix: str) -> Problem | None:
     if prefix == "/":
         return None
     segments = prefix.rstrip("/")[1:].split("/")
-    if segments[0] in RESERVED:
+    if segments[0] in RESERVED_SEGMENTS:
         return "URL_MAPPING_PREFIX_RESERVED", f"Paths under /{segments[0]} are reserved for the proxy."
     names = PLACEHOLDER.findall(prefix)
     if len(set(names)) < len(names):
@@ -93,7 +93,7 @@ def _target_problem(target: str, known: set[str], allow_private: bool) -> Proble
 
 def _is_host(host: str) -> bool:
     if host.startswith("["):
-        return guarded.address(host[1:-1]) is not None
+        return outbound_http.parse_address(host[1:-1]) is not None
     # A placeholder is replaced by a word, so check the host with a word in its place.
     labels = PLACEHOLDER.sub("x", host).removesuffix(".").split(".")
     return len(host) <= 253 and all(_LABEL.fullmatch(label) is not None for label in labels)
@@ -102,9 +102,9 @@ def _is_host(host: str) -> bool:
 def _is_private(host: str) -> bool:
     """Return whether a host is obviously private.
 
-    Its resolved addresses are checked on each request (core/guarded.py)."""
+    Its resolved addresses are checked on each request (core/outbound_http.py)."""
     name = host.strip("[]").lower().removesuffix(".")
-    literal = guarded.address(name)
+    literal = outbound_http.parse_address(name)
     if literal is not None:
-        return not guarded.is_public(name)
+        return not outbound_http.is_public(name)
     return "." not in name or name.endswith(".localhost") or name.rpartition(".")[2].isdecimal()

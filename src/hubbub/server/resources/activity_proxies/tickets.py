@@ -14,19 +14,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from hubbub.protocol import errors, wire
 from hubbub.protocol.ids import ApplicationId, UserId
-from hubbub.protocol.resources.activity_proxies import TICKET_SECONDS
-from hubbub.server.core import signing
+from hubbub.protocol.resources.activity_proxies import PROXY_TICKET_SECONDS
+from hubbub.server.core import payload_signatures
 from hubbub.server.core.call import Call
-from hubbub.server.core.url_maps import Ticket
+from hubbub.server.core.url_maps import ActivityTicket
 from hubbub.server.resources import activity_instances, applications
 from hubbub.server.resources.activity_instances import InstanceRow
 from hubbub.server.resources.applications import ApplicationRow
 
 PAYLOAD_HEADER: Final = "X-Discord-Proxy-Payload"
-TEXT_MAX: Final = 2048
+TICKET_LENGTH_MAX: Final = 2048
 
 
-class Payload(msgspec.Struct, kw_only=True):
+class TicketPayload(msgspec.Struct, kw_only=True):
     """The signed payload of a ticket, sent to the application's server."""
 
     application_id: ApplicationId
@@ -42,15 +42,15 @@ class Payload(msgspec.Struct, kw_only=True):
 def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
     """Issue a ticket to the caller."""
     now = call.now // 1000
-    payload = Payload(
+    payload = TicketPayload(
         application_id=ApplicationId(row.id),
         user_id=UserId(call.user_id),
         instance_id=instance.composite_id,
         is_developer=call.user_id == row.owner_id or applications.is_tester(call.tx, row.id, call.user_id),
         created_at=now,
-        expires_at=now + TICKET_SECONDS,
+        expires_at=now + PROXY_TICKET_SECONDS,
     )
-    key = signing.find_key(call.tx, row.id)
+    key = payload_signatures.find_key(call.tx, row.id)
     if key is None:
         raise errors.UNKNOWN_APPLICATION()
     data = wire.encode(payload)
@@ -58,26 +58,26 @@ def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
     return f"{base64.urlsafe_b64encode(data).decode().rstrip('=')}.{signature.hex()}"
 
 
-def read(call: Call, row: ApplicationRow, text: str) -> Ticket | None:
+def read(call: Call, row: ApplicationRow, text: str) -> ActivityTicket | None:
     """Return a ticket that is valid for an application now, or None."""
     encoded, _, signature = text.partition(".")
-    if len(text) > TEXT_MAX or not text.isascii():
+    if len(text) > TICKET_LENGTH_MAX or not text.isascii():
         return None
     try:
         data = base64.b64decode(f"{encoded}{'=' * (-len(encoded) % 4)}", altchars=b"-_", validate=True)
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(row.verify_key)).verify(bytes.fromhex(signature), data)
-        payload = wire.decode(data, Payload)
+        payload = wire.decode(data, TicketPayload)
     except (InvalidSignature, ValueError, binascii.Error, msgspec.DecodeError):
         return None
     seconds = payload.expires_at - call.now // 1000
     if payload.application_id != row.id or seconds <= 0 or payload.created_at > call.now // 1000:
         return None
     instance = activity_instances.find_instance(call.tx, row.id, payload.instance_id)
-    if instance is None or not activity_instances.takes_part(call.tx, instance.id, payload.user_id):
+    if instance is None or not activity_instances.is_participant(call.tx, instance.id, payload.user_id):
         return None
     headers = {
-        signing.SIGNATURE_HEADER: signature.lower(),
-        signing.TIMESTAMP_HEADER: str(payload.created_at),
+        payload_signatures.SIGNATURE_HEADER: signature.lower(),
+        payload_signatures.TIMESTAMP_HEADER: str(payload.created_at),
         PAYLOAD_HEADER: base64.b64encode(data).decode(),
     }
-    return Ticket(text, headers, seconds)
+    return ActivityTicket(text, headers, seconds)

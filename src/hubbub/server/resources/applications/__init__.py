@@ -6,7 +6,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import routes, rules
 from hubbub.server.resources.applications.actions import (
-    Created,
+    CreatedApplication,
     add_bot,
     change,
     change_settings,
@@ -15,23 +15,23 @@ from hubbub.server.resources.applications.actions import (
     reset_bot_token,
     reset_client_secret,
 )
-from hubbub.server.resources.applications.endpoints import interactions_ping, require_takes_events
-from hubbub.server.resources.applications.facts import (
-    ActivitiesSwitched,
+from hubbub.server.resources.applications.endpoints import interactions_ping, require_event_endpoint
+from hubbub.server.resources.applications.redirects import is_valid_redirect, standard_redirect
+from hubbub.server.resources.applications.rules import measure_size, require_manager, require_own
+from hubbub.server.resources.applications.signals import (
+    ActivitiesToggled,
     ApplicationDeleting,
     EventWebhooksChanged,
-    IntentsSwitched,
+    IntentsEnabled,
     InteractionsEndpointChanged,
 )
-from hubbub.server.resources.applications.redirects import is_sound_redirect, standard_redirect
-from hubbub.server.resources.applications.rules import measure, require_manager, require_own
 from hubbub.server.resources.applications.store import (
     ACCEPTED,
     INVITED,
     ApplicationRow,
     TesterRow,
     delete_tester,
-    delete_testing,
+    delete_tester_of_all,
     family,
     family_id,
     find,
@@ -40,39 +40,42 @@ from hubbub.server.resources.applications.store import (
     find_tester,
     ids_of_guild,
     is_tester,
-    keep_tester,
     list_of_owner,
+    list_tested,
     list_testers,
-    list_testing,
+    save_tester,
 )
-from hubbub.server.resources.applications.views import Settings, application, flagged, settings
-from hubbub.server.resources.users import UserDeletionAsked
+from hubbub.server.resources.applications.views import ApplicationSettings, application, partial_application, settings
+from hubbub.server.resources.users import UserDeletionRequested
 
 
 def _ready(call: Call) -> dict[str, Any]:
     if call.actor.kind == "bearer":
         row = find(call.tx, call.actor.application_id or 0)
-        return {"application": flagged(row, call.now, named=True)} if row is not None else {}
+        return {"application": partial_application(row, call.now, with_name=True)} if row is not None else {}
     row = find_by_bot(call.tx, call.user_id)
-    return {"application": flagged(row, call.now)} if row is not None else {}
+    return {"application": partial_application(row, call.now)} if row is not None else {}
 
 
 SLICE = Slice(
-    name="applications", modules=(routes,), hears={UserDeletionAsked: rules.require_no_application}, ready=_ready
+    name="applications",
+    modules=(routes,),
+    listeners={UserDeletionRequested: rules.reject_application_owner},
+    ready=_ready,
 )
 
 __all__ = [
     "SLICE",
     "ACCEPTED",
     "INVITED",
-    "ActivitiesSwitched",
+    "ActivitiesToggled",
     "ApplicationDeleting",
     "ApplicationRow",
-    "Created",
+    "CreatedApplication",
     "EventWebhooksChanged",
     "InteractionsEndpointChanged",
-    "IntentsSwitched",
-    "Settings",
+    "IntentsEnabled",
+    "ApplicationSettings",
     "TesterRow",
     "add_bot",
     "application",
@@ -81,26 +84,26 @@ __all__ = [
     "create",
     "delete",
     "delete_tester",
-    "delete_testing",
+    "delete_tester_of_all",
     "family",
     "family_id",
     "find",
     "find_by_bot",
     "find_many",
     "find_tester",
-    "flagged",
+    "partial_application",
     "ids_of_guild",
     "interactions_ping",
-    "is_sound_redirect",
+    "is_valid_redirect",
     "is_tester",
-    "keep_tester",
+    "save_tester",
     "list_of_owner",
     "list_testers",
-    "list_testing",
-    "measure",
+    "list_tested",
+    "measure_size",
     "require_manager",
     "require_own",
-    "require_takes_events",
+    "require_event_endpoint",
     "reset_bot_token",
     "reset_client_secret",
     "settings",

@@ -16,10 +16,10 @@ from hubbub.server.core.auth import Entropy
 from hubbub.server.core.call import Call
 from hubbub.server.resources import users
 from hubbub.server.resources.applications import store
-from hubbub.server.resources.applications.facts import ApplicationDeleting
 from hubbub.server.resources.applications.redirects import require_redirects
+from hubbub.server.resources.applications.signals import ApplicationDeleting
 from hubbub.server.resources.applications.store import ApplicationRow
-from hubbub.server.resources.applications.views import Settings
+from hubbub.server.resources.applications.views import ApplicationSettings
 from hubbub.server.resources.users import UserRow
 
 # Default of Application.integration_types_config: both installation contexts, with these scopes.
@@ -33,7 +33,7 @@ DEFAULT_INTEGRATION_TYPES = {
 }
 
 
-class Created(msgspec.Struct, frozen=True):
+class CreatedApplication(msgspec.Struct, frozen=True):
     """A new application and its secrets. The secrets are not stored in plain text and cannot be read again."""
 
     row: ApplicationRow
@@ -51,7 +51,7 @@ def create(
     flags: int = 0,
     redirect_uris: list[str] | None = None,
     entropy: Entropy = secrets.token_bytes,
-) -> Created:
+) -> CreatedApplication:
     """Create an application and, unless `bot` is False, a bot user with the same id."""
     application_id = application_id or call.new_id(ApplicationId)
     signing_key = Ed25519PrivateKey.from_private_bytes(entropy(32))
@@ -83,7 +83,7 @@ def create(
     if row.bot_id is not None:
         users.insert(call.tx, _bot_user(row.bot_id, name))
         token = reset_bot_token(call, row, entropy=entropy)
-    return Created(row, client_secret, token)
+    return CreatedApplication(row, client_secret, token)
 
 
 def add_bot(call: Call, row: ApplicationRow) -> str:
@@ -111,7 +111,7 @@ def delete(call: Call, row: ApplicationRow) -> None:
             "APPLICATION_HAS_CHILDREN",
             "This application is the publisher of other applications. Remove them first.",
         )
-    call.tell(ApplicationDeleting(row))
+    call.notify(ApplicationDeleting(row))
     if row.bot_id is not None:
         auth.revoke(call.tx, row.bot_id)
     store.delete(call.tx, row.id)
@@ -148,9 +148,9 @@ def change(call: Call, row: ApplicationRow) -> None:
     """Store a changed application and invalidate the flags cached by nodes."""
     store.update(call.tx, row)
     if row.bot_id is not None:
-        auth.changed(call.tx, row.bot_id)
+        auth.publish_actor_changed(call.tx, row.bot_id)
 
 
-def change_settings(call: Call, row: ApplicationRow, settings: Settings) -> None:
+def change_settings(call: Call, row: ApplicationRow, settings: ApplicationSettings) -> None:
     """Store settings of an application that the platform itself changed."""
     store.update(call.tx, row._replace(settings=json.encode(settings).decode()))

@@ -12,17 +12,17 @@ from hubbub.protocol.enums import InteractionType
 from hubbub.protocol.ids import ApplicationId, Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.applications import UpdateApplication
-from hubbub.protocol.resources.interactions import CONVERSATION_PERMISSIONS
+from hubbub.protocol.resources.interactions import PRIVATE_CHANNEL_PERMISSIONS
 from hubbub.protocol.resources.webhook_events import WebhookPing
-from hubbub.server.core import signing
+from hubbub.server.core import payload_signatures
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
-from hubbub.server.core.guarded import GuardedAnswer, GuardedClient
-from hubbub.server.core.work import Work
+from hubbub.server.core.outbound_http import OutboundClient, OutboundResponse
 from hubbub.server.resources.applications import rules
 from hubbub.server.resources.applications.store import ApplicationRow
 
 
-class Signer(msgspec.Struct, frozen=True):
+class EndpointSigner(msgspec.Struct, frozen=True):
     """The parts of an application that a ping needs."""
 
     application_id: ApplicationId
@@ -30,13 +30,15 @@ class Signer(msgspec.Struct, frozen=True):
     now: int
 
 
-async def require_sound(work: Work, find: Callable[[Call], ApplicationRow], body: UpdateApplication) -> None:
+async def require_verified_endpoints(
+    work: AsyncOperation, find: Callable[[Call], ApplicationRow], body: UpdateApplication
+) -> None:
     """Ping every endpoint URL in the request body. Raises form errors for the URLs that fail."""
-    named = {name: url for name in CHECKS if isinstance(url := getattr(body, name), str) and url}
+    named = {name: url for name in ENDPOINT_CHECKS if isinstance(url := getattr(body, name), str) and url}
     if not named:
         return
 
-    def load(call: Call) -> Signer:
+    def load(call: Call) -> EndpointSigner:
         row = find(call)
         for name, url in named.items():
             rules.require_url(name, url)
@@ -45,22 +47,22 @@ async def require_sound(work: Work, find: Callable[[Call], ApplicationRow], body
     signer = await work.read(load)
     form = errors.FormErrors()
     for name, url in named.items():
-        if not await CHECKS[name](work.outside, url, signer):
+        if not await ENDPOINT_CHECKS[name](work.outbound, url, signer):
             form.add(name, *_unverified(name))
     form.raise_if_any()
 
 
-async def require_takes_events(work: Work, name: str, url: str, find: Callable[[Call], int]) -> None:
+async def require_event_endpoint(work: AsyncOperation, name: str, url: str, find: Callable[[Call], int]) -> None:
     """Raise a form error at `name` unless the URL accepts signed events of the application that `find` returns."""
     signer = await work.read(lambda call: _signer(call, find(call)))
-    if not await takes_events(work.outside, url, signer):
+    if not await accepts_events(work.outbound, url, signer):
         raise errors.invalid(name, *_unverified(name))
 
 
-def _signer(call: Call, application_id: int) -> Signer:
-    key = signing.find_key(call.tx, application_id)
+def _signer(call: Call, application_id: int) -> EndpointSigner:
+    key = payload_signatures.find_key(call.tx, application_id)
     assert key is not None
-    return Signer(ApplicationId(application_id), key, call.now)
+    return EndpointSigner(ApplicationId(application_id), key, call.now)
 
 
 def _unverified(name: str) -> tuple[str, str]:
@@ -68,16 +70,18 @@ def _unverified(name: str) -> tuple[str, str]:
     return f"APPLICATION_{name.upper()}_INVALID", f"The specified {label} url could not be verified."
 
 
-async def takes_events(outside: GuardedClient, url: str, signer: Signer) -> bool:
+async def accepts_events(outside: OutboundClient, url: str, signer: EndpointSigner) -> bool:
     """Return whether a URL can be used as an application's `event_webhooks_url`."""
     ping = json.encode(WebhookPing(application_id=signer.application_id))
-    return await signing.is_sound(outside, url, signer.key, signer.now, ping, lambda response: response.status == 204)
+    return await payload_signatures.verifies_signatures(
+        outside, url, signer.key, signer.now, ping, lambda response: response.status == 204
+    )
 
 
-async def takes_interactions(outside: GuardedClient, url: str, signer: Signer) -> bool:
+async def accepts_interactions(outside: OutboundClient, url: str, signer: EndpointSigner) -> bool:
     """Return whether a URL can be used as an application's `interactions_endpoint_url`."""
     ping = interactions_ping(signer.application_id, signer.now)
-    return await signing.is_sound(outside, url, signer.key, signer.now, ping, _is_pong)
+    return await payload_signatures.verifies_signatures(outside, url, signer.key, signer.now, ping, _is_pong)
 
 
 def interactions_ping(application_id: int, now: int) -> bytes:
@@ -93,20 +97,20 @@ def interactions_ping(application_id: int, now: int) -> bytes:
             "authorizing_integration_owners": {},
             # webhooks-and-interactions.md 2.1: always present; outside a channel it has the permissions of a private
             # channel.
-            "app_permissions": Permissions(CONVERSATION_PERMISSIONS),
+            "app_permissions": Permissions(PRIVATE_CHANNEL_PERMISSIONS),
         }
     )
 
 
-def _is_pong(response: GuardedAnswer) -> bool:
+def _is_pong(response: OutboundResponse) -> bool:
     try:
         return response.status == 200 and json.decode(response.body, dict[str, Any]).get("type") == 1
     except msgspec.DecodeError:
         return False
 
 
-CHECKS: dict[str, Callable[[GuardedClient, str, Signer], Awaitable[bool]]] = {
-    "event_webhooks_url": takes_events,
-    "interactions_endpoint_url": takes_interactions,
+ENDPOINT_CHECKS: dict[str, Callable[[OutboundClient, str, EndpointSigner], Awaitable[bool]]] = {
+    "event_webhooks_url": accepts_events,
+    "interactions_endpoint_url": accepts_interactions,
 }
 """Checks by the name of the setting."""

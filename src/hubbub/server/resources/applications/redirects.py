@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from hubbub.protocol import errors
 from hubbub.protocol.resources.applications import REDIRECT_URIS_MAX
-from hubbub.protocol.resources.oauth2 import CUSTOM_REDIRECT, STANDARD_SCHEME
+from hubbub.protocol.resources.oauth2 import REDIRECT_CALLBACK_PATH, REDIRECT_SCHEME_PREFIX
 
 # Schemes that a browser executes or displays instead of navigating away.
 _FORBIDDEN_SCHEMES: Final = frozenset(
@@ -15,7 +15,7 @@ _FORBIDDEN_SCHEMES: Final = frozenset(
 _CUSTOM_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*", re.ASCII)
 _PRINTABLE: Final = re.compile(r"[\x21-\x7e]{1,2048}", re.ASCII)
 
-INVALID: Final = (
+INVALID_REDIRECT: Final = (
     "REDIRECT_URI_INVALID",
     "Not a valid redirect URI. Use http or https without fragment and credentials, or scheme:/authorize/callback.",
 )
@@ -23,10 +23,10 @@ INVALID: Final = (
 
 def standard_redirect(application_id: int) -> str:
     """Return the redirect URI that every application has: a custom scheme for mobile devices."""
-    return f"{STANDARD_SCHEME}-{int(application_id)}:{CUSTOM_REDIRECT}"
+    return f"{REDIRECT_SCHEME_PREFIX}-{int(application_id)}:{REDIRECT_CALLBACK_PATH}"
 
 
-def is_sound_redirect(uri: str) -> bool:
+def is_valid_redirect(uri: str) -> bool:
     """Return whether a redirect URI can be registered.
 
     It must be absolute, without fragment or credentials, and its scheme must not be one that a browser executes. A
@@ -43,7 +43,7 @@ def is_sound_redirect(uri: str) -> bool:
         return bool(host) and parts.username is None and parts.password is None
     if parts.scheme in _FORBIDDEN_SCHEMES or _CUSTOM_SCHEME.fullmatch(parts.scheme) is None:
         return False
-    return uri == f"{parts.scheme}:{CUSTOM_REDIRECT}"
+    return uri == f"{parts.scheme}:{REDIRECT_CALLBACK_PATH}"
 
 
 def require_redirects(uris: list[str], application_id: int) -> list[str]:
@@ -53,9 +53,9 @@ def require_redirects(uris: list[str], application_id: int) -> list[str]:
         form.add("redirect_uris", *errors.max_length(REDIRECT_URIS_MAX))
     for index, uri in enumerate(uris):
         # Custom schemes with the platform's prefix belong to the application whose id they contain.
-        foreign = uri.startswith(f"{STANDARD_SCHEME}-") and uri != standard_redirect(application_id)
-        if foreign or not is_sound_redirect(uri):
-            form.add(("redirect_uris", index), *INVALID)
+        foreign = uri.startswith(f"{REDIRECT_SCHEME_PREFIX}-") and uri != standard_redirect(application_id)
+        if foreign or not is_valid_redirect(uri):
+            form.add(("redirect_uris", index), *INVALID_REDIRECT)
         elif uri in uris[:index]:
             form.add(("redirect_uris", index), *errors.duplicate())
     form.raise_if_any()

@@ -10,15 +10,15 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import applications as wire
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.core.work import Work
 from hubbub.server.resources import users
 from hubbub.server.resources.applications import actions, endpoints, redirects, rules, store, views
-from hubbub.server.resources.applications.facts import (
-    ActivitiesSwitched,
+from hubbub.server.resources.applications.signals import (
+    ActivitiesToggled,
     EventWebhooksChanged,
-    IntentsSwitched,
+    IntentsEnabled,
     InteractionsEndpointChanged,
 )
 from hubbub.server.resources.applications.store import ApplicationRow
@@ -53,18 +53,18 @@ def get_application_rpc(call: Call, application_id: ApplicationId) -> wire.RpcAp
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
-    return views.for_rpc(row, call.now)
+    return views.rpc_application(row, call.now)
 
 
 @handles(wire.UPDATE_MY_APPLICATION)
-async def update_my_application(work: Work, body: wire.UpdateApplication) -> wire.Application:
+async def update_my_application(work: AsyncOperation, body: wire.UpdateApplication) -> wire.Application:
     """Update the current application."""
     return await _update(work, _require_current, body)
 
 
 @handles(wire.UPDATE_APPLICATION)
 async def update_application(
-    work: Work, application_id: ApplicationId, body: wire.ManageApplication
+    work: AsyncOperation, application_id: ApplicationId, body: wire.ManageApplication
 ) -> wire.Application:
     """Update an application.
 
@@ -95,14 +95,16 @@ _DIRECT_FIELDS = (
 )
 
 
-async def _update(work: Work, find: Callable[[Call], ApplicationRow], body: wire.UpdateApplication) -> wire.Application:
-    await endpoints.require_sound(work, find, body)
+async def _update(
+    work: AsyncOperation, find: Callable[[Call], ApplicationRow], body: wire.UpdateApplication
+) -> wire.Application:
+    await endpoints.require_verified_endpoints(work, find, body)
     return await work.write(lambda call: _change(call, find(call), body))
 
 
 def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wire.Application:
     settings = views.settings(row)
-    defaults = views.Settings()
+    defaults = views.ApplicationSettings()
     for name in _URLS:
         if (value := getattr(body, name)) is not UNSET:
             setattr(settings, name, rules.require_url(name, value))
@@ -134,16 +136,18 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
         before = row.flags
         row = row._replace(flags=rules.allowed_flags(call, row, body.flags))
         if row.flags & ~before:
-            call.tell(IntentsSwitched(ApplicationId(row.id)))
+            call.notify(IntentsEnabled(ApplicationId(row.id)))
     actions.change(call, row)
     if body.event_webhooks_url is not UNSET or body.event_webhooks_status is not UNSET:
-        call.tell(EventWebhooksChanged(ApplicationId(row.id)))
+        call.notify(EventWebhooksChanged(ApplicationId(row.id)))
     if body.interactions_endpoint_url is not UNSET:
-        call.tell(InteractionsEndpointChanged(ApplicationId(row.id)))
+        call.notify(InteractionsEndpointChanged(ApplicationId(row.id)))
     return views.application(call.tx, row, call.now, owned=owned)
 
 
-def _manage(call: Call, row: ApplicationRow, settings: views.Settings, body: wire.ManageApplication) -> ApplicationRow:
+def _manage(
+    call: Call, row: ApplicationRow, settings: views.ApplicationSettings, body: wire.ManageApplication
+) -> ApplicationRow:
     """Apply the changes that require the owner's user token."""
     for name in _OWNER_URLS:
         if (value := getattr(body, name)) is not UNSET:
@@ -163,11 +167,11 @@ def _manage(call: Call, row: ApplicationRow, settings: views.Settings, body: wir
         row = row._replace(obfuscates_channels=int(body.channel_obfuscation))
     if body.public_client is not UNSET:
         public = ApplicationFlags.PUBLIC_OAUTH2_CLIENT
-        rules.require_own_kind(call, row, body.public_client)
+        rules.require_family_client_type(call, row, body.public_client)
         row = row._replace(flags=row.flags | public if body.public_client else row.flags & ~public)
     if body.activities is not UNSET and body.activities is not bool(row.flags & ApplicationFlags.EMBEDDED):
         row = row._replace(flags=row.flags ^ ApplicationFlags.EMBEDDED)
-        call.tell(ActivitiesSwitched(row))
+        call.notify(ActivitiesToggled(row))
     if body.accept_social_layer_terms is True and settings.social_layer_terms_ms is None:
         settings.social_layer_terms_ms = call.now
         if not row.flags & ApplicationFlags.SOCIAL_LAYER_INTEGRATION:

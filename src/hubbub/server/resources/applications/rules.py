@@ -11,12 +11,12 @@ from hubbub.protocol.enums import EventWebhooksStatus, Scope
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration, UpdateApplication
-from hubbub.protocol.scopes import ALIASES, INSTALLING
+from hubbub.protocol.scopes import ALIASES, INSTALL_SCOPES
 from hubbub.server.core.call import Call
 from hubbub.server.resources.applications import store
 from hubbub.server.resources.applications.store import ApplicationRow
-from hubbub.server.resources.applications.views import Settings
-from hubbub.server.resources.users import UserDeletionAsked
+from hubbub.server.resources.applications.views import ApplicationSettings
+from hubbub.server.resources.users import UserDeletionRequested
 
 FREE_INTENT_USERS = 10_000
 """Privileged intents are a free toggle below this number of users and require a review from it on."""
@@ -25,28 +25,30 @@ FREE_INTENT_USERS = 10_000
 FREE_INTENT_GUILDS = 100
 """Limit used before 10 June 2026, when guilds were counted instead of users (dated-changes.md 3)."""
 
-CONTEXTS: Final = {"0": INSTALLING, "1": INSTALLING - {Scope.BOT.value}}
+CONTEXT_SCOPES: Final = {"0": INSTALL_SCOPES, "1": INSTALL_SCOPES - {Scope.BOT.value}}
 """Scopes allowed in each installation context (0 guild, 1 user). A bot cannot be installed for a user."""
 
 
-class Size(NamedTuple):
+class ApplicationSize(NamedTuple):
     """The size of an application, which decides whether privileged intents are free."""
 
     counted: Literal["users", "guilds"]
-    found: int
+    current: int
     free_below: int
 
     @property
-    def free(self) -> bool:
+    def is_free(self) -> bool:
         """Whether the application can toggle privileged intents itself."""
-        return self.found < self.free_below
+        return self.current < self.free_below
 
 
-def measure(call: Call, row: ApplicationRow) -> Size:
+def measure_size(call: Call, row: ApplicationRow) -> ApplicationSize:
     """Count the users (before 10 June 2026: guilds) that the application's bot can reach."""
     if changes.PRIVILEGED_INTENTS_BY_USERS.active(call.now):
-        return Size("users", store.reachable_users(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_USERS)
-    return Size("guilds", store.guild_count(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_GUILDS)
+        return ApplicationSize(
+            "users", store.reachable_users(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_USERS
+        )
+    return ApplicationSize("guilds", store.guild_count(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_GUILDS)
 
 
 def require_manager(call: Call, application_id: int) -> ApplicationRow:
@@ -77,8 +79,8 @@ def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
     Only the three limited intent bits change, and they can be set only below the free limit."""
     bits = row.flags & ~ApplicationFlags.EDITABLE | wanted & ApplicationFlags.EDITABLE
     if bits & ~row.flags:
-        size = measure(call, row)
-        if not size.free:
+        size = measure_size(call, row)
+        if not size.is_free:
             raise errors.invalid(
                 "flags",
                 "APPLICATION_INTENTS_NEED_REVIEW",
@@ -87,7 +89,7 @@ def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
     return bits
 
 
-def require_event_webhooks(settings: Settings, body: UpdateApplication) -> None:
+def require_event_webhooks(settings: ApplicationSettings, body: UpdateApplication) -> None:
     """Validate the webhook event settings of a request body, and disable events if no URL is set."""
     form = FormErrors()
     for index, kind in enumerate(body.event_webhooks_types or ()):
@@ -105,7 +107,7 @@ def require_event_webhooks(settings: Settings, body: UpdateApplication) -> None:
 def require_install_params(params: InstallParams) -> None:
     """Reject install parameters with scopes that are not for installation (http.md 3.1)."""
     form = FormErrors()
-    _check_scopes(form, ("install_params",), params, INSTALLING)
+    _check_scopes(form, ("install_params",), params, INSTALL_SCOPES)
     form.raise_if_any()
 
 
@@ -114,10 +116,10 @@ def require_contexts(found: Mapping[str, IntegrationTypeConfiguration | None]) -
     form = FormErrors()
     for key, value in found.items():
         path = ("integration_types_config", key)
-        if key not in CONTEXTS:
-            form.add(path, *errors.choices(list(CONTEXTS)))
+        if key not in CONTEXT_SCOPES:
+            form.add(path, *errors.choices(list(CONTEXT_SCOPES)))
         elif value is not None and isinstance(value.oauth2_install_params, InstallParams):
-            _check_scopes(form, (*path, "oauth2_install_params"), value.oauth2_install_params, CONTEXTS[key])
+            _check_scopes(form, (*path, "oauth2_install_params"), value.oauth2_install_params, CONTEXT_SCOPES[key])
     form.raise_if_any()
 
 
@@ -127,7 +129,7 @@ def _check_scopes(form: FormErrors, path: tuple[str, ...], params: InstallParams
             form.add((*path, "scopes", number), *errors.bad_enum(scope))
 
 
-def require_own_kind(call: Call, row: ApplicationRow, public: bool) -> None:
+def require_family_client_type(call: Call, row: ApplicationRow, public: bool) -> None:
     """Reject a client type that differs from the rest of the application's family (sdk.md 8.7)."""
     if bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT) is not public and len(store.family(call.tx, row.id)) > 1:
         raise errors.invalid(
@@ -184,7 +186,7 @@ def require_url(path: str, text: str | None) -> str | None:
     return text
 
 
-def require_no_application(call: Call, signal: UserDeletionAsked) -> None:
+def reject_application_owner(call: Call, signal: UserDeletionRequested) -> None:
     """Reject the deletion of a user who owns an application."""
     if store.is_owner(call.tx, signal.user_id):
         raise errors.MUST_TRANSFER_OWNERSHIP(

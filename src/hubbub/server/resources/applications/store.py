@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from hubbub.protocol.ids import ApplicationId, UserId
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class ApplicationRow(NamedTuple):
@@ -49,7 +49,7 @@ def find_many(tx: Tx, application_ids: Iterable[int]) -> dict[int, ApplicationRo
     wanted = list(dict.fromkeys(application_ids))
     if not wanted:
         return {}
-    rows = tx.fetch(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE id IN ({places(wanted)})", *wanted)
+    rows = tx.fetch(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE id IN ({placeholders(wanted)})", *wanted)
     return {row.id: row for row in rows}
 
 
@@ -79,7 +79,7 @@ def list_of_owner(tx: Tx, owner_id: int) -> list[ApplicationRow]:
 def insert(tx: Tx, row: ApplicationRow, *, signing_key: bytes, client_secret_hash: bytes) -> None:
     """Insert an application and its secrets."""
     tx.run(
-        f"INSERT INTO applications ({COLUMNS}, signing_key, client_secret_hash) VALUES ({places(row)}, ?, ?)",
+        f"INSERT INTO applications ({COLUMNS}, signing_key, client_secret_hash) VALUES ({placeholders(row)}, ?, ?)",
         *row,
         signing_key,
         client_secret_hash,
@@ -187,16 +187,16 @@ def list_testers(tx: Tx, application_id: int) -> list[TesterRow]:
     return tx.fetch(TesterRow, sql, application_id)
 
 
-def list_testing(tx: Tx, user_id: int) -> list[TesterRow]:
+def list_tested(tx: Tx, user_id: int) -> list[TesterRow]:
     """List the applications a user tests or is invited to test, oldest first."""
     sql = f"SELECT {_TESTER} FROM application_testers WHERE user_id = ? ORDER BY created_ms, application_id"
     return tx.fetch(TesterRow, sql, user_id)
 
 
-def keep_tester(tx: Tx, row: TesterRow) -> None:
+def save_tester(tx: Tx, row: TesterRow) -> None:
     """Insert a tester or update the state of the invitation."""
     tx.run(
-        f"INSERT INTO application_testers ({_TESTER}) VALUES ({places(row)}) "
+        f"INSERT INTO application_testers ({_TESTER}) VALUES ({placeholders(row)}) "
         "ON CONFLICT (application_id, user_id) DO UPDATE SET state = excluded.state",
         *row,
     )
@@ -209,6 +209,6 @@ def delete_tester(tx: Tx, application_id: int, user_id: int) -> bool:
     )
 
 
-def delete_testing(tx: Tx, user_id: int) -> None:
+def delete_tester_of_all(tx: Tx, user_id: int) -> None:
     """Delete a user from every application's testers."""
     tx.run("DELETE FROM application_testers WHERE user_id = ?", user_id)

@@ -16,12 +16,12 @@ from hubbub.server.resources import users
 from hubbub.server.resources.applications import store
 from hubbub.server.resources.applications.store import ApplicationRow
 
-FIRST_TYPES: Final = (ActivityType.PLAYING,)
-ALL_TYPES: Final = (ActivityType.PLAYING, ActivityType.LISTENING, ActivityType.WATCHING, ActivityType.COMPETING)
+INITIAL_ACTIVITY_TYPES: Final = (ActivityType.PLAYING,)
+ACTIVITY_TYPES: Final = (ActivityType.PLAYING, ActivityType.LISTENING, ActivityType.WATCHING, ActivityType.COMPETING)
 """Activity types that SET_ACTIVITY accepts."""
 
 
-class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
+class ApplicationSettings(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Settings of an application that are only displayed and edited.
 
     Stored as JSON: add fields with a default, never rename."""
@@ -42,23 +42,23 @@ class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Unix milliseconds at which the owner accepted the social layer terms."""
 
 
-class Configured(Protocol):
+class HasSettings(Protocol):
     """An object with the stored settings of an application."""
 
     @property
     def settings(self) -> str: ...
 
 
-def settings(row: Configured) -> Settings:
+def settings(row: HasSettings) -> ApplicationSettings:
     """Decode the stored settings."""
-    return json.decode(row.settings, Settings)
+    return json.decode(row.settings, ApplicationSettings)
 
 
 def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -> wire.Application:
     """Build the full application for its managers. Some fields are visible only to the owner (`owned`)."""
     users_by_id = users.find_many(tx, [row.owner_id, *([row.bot_id] if row.bot_id else [])])
     stored = settings(row)
-    flags, flags_new = wire.flags_on_the_wire(row.flags, now)
+    flags, flags_new = wire.wire_flags(row.flags, now)
     bot: User | UnsetType = users.user(users_by_id[row.bot_id]) if row.bot_id else UNSET
     return wire.Application(
         id=ApplicationId(row.id),
@@ -100,11 +100,11 @@ def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -
     )
 
 
-def for_rpc(row: ApplicationRow, now: int) -> wire.RpcApplication:
+def rpc_application(row: ApplicationRow, now: int) -> wire.RpcApplication:
     """Build the application for the local agent."""
-    flags, flags_new = wire.flags_on_the_wire(row.flags, now)
+    flags, flags_new = wire.wire_flags(row.flags, now)
     # dated-changes.md 3: before 25 July 2024 SET_ACTIVITY accepted only PLAYING.
-    types = ALL_TYPES if changes.SET_ACTIVITY_TYPES.active(now) else FIRST_TYPES
+    types = ACTIVITY_TYPES if changes.SET_ACTIVITY_TYPES.active(now) else INITIAL_ACTIVITY_TYPES
     return wire.RpcApplication(
         id=ApplicationId(row.id),
         name=row.name,
@@ -117,14 +117,14 @@ def for_rpc(row: ApplicationRow, now: int) -> wire.RpcApplication:
     )
 
 
-def flagged(row: ApplicationRow, now: int, *, named: bool = False) -> wire.FlaggedApplication:
+def partial_application(row: ApplicationRow, now: int, *, with_name: bool = False) -> wire.ReadyApplication:
     """Build the partial application of READY. With `named` (OAuth2 sessions), include name and publisher."""
-    flags, flags_new = wire.flags_on_the_wire(row.flags, now)
-    partial = wire.FlaggedApplication(id=ApplicationId(row.id), flags=flags, flags_new=flags_new)
-    if named:
+    flags, flags_new = wire.wire_flags(row.flags, now)
+    partial = wire.ReadyApplication(id=ApplicationId(row.id), flags=flags, flags_new=flags_new)
+    if with_name:
         partial.name = row.name
         partial.parent_id = None if row.parent_id is None else ApplicationId(row.parent_id)
     return partial
 
 
-__all__ = ["Settings", "UserId", "application", "flagged", "for_rpc", "settings"]
+__all__ = ["ApplicationSettings", "UserId", "application", "partial_application", "rpc_application", "settings"]

@@ -2,8 +2,14 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.attachments import routes
-from hubbub.server.resources.attachments.stored import Signer, StoredAttachment, clean_filename, describe, from_upload
+from hubbub.server.resources.attachments.stored_attachments import (
+    AttachmentSigner,
+    StoredAttachment,
+    apply_metadata,
+    clean_filename,
+    from_upload,
+)
 
 SLICE = Slice(name="attachments", modules=(routes,))
 
-__all__ = ["SLICE", "Signer", "StoredAttachment", "clean_filename", "describe", "from_upload"]
+__all__ = ["SLICE", "AttachmentSigner", "StoredAttachment", "clean_filename", "apply_metadata", "from_upload"]

@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.audit_log import routes
-from hubbub.server.resources.audit_log.facts import AuditLogRead
+from hubbub.server.resources.audit_log.signals import AuditLogRead
 
 SLICE = Slice(name="audit_log", modules=(routes,))
 

@@ -8,7 +8,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.resources import users
 from hubbub.server.resources.audit_log import store, views
-from hubbub.server.resources.audit_log.facts import AuditLogRead
+from hubbub.server.resources.audit_log.signals import AuditLogRead
 
 
 @handles(wire.LIST_GUILD_AUDIT_LOG_ENTRIES)
@@ -32,5 +32,5 @@ def list_guild_audit_log_entries(call: Call, guild_id: GuildId, query: wire.List
     referenced_ids = {row.user_id for row in rows} | {row.target_id for row in rows}
     referenced_users = users.find_many(call.tx, sorted(each for each in referenced_ids if each is not None))
     log = views.audit_log(rows, referenced_users.values())
-    call.tell(AuditLogRead(guild_id, log))
+    call.notify(AuditLogRead(guild_id, log))
     return log

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from hubbub.protocol.resources.audit_log import oldest_entry
+from hubbub.protocol.resources.audit_log import oldest_entry_id
 from hubbub.server.core.store import Tx
 
 
@@ -37,7 +37,7 @@ def page(
     Newest first; ascending with `after`. `before` takes precedence over `after` (http.md 1.10)."""
     ascending = after is not None and before is None
     where = ["guild_id = ?", "id >= ?"]
-    values: list[Any] = [guild_id, oldest_entry(now)]
+    values: list[Any] = [guild_id, oldest_entry_id(now)]
     for column, value in filters.items():
         where.append(f"{column} = ?")
         values.append(value)

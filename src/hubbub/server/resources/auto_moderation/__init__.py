@@ -9,15 +9,15 @@ SLICE = Slice(
     name="auto_moderation",
     modules=(routes,),
     jobs={REVIEW_JOB: jobs.review},
-    hears={
-        messages.MessageDrafted: listeners.hear_message,
-        threads.TitleDrafted: listeners.hear_title,
-        members.MemberAdded: listeners.hear_joined,
-        members.MemberRenamed: listeners.hear_renamed,
-        users.UserChanged: listeners.hear_user,
-        guilds.NamesDrafted: listeners.hear_names,
-        guilds.GuildDeleted: listeners.hear_guild_deleted,
-        audit_log.AuditLogRead: listeners.hear_audit_log,
+    listeners={
+        messages.MessageDrafted: listeners.check_message,
+        threads.TitleDrafted: listeners.check_title,
+        members.MemberAdded: listeners.check_new_member,
+        members.MemberRenamed: listeners.check_renamed_member,
+        users.UserChanged: listeners.check_changed_user,
+        guilds.NamesDrafted: listeners.check_names,
+        guilds.GuildDeleted: listeners.guild_deleted,
+        audit_log.AuditLogRead: listeners.add_rules_to_audit_log,
     },
 )
 

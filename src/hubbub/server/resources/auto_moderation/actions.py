@@ -19,10 +19,10 @@ from hubbub.protocol.resources import auto_moderation as wire
 from hubbub.protocol.resources.embeds import EMBED_DESCRIPTION_MAX, EMBED_FIELD_VALUE_MAX, Embed, EmbedField
 from hubbub.server.core import access, audit
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import members, messages
 from hubbub.server.resources.auto_moderation import checks, store, views
-from hubbub.server.resources.auto_moderation.checks import Caught, Rule
+from hubbub.server.resources.auto_moderation.checks import PreparedRule, RuleMatch
 from hubbub.server.resources.auto_moderation.store import RuleRow
 
 REVIEW_JOB: Final = "auto_moderation.review"
@@ -48,7 +48,7 @@ _AUDIT_ACTIONS: Final = {
 }
 
 
-class Review(msgspec.Struct, frozen=True):
+class ReviewPayload(msgspec.Struct, frozen=True):
     """Job payload: the guild whose quarantined members are checked again."""
 
     guild_id: GuildId
@@ -131,17 +131,17 @@ def _managers(guild_id: int) -> Audience:
 def _review(call: Call, row: RuleRow) -> None:
     """Schedule a review of quarantined members if a profile rule changed."""
     if row.trigger_type == AutoModerationTriggerType.MEMBER_PROFILE:
-        call.tx.enqueue(REVIEW_JOB, Review(GuildId(row.guild_id)), key=f"auto-moderation-{row.guild_id}")
+        call.tx.enqueue(REVIEW_JOB, ReviewPayload(GuildId(row.guild_id)), key=f"auto-moderation-{row.guild_id}")
 
 
 # Execution
 
 
-def execute(call: Call, incident: Incident, matches: Sequence[Caught]) -> None:
+def execute(call: Call, incident: Incident, matches: Sequence[RuleMatch]) -> None:
     """Execute the actions of matched rules. Actions whose target no longer exists are skipped."""
     if incident.mentions and incident.counted_id is not None:
         since_ms = call.now - checks.RAID_WINDOW_MS
-        store.count_mentions(
+        store.record_mentions(
             call.tx, incident.guild_id, incident.counted_id, incident.user_id, incident.mentions, since_ms
         )
     for rule, hit in matches:
@@ -150,18 +150,18 @@ def execute(call: Call, incident: Incident, matches: Sequence[Caught]) -> None:
             if action.type == AutoModerationActionType.BLOCK_MESSAGE:
                 done = incident.blocked
             elif action.type == AutoModerationActionType.SEND_ALERT_MESSAGE:
-                alert = _alert(call, incident, Caught(rule, hit), action)
+                alert = _alert(call, incident, RuleMatch(rule, hit), action)
                 done = alert is not None
             elif action.type == AutoModerationActionType.TIMEOUT:
                 done = _time_out(call, incident, action)
             else:
                 done = _quarantine(call, incident)
             if done:
-                _record_execution(call, incident, Caught(rule, hit), action, alert)
+                _record_execution(call, incident, RuleMatch(rule, hit), action, alert)
 
 
 def _record_execution(
-    call: Call, incident: Incident, match: Caught, action: wire.Action, alert: MessageId | None
+    call: Call, incident: Incident, match: RuleMatch, action: wire.Action, alert: MessageId | None
 ) -> None:
     rule, hit = match
     options: dict[str, object] = {
@@ -197,7 +197,7 @@ def _record_execution(
     call.tx.emit(wire.AUTO_MODERATION_ACTION_EXECUTION, execution, _managers(incident.guild_id), redacted=redacted)
 
 
-def _alert(call: Call, incident: Incident, match: Caught, action: wire.Action) -> MessageId | None:
+def _alert(call: Call, incident: Incident, match: RuleMatch, action: wire.Action) -> MessageId | None:
     """Send an alert to the moderators' channel and return its id, or None if the channel no longer exists."""
     channel = access.find_channel(call.tx, action.metadata.channel_id or 0)
     if channel is None or channel.guild_id != incident.guild_id:
@@ -211,10 +211,10 @@ def _alert(call: Call, incident: Incident, match: Caught, action: wire.Action) -
         ],
     )
     kind = MessageType.AUTO_MODERATION_ACTION
-    return messages.system(call, channel, kind, incident.user_id, embeds=[embed]).id
+    return messages.create_system_message(call, channel, kind, incident.user_id, embeds=[embed]).id
 
 
-def _alert_fields(incident: Incident, match: Caught) -> list[tuple[str, str]]:
+def _alert_fields(incident: Incident, match: RuleMatch) -> list[tuple[str, str]]:
     rule, hit = match
     fields = [("rule_name", rule.name), ("rule_id", str(int(rule.id)))]
     if incident.channel_id is not None:
@@ -246,14 +246,14 @@ def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
 # Profiles
 
 
-def judge(call: Call, guild_id: int, user_id: int) -> None:
+def apply_profile_rules(call: Call, guild_id: int, user_id: int) -> None:
     """Apply the profile rules to a member's names and guild tag.
 
     A quarantine starts when names or tag match a rule, and ends when no quarantining rule matches any more."""
     member = members.find(call.tx, guild_id, user_id)
     if member is None:
         return
-    for flag, text, matches in checks.of_profile(call, member):
+    for flag, text, matches in checks.match_profile(call, member):
         if member.row.flags & flag:
             if any(_quarantines(rule) for rule, _ in matches):
                 continue
@@ -263,7 +263,7 @@ def judge(call: Call, guild_id: int, user_id: int) -> None:
             execute(call, incident, matches)
 
 
-def _quarantines(rule: Rule) -> bool:
+def _quarantines(rule: PreparedRule) -> bool:
     return any(action.type == AutoModerationActionType.BLOCK_MEMBER_INTERACTION for action in rule.actions)
 
 

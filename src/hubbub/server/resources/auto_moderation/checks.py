@@ -15,22 +15,22 @@ from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import AutoModerationConfig
 from hubbub.server.resources import members
-from hubbub.server.resources.auto_moderation import matching, presets, store
-from hubbub.server.resources.auto_moderation.matching import Hit, Matcher
+from hubbub.server.resources.auto_moderation import keyword_matcher, presets, store
+from hubbub.server.resources.auto_moderation.keyword_matcher import Hit, Matcher
 from hubbub.server.resources.auto_moderation.store import RuleRow
 
-EXEMPT: Final = Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR
+EXEMPT_PERMISSIONS: Final = Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR
 """Members with one of these permissions are never checked (http.md 3.10)."""
 
 # The specification does not define spam and raids. These definitions are deliberately simple (decisions/0024).
 SPAM_WINDOW_MS: Final = 30_000
 SPAM_REPEATS: Final = 4
 """Number of equal messages within the window that count as spam."""
-SPAM_LINKED: Final = 5
+SPAM_LINK_MESSAGES: Final = 5
 """Number of messages with links within the window that count as spam."""
 SPAM_LINKS: Final = 10
 """Number of links in one message that count as spam."""
-SPAM_LOOKED_AT: Final = 50
+SPAM_MESSAGES_READ_MAX: Final = 50
 RAID_WINDOW_MS: Final = 30_000
 RAID_MEMBERS: Final = 5
 RAID_MENTIONS: Final = 20
@@ -39,7 +39,7 @@ RAID_MENTIONS: Final = 20
 _KEYWORD_TRIGGERS: Final = frozenset({AutoModerationTriggerType.KEYWORD, AutoModerationTriggerType.KEYWORD_PRESET})
 
 
-class Rule(NamedTuple):
+class PreparedRule(NamedTuple):
     """A rule prepared for matching."""
 
     id: int
@@ -52,31 +52,31 @@ class Rule(NamedTuple):
     matcher: Matcher
 
 
-class Caught(NamedTuple):
+class RuleMatch(NamedTuple):
     """A matched rule and the match."""
 
-    rule: Rule
+    rule: PreparedRule
     hit: Hit
 
 
-class Shown(NamedTuple):
+class ProfileMatch(NamedTuple):
     """A part of a member's profile and the rules it matches."""
 
     flag: int
     """The member flag that a quarantine for this part sets."""
     text: str
-    matches: list[Caught]
+    matches: list[RuleMatch]
 
 
 @lru_cache(maxsize=256)
-def ready(row: RuleRow, extra: AutoModerationConfig) -> Rule:
+def prepare_rule(row: RuleRow, extra: AutoModerationConfig) -> PreparedRule:
     """Return a rule prepared for matching.
 
     The cache key is the row and the operator's keywords, so a changed rule, or the rule of another App in the process,
     is never served from the cache."""
     metadata = row.metadata
-    words = presets.words(metadata.presets, extra) if metadata.presets else metadata.keyword_filter or ()
-    return Rule(
+    words = presets.keywords(metadata.presets, extra) if metadata.presets else metadata.keyword_filter or ()
+    return PreparedRule(
         id=row.id,
         name=row.name,
         trigger_type=row.trigger_type,
@@ -88,38 +88,44 @@ def ready(row: RuleRow, extra: AutoModerationConfig) -> Rule:
     )
 
 
-def of_message(call: Call, here: ChannelAccess, message_id: MessageId, text: str) -> tuple[list[Caught], int]:
+def match_message(call: Call, here: ChannelAccess, message_id: MessageId, text: str) -> tuple[list[RuleMatch], int]:
     """Return the rules that a message matches, and its number of mentions if they count for raid detection."""
     found = []
     counted = 0
     for rule in _applicable_rules(call, here):
         hit = _hit(call, rule, here, message_id, text)
         if hit is not None:
-            found.append(Caught(rule, hit))
+            found.append(RuleMatch(rule, hit))
         if rule.metadata.mention_raid_protection_enabled is True:
-            counted = matching.mentions(text)
+            counted = keyword_matcher.count_mentions(text)
     return found, counted
 
 
-def of_title(call: Call, here: ChannelAccess, title: str) -> list[Caught]:
+def match_title(call: Call, here: ChannelAccess, title: str) -> list[RuleMatch]:
     """Return the keyword rules that the name of a thread or post matches."""
-    if call.actor.is_bot or here.guild is None or not store.looks_at(call.tx, here.guild.guild_id, store.MESSAGES):
+    if (
+        call.actor.is_bot
+        or here.guild is None
+        or not store.has_rules_for(call.tx, here.guild.guild_id, store.CHECKS_MESSAGES)
+    ):
         return []
     applicable = (rule for rule in _applicable_rules(call, here) if rule.trigger_type in _KEYWORD_TRIGGERS)
-    return [Caught(rule, hit) for rule in applicable if (hit := rule.matcher.find(title)) is not None]
+    return [RuleMatch(rule, hit) for rule in applicable if (hit := rule.matcher.find(title)) is not None]
 
 
-def of_profile(call: Call, member: members.Membership) -> list[Shown]:
+def match_profile(call: Call, member: members.Membership) -> list[ProfileMatch]:
     """Return the parts of a member's profile, each with the rules it matches."""
     row = member.row
     standing = core_access.find_member(call.tx, call.now, row.guild_id, row.user_id)
-    applicable: list[Rule] = []
-    if standing is not None and not member.user.bot and not standing.permissions & EXEMPT:
+    applicable: list[PreparedRule] = []
+    if standing is not None and not member.user.bot and not standing.permissions & EXEMPT_PERMISSIONS:
         rows = store.list_enabled(call.tx, row.guild_id, AutoModerationEventType.MEMBER_UPDATE)
-        rules = (ready(each, call.config.auto_moderation) for each in rows)
+        rules = (prepare_rule(each, call.config.auto_moderation) for each in rows)
         applicable = [rule for rule in rules if rule.exempt_roles.isdisjoint(standing.roles)]
     return [
-        Shown(flag, text, [Caught(rule, hit) for rule in applicable if (hit := rule.matcher.find(text)) is not None])
+        ProfileMatch(
+            flag, text, [RuleMatch(rule, hit) for rule in applicable if (hit := rule.matcher.find(text)) is not None]
+        )
         for flag, text in (
             (MemberFlags.AUTOMOD_QUARANTINED_USERNAME, _names(member)),
             (MemberFlags.AUTOMOD_QUARANTINED_GUILD_TAG, _tag(member)),
@@ -139,16 +145,16 @@ def _tag(member: members.Membership) -> str:
     return "" if primary_guild is None else json.decode(primary_guild, PrimaryGuild).tag or ""
 
 
-def _applicable_rules(call: Call, here: ChannelAccess) -> list[Rule]:
+def _applicable_rules(call: Call, here: ChannelAccess) -> list[PreparedRule]:
     """Return the message rules that apply to the caller in this channel."""
     standing = here.guild
-    if standing is None or standing.permissions & EXEMPT:
+    if standing is None or standing.permissions & EXEMPT_PERMISSIONS:
         return []
     rows = store.list_enabled(call.tx, standing.guild_id, AutoModerationEventType.MESSAGE_SEND)
     channel_ids: set[int] | None = None
     applicable = []
     for row in rows:
-        rule = ready(row, call.config.auto_moderation)
+        rule = prepare_rule(row, call.config.auto_moderation)
         if _has_exempt_role(standing, rule):
             continue
         if rule.exempt_channels:
@@ -159,7 +165,7 @@ def _applicable_rules(call: Call, here: ChannelAccess) -> list[Rule]:
     return applicable
 
 
-def _has_exempt_role(standing: GuildAccess, rule: Rule) -> bool:
+def _has_exempt_role(standing: GuildAccess, rule: PreparedRule) -> bool:
     return not rule.exempt_roles.isdisjoint(standing.roles)
 
 
@@ -173,13 +179,13 @@ def _channel_and_parents(call: Call, channel: ChannelRef) -> set[int]:
     return found
 
 
-def _hit(call: Call, rule: Rule, here: ChannelAccess, message_id: MessageId, text: str) -> Hit | None:
+def _hit(call: Call, rule: PreparedRule, here: ChannelAccess, message_id: MessageId, text: str) -> Hit | None:
     if rule.trigger_type in _KEYWORD_TRIGGERS:
         return rule.matcher.find(text)
     if rule.trigger_type == AutoModerationTriggerType.SPAM:
         return Hit(None, text) if _is_spam(call, here, message_id, text) else None
     if rule.trigger_type == AutoModerationTriggerType.MENTION_SPAM:
-        mentions = matching.mentions(text)
+        mentions = keyword_matcher.count_mentions(text)
         if mentions > (rule.metadata.mention_total_limit or 0):
             return Hit(None, None)
         if mentions and rule.metadata.mention_raid_protection_enabled is True and _is_raid(call, here, mentions):
@@ -188,20 +194,20 @@ def _hit(call: Call, rule: Rule, here: ChannelAccess, message_id: MessageId, tex
 
 
 def _is_spam(call: Call, here: ChannelAccess, message_id: MessageId, text: str) -> bool:
-    links = matching.links(text)
+    links = keyword_matcher.count_links(text)
     if links >= SPAM_LINKS:
         return True
     since_ms = call.now - SPAM_WINDOW_MS
-    recent = store.said_since(call.tx, here.guild_id, call.user_id, since_ms, SPAM_LOOKED_AT)
+    recent = store.list_messages_since(call.tx, here.guild_id, call.user_id, since_ms, SPAM_MESSAGES_READ_MAX)
     # Compare an edited message with the other messages, not with its old content.
     others = [each.content for each in recent if each.id != message_id]
-    folded = matching.fold(text)
-    if folded and sum(matching.fold(each) == folded for each in others) + 1 >= SPAM_REPEATS:
+    folded = keyword_matcher.fold(text)
+    if folded and sum(keyword_matcher.fold(each) == folded for each in others) + 1 >= SPAM_REPEATS:
         return True
-    return bool(links) and sum(1 for each in others if matching.links(each)) + 1 >= SPAM_LINKED
+    return bool(links) and sum(1 for each in others if keyword_matcher.count_links(each)) + 1 >= SPAM_LINK_MESSAGES
 
 
 def _is_raid(call: Call, here: ChannelAccess, mentions: int) -> bool:
-    mentions_by_user = dict(store.mentioned_since(call.tx, here.guild_id, call.now - RAID_WINDOW_MS))
+    mentions_by_user = dict(store.mentions_since(call.tx, here.guild_id, call.now - RAID_WINDOW_MS))
     mentions_by_user[call.user_id] = mentions_by_user.get(call.user_id, 0) + mentions
     return len(mentions_by_user) >= RAID_MEMBERS and sum(mentions_by_user.values()) >= RAID_MENTIONS

@@ -6,14 +6,14 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.resources.auto_moderation import actions, listeners, store
 
-BATCH: Final = 200
+BATCH_SIZE: Final = 200
 
 
 def review(call: Call, job: Job) -> None:
     """Check every quarantined member of a guild again."""
-    guild_id = job.decode(actions.Review).guild_id
+    guild_id = job.decode(actions.ReviewPayload).guild_id
     after = 0
-    while user_ids := store.quarantined(call.tx, guild_id, after, BATCH):
+    while user_ids := store.list_quarantined(call.tx, guild_id, after, BATCH_SIZE):
         for user_id in user_ids:
-            listeners.look(call, guild_id, user_id)
+            listeners.check_profile(call, guild_id, user_id)
         after = user_ids[-1]

@@ -8,12 +8,12 @@ from hubbub.protocol.enums import AuditLogAction, AutoModerationActionType
 from hubbub.protocol.errors import ErrorCode
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
-from hubbub.server.core.refusals import Refusal
+from hubbub.server.core.rejections import RejectedWithSideEffects
 from hubbub.server.resources import audit_log, guilds, members, messages, threads, users
 from hubbub.server.resources.auto_moderation import actions, checks, store, views
 from hubbub.server.resources.auto_moderation.actions import Incident
-from hubbub.server.resources.auto_moderation.checks import Caught
-from hubbub.server.resources.auto_moderation.matching import Matcher
+from hubbub.server.resources.auto_moderation.checks import RuleMatch
+from hubbub.server.resources.auto_moderation.keyword_matcher import Matcher
 
 _RULE_ACTIONS = frozenset(
     {
@@ -24,7 +24,7 @@ _RULE_ACTIONS = frozenset(
 )
 
 
-def hear_names(call: Call, signal: guilds.NamesDrafted) -> None:
+def check_names(call: Call, signal: guilds.NamesDrafted) -> None:
     """Reject names of guilds, channels and stages that contain banned words.
 
     Names set by the platform are not checked."""
@@ -42,10 +42,10 @@ def _banned(words: tuple[str, ...]) -> Matcher:
     return Matcher(words, (), ())
 
 
-def hear_message(call: Call, signal: messages.MessageDrafted) -> None:
+def check_message(call: Call, signal: messages.MessageDrafted) -> None:
     """Check a new or edited message, block it if a rule says so, and execute the rules' actions."""
     here = signal.access
-    matches, mentions = checks.of_message(call, here, signal.message_id, signal.text)
+    matches, mentions = checks.match_message(call, here, signal.message_id, signal.text)
     if not matches and not mentions:
         return
     # dated-changes.md 3: before that date edits were not blocked; the other actions were executed.
@@ -64,10 +64,10 @@ def hear_message(call: Call, signal: messages.MessageDrafted) -> None:
     _conclude(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_MESSAGE)
 
 
-def hear_title(call: Call, signal: threads.TitleDrafted) -> None:
+def check_title(call: Call, signal: threads.TitleDrafted) -> None:
     """Check the name of a thread or post."""
     here: ChannelAccess = signal.access
-    matches = checks.of_title(call, here, signal.title)
+    matches = checks.match_title(call, here, signal.title)
     if matches:
         incident = Incident(
             guild_id=here.guild_id,
@@ -79,20 +79,20 @@ def hear_title(call: Call, signal: threads.TitleDrafted) -> None:
         _conclude(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_TITLE)
 
 
-def _blocks(matches: Sequence[Caught]) -> bool:
+def _blocks(matches: Sequence[RuleMatch]) -> bool:
     return any(action.type == AutoModerationActionType.BLOCK_MESSAGE for rule, _ in matches for action in rule.actions)
 
 
-def _conclude(call: Call, incident: Incident, matches: Sequence[Caught], error: ErrorCode) -> None:
+def _conclude(call: Call, incident: Incident, matches: Sequence[RuleMatch], error: ErrorCode) -> None:
     """Reject a blocked text and execute the actions after the rollback, or execute them now if it is not blocked."""
     if not incident.blocked:
         actions.execute(call, incident, matches)
         return
     overrides = {"message": text} if (text := _custom_message(matches)) else {}
-    raise Refusal(error, partial(actions.execute, incident=incident, matches=matches), **overrides)
+    raise RejectedWithSideEffects(error, partial(actions.execute, incident=incident, matches=matches), **overrides)
 
 
-def _custom_message(matches: Sequence[Caught]) -> str | None:
+def _custom_message(matches: Sequence[RuleMatch]) -> str | None:
     for rule, _ in matches:
         for action in rule.actions:
             if action.type == AutoModerationActionType.BLOCK_MESSAGE and action.metadata.custom_message:
@@ -100,37 +100,37 @@ def _custom_message(matches: Sequence[Caught]) -> str | None:
     return None
 
 
-def hear_joined(call: Call, signal: members.MemberAdded) -> None:
+def check_new_member(call: Call, signal: members.MemberAdded) -> None:
     """Check the profile of a new member."""
-    look(call, signal.guild_id, signal.user_id)
+    check_profile(call, signal.guild_id, signal.user_id)
 
 
-def hear_renamed(call: Call, signal: members.MemberRenamed) -> None:
+def check_renamed_member(call: Call, signal: members.MemberRenamed) -> None:
     """Check the profile of a member with a new nickname."""
-    look(call, signal.guild_id, signal.user_id)
+    check_profile(call, signal.guild_id, signal.user_id)
 
 
-def hear_user(call: Call, signal: users.UserChanged) -> None:
+def check_changed_user(call: Call, signal: users.UserChanged) -> None:
     """Check the profile of a changed user in each of their guilds."""
     if not signal.row.bot:
-        for guild_id in store.guilds_watching_members(call.tx, signal.row.id):
-            look(call, guild_id, signal.row.id)
+        for guild_id in store.list_guilds_with_profile_rules(call.tx, signal.row.id):
+            check_profile(call, guild_id, signal.row.id)
 
 
-def look(call: Call, guild_id: int, user_id: int) -> None:
+def check_profile(call: Call, guild_id: int, user_id: int) -> None:
     """Check a member's profile if the guild has profile rules or the member is quarantined."""
     if not changes.MEMBER_PROFILE_RULES.active(call.now):
         return
-    if store.looks_at(call.tx, guild_id, store.MEMBERS) or store.is_quarantined(call.tx, guild_id, user_id):
-        actions.judge(call, guild_id, user_id)
+    if store.has_rules_for(call.tx, guild_id, store.CHECKS_MEMBERS) or store.is_quarantined(call.tx, guild_id, user_id):
+        actions.apply_profile_rules(call, guild_id, user_id)
 
 
-def hear_guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
+def guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
     """Delete the rules of a deleted guild."""
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def hear_audit_log(call: Call, signal: audit_log.AuditLogRead) -> None:
+def add_rules_to_audit_log(call: Call, signal: audit_log.AuditLogRead) -> None:
     """Add the existing rules that the entries reference to a page of the audit log."""
     rule_ids = {entry.target_id for entry in signal.log.audit_log_entries if entry.action_type in _RULE_ACTIONS}
     rows = store.find_many(call.tx, signal.guild_id, sorted(each for each in rule_ids if each is not None))

@@ -147,14 +147,16 @@ SLURS: Final = (
     "untermensch*",
 )
 
-WORDS: Final = {
+PRESET_KEYWORDS: Final = {
     _PROFANITY: PROFANITY,
     _SEXUAL_CONTENT: SEXUAL_CONTENT,
     _SLURS: SLURS,
 }
 
 
-def words(presets: Iterable[int], more: AutoModerationConfig) -> tuple[str, ...]:
+def keywords(presets: Iterable[int], extra: AutoModerationConfig) -> tuple[str, ...]:
     """Return the keywords of some presets, including those the operator added."""
-    added = {_PROFANITY: more.profanity, _SEXUAL_CONTENT: more.sexual_content, _SLURS: more.slurs}
-    return tuple(word for kind, listed in WORDS.items() if kind in presets for word in (*listed, *added[kind]))
+    added = {_PROFANITY: extra.profanity, _SEXUAL_CONTENT: extra.sexual_content, _SLURS: extra.slurs}
+    return tuple(
+        word for kind, listed in PRESET_KEYWORDS.items() if kind in presets for word in (*listed, *added[kind])
+    )

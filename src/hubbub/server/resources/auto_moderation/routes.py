@@ -40,7 +40,7 @@ def create_auto_moderation_rule(
         actions="[]",
         enabled=0,
     )
-    return actions.create(call, rules.new(call, row, body))
+    return actions.create(call, rules.build_rule(call, row, body))
 
 
 @handles(wire.UPDATE_AUTO_MODERATION_RULE)
@@ -50,7 +50,7 @@ def update_auto_moderation_rule(
     """Update an auto moderation rule."""
     before = _get(call, guild_id, rule_id)
     rules.require_timeouts(call, guild_id, body)
-    return actions.change(call, before, rules.changed(call, before, body))
+    return actions.change(call, before, rules.apply_update(call, before, body))
 
 
 @handles(wire.DELETE_AUTO_MODERATION_RULE)

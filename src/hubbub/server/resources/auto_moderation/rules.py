@@ -20,7 +20,7 @@ from hubbub.protocol.resources import auto_moderation as wire
 from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.resources import channels, roles
-from hubbub.server.resources.auto_moderation import matching, store
+from hubbub.server.resources.auto_moderation import keyword_matcher, store
 from hubbub.server.resources.auto_moderation.store import RuleRow
 
 S = TypeVar("S", bound=Snowflake)
@@ -35,7 +35,7 @@ _ALERT: Final = AutoModerationActionType.SEND_ALERT_MESSAGE
 _TIMEOUT: Final = AutoModerationActionType.TIMEOUT
 _QUARANTINE: Final = AutoModerationActionType.BLOCK_MEMBER_INTERACTION
 
-ACTIONS_OF: Final = {
+ACTIONS_BY_TRIGGER: Final = {
     _KEYWORD: (_BLOCK, _ALERT, _TIMEOUT),
     AutoModerationTriggerType.SPAM: (_BLOCK, _ALERT),
     _PRESET: (_BLOCK, _ALERT),
@@ -44,7 +44,7 @@ ACTIONS_OF: Final = {
 }
 """Actions allowed for each trigger type."""
 
-ALERTED: Final = frozenset(
+ALERT_CHANNEL_TYPES: Final = frozenset(
     {
         ChannelType.GUILD_TEXT,
         ChannelType.GUILD_VOICE,
@@ -63,7 +63,7 @@ def require_timeouts(
         access.require_guild(call, guild_id, Permissions.MODERATE_MEMBERS)
 
 
-def new(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) -> RuleRow:
+def build_rule(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) -> RuleRow:
     """Build a new rule from a request body, or raise every error in it."""
     form = FormErrors()
     known = [each for each in AutoModerationTriggerType if each != _PROFILE or _profile_rules_active(call)]
@@ -92,7 +92,7 @@ def new(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) -> RuleRo
     return row
 
 
-def changed(call: Call, row: RuleRow, body: wire.UpdateAutoModerationRule) -> RuleRow:
+def apply_update(call: Call, row: RuleRow, body: wire.UpdateAutoModerationRule) -> RuleRow:
     """Apply a request body to a rule, or raise every error in it."""
     form = FormErrors()
     trigger = AutoModerationTriggerType(row.trigger_type)
@@ -165,7 +165,7 @@ def _keywords(name: str, written: list[str], limit: int, form: FormErrors) -> li
         form.add(("trigger_metadata", name), *errors.bad_length(0, limit))
     for index, word in enumerate(written):
         # Stars alone would match every text.
-        if not matching.keyword(word).needle.strip("*"):
+        if not keyword_matcher.parse_keyword(word).needle.strip("*"):
             form.add(("trigger_metadata", name, index), *errors.bad_length(1, wire.KEYWORD_MAX))
     return written
 
@@ -173,8 +173,8 @@ def _keywords(name: str, written: list[str], limit: int, form: FormErrors) -> li
 def _patterns(written: list[str], form: FormErrors) -> list[str]:
     for index, pattern in enumerate(written):
         try:
-            matching.compile_pattern(pattern)
-        except matching.BadPattern as problem:
+            keyword_matcher.compile_pattern(pattern)
+        except keyword_matcher.BadPattern as problem:
             text = f"Regular expression cannot be used: {problem}"[:300]
             form.add(("trigger_metadata", "regex_patterns", index), "AUTO_MODERATION_INVALID_REGEX", text)
     return written
@@ -183,7 +183,7 @@ def _patterns(written: list[str], form: FormErrors) -> list[str]:
 def _actions(call: Call, row: RuleRow, wanted: list[wire.ActionRequest], form: FormErrors) -> list[wire.Action]:
     allowed = [
         each
-        for each in ACTIONS_OF[AutoModerationTriggerType(row.trigger_type)]
+        for each in ACTIONS_BY_TRIGGER[AutoModerationTriggerType(row.trigger_type)]
         if each != _QUARANTINE or _profile_rules_active(call)
     ]
     _reject_duplicates("actions", [action.type for action in wanted], form)
@@ -215,7 +215,7 @@ def _require_alertable(call: Call, row: RuleRow, channel_id: int | None, index: 
         form.add(path, *errors.required())
         return
     found = access.find_channel(call.tx, channel_id)
-    if found is None or found.guild_id != row.guild_id or found.type not in ALERTED:
+    if found is None or found.guild_id != row.guild_id or found.type not in ALERT_CHANNEL_TYPES:
         form.add(path, "AUTO_MODERATION_INVALID_ALERT_CHANNEL", "Alerts cannot be sent to this channel")
 
 

@@ -8,7 +8,7 @@ from hubbub.protocol.enums import AutoModerationEventType
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import ChannelId, RoleId, Snowflake
 from hubbub.protocol.resources.auto_moderation import Action, TriggerMetadata
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class RuleRow(NamedTuple):
@@ -49,7 +49,7 @@ class RuleRow(NamedTuple):
         return json.decode(self.exempt_channels, list[ChannelId])
 
 
-class Spoken(NamedTuple):
+class RecentMessage(NamedTuple):
     """A recent message of a user."""
 
     id: int
@@ -58,10 +58,13 @@ class Spoken(NamedTuple):
 
 COLUMNS: Final = ", ".join(RuleRow._fields)
 
-MESSAGES: Final = 1
-MEMBERS: Final = 2
+CHECKS_MESSAGES: Final = 1
+CHECKS_MEMBERS: Final = 2
 """Bits of `guilds.moderated`: what the enabled rules of a guild check."""
-_BITS: Final = {AutoModerationEventType.MESSAGE_SEND: MESSAGES, AutoModerationEventType.MEMBER_UPDATE: MEMBERS}
+_BITS: Final = {
+    AutoModerationEventType.MESSAGE_SEND: CHECKS_MESSAGES,
+    AutoModerationEventType.MEMBER_UPDATE: CHECKS_MEMBERS,
+}
 
 
 def find(tx: Tx, guild_id: int, rule_id: int) -> RuleRow | None:
@@ -82,7 +85,7 @@ def find_many(tx: Tx, guild_id: int, rule_ids: Sequence[int]) -> list[RuleRow]:
         return []
     return tx.fetch(
         RuleRow,
-        f"SELECT {COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? AND id IN ({places(rule_ids)}) ORDER BY id",
+        f"SELECT {COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? AND id IN ({placeholders(rule_ids)}) ORDER BY id",
         guild_id,
         *rule_ids,
     )
@@ -109,7 +112,7 @@ def count(tx: Tx, guild_id: int, trigger_type: int) -> int:
 
 def insert(tx: Tx, row: RuleRow) -> None:
     """Insert a rule."""
-    tx.run(f"INSERT INTO auto_moderation_rules ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO auto_moderation_rules ({COLUMNS}) VALUES ({placeholders(row)})", *row)
     _update_moderated_bits(tx, row.guild_id)
 
 
@@ -139,22 +142,22 @@ def _update_moderated_bits(tx: Tx, guild_id: int) -> None:
     tx.run("UPDATE guilds SET moderated = ? WHERE id = ? AND moderated <> ?", bits, guild_id, bits)
 
 
-def looks_at(tx: Tx, guild_id: int, what: int) -> bool:
-    """Return whether an enabled rule of a guild checks messages (`MESSAGES`) or members (`MEMBERS`)."""
-    return bool((tx.value("SELECT moderated FROM guilds WHERE id = ?", guild_id) or 0) & what)
+def has_rules_for(tx: Tx, guild_id: int, bit: int) -> bool:
+    """Return whether an enabled rule of a guild checks messages (`CHECKS_MESSAGES`) or members (`CHECKS_MEMBERS`)."""
+    return bool((tx.value("SELECT moderated FROM guilds WHERE id = ?", guild_id) or 0) & bit)
 
 
-def guilds_watching_members(tx: Tx, user_id: int) -> list[int]:
+def list_guilds_with_profile_rules(tx: Tx, user_id: int) -> list[int]:
     """List the guilds of a user that have profile rules."""
     rows = tx.all(
         "SELECT g.id FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ? AND g.moderated >= ? ORDER BY g.id",
         user_id,
-        MEMBERS,
+        CHECKS_MEMBERS,
     )
     return [row[0] for row in rows]
 
 
-def quarantined(tx: Tx, guild_id: int, after: int, limit: int) -> list[int]:
+def list_quarantined(tx: Tx, guild_id: int, after: int, limit: int) -> list[int]:
     """List members quarantined for their profile, by ascending user id."""
     rows = tx.all(
         "SELECT user_id FROM members WHERE guild_id = ? AND user_id > ? AND (flags & ?) <> 0 ORDER BY user_id LIMIT ?",
@@ -172,10 +175,10 @@ def is_quarantined(tx: Tx, guild_id: int, user_id: int) -> bool:
     return bool((flags or 0) & MemberFlags.AUTOMOD_QUARANTINED)
 
 
-def said_since(tx: Tx, guild_id: int, user_id: int, since_ms: int, limit: int) -> list[Spoken]:
+def list_messages_since(tx: Tx, guild_id: int, user_id: int, since_ms: int, limit: int) -> list[RecentMessage]:
     """List the messages of a user in a guild since a time, newest first."""
     return tx.fetch(
-        Spoken,
+        RecentMessage,
         "SELECT m.id, m.content FROM messages m JOIN channels c ON c.id = m.channel_id "
         "WHERE m.author_id = ? AND m.id >= ? AND c.guild_id = ? ORDER BY m.id DESC LIMIT ?",
         user_id,
@@ -185,7 +188,7 @@ def said_since(tx: Tx, guild_id: int, user_id: int, since_ms: int, limit: int) -
     )
 
 
-def count_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mentions: int, since_ms: int) -> None:
+def record_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mentions: int, since_ms: int) -> None:
     """Store the mentions of a message, and delete counts older than `since_ms`."""
     tx.run("DELETE FROM mention_counts WHERE guild_id = ? AND message_id < ?", guild_id, int(Snowflake.at(since_ms)))
     tx.run(
@@ -198,7 +201,7 @@ def count_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mention
     )
 
 
-def mentioned_since(tx: Tx, guild_id: int, since_ms: int) -> list[tuple[int, int]]:
+def mentions_since(tx: Tx, guild_id: int, since_ms: int) -> list[tuple[int, int]]:
     """Return (user id, number of mentions) of the members who mentioned others since a time."""
     rows = tx.all(
         "SELECT user_id, SUM(mentions) FROM mention_counts WHERE guild_id = ? AND message_id >= ? GROUP BY user_id",

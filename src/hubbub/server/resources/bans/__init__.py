@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.bans import routes
-from hubbub.server.resources.bans.facts import MemberBanned
+from hubbub.server.resources.bans.signals import MemberBanned
 
 SLICE = Slice(name="bans", modules=(routes,))
 

@@ -8,10 +8,10 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import bans as wire
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import members, users
 from hubbub.server.resources.bans import store
-from hubbub.server.resources.bans.facts import MemberBanned
+from hubbub.server.resources.bans.signals import MemberBanned
 from hubbub.server.resources.bans.store import BanRow
 from hubbub.server.resources.users import UserRow
 
@@ -27,16 +27,16 @@ def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_messag
         call.tx.emit(
             wire.GUILD_BAN_ADD,
             wire.GuildBan(guild_id=guild_id, user=users.user(target)),
-            Audience.guild(guild_id, permission=_WATCHERS, excluded=target.id),
+            Audience.guild(guild_id, permission=_WATCHERS, excluded_user_id=target.id),
         )
     members.remove_many(call, guild_id, [target.id for target in targets])
     for target in targets:
-        silence(call, guild_id, target.id, delete_message_seconds)
+        raise_member_banned(call, guild_id, target.id, delete_message_seconds)
 
 
-def silence(call: Call, guild_id: GuildId, user_id: int, delete_message_seconds: int) -> None:
+def raise_member_banned(call: Call, guild_id: GuildId, user_id: int, delete_message_seconds: int) -> None:
     """Raise `MemberBanned`, so that the recent messages of a banned user are deleted."""
-    call.tell(MemberBanned(guild_id=guild_id, user_id=UserId(user_id), delete_message_seconds=delete_message_seconds))
+    call.notify(MemberBanned(guild_id=guild_id, user_id=UserId(user_id), delete_message_seconds=delete_message_seconds))
 
 
 def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:

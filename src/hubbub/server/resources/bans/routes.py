@@ -56,7 +56,7 @@ def ban_user_from_guild(call: Call, guild_id: GuildId, user_id: UserId, body: wi
     if store.find(call.tx, guild_id, user_id) is None:
         actions.ban(call, guild_id, [target], seconds)
     else:
-        actions.silence(call, guild_id, user_id, seconds)
+        actions.raise_member_banned(call, guild_id, user_id, seconds)
 
 
 @handles(wire.UNBAN_USER_FROM_GUILD)
@@ -69,7 +69,7 @@ def unban_user_from_guild(call: Call, guild_id: GuildId, user_id: UserId) -> Non
 
 
 @handles(wire.BULK_BAN_USERS_FROM_GUILD)
-def bulk_ban_users_from_guild(call: Call, guild_id: GuildId, body: wire.BulkBanUsers) -> wire.BulkBanned:
+def bulk_ban_users_from_guild(call: Call, guild_id: GuildId, body: wire.BulkBanUsers) -> wire.BulkBanResult:
     """Ban users from a guild.
 
     Unknown users, users already banned and users ranked too high are returned as failed."""
@@ -81,7 +81,7 @@ def bulk_ban_users_from_guild(call: Call, guild_id: GuildId, body: wire.BulkBanU
     if not banned:
         raise errors.FAILED_TO_BAN_USERS()
     actions.ban(call, guild_id, [users_by_id[user_id] for user_id in banned], body.delete_message_seconds or 0)
-    return wire.BulkBanned(
+    return wire.BulkBanResult(
         banned_users=[UserId(user_id) for user_id in banned],
         failed_users=[user_id for user_id in wanted if user_id not in set(banned)],
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hubbub.protocol.ids import GuildId, UserId
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class BanRow(NamedTuple):
@@ -29,7 +29,7 @@ def find_ids(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> set[int]:
     if not user_ids:
         return set()
     rows = tx.all(
-        f"SELECT user_id FROM bans WHERE guild_id = ? AND user_id IN ({places(user_ids)})", guild_id, *user_ids
+        f"SELECT user_id FROM bans WHERE guild_id = ? AND user_id IN ({placeholders(user_ids)})", guild_id, *user_ids
     )
     return {row[0] for row in rows}
 

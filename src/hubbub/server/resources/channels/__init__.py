@@ -8,15 +8,15 @@ from hubbub.server.resources.channels.actions import (
     close,
     create,
     delete,
-    forget_guild,
-    forget_role,
+    guild_deleted,
     link_lobby,
     private_for,
+    role_deleted,
     split_permissions,
 )
-from hubbub.server.resources.channels.facts import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.resources.channels.routes import delete_guild_channel, update_guild_channel
 from hubbub.server.resources.channels.rules import can_link_lobby, require_rename
+from hubbub.server.resources.channels.signals import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.resources.channels.store import COLUMNS as CHANNEL_COLUMNS
 from hubbub.server.resources.channels.store import TEXT_COLUMNS as TEXT_CHANNEL_COLUMNS
 from hubbub.server.resources.channels.store import (
@@ -37,11 +37,11 @@ from hubbub.server.resources.channels.store import (
     update,
 )
 from hubbub.server.resources.channels.views import (
-    FORUMS,
+    FORUM_TYPES,
     any_channel,
     channel,
     created_thread,
-    hidden,
+    obfuscated,
     partial,
     private,
     tags,
@@ -52,12 +52,12 @@ from hubbub.server.resources.channels.views import (
 SLICE = Slice(
     name="channels",
     modules=(routes,),
-    hears={roles.RoleDeleted: forget_role, guilds.GuildDeleted: forget_guild},
+    listeners={roles.RoleDeleted: role_deleted, guilds.GuildDeleted: guild_deleted},
 )
 
 __all__ = [
     "CHANNEL_COLUMNS",
-    "FORUMS",
+    "FORUM_TYPES",
     "SLICE",
     "TEXT_CHANNEL_COLUMNS",
     "ChannelRow",
@@ -77,7 +77,7 @@ __all__ = [
     "find",
     "find_many",
     "find_thread_member",
-    "hidden",
+    "obfuscated",
     "insert",
     "link_lobby",
     "list_of_guild",

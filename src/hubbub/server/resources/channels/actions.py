@@ -14,13 +14,13 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import channels as wire
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import guilds, roles, users
-from hubbub.server.resources.channels import rules, splitting, store, views
-from hubbub.server.resources.channels.facts import ChannelsDeleted, LinkedChannelChanged
+from hubbub.server.resources.channels import permission_split, rules, store, views
+from hubbub.server.resources.channels.signals import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.resources.channels.store import ChannelRow, GuildTraits, OverwriteRow
 
-AUDITED: Final = (
+AUDITED_FIELDS: Final = (
     "name",
     "type",
     "topic",
@@ -68,7 +68,7 @@ def create(
         id=channel_id or call.new_id(ChannelId), type=kind, guild_id=guild_id, parent_id=body.parent_id or None
     )
     rules.check_emojis(call, row, body, form)
-    row = rules.settled(row, body, guild, form, lambda: call.new_id(TagId))
+    row = rules.apply_body(row, body, guild, form, lambda: call.new_id(TagId))
     form.raise_if_any()
     if store.count_of_guild(call.tx, guild_id) >= wire.GUILD_CHANNELS_MAX:
         raise errors.MAX_CHANNELS()
@@ -79,14 +79,14 @@ def create(
         row = row._replace(position=store.next_position(call.tx, guild_id, category=category))
     if overwrites is None:
         overwrites = [] if row.parent_id is None else store.overwrites_of(call.tx, row.parent_id)
-    call.tell(guilds.NamesDrafted((row.name or "",)))
+    call.notify(guilds.NamesDrafted((row.name or "",)))
     store.insert(call.tx, row)
     overwrites = [each._replace(channel_id=row.id) for each in overwrites]
     store.replace_overwrites(call.tx, row.id, overwrites)
     _require_overwrite_capacity(call, guild_id, grown=len(overwrites))
     view = views.channel(row, overwrites)
     if not quiet:
-        changes = audit.differences(None, view, (*AUDITED, "permission_overwrites"))
+        changes = audit.differences(None, view, (*AUDITED_FIELDS, "permission_overwrites"))
         audit.record(call, guild_id, AuditLogAction.CHANNEL_CREATE, target_id=row.id, changes=changes)
         publish(call, wire.CHANNEL_CREATE, row, view)
     return view
@@ -109,10 +109,10 @@ def change(
     view = views.channel(after, new)
     guild_id = before.guild_id or 0
     if after.name != before.name:
-        call.tell(guilds.NamesDrafted((after.name or "",)))
+        call.notify(guilds.NamesDrafted((after.name or "",)))
     if after != before:
         store.update(call.tx, before, after)
-        changes = audit.differences(views.channel(before, old), view, AUDITED)
+        changes = audit.differences(views.channel(before, old), view, AUDITED_FIELDS)
         audit.record(call, guild_id, AuditLogAction.CHANNEL_UPDATE, target_id=after.id, changes=changes)
     overwrites_changed = rules.bits_of(new) != rules.bits_of(old)
     if overwrites_changed:
@@ -121,7 +121,7 @@ def change(
     if after != before or overwrites_changed:
         publish(call, wire.CHANNEL_UPDATE, after, view)
     if after.linked_lobby is not None and after.name != before.name:
-        call.tell(LinkedChannelChanged(after.id))
+        call.notify(LinkedChannelChanged(after.id))
     if overwrites_changed and after.type == ChannelType.GUILD_CATEGORY:
         _sync(call, after.id, old, new)
     if overwrites_changed:
@@ -191,7 +191,7 @@ def put_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], over
     change(call, row, row, old, new)
 
 
-def drop_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], target_id: int) -> None:
+def delete_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], target_id: int) -> None:
     """Delete the overwrite of a role or member in a channel."""
     change(call, row, row, old, [each for each in old if each.target_id != target_id])
 
@@ -200,7 +200,7 @@ def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
     """Add the newer permission bits to a guild's roles and overwrites. Return how many roles and overwrites changed."""
     added = changed_roles = changed_overwrites = 0
     for role in roles.list_of_guild(call.tx, guild_id):
-        bits = role.permissions | splitting.allowed(role.permissions)
+        bits = role.permissions | permission_split.implied_bits(role.permissions)
         if bits != role.permissions:
             roles.change(call, role, role._replace(permissions=bits))
             added |= bits & ~role.permissions
@@ -208,13 +208,13 @@ def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
     for channel in store.list_of_guild(call.tx, guild_id):
         # Read one channel at a time: changing a category also changes its synced children.
         old = store.overwrites_of(call.tx, channel.id)
-        new = [splitting.split(each) for each in old]
+        new = [permission_split.split(each) for each in old]
         if new != old:
             change(call, channel, channel, old, new)
             changed_overwrites += sum(was != now for was, now in zip(old, new, strict=True))
             for was, now in zip(old, new, strict=True):
                 added |= (now.allow & ~was.allow) | (now.deny & ~was.deny)
-    for bit, action in splitting.WRITTEN:
+    for bit, action in permission_split.AUDIT_ACTIONS:
         if added & bit:
             audit.record(call, guild_id, action, target_id=guild_id)
     return changed_roles, changed_overwrites
@@ -225,15 +225,15 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
     guild_id = row.guild_id or 0
     view = views.channel(row, overwrites)
     orphans = store.list_children(call.tx, row.id) if row.type == ChannelType.GUILD_CATEGORY else []
-    call.tell(ChannelsDeleted(guild_id=guild_id, channel_ids=(row.id,)))
+    call.notify(ChannelsDeleted(guild_id=guild_id, channel_ids=(row.id,)))
     store.delete(call.tx, row.id)
-    was_referenced = store.forget_in_guild(call.tx, guild_id, row.id)
-    changes = audit.differences(view, None, (*AUDITED, "permission_overwrites"))
+    was_referenced = store.clear_guild_references(call.tx, guild_id, row.id)
+    changes = audit.differences(view, None, (*AUDITED_FIELDS, "permission_overwrites"))
     audit.record(call, guild_id, AuditLogAction.CHANNEL_DELETE, target_id=row.id, changes=changes)
     publish(call, wire.CHANNEL_DELETE, row, view)
     guild = guilds.find(call.tx, guild_id) if was_referenced else None
     if guild is not None:
-        guilds.announce(call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now))
+        guilds.publish_update(call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now))
     overwrites_by_channel = store.overwrites_of_many(call.tx, [orphan.id for orphan in orphans])
     for orphan in orphans:
         moved = orphan._replace(parent_id=None)
@@ -246,7 +246,9 @@ def private_for(call: Call, row: ChannelRow, user_id: int) -> wire.PrivateChanne
     """Build a private channel for one of its members: the recipients are the others."""
     others = [each for each in store.recipients_of(call.tx, row.id) if each != user_id]
     found = users.find_many(call.tx, others)
-    return views.private(row, [users.user(found[each]) if each in found else users.gone(each) for each in others])
+    return views.private(
+        row, [users.user(found[each]) if each in found else users.deleted_user(each) for each in others]
+    )
 
 
 def close(call: Call, row: ChannelRow) -> wire.PrivateChannel:
@@ -273,7 +275,7 @@ def change_group(call: Call, before: ChannelRow, body: wire.UpdateChannel) -> Ch
     return after
 
 
-def forget_role(call: Call, signal: roles.RoleDeleted) -> None:
+def role_deleted(call: Call, signal: roles.RoleDeleted) -> None:
     """Delete a deleted role's overwrites and publish the affected channels."""
     channel_ids = store.channels_with_overwrite(call.tx, signal.guild_id, signal.role_id)
     if not channel_ids:
@@ -285,9 +287,9 @@ def forget_role(call: Call, signal: roles.RoleDeleted) -> None:
         publish(call, wire.CHANNEL_UPDATE, row, views.channel(row, remaining.get(row.id, [])))
 
 
-def forget_guild(call: Call, signal: guilds.GuildDeleted) -> None:
+def guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
     """Delete the channels and threads of a guild that is being deleted."""
     channel_ids = store.ids_of_guild(call.tx, signal.guild_id)
     if channel_ids:
-        call.tell(ChannelsDeleted(guild_id=signal.guild_id, channel_ids=tuple(channel_ids)))
+        call.notify(ChannelsDeleted(guild_id=signal.guild_id, channel_ids=tuple(channel_ids)))
     store.delete_of_guild(call.tx, signal.guild_id)

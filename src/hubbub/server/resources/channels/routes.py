@@ -22,7 +22,7 @@ def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
 
     A thread includes the caller's own membership if they joined it."""
     row = _get(call, channel_id)
-    if row.type in views.THREADS:
+    if row.type in views.THREAD_TYPES:
         membership = store.find_thread_member(call.tx, row.id, call.user_id)
         return views.thread(row, member=UNSET if membership is None else views.thread_member(membership))
     if row.guild_id is None:
@@ -98,7 +98,7 @@ def update_guild_channel(call: Call, here: ChannelAccess, body: wire.UpdateChann
         new = rules.overwrites_from(call, here.guild_id, row.id, body.permission_overwrites or [], form)
         rules.require_overwrites(here, old, new)
     rules.check_emojis(call, after, body, form)
-    after = rules.settled(after, body, guild, form, lambda: call.new_id(TagId))
+    after = rules.apply_body(after, body, guild, form, lambda: call.new_id(TagId))
     form.raise_if_any()
     if (after.name, after.topic) != (row.name, row.topic):
         rules.require_rename(call, row)
@@ -182,7 +182,7 @@ def delete_channel_permission_overwrite(call: Call, channel_id: ChannelId, overw
     if len(remaining) == len(old):
         raise errors.UNKNOWN_PERMISSION_OVERWRITE()
     rules.require_overwrites(here, old, remaining)
-    actions.drop_overwrite(call, row, old, overwrite_id)
+    actions.delete_overwrite(call, row, old, overwrite_id)
 
 
 def _require_overwritable(call: Call, channel_id: ChannelId) -> tuple[ChannelAccess, ChannelRow]:

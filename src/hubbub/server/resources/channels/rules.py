@@ -21,7 +21,7 @@ from hubbub.server.resources import emojis, voice_regions
 from hubbub.server.resources.channels import store, views
 from hubbub.server.resources.channels.store import ChannelRow, GuildTraits, OverwriteRow
 
-TEXT_LIKE: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, *views.FORUMS})
+TEXT_LIKE_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, *views.FORUM_TYPES})
 
 Bits = tuple[int, int]
 """The allow and deny bits of an overwrite."""
@@ -30,13 +30,13 @@ Bits = tuple[int, int]
 def clean_name(kind: int, name: str) -> str:
     """Return the stored form of a channel name (http.md 3.2: text-like names are lowercase with `-` for spaces)."""
     text = re.sub(r"\s+", " ", name).strip()
-    return text.lower().replace(" ", "-") if kind in TEXT_LIKE else text
+    return text.lower().replace(" ", "-") if kind in TEXT_LIKE_TYPES else text
 
 
 def require_kind(kind: int, guild: GuildTraits, form: FormErrors) -> None:
     """Add a form error unless channels of this type can be created in the guild."""
     possible = set(wire.CREATABLE_TYPES)
-    if not has_news(guild):
+    if not has_announcements(guild):
         possible.discard(ChannelType.GUILD_ANNOUNCEMENT)
     if kind not in possible:
         form.add("type", *errors.choices(sorted(possible)))
@@ -47,7 +47,7 @@ def features(guild: GuildTraits) -> frozenset[str]:
     return frozenset(json.decode(guild.features, list[str]))
 
 
-def has_news(guild: GuildTraits) -> bool:
+def has_announcements(guild: GuildTraits) -> bool:
     """Return whether the guild can have announcement channels. Every community can."""
     return not features(guild).isdisjoint({"NEWS", "COMMUNITY"})
 
@@ -65,7 +65,7 @@ def bitrate_max(kind: int, guild: GuildTraits) -> int:
     return tiers[-1] if "VIP_REGIONS" in features(guild) else tiers[min(guild.premium_tier, len(tiers) - 1)]
 
 
-def settled(
+def apply_body(
     row: ChannelRow,
     body: wire.CreateGuildChannel | wire.UpdateChannel,
     guild: GuildTraits,
@@ -89,16 +89,16 @@ def settled(
         changes["nsfw"] = int(body.nsfw or False)
     if body.rate_limit_per_user is not UNSET:
         changes["rate_limit_per_user"] = body.rate_limit_per_user or 0
-    if body.topic is not UNSET and (kind in TEXT_LIKE or kind == ChannelType.GUILD_STAGE_VOICE):
-        limit = wire.FORUM_TOPIC_MAX if kind in views.FORUMS else wire.TOPIC_MAX
+    if body.topic is not UNSET and (kind in TEXT_LIKE_TYPES or kind == ChannelType.GUILD_STAGE_VOICE):
+        limit = wire.FORUM_TOPIC_MAX if kind in views.FORUM_TYPES else wire.TOPIC_MAX
         if body.topic is not None and len(body.topic) > limit:
             form.add("topic", *errors.bad_length(0, limit))
         changes["topic"] = body.topic or None
-    if kind in views.VOICES:
+    if kind in views.VOICE_TYPES:
         changes |= _voice(kind, body, guild, form)
     else:
         changes |= _threads(body)
-    if kind in views.FORUMS:
+    if kind in views.FORUM_TYPES:
         changes |= _forum(row, body, form, new_tag_id)
     updated = row._replace(**changes)
     if body.flags is not UNSET:
@@ -114,7 +114,7 @@ def check_emojis(
     """Add form errors for unknown emojis in a forum's tags and default reaction.
 
     A custom emoji must belong to the guild. A tag keeps an emoji that was deleted since."""
-    if row.type not in views.FORUMS:
+    if row.type not in views.FORUM_TYPES:
         return
     current = {tag.emoji_id for tag in views.tags(row)}
     requested: list[tuple[tuple[str | int, ...], wire.ForumTagRequest | wire.DefaultReactionRequest]] = [
@@ -224,11 +224,11 @@ def _tags(
 def _flags(row: ChannelRow, wanted: int) -> int:
     """Return the flags after an edit. Flags that this channel type cannot set stay unchanged (http.md 3.2)."""
     settable = 0
-    if row.type in views.FORUMS:
+    if row.type in views.FORUM_TYPES:
         settable |= ChannelFlags.REQUIRE_TAG
     if row.type == ChannelType.GUILD_MEDIA:
         settable |= ChannelFlags.HIDE_MEDIA_DOWNLOAD_OPTIONS
-    if row.type in TEXT_LIKE or row.type == ChannelType.GUILD_VOICE:
+    if row.type in TEXT_LIKE_TYPES or row.type == ChannelType.GUILD_VOICE:
         settable |= ChannelFlags.IS_SPOILER_CHANNEL
     flags = row.flags & ~settable | wanted & settable
     return flags & ~ChannelFlags.IS_SPOILER_CHANNEL if row.nsfw else flags
@@ -323,7 +323,7 @@ def bits_of(rows: Sequence[OverwriteRow]) -> dict[int, Bits]:
 def require_type_change(row: ChannelRow, kind: int, guild: GuildTraits) -> None:
     """Reject type changes other than between text and announcement channels."""
     convertible = {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT}
-    if row.type not in convertible or kind not in convertible or not has_news(guild):
+    if row.type not in convertible or kind not in convertible or not has_announcements(guild):
         raise errors.WRONG_CHANNEL_TYPE()
     if required_by_community(guild, row.id):
         raise errors.COMMUNITY_CHANNELS_MUST_BE_TEXT()
@@ -331,7 +331,7 @@ def require_type_change(row: ChannelRow, kind: int, guild: GuildTraits) -> None:
 
 def require_rename(call: Call, row: ChannelRow) -> None:
     """Limit changes of name and topic to two in ten minutes per channel (http.md 1.14)."""
-    quotas.take(call, "rename", row.id, wire.NAME_AND_TOPIC_LIMIT)
+    quotas.consume(call, "rename", row.id, wire.NAME_AND_TOPIC_LIMIT)
 
 
 # Lobby links

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from hubbub.protocol.numbers import INT32_MAX
 from hubbub.server.core.access import ChannelRef, channel_ref
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class ChannelRow(NamedTuple):
@@ -108,7 +108,7 @@ def find_many(tx: Tx, channel_ids: Iterable[int]) -> dict[int, ChannelRow]:
     wanted = list(dict.fromkeys(channel_ids))
     found: dict[int, ChannelRow] = {}
     for batch in batches(wanted):
-        for row in tx.all(f"SELECT {COLUMNS} FROM channels c WHERE c.id IN ({places(batch)})", *batch):
+        for row in tx.all(f"SELECT {COLUMNS} FROM channels c WHERE c.id IN ({placeholders(batch)})", *batch):
             found[row[0]] = ChannelRow(*row)
     return found
 
@@ -148,7 +148,7 @@ def next_position(tx: Tx, guild_id: int, *, category: bool) -> int:
 
 def insert(tx: Tx, row: ChannelRow) -> None:
     """Insert a channel."""
-    tx.run(f"INSERT INTO channels ({', '.join(_STORED)}) VALUES ({places(_STORED)})", *_stored(row))
+    tx.run(f"INSERT INTO channels ({', '.join(_STORED)}) VALUES ({placeholders(_STORED)})", *_stored(row))
 
 
 def update(tx: Tx, before: ChannelRow, after: ChannelRow) -> None:
@@ -212,7 +212,7 @@ def overwrites_of_many(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[Ove
     return _by_channel(
         tx.fetch(
             OverwriteRow,
-            f"SELECT {_OVERWRITE} FROM overwrites o WHERE o.channel_id IN ({places(channel_ids)}) ORDER BY o.target_id",
+            f"SELECT {_OVERWRITE} FROM overwrites o WHERE o.channel_id IN ({placeholders(channel_ids)}) ORDER BY o.target_id",
             *channel_ids,
         )
     )
@@ -244,7 +244,9 @@ def replace_overwrites(tx: Tx, channel_id: int, rows: Sequence[OverwriteRow]) ->
 def delete_overwrites(tx: Tx, channel_ids: Sequence[int], target_id: int) -> None:
     """Delete the overwrites of a role or member in some channels."""
     tx.run(
-        f"DELETE FROM overwrites WHERE target_id = ? AND channel_id IN ({places(channel_ids)})", target_id, *channel_ids
+        f"DELETE FROM overwrites WHERE target_id = ? AND channel_id IN ({placeholders(channel_ids)})",
+        target_id,
+        *channel_ids,
     )
 
 
@@ -262,7 +264,7 @@ def known_targets(tx: Tx, guild_id: int, ids: Sequence[int]) -> tuple[set[int], 
     """Return which of these ids are roles of the guild, and which are users (members or not)."""
     if not ids:
         return set(), set()
-    marks = places(ids)
+    marks = placeholders(ids)
     roles = tx.all(f"SELECT id FROM roles WHERE guild_id = ? AND id IN ({marks})", guild_id, *ids)
     users = tx.all(f"SELECT id FROM users WHERE id IN ({marks})", *ids)
     return {row[0] for row in roles}, {row[0] for row in users}
@@ -301,7 +303,7 @@ _GUILD_REFERENCES: Final = (
 )
 
 
-def forget_in_guild(tx: Tx, guild_id: int, channel_id: int) -> bool:
+def clear_guild_references(tx: Tx, guild_id: int, channel_id: int) -> bool:
     """Clear a guild's references to a channel (system channel, AFK channel, ...). Return whether there were any."""
     assignments = ", ".join(
         f"{column} = CASE WHEN {column} = ? THEN NULL ELSE {column} END" for column in _GUILD_REFERENCES

@@ -16,10 +16,12 @@ from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.users import User
 from hubbub.server.resources.channels.store import ChannelRow, OverwriteRow, ThreadMemberRow
 
-THREADS: Final = frozenset({ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD})
-VOICES: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE})
-FORUMS: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA})
-PRIVATE: Final = frozenset({ChannelType.DM, ChannelType.GROUP_DM})
+THREAD_TYPES: Final = frozenset(
+    {ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD}
+)
+VOICE_TYPES: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE})
+FORUM_TYPES: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA})
+PRIVATE_TYPES: Final = frozenset({ChannelType.DM, ChannelType.GROUP_DM})
 
 HIDDEN_NAME: Final = "___hidden___"
 
@@ -32,7 +34,7 @@ def any_channel(
     recipients: Iterable[User] = (),
 ) -> wire.AnyChannel:
     """Build a channel of any kind."""
-    if row.type in THREADS:
+    if row.type in THREAD_TYPES:
         return thread(row, member=member)
     if row.guild_id is None:
         return private(row, recipients)
@@ -49,9 +51,9 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
     view.nsfw = bool(row.nsfw)
     view.rate_limit_per_user = row.rate_limit_per_user
     view.last_message_id = None if row.last_message_id is None else MessageId(row.last_message_id)
-    if row.type not in FORUMS:
+    if row.type not in FORUM_TYPES:
         view.last_pin_timestamp = _timestamp(row.last_pin_ms)
-    if row.type in VOICES:
+    if row.type in VOICE_TYPES:
         view.bitrate = wire.BITRATE_DEFAULT if row.bitrate is None else row.bitrate
         view.user_limit = row.user_limit or 0
         view.rtc_region = row.rtc_region
@@ -66,7 +68,7 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
     if row.default_auto_archive_duration is not None:
         view.default_auto_archive_duration = row.default_auto_archive_duration
     view.default_thread_rate_limit_per_user = row.default_thread_rate_limit_per_user or 0
-    if row.type in FORUMS:
+    if row.type in FORUM_TYPES:
         view.available_tags = tags(row)
         view.default_reaction_emoji = default_reaction(row)
         view.default_sort_order = row.default_sort_order
@@ -75,7 +77,7 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
     return view
 
 
-def hidden(row: ChannelRow) -> wire.Channel:
+def obfuscated(row: ChannelRow) -> wire.Channel:
     """Build the obfuscated form of a guild channel, for gateway sessions that cannot see it (gateway.md 9)."""
     guild_id = row.guild_id or 0
     deny = wire.Overwrite(
@@ -88,9 +90,9 @@ def hidden(row: ChannelRow) -> wire.Channel:
     view.nsfw = False
     view.rate_limit_per_user = 0
     view.last_message_id = None
-    if row.type not in FORUMS:
+    if row.type not in FORUM_TYPES:
         view.last_pin_timestamp = None
-    if row.type in VOICES:
+    if row.type in VOICE_TYPES:
         view.bitrate = wire.BITRATE_DEFAULT
         view.user_limit = 0
         view.rtc_region = None
@@ -99,7 +101,7 @@ def hidden(row: ChannelRow) -> wire.Channel:
         return view
     view.topic = None
     view.default_thread_rate_limit_per_user = 0
-    if row.type in FORUMS:
+    if row.type in FORUM_TYPES:
         view.available_tags = []
         view.default_reaction_emoji = None
         view.default_sort_order = None
@@ -148,7 +150,7 @@ def _thread_keys(row: ChannelRow) -> dict[str, Any]:
         "thread_metadata": metadata,
         "message_count": row.message_count,
         # http.md 3.3: member_count stops at 50.
-        "member_count": min(row.member_count, wire.MEMBER_COUNT_CEILING),
+        "member_count": min(row.member_count, wire.THREAD_MEMBER_COUNT_MAX),
         "total_message_sent": row.total_message_sent,
     }
     if row.applied_tags is not None:

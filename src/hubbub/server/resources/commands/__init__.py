@@ -4,22 +4,22 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.applications import ActivitiesSwitched, ApplicationDeleting
+from hubbub.server.resources.applications import ActivitiesToggled, ApplicationDeleting
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.commands import actions, routes, store, views
-from hubbub.server.resources.commands.definitions import as_kind, derived_contexts
+from hubbub.server.resources.commands.definitions import derived_contexts, normalize_value
 from hubbub.server.resources.commands.permissions import can_use
 from hubbub.server.resources.commands.store import (
-    EVERYWHERE,
+    GLOBAL_GUILD_ID,
     PERMITTED_COLUMNS,
     PERMITTED_WIDTH,
     CommandRow,
     Definition,
     Permitted,
+    cached_definition,
     definition,
     join_permitted,
-    known_definition,
-    list_offered,
+    list_available,
     permissions_in,
     read_permitted,
 )
@@ -40,30 +40,30 @@ def _add_to_audit_log(call: Call, signal: AuditLogRead) -> None:
 SLICE = Slice(
     name="commands",
     modules=(routes,),
-    hears={
+    listeners={
         AuditLogRead: _add_to_audit_log,
         GuildDeleted: actions.guild_deleted,
-        ActivitiesSwitched: actions.activities_switched,
+        ActivitiesToggled: actions.activities_toggled,
         ApplicationDeleting: actions.application_deleting,
     },
 )
 
 __all__ = [
-    "EVERYWHERE",
+    "GLOBAL_GUILD_ID",
     "PERMITTED_COLUMNS",
     "PERMITTED_WIDTH",
     "SLICE",
     "CommandRow",
     "Definition",
     "Permitted",
-    "as_kind",
+    "normalize_value",
     "can_use",
     "commands",
     "definition",
     "derived_contexts",
     "join_permitted",
-    "known_definition",
-    "list_offered",
+    "cached_definition",
+    "list_available",
     "permissions_in",
     "read_permitted",
 ]

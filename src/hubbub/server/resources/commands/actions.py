@@ -13,14 +13,14 @@ from hubbub.protocol.resources import commands as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import audit, quotas
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
-from hubbub.server.resources.applications import ActivitiesSwitched, ApplicationDeleting, ApplicationRow
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.resources.applications import ActivitiesToggled, ApplicationDeleting, ApplicationRow
 from hubbub.server.resources.commands import definitions, rules, store, views
-from hubbub.server.resources.commands.definitions import Made
-from hubbub.server.resources.commands.store import EVERYWHERE, CommandRow
+from hubbub.server.resources.commands.definitions import ValidatedCommand
+from hubbub.server.resources.commands.store import GLOBAL_GUILD_ID, CommandRow
 from hubbub.server.resources.guilds import GuildDeleted
 
-LAUNCH: Final = wire.CreateCommand(
+LAUNCH_COMMAND: Final = wire.CreateCommand(
     name="launch",
     type=CommandType.PRIMARY_ENTRY_POINT,
     handler=CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY,
@@ -28,33 +28,33 @@ LAUNCH: Final = wire.CreateCommand(
 """The command that an application gets when it enables activities (activities.md 2)."""
 
 
-class Kept(NamedTuple):
+class SavedCommand(NamedTuple):
     """A stored command and whether it is new."""
 
     row: CommandRow
-    new: bool
+    is_new: bool
 
 
-def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.CreateCommand) -> Kept:
+def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.CreateCommand) -> SavedCommand:
     """Create a command, or replace the one with the same type and name."""
     form = errors.FormErrors()
-    command = definitions.read(body, rules.around(call, application, guild_id), form)
+    command = definitions.parse(body, rules.find_scope(call, application, guild_id), form)
     form.raise_if_any()
     known = store.find_named(call.tx, application.id, guild_id, command.type, command.name)
     if known is not None:
-        return Kept(_replace(call, known, command, known.position), False)
+        return SavedCommand(_replace(call, known, command, known.position), False)
     rows = store.list_of(call.tx, application.id, guild_id)
     position = rows[-1].position + 1 if rows else 0
     row = _new(call, application, guild_id, command, position)
-    rules.require_room(call, [*rows, row])
+    rules.require_capacity(call, [*rows, row])
     _insert(call, row)
-    return Kept(row, True)
+    return SavedCommand(row, True)
 
 
 def edit(call: Call, application: ApplicationRow, row: CommandRow, body: wire.UpdateCommand) -> CommandRow:
     """Change fields of a command."""
     form = errors.FormErrors()
-    scope = rules.around(call, application, row.guild_id)
+    scope = rules.find_scope(call, application, row.guild_id)
     command = definitions.edit(row.type, row.name, store.definition(row), body, scope, form)
     form.raise_if_any()
     if command.name != row.name:
@@ -69,11 +69,11 @@ def bulk_set(
 ) -> list[CommandRow]:
     """Replace the commands of a scope with these, in this order. Commands with a known id or name keep their ids."""
     form = errors.FormErrors()
-    scope = rules.around(call, application, guild_id)
-    wanted: list[tuple[wire.SetCommand, Made]] = []
+    scope = rules.find_scope(call, application, guild_id)
+    wanted: list[tuple[wire.SetCommand, ValidatedCommand]] = []
     taken: set[tuple[int, str]] = set()
     for index, body in enumerate(bodies):
-        command = definitions.read(body, scope, form, (index,))
+        command = definitions.parse(body, scope, form, (index,))
         if (command.type, command.name) in taken:
             form.add((index,), *errors.command_duplicate_name())
         taken.add((command.type, command.name))
@@ -83,7 +83,7 @@ def bulk_set(
     by_name = {(row.type, row.name): row for row in before}
     by_id = {row.id: row for row in before}
     matched_by_id = _matched_by_id(wanted, by_id, by_name)
-    after: list[tuple[CommandRow, Made, bool]] = []
+    after: list[tuple[CommandRow, ValidatedCommand, bool]] = []
     for position, (body, command) in enumerate(wanted):
         same_name = by_name.get((command.type, command.name))
         known = by_id[body.id] if body.id in matched_by_id else None
@@ -93,7 +93,7 @@ def bulk_set(
             after.append((_new(call, application, guild_id, command, position), command, True))
         else:
             after.append((known, command, False))
-    rules.require_room(call, [row for row, _, _ in after])
+    rules.require_capacity(call, [row for row, _, _ in after])
     kept_ids = {row.id for row, _, _ in after}
     store.delete(call.tx, [row.id for row in before if row.id not in kept_ids])
     # Deleting or renaming a command drops its permissions (webhooks-and-interactions.md 5.1).
@@ -101,7 +101,7 @@ def bulk_set(
     if renamed:
         store.delete_permissions(call.tx, [row.id for row in renamed])
         # Renamed commands may swap names with each other, so give them temporary ones first.
-        store.take_names(call.tx, [row.id for row in renamed])
+        store.set_temporary_names(call.tx, [row.id for row in renamed])
     rows = []
     for position, (row, command, new) in enumerate(after):
         if new:
@@ -113,7 +113,7 @@ def bulk_set(
 
 
 def _matched_by_id(
-    wanted: Sequence[tuple[wire.SetCommand, Made]],
+    wanted: Sequence[tuple[wire.SetCommand, ValidatedCommand]],
     by_id: Mapping[int, CommandRow],
     by_name: Mapping[tuple[int, str], CommandRow],
 ) -> set[int]:
@@ -144,15 +144,17 @@ def guild_deleted(call: Call, signal: GuildDeleted) -> None:
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def activities_switched(call: Call, signal: ActivitiesSwitched) -> None:
+def activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
     """Create the default entry point command when activities are enabled; delete it when they are disabled."""
     rows = [
-        row for row in store.list_of(call.tx, signal.row.id, EVERYWHERE) if row.type == CommandType.PRIMARY_ENTRY_POINT
+        row
+        for row in store.list_of(call.tx, signal.row.id, GLOBAL_GUILD_ID)
+        if row.type == CommandType.PRIMARY_ENTRY_POINT
     ]
     if not signal.row.flags & ApplicationFlags.EMBEDDED:
         store.delete(call.tx, [row.id for row in rows])
     elif not rows and ENTRY_POINT_COMMANDS.active(call.now):
-        create(call, signal.row, EVERYWHERE, LAUNCH)
+        create(call, signal.row, GLOBAL_GUILD_ID, LAUNCH_COMMAND)
 
 
 def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
@@ -160,7 +162,9 @@ def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     store.delete_of_application(call.tx, signal.row.id)
 
 
-def _new(call: Call, application: ApplicationRow, guild_id: int, command: Made, position: int) -> CommandRow:
+def _new(
+    call: Call, application: ApplicationRow, guild_id: int, command: ValidatedCommand, position: int
+) -> CommandRow:
     return CommandRow(
         id=call.new_id(CommandId),
         application_id=application.id,
@@ -174,12 +178,12 @@ def _new(call: Call, application: ApplicationRow, guild_id: int, command: Made, 
 
 
 def _insert(call: Call, row: CommandRow) -> None:
-    scope = row.application_id if row.guild_id == EVERYWHERE else row.guild_id
-    quotas.take(call, "commands", scope, wire.CREATES_LIMIT, user_id=row.application_id)
+    scope = row.application_id if row.guild_id == GLOBAL_GUILD_ID else row.guild_id
+    quotas.consume(call, "commands", scope, wire.COMMAND_CREATES_LIMIT, user_id=row.application_id)
     store.insert(call.tx, row)
 
 
-def _replace(call: Call, row: CommandRow, command: Made, position: int) -> CommandRow:
+def _replace(call: Call, row: CommandRow, command: ValidatedCommand, position: int) -> CommandRow:
     after = row._replace(name=command.name, position=position, definition=json.encode(command.definition).decode())
     if after == row:
         return row

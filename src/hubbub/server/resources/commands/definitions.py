@@ -23,32 +23,32 @@ from hubbub.server.resources.commands.store import Definition
 Value = TypeVar("Value")
 Steps = tuple[str | int, ...]
 
-WORDED: Final = frozenset({CommandType.CHAT_INPUT, CommandType.PRIMARY_ENTRY_POINT})
+TYPED_NAME_TYPES: Final = frozenset({CommandType.CHAT_INPUT, CommandType.PRIMARY_ENTRY_POINT})
 """Command types whose names users type."""
 
-NESTING: Final = frozenset({CommandOptionType.SUB_COMMAND, CommandOptionType.SUB_COMMAND_GROUP})
-OFFERING: Final = frozenset({CommandOptionType.STRING, CommandOptionType.INTEGER, CommandOptionType.NUMBER})
+NESTING_OPTION_TYPES: Final = frozenset({CommandOptionType.SUB_COMMAND, CommandOptionType.SUB_COMMAND_GROUP})
+CHOICE_OPTION_TYPES: Final = frozenset({CommandOptionType.STRING, CommandOptionType.INTEGER, CommandOptionType.NUMBER})
 """Option types that support choices and autocomplete."""
 _MARK_SCRIPTS: Final = ("DEVANAGARI", "THAI")
 """Scripts with marks allowed in names: \\p{sc=Deva} and \\p{sc=Thai} of webhooks-and-interactions.md 5.1."""
 _BOT_DM: Final = int(InteractionContextType.BOT_DM)
-_VALUES: Final = tuple(kind for kind in CommandOptionType if kind not in NESTING)
+_VALUES: Final = tuple(kind for kind in CommandOptionType if kind not in NESTING_OPTION_TYPES)
 
 
-class Around(NamedTuple):
+class CommandScope(NamedTuple):
     """The scope that a command is created in, and what the application supports there."""
 
-    guild: bool
+    is_guild: bool
     """Whether the commands belong to one guild."""
     supported: Sequence[int]
     """The installation contexts that the application supports."""
-    embedded: bool
+    has_activities: bool
     """Whether the application has activities, which an entry point command can launch."""
-    installs: bool
+    has_install_contexts: bool
     """Whether contexts and integration types are in effect by now (dated-changes.md 3)."""
 
 
-class Made(NamedTuple):
+class ValidatedCommand(NamedTuple):
     """A validated command."""
 
     type: int
@@ -56,10 +56,10 @@ class Made(NamedTuple):
     definition: Definition
 
 
-def read(body: wire.CreateCommand, scope: Around, form: errors.FormErrors, path: Steps = ()) -> Made:
+def parse(body: wire.CreateCommand, scope: CommandScope, form: errors.FormErrors, path: Steps = ()) -> ValidatedCommand:
     """Validate a new command, or the replacement of one."""
     kind = body.type or CommandType.CHAT_INPUT
-    if kind == CommandType.PRIMARY_ENTRY_POINT and (scope.guild or not scope.embedded):
+    if kind == CommandType.PRIMARY_ENTRY_POINT and (scope.is_guild or not scope.has_activities):
         allowed = [int(each) for each in CommandType if each != CommandType.PRIMARY_ENTRY_POINT]
         form.add((*path, "type"), *errors.choices(allowed))
     start = Definition(integration_types=_default_types(scope))
@@ -73,13 +73,13 @@ def edit(
     name: str,
     before: Definition,
     body: wire.UpdateCommand,
-    scope: Around,
+    scope: CommandScope,
     form: errors.FormErrors,
     path: Steps = (),
-) -> Made:
+) -> ValidatedCommand:
     """Validate changes of a command."""
     if body.name is not UNSET:
-        name = body.name.strip() if kind not in WORDED else body.name
+        name = body.name.strip() if kind not in TYPED_NAME_TYPES else body.name
         _check_name(name, kind, form, (*path, "name"))
     names = before.name_localizations if body.name_localizations is UNSET else body.name_localizations
     names = _localizations(
@@ -114,7 +114,7 @@ def edit(
             form.add((*path, "handler"), *errors.command_handler())
     if size(name, after) > wire.COMMAND_SIZE_MAX:
         form.add(path, *errors.command_too_large(wire.COMMAND_SIZE_MAX))
-    return Made(int(kind), name, after)
+    return ValidatedCommand(int(kind), name, after)
 
 
 def size(name: str, definition: Definition) -> int:
@@ -142,7 +142,7 @@ def _longest(text: str, translations: Mapping[str, str] | None | UnsetType) -> i
 # Names and texts
 
 
-def is_word(name: str) -> bool:
+def is_typed_name(name: str) -> bool:
     """Return whether a name can be typed after a slash: lowercase letters, digits and marks of some scripts."""
     return (
         1 <= len(name) <= wire.COMMAND_NAME_MAX
@@ -157,8 +157,8 @@ def is_word(name: str) -> bool:
 
 
 def _check_name(name: str, kind: int, form: errors.FormErrors, path: Steps) -> None:
-    if kind in WORDED:
-        if not is_word(name):
+    if kind in TYPED_NAME_TYPES:
+        if not is_typed_name(name):
             form.add(path, *errors.command_name())
     elif not 1 <= len(name) <= wire.COMMAND_NAME_MAX:
         form.add(path, *errors.bad_length(1, wire.COMMAND_NAME_MAX))
@@ -200,8 +200,8 @@ def _localizations(
 # Contexts and permissions
 
 
-def _default_types(scope: Around) -> list[int]:
-    if scope.guild:
+def _default_types(scope: CommandScope) -> list[int]:
+    if scope.is_guild:
         return [int(ApplicationIntegrationType.GUILD_INSTALL)]
     return sorted(scope.supported) or [int(ApplicationIntegrationType.GUILD_INSTALL)]
 
@@ -225,16 +225,16 @@ def derived_contexts(integration_types: Iterable[int]) -> list[int]:
 def _contexts(
     before: Definition,
     body: wire.UpdateCommand,
-    scope: Around,
+    scope: CommandScope,
     types: Sequence[int],
     form: errors.FormErrors,
     path: Steps,
 ) -> list[int] | None:
-    if scope.guild:
+    if scope.is_guild:
         # webhooks-and-interactions.md 5.4: contexts do not apply to guild commands.
         return None
     contexts = before.contexts
-    if scope.installs and body.contexts is not UNSET:
+    if scope.has_install_contexts and body.contexts is not UNSET:
         contexts = None if body.contexts is None else [int(each) for each in body.contexts]
         _check_unique(contexts or (), form, (*path, "contexts"))
         if contexts is not None:
@@ -250,9 +250,9 @@ def _contexts(
 
 
 def _integration_types(
-    before: Definition, body: wire.UpdateCommand, scope: Around, form: errors.FormErrors, path: Steps
+    before: Definition, body: wire.UpdateCommand, scope: CommandScope, form: errors.FormErrors, path: Steps
 ) -> list[int]:
-    if scope.guild or not scope.installs or body.integration_types is UNSET:
+    if scope.is_guild or not scope.has_install_contexts or body.integration_types is UNSET:
         return before.integration_types
     if body.integration_types is None:
         return _default_types(scope)
@@ -287,8 +287,8 @@ class _Options:
         if given and kind != CommandType.CHAT_INPUT:
             self.add_error(path, errors.command_context_menu("options"))
             return []
-        nests = bool(given) and given[0].type in NESTING
-        allowed: Sequence[CommandOptionType] = tuple(NESTING) if nests else _VALUES
+        nests = bool(given) and given[0].type in NESTING_OPTION_TYPES
+        allowed: Sequence[CommandOptionType] = tuple(NESTING_OPTION_TYPES) if nests else _VALUES
         return self.siblings(given, path, sorted(allowed))
 
     def siblings(
@@ -301,7 +301,7 @@ class _Options:
             if option.type not in allowed:
                 self.add_error((*at, "type"), errors.union_choices([int(each) for each in allowed]))
                 continue
-            if option.type not in NESTING:
+            if option.type not in NESTING_OPTION_TYPES:
                 if option.required and optional:
                     self.add_error((*at, "required"), errors.command_options_required())
                 optional = optional or not option.required
@@ -327,7 +327,7 @@ class _Options:
 
     def option(self, given: wire.CommandOptionRequest, path: Steps) -> wire.CommandOption:
         kind = given.type
-        if not is_word(given.name):
+        if not is_typed_name(given.name):
             self.add_error((*path, "name"), errors.command_name())
         option = wire.CommandOption(type=int(kind), name=given.name, description=given.description)
         option.name_localizations = (
@@ -336,7 +336,7 @@ class _Options:
                 given.name,
                 self.form,
                 (*path, "name_localizations"),
-                lambda text, at: None if is_word(text) else self.add_error(at, errors.command_name()),
+                lambda text, at: None if is_typed_name(text) else self.add_error(at, errors.command_name()),
             )
             or UNSET
         )
@@ -349,7 +349,7 @@ class _Options:
             )
             or UNSET
         )
-        if kind in NESTING:
+        if kind in NESTING_OPTION_TYPES:
             inner = (CommandOptionType.SUB_COMMAND,) if kind == CommandOptionType.SUB_COMMAND_GROUP else _VALUES
             if kind == CommandOptionType.SUB_COMMAND_GROUP and not given.options:
                 # A group without subcommands could never be executed.
@@ -358,13 +358,13 @@ class _Options:
             return option
         if given.required:
             option.required = True
-        if kind in OFFERING:
+        if kind in CHOICE_OPTION_TYPES:
             self.read_choices(given, option, path)
         if kind == CommandOptionType.STRING:
             option.min_length = UNSET if given.min_length is None else given.min_length
             option.max_length = UNSET if given.max_length is None else given.max_length
             self.check_order(option.min_length, option.max_length, (*path, "max_length"))
-        elif kind in OFFERING:
+        elif kind in CHOICE_OPTION_TYPES:
             option.min_value = self.bound(given.min_value, kind, (*path, "min_value"))
             option.max_value = self.bound(given.max_value, kind, (*path, "max_value"))
             self.check_order(option.min_value, option.max_value, (*path, "max_value"))
@@ -389,8 +389,8 @@ class _Options:
         option.choices = []
         for index, choice in enumerate(given.choices):
             at = (*path, "choices", index)
-            value = as_kind(choice.value, given.type)
-            check_choice(value, given.type, self.form, (*at, "value"))
+            value = normalize_value(choice.value, given.type)
+            check_value(value, given.type, self.form, (*at, "value"))
             if any(choice.name == before.name for before in option.choices):
                 self.add_error((*at, "name"), errors.duplicate())
             option.choices.append(
@@ -419,8 +419,8 @@ class _Options:
     def bound(self, value: int | float | None | UnsetType, kind: int, path: Steps) -> int | float | UnsetType:
         if value is None or value is UNSET:
             return UNSET
-        value = as_kind(value, kind)
-        check_choice(value, kind, self.form, path)
+        value = normalize_value(value, kind)
+        check_value(value, kind, self.form, path)
         return value
 
     def check_order(self, minimum: int | float | UnsetType, maximum: int | float | UnsetType, path: Steps) -> None:
@@ -431,14 +431,14 @@ class _Options:
         self.form.add(path, *error)
 
 
-def as_kind(value: Value, kind: int) -> Value | int:
+def normalize_value(value: Value, kind: int) -> Value | int:
     """Return the stored form of an option value. JSON has one number type, so 1.0 of an INTEGER becomes 1."""
     if kind == CommandOptionType.INTEGER and isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
-def check_choice(value: object, kind: int, form: errors.FormErrors, path: Steps) -> None:
+def check_value(value: object, kind: int, form: errors.FormErrors, path: Steps) -> None:
     """Add a form error if an option of this type cannot have the value."""
     if kind == CommandOptionType.STRING:
         if not isinstance(value, str):

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from hubbub.protocol.enums import CommandPermissionType
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.commands import CommandPermission, all_channels
+from hubbub.protocol.resources.commands import CommandPermission, all_channels_id
 
 Entries = Sequence[CommandPermission]
 
@@ -16,9 +16,9 @@ def can_use(
     role_ids: Collection[int],
     channel_id: int,
     permissions: int,
-    needed: int | None,
-    of_command: Entries = (),
-    of_application: Entries = (),
+    required: int | None,
+    command_entries: Entries = (),
+    application_entries: Entries = (),
 ) -> bool:
     """Return whether a member may use a command in a channel.
 
@@ -28,46 +28,46 @@ def can_use(
         return True
     if not permissions & Permissions.USE_APPLICATION_COMMANDS:
         return False
-    if not _in_channel(of_command, of_application, guild_id, channel_id):
+    if not _in_channel(command_entries, application_entries, guild_id, channel_id):
         return False
-    return for_member(
+    return can_member_use(
         guild_id=guild_id,
         user_id=user_id,
         role_ids=role_ids,
         permissions=permissions,
-        needed=needed,
-        of_command=of_command,
-        of_application=of_application,
+        required=required,
+        command_entries=command_entries,
+        application_entries=application_entries,
     )
 
 
-def for_member(
+def can_member_use(
     *,
     guild_id: int,
     user_id: int,
     role_ids: Collection[int],
     permissions: int,
-    needed: int | None,
-    of_command: Entries = (),
-    of_application: Entries = (),
+    required: int | None,
+    command_entries: Entries = (),
+    application_entries: Entries = (),
 ) -> bool:
     """Return whether a member may use a command, regardless of the channel."""
     if permissions & Permissions.ADMINISTRATOR:
         return True
-    decision = _decision(of_command, guild_id, user_id, role_ids)
+    decision = _decision(command_entries, guild_id, user_id, role_ids)
     if decision is not None:
         # Permissions of the command itself override its default requirements.
         return decision
-    if _decision(of_application, guild_id, user_id, role_ids) is False:
+    if _decision(application_entries, guild_id, user_id, role_ids) is False:
         return False
-    if needed is None:
+    if required is None:
         return True
     # 0 means administrators only, which were accepted above.
-    return needed != 0 and not needed & ~permissions
+    return required != 0 and not required & ~permissions
 
 
 def _in_channel(of_command: Entries, of_application: Entries, guild_id: int, channel_id: int) -> bool:
-    everywhere = all_channels(guild_id)
+    everywhere = all_channels_id(guild_id)
     for entries in (of_command, of_application):
         for wanted in (channel_id, everywhere):
             for entry in entries:

@@ -4,11 +4,11 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, CommandId, GuildId
 from hubbub.protocol.resources import commands as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import Answer, handles
+from hubbub.server.core.slices import Response, handles
 from hubbub.server.resources import applications
 from hubbub.server.resources.commands import actions, rules, store, views
-from hubbub.server.resources.commands.actions import Kept
-from hubbub.server.resources.commands.store import EVERYWHERE
+from hubbub.server.resources.commands.actions import SavedCommand
+from hubbub.server.resources.commands.store import GLOBAL_GUILD_ID
 
 
 @handles(wire.LIST_APPLICATION_COMMANDS)
@@ -17,17 +17,17 @@ def list_application_commands(
 ) -> list[wire.ApplicationCommand]:
     """List global application commands."""
     rules.require_own(call, application_id)
-    rows = store.list_of(call.tx, application_id, EVERYWHERE)
+    rows = store.list_of(call.tx, application_id, GLOBAL_GUILD_ID)
     return views.commands(call, rows, localized=query.with_localizations)
 
 
 @handles(wire.CREATE_APPLICATION_COMMAND)
-def create_application_command(call: Call, application_id: ApplicationId, body: wire.CreateCommand) -> Answer:
+def create_application_command(call: Call, application_id: ApplicationId, body: wire.CreateCommand) -> Response:
     """Create a global application command.
 
     A command with the same type and name is replaced."""
     application = rules.require_own(call, application_id)
-    return _saved_response(call, actions.create(call, application, EVERYWHERE, body))
+    return _saved_response(call, actions.create(call, application, GLOBAL_GUILD_ID, body))
 
 
 @handles(wire.BULK_SET_APPLICATION_COMMANDS)
@@ -36,7 +36,7 @@ def bulk_set_application_commands(
 ) -> list[wire.ApplicationCommand]:
     """Replace all global application commands."""
     application = rules.require_own(call, application_id)
-    return [views.command(row, call.now) for row in actions.bulk_set(call, application, EVERYWHERE, body)]
+    return [views.command(row, call.now) for row in actions.bulk_set(call, application, GLOBAL_GUILD_ID, body)]
 
 
 @handles(wire.GET_APPLICATION_COMMAND)
@@ -45,7 +45,7 @@ def get_application_command(
 ) -> wire.ApplicationCommand:
     """Get a global application command."""
     rules.require_own(call, application_id)
-    return views.command(rules.get(call, application_id, EVERYWHERE, command_id), call.now)
+    return views.command(rules.require_command(call, application_id, GLOBAL_GUILD_ID, command_id), call.now)
 
 
 @handles(wire.UPDATE_APPLICATION_COMMAND)
@@ -54,7 +54,7 @@ def update_application_command(
 ) -> wire.ApplicationCommand:
     """Update a global application command."""
     application = rules.require_own(call, application_id)
-    row = rules.get(call, application_id, EVERYWHERE, command_id)
+    row = rules.require_command(call, application_id, GLOBAL_GUILD_ID, command_id)
     return views.command(actions.edit(call, application, row, body), call.now)
 
 
@@ -62,7 +62,7 @@ def update_application_command(
 def delete_application_command(call: Call, application_id: ApplicationId, command_id: CommandId) -> None:
     """Delete a global application command."""
     rules.require_own(call, application_id)
-    actions.delete(call, rules.get(call, application_id, EVERYWHERE, command_id))
+    actions.delete(call, rules.require_command(call, application_id, GLOBAL_GUILD_ID, command_id))
 
 
 # Guild commands
@@ -81,7 +81,7 @@ def list_guild_application_commands(
 @handles(wire.CREATE_GUILD_APPLICATION_COMMAND)
 def create_guild_application_command(
     call: Call, application_id: ApplicationId, guild_id: GuildId, body: wire.CreateCommand
-) -> Answer:
+) -> Response:
     """Create a guild application command.
 
     A command with the same type and name is replaced."""
@@ -104,7 +104,7 @@ def get_guild_application_command(
 ) -> wire.ApplicationCommand:
     """Get a guild application command."""
     rules.require_installed(call, application_id, guild_id)
-    return views.command(rules.get(call, application_id, guild_id, command_id), call.now)
+    return views.command(rules.require_command(call, application_id, guild_id, command_id), call.now)
 
 
 @handles(wire.UPDATE_GUILD_APPLICATION_COMMAND)
@@ -113,7 +113,7 @@ def update_guild_application_command(
 ) -> wire.ApplicationCommand:
     """Update a guild application command."""
     application = rules.require_installed(call, application_id, guild_id)
-    row = rules.get(call, application_id, guild_id, command_id)
+    row = rules.require_command(call, application_id, guild_id, command_id)
     return views.command(actions.edit(call, application, row, body), call.now)
 
 
@@ -123,11 +123,11 @@ def delete_guild_application_command(
 ) -> None:
     """Delete a guild application command."""
     rules.require_installed(call, application_id, guild_id)
-    actions.delete(call, rules.get(call, application_id, guild_id, command_id))
+    actions.delete(call, rules.require_command(call, application_id, guild_id, command_id))
 
 
-def _saved_response(call: Call, saved: Kept) -> Answer:
-    return Answer(201 if saved.new else 200, views.command(saved.row, call.now))
+def _saved_response(call: Call, saved: SavedCommand) -> Response:
+    return Response(201 if saved.is_new else 200, views.command(saved.row, call.now))
 
 
 # Permissions

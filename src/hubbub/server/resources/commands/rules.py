@@ -16,8 +16,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, guilds, oauth2, roles
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.commands import permissions, store
-from hubbub.server.resources.commands.definitions import Around
-from hubbub.server.resources.commands.store import EVERYWHERE, CommandRow
+from hubbub.server.resources.commands.definitions import CommandScope
+from hubbub.server.resources.commands.store import GLOBAL_GUILD_ID, CommandRow
 
 
 def require_own(call: Call, application_id: int) -> ApplicationRow:
@@ -43,18 +43,18 @@ def require_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
     raise errors.MISSING_ACCESS()
 
 
-def around(call: Call, row: ApplicationRow, guild_id: int) -> Around:
+def find_scope(call: Call, row: ApplicationRow, guild_id: int) -> CommandScope:
     """Return what an application supports in a scope."""
     supported = json.decode(row.integration_types_config, dict[str, Any])
-    return Around(
-        guild=guild_id != EVERYWHERE,
+    return CommandScope(
+        is_guild=guild_id != GLOBAL_GUILD_ID,
         supported=sorted(int(key) for key in supported),
-        embedded=bool(row.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now),
-        installs=changes.USER_INSTALLS.active(call.now),
+        has_activities=bool(row.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now),
+        has_install_contexts=changes.USER_INSTALLS.active(call.now),
     )
 
 
-def get(call: Call, application_id: int, guild_id: int, command_id: int) -> CommandRow:
+def require_command(call: Call, application_id: int, guild_id: int, command_id: int) -> CommandRow:
     """Return a command of a scope; raises UNKNOWN_APPLICATION_COMMAND."""
     row = store.find(call.tx, command_id)
     if row is None or (row.application_id, row.guild_id) != (application_id, guild_id):
@@ -62,11 +62,11 @@ def get(call: Call, application_id: int, guild_id: int, command_id: int) -> Comm
     return row
 
 
-def require_room(call: Call, rows: Sequence[CommandRow]) -> None:
+def require_capacity(call: Call, rows: Sequence[CommandRow]) -> None:
     """Reject more commands of a type than a scope may have."""
     for kind, limit in wire.COMMANDS_MAX.items():
         if kind in (CommandType.USER, CommandType.MESSAGE) and not changes.CONTEXT_MENU_LIMIT_15.active(call.now):
-            limit = wire.CONTEXT_MENU_MAX_BEFORE
+            limit = wire.OLD_CONTEXT_MENU_COMMANDS_MAX
         if sum(row.type == kind for row in rows) > limit:
             raise errors.MAX_APPLICATION_COMMANDS(message=f"Maximum number of application commands reached ({limit})")
 
@@ -79,7 +79,7 @@ def require_target(call: Call, application_id: ApplicationId, guild_id: GuildId,
     if target_id == application_id:
         return None
     row = store.find(call.tx, target_id)
-    if row is None or row.application_id != application_id or row.guild_id not in (EVERYWHERE, guild_id):
+    if row is None or row.application_id != application_id or row.guild_id not in (GLOBAL_GUILD_ID, guild_id):
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     return row
 
@@ -91,14 +91,14 @@ def require_usable(
     if row is None:
         return
     standing = access.guild(call, guild_id)
-    if not permissions.for_member(
+    if not permissions.can_member_use(
         guild_id=guild_id,
         user_id=standing.user_id,
         role_ids=standing.roles,
         permissions=standing.allowed,
-        needed=store.definition(row).default_member_permissions,
-        of_command=entries_by_target.get(row.id, ()),
-        of_application=entries_by_target.get(row.application_id, ()),
+        required=store.definition(row).default_member_permissions,
+        command_entries=entries_by_target.get(row.id, ()),
+        application_entries=entries_by_target.get(row.application_id, ()),
     ):
         raise errors.MISSING_PERMISSIONS()
 
@@ -117,12 +117,12 @@ def require_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.Comman
             continue
         seen.add((entry.type, entry.id))
         if entry.type == CommandPermissionType.CHANNEL:
-            known = entry.id == wire.all_channels(guild_id) or entry.id in visible
+            known = entry.id == wire.all_channels_id(guild_id) or entry.id in visible
         elif entry.type == CommandPermissionType.ROLE:
             role = roles.find(call.tx, guild_id, entry.id)
             known = role is not None
             if role is not None and role.id != guild_id:
-                allowed = allowed and standing.above((role.position, role.id))
+                allowed = allowed and standing.outranks_role((role.position, role.id))
         else:
             target = access.find_member(call.tx, call.now, guild_id, entry.id)
             known = target is not None

@@ -10,9 +10,9 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.commands import COMMAND_NAME_MAX, CommandOption, CommandPermission
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
-EVERYWHERE: Final = 0
+GLOBAL_GUILD_ID: Final = 0
 """The `guild_id` of a global command."""
 
 
@@ -46,7 +46,7 @@ class CommandRow(NamedTuple):
     @property
     def scope(self) -> GuildId | None:
         """The command's guild, or None if it is global."""
-        return None if self.guild_id == EVERYWHERE else GuildId(self.guild_id)
+        return None if self.guild_id == GLOBAL_GUILD_ID else GuildId(self.guild_id)
 
 
 COLUMNS: Final = ", ".join(CommandRow._fields)
@@ -61,7 +61,7 @@ def definition(row: CommandRow) -> Definition:
 
 
 @lru_cache(maxsize=1024)
-def known_definition(text: str) -> Definition:
+def cached_definition(text: str) -> Definition:
     """Return a decoded definition from a cache; callers must not change it.
 
     Commands run far more often than they change."""
@@ -125,7 +125,9 @@ def find_many(tx: Tx, command_ids: Iterable[int]) -> list[CommandRow]:
     wanted = list(dict.fromkeys(command_ids))
     if not wanted:
         return []
-    return tx.fetch(CommandRow, f"SELECT {COLUMNS} FROM commands WHERE id IN ({places(wanted)}) ORDER BY id", *wanted)
+    return tx.fetch(
+        CommandRow, f"SELECT {COLUMNS} FROM commands WHERE id IN ({placeholders(wanted)}) ORDER BY id", *wanted
+    )
 
 
 def list_of(tx: Tx, application_id: int, guild_id: int) -> list[CommandRow]:
@@ -138,23 +140,23 @@ def list_of(tx: Tx, application_id: int, guild_id: int) -> list[CommandRow]:
     )
 
 
-def list_offered(tx: Tx, application_ids: Sequence[int], guild_id: int | None) -> list[CommandRow]:
+def list_available(tx: Tx, application_ids: Sequence[int], guild_id: int | None) -> list[CommandRow]:
     """List the global commands of applications, and those of a guild if given, in order."""
     if not application_ids:
         return []
     return tx.fetch(
         CommandRow,
-        f"SELECT {COLUMNS} FROM commands WHERE application_id IN ({places(application_ids)}) AND guild_id IN (?, ?)"
+        f"SELECT {COLUMNS} FROM commands WHERE application_id IN ({placeholders(application_ids)}) AND guild_id IN (?, ?)"
         " ORDER BY application_id, guild_id, position, id",
         *application_ids,
-        EVERYWHERE,
-        guild_id or EVERYWHERE,
+        GLOBAL_GUILD_ID,
+        guild_id or GLOBAL_GUILD_ID,
     )
 
 
 def insert(tx: Tx, row: CommandRow) -> None:
     """Insert a command."""
-    tx.run(f"INSERT INTO commands ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO commands ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: CommandRow) -> None:
@@ -169,17 +171,17 @@ def update(tx: Tx, row: CommandRow) -> None:
     )
 
 
-def take_names(tx: Tx, ids: Sequence[int]) -> None:
+def set_temporary_names(tx: Tx, ids: Sequence[int]) -> None:
     """Give commands temporary names that cannot collide, because they are longer than the limit."""
     prefix = "x" * COMMAND_NAME_MAX
-    tx.run(f"UPDATE commands SET name = '{prefix}' || CAST(id AS TEXT) WHERE id IN ({places(ids)})", *ids)
+    tx.run(f"UPDATE commands SET name = '{prefix}' || CAST(id AS TEXT) WHERE id IN ({placeholders(ids)})", *ids)
 
 
 def delete(tx: Tx, command_ids: Iterable[int]) -> None:
     """Delete commands and their permissions."""
     wanted = list(command_ids)
     if wanted:
-        tx.run(f"DELETE FROM commands WHERE id IN ({places(wanted)})", *wanted)
+        tx.run(f"DELETE FROM commands WHERE id IN ({placeholders(wanted)})", *wanted)
         delete_permissions(tx, wanted)
 
 
@@ -234,4 +236,4 @@ def set_permissions(
 
 def delete_permissions(tx: Tx, target_ids: list[int]) -> None:
     """Delete the permissions of commands."""
-    tx.run(f"DELETE FROM command_permissions WHERE target_id IN ({places(target_ids)})", *target_ids)
+    tx.run(f"DELETE FROM command_permissions WHERE target_id IN ({placeholders(target_ids)})", *target_ids)

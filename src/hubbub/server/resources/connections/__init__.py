@@ -4,8 +4,12 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.connections import actions, routes
 from hubbub.server.resources.connections.actions import add, remove
 from hubbub.server.resources.connections.store import ConnectionRow, list_of_user
-from hubbub.server.resources.users import DataAsked, UserDeleted
+from hubbub.server.resources.users import DataExportRequested, UserDeleted
 
-SLICE = Slice(name="connections", modules=(routes,), hears={UserDeleted: actions.forget, DataAsked: actions.harvest})
+SLICE = Slice(
+    name="connections",
+    modules=(routes,),
+    listeners={UserDeleted: actions.user_deleted, DataExportRequested: actions.export_data},
+)
 
 __all__ = ["SLICE", "ConnectionRow", "add", "list_of_user", "remove"]

@@ -4,7 +4,7 @@ from hubbub.protocol import changes
 from hubbub.server.core.call import Call
 from hubbub.server.resources import users
 from hubbub.server.resources.connections import store
-from hubbub.server.resources.connections.store import LEGACY, NEW, ConnectionRow
+from hubbub.server.resources.connections.store import SCHEME_LEGACY, SCHEME_NEW, ConnectionRow
 
 
 def add(
@@ -30,7 +30,7 @@ def add(
         if before is not None:
             publisher_scheme = before.publisher_scheme
         else:
-            publisher_scheme = NEW if changes.PUBLISHER_SCHEME.active(call.now) else LEGACY
+            publisher_scheme = SCHEME_NEW if changes.PUBLISHER_SCHEME.active(call.now) else SCHEME_LEGACY
     row = ConnectionRow(
         user_id=user_id,
         type=type,
@@ -54,12 +54,12 @@ def remove(call: Call, user_id: int, type: str, id: str) -> bool:
     return store.delete(call.tx, user_id, type, id)
 
 
-def forget(call: Call, signal: users.UserDeleted) -> None:
+def user_deleted(call: Call, signal: users.UserDeleted) -> None:
     """Delete the connections of a deleted user."""
     store.delete_of_user(call.tx, signal.user_id)
 
 
-def harvest(call: Call, signal: users.DataAsked) -> None:
+def export_data(call: Call, signal: users.DataExportRequested) -> None:
     """Add a user's connections to their data export."""
     rows = store.list_of_user(call.tx, signal.user_id)
     signal.records["connections"] = [{"type": row.type, "id": row.id, "name": row.name} for row in rows]

@@ -7,7 +7,7 @@ from hubbub.protocol.enums import ConnectionType
 from hubbub.protocol.resources import connections as wire
 from hubbub.server.core.call import Call
 from hubbub.server.resources.connections import store
-from hubbub.server.resources.connections.store import NEW, ConnectionRow
+from hubbub.server.resources.connections.store import SCHEME_NEW, ConnectionRow
 
 _KNOWN = frozenset(str(kind) for kind in ConnectionType)
 
@@ -18,7 +18,7 @@ def is_listed(row: ConnectionRow, publisher_types: Collection[str], now: int) ->
     A publisher's new connections never are; its legacy connections are until the date in dated-changes.md 2.7."""
     if row.type not in publisher_types:
         return True
-    return row.publisher_scheme != NEW and not changes.CONNECTIONS_PUBLISHER.active(now)
+    return row.publisher_scheme != SCHEME_NEW and not changes.CONNECTIONS_PUBLISHER.active(now)
 
 
 def require_connectable(call: Call, type: str, id: str) -> None:

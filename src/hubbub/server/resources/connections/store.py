@@ -2,10 +2,10 @@
 
 from typing import Final, NamedTuple
 
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
-NEW: Final = "new"
-LEGACY: Final = "legacy"
+SCHEME_NEW: Final = "new"
+SCHEME_LEGACY: Final = "legacy"
 
 
 class ConnectionRow(NamedTuple):
@@ -21,7 +21,7 @@ class ConnectionRow(NamedTuple):
     two_way_link: int = 0
     visibility: int = 0
     revoked: int = 0
-    publisher_scheme: str = LEGACY
+    publisher_scheme: str = SCHEME_LEGACY
     """The publisher scheme under which the connection was created. Relevant only to publisher connection types."""
     created_ms: int = 0
 
@@ -51,7 +51,8 @@ def count(tx: Tx, user_id: int) -> int:
 def put(tx: Tx, row: ConnectionRow) -> None:
     """Insert or update a connection."""
     tx.run(
-        f"INSERT INTO connections ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT (user_id, type, id) DO UPDATE SET {_ASSIGNMENTS}",
+        f"INSERT INTO connections ({COLUMNS}) VALUES ({placeholders(row)}) "
+        f"ON CONFLICT (user_id, type, id) DO UPDATE SET {_ASSIGNMENTS}",
         *row,
     )
 

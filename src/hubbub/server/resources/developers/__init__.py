@@ -2,9 +2,9 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import applications
-from hubbub.server.resources.applications import IntentsSwitched
+from hubbub.server.resources.applications import IntentsEnabled
 from hubbub.server.resources.developers import routes, store
-from hubbub.server.resources.developers.actions import approve, deny, watch
+from hubbub.server.resources.developers.actions import approve, deny, schedule_size_check
 from hubbub.server.resources.developers.jobs import JOBS
 from hubbub.server.resources.developers.store import ApprovalRow, list_pending
 from hubbub.server.resources.users import UserDeleted
@@ -13,11 +13,11 @@ SLICE = Slice(
     name="developers",
     modules=(routes,),
     jobs=JOBS,
-    hears={
-        IntentsSwitched: lambda call, signal: watch(call, signal.application_id),
-        UserDeleted: lambda call, signal: applications.delete_testing(call.tx, signal.user_id),
+    listeners={
+        IntentsEnabled: lambda call, signal: schedule_size_check(call, signal.application_id),
+        UserDeleted: lambda call, signal: applications.delete_tester_of_all(call.tx, signal.user_id),
     },
     assets={"app-assets": store.find_asset_file},
 )
 
-__all__ = ["SLICE", "ApprovalRow", "approve", "deny", "list_pending", "watch"]
+__all__ = ["SLICE", "ApprovalRow", "approve", "deny", "list_pending", "schedule_size_check"]

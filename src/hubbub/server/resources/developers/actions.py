@@ -10,11 +10,11 @@ from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.developers import rules, store
 from hubbub.server.resources.developers.store import ApprovalRow
 
-LAPSE = "developers.lapse"
-WATCH = "developers.watch"
+EXPIRE_GRANT_JOB = "developers.lapse"
+CHECK_SIZE_JOB = "developers.watch"
 DAY_MS = 86_400_000
 
-REACH = ("reach", "users")
+REACH_KEY = ("reach", "users")
 """Kind and name of the row that records since when an application is large."""
 
 
@@ -31,7 +31,7 @@ def request(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> Appr
         # While a renewal is pending, the current grant stays valid until its end.
         ends_ms=before.ends_ms if before is not None else None,
     )
-    store.keep_approval(call.tx, requested)
+    store.save_approval(call.tx, requested)
     return approve(call, row, body.kind, body.name) if call.config.control else requested
 
 
@@ -42,7 +42,7 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
     if kind == "scope":
         oauth2.approve_scopes(call, row.id, [name])
     else:
-        granted = wire.PRIVILEGED_INTENTS[name].granted
+        granted = wire.PRIVILEGED_INTENTS[name].granted_flag
         starts_ms = call.now
         if before is not None and before.ends_ms is not None and row.flags & granted:
             starts_ms = max(starts_ms, before.ends_ms)
@@ -50,7 +50,9 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
         # dated-changes.md 3: before 10 June 2026 grants did not expire.
         if changes.PRIVILEGED_INTENTS_BY_USERS.active(call.now):
             ends_ms = starts_ms + wire.INTENT_GRANT_DAYS * DAY_MS
-            call.tx.enqueue(LAPSE, [int(row.id), name], due_ms=ends_ms, key=f"{LAPSE}:{int(row.id)}:{name}")
+            call.tx.enqueue(
+                EXPIRE_GRANT_JOB, [int(row.id), name], due_ms=ends_ms, key=f"{EXPIRE_GRANT_JOB}:{int(row.id)}:{name}"
+            )
     return _decide(call, row, kind, name, before, "approved", ends_ms)
 
 
@@ -79,56 +81,56 @@ def _decide(
         decided_ms=call.now,
         ends_ms=ends_ms,
     )
-    store.keep_approval(call.tx, decided)
+    store.save_approval(call.tx, decided)
     return decided
 
 
 def delete(call: Call, row: ApplicationRow) -> None:
     """Delete an application. Its players are deleted first, so that no replacement is created for linked accounts."""
     if row.parent_id is None:
-        identities.forget_players(call, row)
+        identities.delete_players(call, row)
     applications.delete(call, row)
 
 
-def lapse(call: Call, application_id: int, name: str) -> None:
+def expire_grant(call: Call, application_id: int, name: str) -> None:
     """Expire a granted intent: a small application keeps it as its own toggle, a large one loses it."""
     row = applications.find(call.tx, application_id)
     grant = store.find_approval(call.tx, application_id, "intent", name)
     if row is None or grant is None or grant.ends_ms is None or grant.ends_ms > call.now:
         return
     intent = wire.PRIVILEGED_INTENTS[name]
-    flags = row.flags & ~intent.granted
-    if applications.measure(call, row).free:
-        flags |= intent.limited
-        watch(call, ApplicationId(row.id))
+    flags = row.flags & ~intent.granted_flag
+    if applications.measure_size(call, row).is_free:
+        flags |= intent.limited_flag
+        schedule_size_check(call, ApplicationId(row.id))
     else:
-        flags &= ~intent.limited
+        flags &= ~intent.limited_flag
     applications.change(call, row._replace(flags=flags))
     state = "lapsed" if grant.state == "approved" else grant.state
-    store.keep_approval(call.tx, grant._replace(state=state, ends_ms=None))
+    store.save_approval(call.tx, grant._replace(state=state, ends_ms=None))
 
 
-def watch(call: Call, application_id: ApplicationId) -> None:
+def schedule_size_check(call: Call, application_id: ApplicationId) -> None:
     """Schedule the daily check of an application that toggled intents itself and may grow too large."""
-    key = f"{WATCH}:{int(application_id)}"
-    jobs.enqueue_once(call.tx, WATCH, int(application_id), due_ms=call.now + DAY_MS, key=key)
+    key = f"{CHECK_SIZE_JOB}:{int(application_id)}"
+    jobs.enqueue_once(call.tx, CHECK_SIZE_JOB, int(application_id), due_ms=call.now + DAY_MS, key=key)
 
 
-def look(call: Call, application_id: int) -> None:
+def check_size(call: Call, application_id: int) -> None:
     """Start, cancel or end the grace period in which a grown application must request a review."""
     row = applications.find(call.tx, application_id)
     limited = [] if row is None else rules.limited_intents(row)
     if row is None or not limited:
-        store.delete_approval(call.tx, application_id, *REACH)
+        store.delete_approval(call.tx, application_id, *REACH_KEY)
         return
-    since = store.find_approval(call.tx, row.id, *REACH)
-    if applications.measure(call, row).free:
+    since = store.find_approval(call.tx, row.id, *REACH_KEY)
+    if applications.measure_size(call, row).is_free:
         if since is not None:
-            store.delete_approval(call.tx, row.id, *REACH)
+            store.delete_approval(call.tx, row.id, *REACH_KEY)
     elif since is None:
         ends_ms = call.now + wire.INTENT_GRACE_DAYS * DAY_MS
-        kind, name = REACH
-        store.keep_approval(call.tx, ApprovalRow(row.id, kind, name, "open", "", call.now, None, ends_ms))
+        kind, name = REACH_KEY
+        store.save_approval(call.tx, ApprovalRow(row.id, kind, name, "open", "", call.now, None, ends_ms))
     elif since.ends_ms is not None and since.ends_ms <= call.now:
         approvals = store.list_approvals(call.tx, row.id)
         pending = {name for (kind, name), each in approvals.items() if kind == "intent" and each.state == "pending"}
@@ -136,7 +138,7 @@ def look(call: Call, application_id: int) -> None:
         for name in limited:
             # An intent with a pending request stays until the operator decides.
             if name not in pending:
-                flags &= ~wire.PRIVILEGED_INTENTS[name].limited
+                flags &= ~wire.PRIVILEGED_INTENTS[name].limited_flag
         if flags != row.flags:
             applications.change(call, row._replace(flags=flags))
-    watch(call, ApplicationId(row.id))
+    schedule_size_check(call, ApplicationId(row.id))

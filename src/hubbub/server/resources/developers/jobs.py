@@ -5,15 +5,15 @@ from hubbub.server.core.jobs import Job
 from hubbub.server.resources.developers import actions
 
 
-def lapse(call: Call, job: Job) -> None:
+def expire_grant(call: Call, job: Job) -> None:
     """Expire a grant that was not renewed."""
     application_id, name = job.decode(tuple[int, str])
-    actions.lapse(call, application_id, name)
+    actions.expire_grant(call, application_id, name)
 
 
-def look(call: Call, job: Job) -> None:
+def check_size(call: Call, job: Job) -> None:
     """Check the size of an application."""
-    actions.look(call, job.decode(int))
+    actions.check_size(call, job.decode(int))
 
 
-JOBS = {actions.LAPSE: lapse, actions.WATCH: look}
+JOBS = {actions.EXPIRE_GRANT_JOB: expire_grant, actions.CHECK_SIZE_JOB: check_size}

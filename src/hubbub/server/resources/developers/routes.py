@@ -7,9 +7,9 @@ from hubbub.protocol.ids import ApplicationId, AssetId, UserId
 from hubbub.protocol.resources import developers as wire
 from hubbub.protocol.resources.applications import Application, PublicApplication
 from hubbub.server.core import auth
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import Answer, handles
-from hubbub.server.core.work import Work
+from hubbub.server.core.slices import Response, handles
 from hubbub.server.resources import accounts, applications, oauth2, users
 from hubbub.server.resources.applications import ACCEPTED, INVITED, TesterRow
 from hubbub.server.resources.developers import actions, rules, store, views
@@ -40,12 +40,12 @@ def create_application(call: Call, body: wire.CreateApplication) -> Application:
 
 
 @handles(wire.DELETE_APPLICATION)
-async def delete_application(work: Work, application_id: ApplicationId, body: wire.Confirmation) -> None:
+async def delete_application(work: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation) -> None:
     """Delete an application and everything that belongs to it.
 
     Requires an MFA code if the owner has two-factor authentication."""
     await _require_owner(work, application_id)
-    await accounts.confirmed(
+    await accounts.with_mfa(
         work,
         body.code,
         lambda call: actions.delete(call, applications.require_manager(call, application_id)),
@@ -53,16 +53,16 @@ async def delete_application(work: Work, application_id: ApplicationId, body: wi
 
 
 @handles(wire.CREATE_APPLICATION_BOT)
-def create_application_bot(call: Call, application_id: ApplicationId) -> Answer:
+def create_application_bot(call: Call, application_id: ApplicationId) -> Response:
     """Create the bot of an application."""
     row = applications.require_manager(call, application_id)
     if row.bot_id is not None:
         raise errors.invalid("application_id", "APPLICATION_HAS_BOT", "The application already has a bot.")
-    return Answer(201, wire.BotToken(token=applications.add_bot(call, row)), NO_STORE)
+    return Response(201, wire.BotToken(token=applications.add_bot(call, row)), NO_STORE)
 
 
 @handles(wire.RESET_BOT_TOKEN)
-async def reset_bot_token(work: Work, application_id: ApplicationId, body: wire.Confirmation) -> Answer:
+async def reset_bot_token(work: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation) -> Response:
     """Reset a bot token.
 
     The old token is revoked and its gateway sessions end."""
@@ -71,21 +71,21 @@ async def reset_bot_token(work: Work, application_id: ApplicationId, body: wire.
     def reset(call: Call) -> str:
         return applications.reset_bot_token(call, applications.require_manager(call, application_id))
 
-    return Answer(200, wire.BotToken(token=await accounts.confirmed(work, body.code, reset)), NO_STORE)
+    return Response(200, wire.BotToken(token=await accounts.with_mfa(work, body.code, reset)), NO_STORE)
 
 
 @handles(wire.RESET_CLIENT_SECRET)
-async def reset_client_secret(work: Work, application_id: ApplicationId, body: wire.Confirmation) -> Answer:
+async def reset_client_secret(work: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation) -> Response:
     """Reset the client secret of an application."""
     await _require_owner(work, application_id)
 
     def reset(call: Call) -> str:
         return applications.reset_client_secret(call, applications.require_manager(call, application_id))
 
-    return Answer(200, wire.ClientSecret(secret=await accounts.confirmed(work, body.code, reset)), NO_STORE)
+    return Response(200, wire.ClientSecret(secret=await accounts.with_mfa(work, body.code, reset)), NO_STORE)
 
 
-async def _require_owner(work: Work, application_id: ApplicationId, *, bot: bool = False) -> None:
+async def _require_owner(work: AsyncOperation, application_id: ApplicationId, *, bot: bool = False) -> None:
     """Reject other callers before a code is requested and consumed."""
 
     def check(call: Call) -> None:
@@ -111,7 +111,7 @@ def request_application_approval(
 ) -> wire.Approval:
     """Request an approval for a scope or a privileged intent."""
     row = applications.require_manager(call, application_id)
-    rules.require_askable(call, row, body)
+    rules.require_requestable(call, row, body)
     actions.request(call, row, body)
     return views.approval(call, applications.require_manager(call, application_id), body.kind, body.name)
 
@@ -130,7 +130,7 @@ def list_application_testers(call: Call, application_id: ApplicationId) -> list[
 def invite_application_tester(call: Call, application_id: ApplicationId, body: wire.InviteTester) -> wire.Tester:
     """Invite a user to test an application."""
     row = applications.require_manager(call, application_id)
-    user = users.find_person(call.tx, body.username.strip().lower())
+    user = users.find_by_username(call.tx, body.username.strip().lower())
     if user is None:
         raise errors.invalid("username", "TESTER_UNKNOWN", "No user has this username.")
     if user.id == row.owner_id:
@@ -149,7 +149,7 @@ def delete_application_tester(call: Call, application_id: ApplicationId, user_id
 
 
 @handles(wire.CREATE_TEST_USER)
-def create_test_user(call: Call, application_id: ApplicationId, body: wire.InviteTester) -> Answer:
+def create_test_user(call: Call, application_id: ApplicationId, body: wire.InviteTester) -> Response:
     """Create a test user.
 
     Available only in a rehearsal."""
@@ -159,10 +159,10 @@ def create_test_user(call: Call, application_id: ApplicationId, body: wire.Invit
     user = accounts.create(call, body.username)
     password = secrets.token_urlsafe(12)
     # A rehearsal's password is not a secret: hash it cheaply, inside the transaction.
-    accounts.set_password(call, user.id, accounts.hash_lightly(password, salt=secrets.token_bytes(16)))
+    accounts.set_password(call, user.id, accounts.hash_password_weakly(password, salt=secrets.token_bytes(16)))
     token = auth.issue(call.tx, kind="user", user_id=user.id, now=call.now, ids=call.ids)
     tester = _save_tester(call, row.id, user.id, ACCEPTED)
-    return Answer(201, wire.TestUser(user=tester.user, token=token, password=password), NO_STORE)
+    return Response(201, wire.TestUser(user=tester.user, token=token, password=password), NO_STORE)
 
 
 def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> wire.Tester:
@@ -171,14 +171,14 @@ def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> w
             "username", "TESTER_LIMIT", f"An application can have at most {wire.APPLICATION_TESTERS_MAX} testers."
         )
     row = TesterRow(application_id, user_id, state, call.now)
-    applications.keep_tester(call.tx, row)
+    applications.save_tester(call.tx, row)
     return views.testers(call.tx, [row])[0]
 
 
 @handles(wire.LIST_MY_TESTER_INVITATIONS)
 def list_my_tester_invitations(call: Call) -> list[wire.TesterInvitation]:
     """List the applications that the current user tests or is invited to test."""
-    rows = {row.application_id: row for row in applications.list_testing(call.tx, call.user_id)}
+    rows = {row.application_id: row for row in applications.list_tested(call.tx, call.user_id)}
     tested = oauth2.public_applications(call.tx, list(applications.find_many(call.tx, rows).values()), call.now)
     return [
         wire.TesterInvitation(application=each, state=1 if rows[each.id].state == INVITED else 2) for each in tested
@@ -191,7 +191,7 @@ def accept_tester_invitation(call: Call, application_id: ApplicationId) -> None:
     row = applications.find_tester(call.tx, application_id, call.user_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
-    applications.keep_tester(call.tx, row._replace(state=ACCEPTED))
+    applications.save_tester(call.tx, row._replace(state=ACCEPTED))
 
 
 @handles(wire.DELETE_TESTER_INVITATION)

@@ -9,11 +9,11 @@ from hubbub.server.resources import applications, oauth2
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.developers import store
 
-RENEWABLE_MS = wire.INTENT_GRACE_DAYS * 86_400_000
+RENEWAL_WINDOW_MS = wire.INTENT_GRACE_DAYS * 86_400_000
 """Time before its end during which a grant can be renewed, in milliseconds."""
 
 
-def require_askable(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> None:
+def require_requestable(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> None:
     """Reject requests for unknown names, and for approvals that are not needed or already granted."""
     if body.kind == "scope":
         rule = SCOPES.get(body.name)
@@ -29,11 +29,11 @@ def require_askable(call: Call, row: ApplicationRow, body: wire.RequestApproval)
         raise errors.invalid("name", *errors.choices(wire.PRIVILEGED_INTENTS))
     if row.bot_id is None:
         raise errors.invalid("name", "APPROVAL_NEEDS_BOT", "The application has no bot.")
-    if row.flags & intent.granted:
+    if row.flags & intent.granted_flag:
         grant = store.find_approval(call.tx, row.id, "intent", body.name)
-        if grant is None or grant.ends_ms is None or grant.ends_ms - call.now > RENEWABLE_MS:
+        if grant is None or grant.ends_ms is None or grant.ends_ms - call.now > RENEWAL_WINDOW_MS:
             raise _granted()
-    elif applications.measure(call, row).free:
+    elif applications.measure_size(call, row).is_free:
         raise _not_needed()
 
 
@@ -42,7 +42,7 @@ def limited_intents(row: ApplicationRow) -> list[str]:
     return [
         name
         for name, intent in wire.PRIVILEGED_INTENTS.items()
-        if row.flags & ApplicationFlags.EDITABLE & intent.limited and not row.flags & intent.granted
+        if row.flags & ApplicationFlags.EDITABLE & intent.limited_flag and not row.flags & intent.granted_flag
     ]
 
 

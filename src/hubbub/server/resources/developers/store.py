@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from hubbub.protocol.ids import AssetId
 from hubbub.server.core import cdn_urls
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class ApprovalRow(NamedTuple):
@@ -56,11 +56,11 @@ def list_pending(tx: Tx) -> list[ApprovalRow]:
     return tx.fetch(ApprovalRow, sql)
 
 
-def keep_approval(tx: Tx, row: ApprovalRow) -> None:
+def save_approval(tx: Tx, row: ApprovalRow) -> None:
     """Insert or update an approval request."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in ApprovalRow._fields[3:])
     tx.run(
-        f"INSERT INTO application_approvals ({_APPROVAL}) VALUES ({places(row)}) "
+        f"INSERT INTO application_approvals ({_APPROVAL}) VALUES ({placeholders(row)}) "
         f"ON CONFLICT (application_id, kind, name) DO UPDATE SET {assignments}",
         *row,
     )
@@ -98,7 +98,7 @@ def count_assets(tx: Tx, application_id: int) -> int:
 
 def insert_asset(tx: Tx, row: AssetRow) -> None:
     """Insert an asset."""
-    tx.run(f"INSERT INTO application_assets ({_ASSET}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO application_assets ({_ASSET}) VALUES ({placeholders(row)})", *row)
 
 
 def delete_asset(tx: Tx, application_id: int, asset_id: int) -> bool:

@@ -14,7 +14,7 @@ from hubbub.server.core.store import Tx
 from hubbub.server.resources import applications, oauth2, users
 from hubbub.server.resources.applications import ApplicationRow, TesterRow
 from hubbub.server.resources.developers import store
-from hubbub.server.resources.developers.actions import REACH
+from hubbub.server.resources.developers.actions import REACH_KEY
 from hubbub.server.resources.developers.store import ApprovalRow, AssetRow
 
 
@@ -22,19 +22,19 @@ def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
     """Build the approvals of an application, requested or not."""
     requests = store.list_approvals(call.tx, row.id)
     approved = oauth2.approved_scopes(call.tx, row.id)
-    size = applications.measure(call, row)
-    since = requests.get(REACH)
-    reach = wire.Reach(
+    size = applications.measure_size(call, row)
+    since = requests.get(REACH_KEY)
+    reach = wire.ApplicationReach(
         counted=size.counted,
-        count=size.found,
+        count=size.current,
         free_below=size.free_below,
-        free=size.free,
-        lapses_at=_timestamp(since.ends_ms) if since is not None and not size.free else None,
+        free=size.is_free,
+        lapses_at=_timestamp(since.ends_ms) if since is not None and not size.is_free else None,
     )
     return wire.Approvals(
         reach=reach,
         intents=[
-            _intent(row, name, requests.get(("intent", name)), free=size.free) for name in wire.PRIVILEGED_INTENTS
+            _intent(row, name, requests.get(("intent", name)), free=size.is_free) for name in wire.PRIVILEGED_INTENTS
         ],
         scopes=[
             _scope(row, name, requests.get(("scope", name)), approved) for name, rule in SCOPES.items() if rule.approval
@@ -51,12 +51,17 @@ def approval(call: Call, row: ApplicationRow, kind: str, name: str) -> wire.Appr
 def _intent(row: ApplicationRow, name: str, request: ApprovalRow | None, *, free: bool) -> wire.Approval:
     intent = wire.PRIVILEGED_INTENTS[name]
     state = "none" if request is None else request.state
-    if row.flags & intent.granted and state not in ("pending", "denied"):
+    if row.flags & intent.granted_flag and state not in ("pending", "denied"):
         state = "approved"
     elif free and state != "pending":
         state = "open"
     return _approval(
-        "intent", name, intent.words, state, request, enabled=bool(row.flags & (intent.granted | intent.limited))
+        "intent",
+        name,
+        intent.description,
+        state,
+        request,
+        enabled=bool(row.flags & (intent.granted_flag | intent.limited_flag)),
     )
 
 
@@ -67,7 +72,7 @@ def _scope(row: ApplicationRow, name: str, request: ApprovalRow | None, approved
         state = "open"
     else:
         state = "none" if request is None else request.state
-    return _approval("scope", name, SCOPES[name].words, state, request)
+    return _approval("scope", name, SCOPES[name].description, state, request)
 
 
 def _approval(

@@ -11,11 +11,11 @@ from hubbub.protocol.resources import channels as channel_wire
 from hubbub.protocol.resources import direct_messages as wire
 from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import channels, invites, messages, users
 from hubbub.server.resources.channels import ChannelRow
 from hubbub.server.resources.direct_messages import rules, store
-from hubbub.server.resources.direct_messages.facts import RecipientCame, RecipientGoes
+from hubbub.server.resources.direct_messages.signals import RecipientAdded, RecipientRemoving
 from hubbub.server.resources.users import UserRow
 
 
@@ -33,7 +33,7 @@ def open_direct(call: Call, other: UserRow) -> PrivateChannel:
         appeared = True
     else:
         row = _get(call, channel_id)
-        appeared = store.show(call.tx, channel_id, call.user_id)
+        appeared = store.unhide(call.tx, channel_id, call.user_id)
     view = channels.private(row, [users.user(other)])
     if appeared and not call.actor.is_bot:
         call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(call.user_id))
@@ -63,16 +63,16 @@ def _announce(call: Call, row: ChannelRow, user_id: int) -> None:
     call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(user_id))
 
 
-def reappear(call: Call, signal: messages.MessageCreated) -> None:
+def unhide_channel(call: Call, signal: messages.MessageCreated) -> None:
     """Show a hidden private channel again, before the message that causes it is published."""
     if signal.channel.guild_id is not None:
         return
-    hidden = store.hidden_from(call.tx, signal.channel.id)
+    hidden = store.list_hidden_recipients(call.tx, signal.channel.id)
     if not hidden:
         return
     row = _get(call, signal.channel.id)
     for user_id, bot in hidden:
-        store.show(call.tx, row.id, user_id)
+        store.unhide(call.tx, row.id, user_id)
         if not bot:
             _announce(call, row, user_id)
 
@@ -87,12 +87,14 @@ def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None)
     payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user(user), nick=nick or UNSET)
     call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, Audience.of_users(*present))
     _announce(call, group, user.id)
-    messages.system(call, channels.ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,))
-    call.tell(RecipientCame(channel_id=group.id, user_id=user.id))
+    messages.create_system_message(
+        call, channels.ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,)
+    )
+    call.notify(RecipientAdded(channel_id=group.id, user_id=user.id))
     return True
 
 
-def come_by_invite(call: Call, signal: invites.GroupInviteAccepted) -> None:
+def add_invited_user(call: Call, signal: invites.GroupInviteAccepted) -> None:
     """Add a user who accepted an invite to a group."""
     user = users.find(call.tx, signal.user_id)
     if user is None:
@@ -103,12 +105,14 @@ def come_by_invite(call: Call, signal: invites.GroupInviteAccepted) -> None:
 def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateChannel:
     """Remove a user from a group and return the group as they last saw it. An empty group is deleted."""
     view = channels.private_for(call, group, user.id)
-    call.tell(RecipientGoes(channel_id=group.id, user_id=user.id))
+    call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
     if not store.remove(call.tx, group.id, user.id):
         raise errors.UNKNOWN_USER()
     call.tx.emit(channel_wire.CHANNEL_DELETE, view, Audience.of_users(user.id))
     if _publish_removal(call, group, user):
-        messages.system(call, channels.ref(group), MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user.id,))
+        messages.create_system_message(
+            call, channels.ref(group), MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user.id,)
+        )
     return view
 
 
@@ -118,12 +122,12 @@ def user_deleted(call: Call, signal: users.UserDeleted) -> None:
     if user is None:
         return
     for group in store.list_groups(call.tx, signal.user_id):
-        call.tell(RecipientGoes(channel_id=group.id, user_id=user.id))
+        call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
         store.remove(call.tx, group.id, user.id)
         _publish_removal(call, group, user)
 
 
-def tell_moved(call: Call, row: ChannelRow, user_id: int, others: Sequence[int]) -> None:
+def publish_moved(call: Call, row: ChannelRow, user_id: int, others: Sequence[int]) -> None:
     """Publish a private channel in which a user replaced another: created for the user, updated for the others."""
     _announce(call, row, user_id)
     for other in others:
@@ -136,7 +140,7 @@ def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
     """Publish a removal and transfer ownership if the owner left. Delete an empty group and return False."""
     remaining = store.recipients(call.tx, [group.id]).get(group.id, [])
     if not remaining:
-        call.tell(channels.ChannelsDeleted(guild_id=None, channel_ids=(group.id,)))
+        call.notify(channels.ChannelsDeleted(guild_id=None, channel_ids=(group.id,)))
         store.delete_channel(call.tx, group.id)
         return False
     payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user(user))

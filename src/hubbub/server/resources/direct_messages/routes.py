@@ -5,7 +5,7 @@ from hubbub.protocol.ids import ChannelId, UserId
 from hubbub.protocol.resources import direct_messages as wire
 from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import Answer, handles
+from hubbub.server.core.slices import Response, handles
 from hubbub.server.resources import channels, users
 from hubbub.server.resources.direct_messages import actions, rules, views
 
@@ -17,7 +17,7 @@ def create_dm(call: Call, body: wire.CreateDm) -> PrivateChannel:
     Opens a direct message channel with one user, or creates a group. Bots add group members by OAuth2 access tokens,
     users by user ids."""
     if body.recipient_id:
-        return actions.open_direct(call, rules.require_other(call, body.recipient_id))
+        return actions.open_direct(call, rules.require_recipient(call, body.recipient_id))
     if call.actor.is_bot:
         if not body.access_tokens:
             raise errors.invalid("recipient_id", *errors.required())
@@ -28,10 +28,10 @@ def create_dm(call: Call, body: wire.CreateDm) -> PrivateChannel:
             raise errors.invalid("recipient_id", *errors.required())
         others = [each for each in dict.fromkeys(body.recipients) if each != call.user_id]
         if len(others) <= 1:
-            return actions.open_direct(call, rules.require_other(call, others[0] if others else call.user_id))
-        rules.require_companions(call, others)
+            return actions.open_direct(call, rules.require_recipient(call, others[0] if others else call.user_id))
+        rules.require_group_members(call, others)
     rules.require_size(len(others) + 1)
-    rules.require_room_for_group(call)
+    rules.require_group_capacity(call)
     return actions.open_group(call, others, _nicks(body))
 
 
@@ -60,7 +60,7 @@ def list_my_channels(call: Call) -> list[PrivateChannel]:
 
 
 @handles(wire.ADD_GROUP_DM_USER)
-def add_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId, body: wire.AddGroupDmUser) -> Answer:
+def add_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId, body: wire.AddGroupDmUser) -> Response:
     """Add a user to a group DM.
 
     Returns 201 with the group, or 204 if the user is already in it."""
@@ -75,11 +75,11 @@ def add_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId, body: 
         if rules.require_consent(call, body.access_token) != user_id:
             raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
     elif user_id != call.user_id:
-        rules.require_companions(call, [user_id])
+        rules.require_group_members(call, [user_id])
     nick = rules.require_nick(body.nick, "nick") if body.nick else None
     if not actions.add_to_group(call, group, user, nick):
-        return Answer(204)
-    return Answer(201, channels.private_for(call, group, call.user_id))
+        return Response(204)
+    return Response(201, channels.private_for(call, group, call.user_id))
 
 
 @handles(wire.DELETE_GROUP_DM_USER)

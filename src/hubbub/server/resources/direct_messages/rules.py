@@ -17,7 +17,7 @@ from hubbub.server.resources.direct_messages import store
 from hubbub.server.resources.users import UserRow
 
 
-def require_other(call: Call, user_id: int) -> UserRow:
+def require_recipient(call: Call, user_id: int) -> UserRow:
     """Return the recipient of a direct message, who must exist and not be the caller."""
     if user_id == call.user_id:
         raise errors.INVALID_RECIPIENTS()
@@ -41,7 +41,7 @@ def require_reachable(call: Call, signal: messages.DirectMessageDrafted) -> None
             raise errors.CANNOT_MESSAGE_USER()
 
 
-def can_write_by_a_guild(call: Call, recipient_id: int) -> bool:
+def can_message_through_guild(call: Call, recipient_id: int) -> bool:
     """Return whether the caller shares a guild through which the recipient accepts direct messages (sdk.md 11.3)."""
     return _accepts_through_guild(call, recipient_id, store.shared_guilds(call.tx, call.user_id, recipient_id))
 
@@ -60,12 +60,12 @@ def _has_paused_dms(call: Call, incidents: str | None) -> bool:
     return until is not None and until > json.timestamp(call.now)
 
 
-def require_companions(call: Call, user_ids: Sequence[int]) -> None:
+def require_group_members(call: Call, user_ids: Sequence[int]) -> None:
     """Require that each user is a friend of the caller or shares a guild with them (decisions/0016)."""
     found = users.find_many(call.tx, user_ids)
     if len(found) < len(set(user_ids)):
         raise errors.UNKNOWN_USER()
-    known = store.sharing_a_guild(call.tx, call.user_id, list(found))
+    known = store.find_guild_mates(call.tx, call.user_id, list(found))
     known.update(relationships.friend_ids(call.tx, call.user_id))
     if any(row.bot or row.id not in known for row in found.values()):
         raise errors.INVALID_RECIPIENTS()
@@ -92,7 +92,7 @@ def require_nick(nick: str, path: str) -> str | None:
     return nick or None
 
 
-def require_room_for_group(call: Call) -> None:
+def require_group_capacity(call: Call) -> None:
     """Reject a group if the application or user already owns ten active groups (http.md 8)."""
     if store.count_groups(call.tx, call.user_id) >= wire.GROUPS_MAX:
         raise errors.MAX_GROUP_DMS()

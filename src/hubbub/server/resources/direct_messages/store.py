@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.resources.channels import CHANNEL_COLUMNS, ChannelRow
 
 
@@ -50,14 +50,14 @@ def recipients(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for batch in batches(channel_ids):
         for channel_id, user_id in tx.all(
-            f"SELECT channel_id, user_id FROM recipients WHERE channel_id IN ({places(batch)}) ORDER BY channel_id, user_id",
+            f"SELECT channel_id, user_id FROM recipients WHERE channel_id IN ({placeholders(batch)}) ORDER BY channel_id, user_id",
             *batch,
         ):
             found.setdefault(channel_id, []).append(user_id)
     return found
 
 
-def hidden_from(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
+def list_hidden_recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
     """List the recipients who have hidden a private channel, with whether each is a bot."""
     return [
         (user_id, bot)
@@ -69,7 +69,7 @@ def hidden_from(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
     ]
 
 
-def show(tx: Tx, channel_id: int, user_id: int) -> bool:
+def unhide(tx: Tx, channel_id: int, user_id: int) -> bool:
     """Unhide a private channel for a recipient. Return False if it was not hidden."""
     return (
         tx.run(
@@ -79,7 +79,7 @@ def show(tx: Tx, channel_id: int, user_id: int) -> bool:
     )
 
 
-def list_shown(tx: Tx, user_id: int) -> list[ChannelRow]:
+def list_visible(tx: Tx, user_id: int) -> list[ChannelRow]:
     """List the private channels that a user has not hidden."""
     return tx.fetch(
         ChannelRow,
@@ -105,7 +105,7 @@ def list_channels(tx: Tx, user_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def forget_direct(tx: Tx, channel_id: int) -> None:
+def delete_direct(tx: Tx, channel_id: int) -> None:
     """Delete the record that a channel is the direct message channel of two users."""
     tx.run("DELETE FROM direct_messages WHERE channel_id = ?", channel_id)
 
@@ -133,11 +133,11 @@ def count_groups(tx: Tx, user_id: int) -> int:
     )
 
 
-def sharing_a_guild(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
+def find_guild_mates(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
     """Return which of these users share a guild with a user."""
     rows = tx.all(
         "SELECT DISTINCT b.user_id FROM members a JOIN members b ON b.guild_id = a.guild_id "
-        f"WHERE a.user_id = ? AND b.user_id IN ({places(others)})",
+        f"WHERE a.user_id = ? AND b.user_id IN ({placeholders(others)})",
         user_id,
         *others,
     )

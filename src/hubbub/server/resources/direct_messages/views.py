@@ -7,7 +7,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import channels, identities, users
 from hubbub.server.resources.direct_messages import store
 
-READING: Final = frozenset({"dm_channels.read", "sdk.social_layer"})
+READ_SCOPES: Final = frozenset({"dm_channels.read", "sdk.social_layer"})
 """Scopes that let an application read a user's private channels. The second includes the first."""
 
 
@@ -15,14 +15,20 @@ def private_channels(call: Call) -> list[PrivateChannel]:
     """Build the caller's visible private channels, most recent message first. Empty for bots (http.md 5)."""
     if call.actor.is_bot:
         return []
-    rows = sorted(store.list_shown(call.tx, call.user_id), key=lambda row: row.last_message_id or row.id, reverse=True)
+    rows = sorted(
+        store.list_visible(call.tx, call.user_id), key=lambda row: row.last_message_id or row.id, reverse=True
+    )
     present = store.recipients(call.tx, [row.id for row in rows])
     found = users.find_many(call.tx, {user_id for ids in present.values() for user_id in ids})
     users_by_id = {user_id: users.user(row) for user_id, row in found.items()}
     return [
         channels.private(
             row,
-            [users_by_id.get(each) or users.gone(each) for each in present.get(row.id, []) if each != call.user_id],
+            [
+                users_by_id.get(each) or users.deleted_user(each)
+                for each in present.get(row.id, [])
+                if each != call.user_id
+            ],
         )
         for row in rows
     ]
@@ -31,7 +37,7 @@ def private_channels(call: Call) -> list[PrivateChannel]:
 def ready(call: Call) -> dict[str, Any]:
     """Return the keys that private channels add to READY: for users, and for OAuth2 sessions with a read scope."""
     actor = call.actor
-    if actor.kind == "bearer" and actor.scopes.isdisjoint(READING):
+    if actor.kind == "bearer" and actor.scopes.isdisjoint(READ_SCOPES):
         return {"private_channels": []}
     listed = private_channels(call)
     parts: dict[str, Any] = {"private_channels": listed}

@@ -3,8 +3,8 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.emojis import actions, routes, store
-from hubbub.server.resources.emojis.facts import EmojiDeleted
 from hubbub.server.resources.emojis.rules import require_use
+from hubbub.server.resources.emojis.signals import EmojiDeleted
 from hubbub.server.resources.emojis.store import EmojiRow, find
 from hubbub.server.resources.emojis.unicode import VARIATION, is_unicode
 from hubbub.server.resources.emojis.views import of_guild, partial
@@ -13,7 +13,7 @@ from hubbub.server.resources.roles import RoleDeleted
 SLICE = Slice(
     name="emojis",
     modules=(routes,),
-    hears={RoleDeleted: actions.role_deleted, ApplicationDeleting: actions.application_deleting},
+    listeners={RoleDeleted: actions.role_deleted, ApplicationDeleting: actions.application_deleting},
     assets={"emojis": store.find_file},
 )
 

@@ -6,10 +6,10 @@ from hubbub.protocol.ids import EmojiId, GuildId
 from hubbub.protocol.resources import emojis as wire
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.emojis import store, views
-from hubbub.server.resources.emojis.facts import EmojiDeleted
+from hubbub.server.resources.emojis.signals import EmojiDeleted
 from hubbub.server.resources.emojis.store import EmojiRow
 from hubbub.server.resources.roles import RoleDeleted
 
@@ -40,7 +40,7 @@ def delete(call: Call, guild_id: GuildId, row: EmojiRow) -> None:
     changes = audit.differences(views.emoji(row), None, _AUDITED[:1])
     audit.record(call, guild_id, AuditLogAction.EMOJI_DELETE, target_id=row.id, changes=changes)
     _publish(call, guild_id)
-    call.tell(EmojiDeleted(guild_id, EmojiId(row.id)))
+    call.notify(EmojiDeleted(guild_id, EmojiId(row.id)))
 
 
 def role_deleted(call: Call, signal: RoleDeleted) -> None:

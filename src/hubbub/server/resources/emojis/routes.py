@@ -21,7 +21,7 @@ def list_guild_emojis(call: Call, guild_id: GuildId) -> list[wire.Emoji]:
     """List guild emojis."""
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
-    return views.emojis(call.tx, rows, makers=expressions.knows_makers(call, standing))
+    return views.emojis(call.tx, rows, with_creators=expressions.can_see_creators(call, standing))
 
 
 @handles(wire.GET_GUILD_EMOJI)
@@ -36,7 +36,7 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
     """Create a guild emoji."""
     standing = expressions.require_create(call, guild_id)
     animated = body.image.animated
-    role_ids = rules.kept_for(call.tx, guild_id, body.roles)
+    role_ids = rules.require_roles(call.tx, guild_id, body.roles)
     rules.require_slot(call.tx, guild_id, animated=animated)
     row = EmojiRow(
         id=call.new_id(EmojiId),
@@ -62,7 +62,7 @@ def update_guild_emoji(call: Call, guild_id: GuildId, emoji_id: EmojiId, body: w
     if body.name is not UNSET:
         after = after._replace(name=body.name)
     if body.roles is not UNSET:
-        after = after._replace(roles=rules.kept_for(call.tx, guild_id, body.roles))
+        after = after._replace(roles=rules.require_roles(call.tx, guild_id, body.roles))
     actions.change(call, guild_id, before, after)
     return _emoji_view(call, standing, after)
 
@@ -84,7 +84,7 @@ def _get(call: Call, guild_id: GuildId, emoji_id: EmojiId) -> EmojiRow:
 
 
 def _emoji_view(call: Call, standing: GuildAccess, row: EmojiRow) -> wire.Emoji:
-    return views.emojis(call.tx, [row], makers=expressions.knows_makers(call, standing))[0]
+    return views.emojis(call.tx, [row], with_creators=expressions.can_see_creators(call, standing))[0]
 
 
 # Application emojis: no events, no audit log, and the creator is always included
@@ -95,7 +95,7 @@ def list_application_emojis(call: Call, application_id: ApplicationId) -> wire.A
     """List application emojis."""
     rules.require_application(call, application_id)
     rows = store.list_of_application(call.tx, application_id)
-    return wire.ApplicationEmojis(items=views.emojis(call.tx, rows, makers=True))
+    return wire.ApplicationEmojis(items=views.emojis(call.tx, rows, with_creators=True))
 
 
 @handles(wire.GET_APPLICATION_EMOJI)
@@ -156,4 +156,4 @@ def _get_application_emoji(call: Call, application_id: ApplicationId, emoji_id: 
 
 
 def _application_emoji_view(call: Call, row: EmojiRow) -> wire.Emoji:
-    return views.emojis(call.tx, [row], makers=True)[0]
+    return views.emojis(call.tx, [row], with_creators=True)[0]

@@ -47,12 +47,14 @@ def require_use(call: Call, here: ChannelAccess, emoji_id: int) -> EmojiRow:
 
 def require_slot(tx: Tx, guild_id: GuildId, *, animated: bool) -> None:
     """Reject an emoji if the guild has no free slot."""
-    limit = expressions.slots(tx, guild_id, wire.EMOJIS_MAX_BY_TIER, GuildFeature.MORE_EMOJI, wire.EMOJIS_MAX_MORE)
+    limit = expressions.slots(
+        tx, guild_id, wire.EMOJIS_MAX_BY_TIER, GuildFeature.MORE_EMOJI, wire.MORE_EMOJI_EMOJIS_MAX
+    )
     if store.count_of_guild(tx, guild_id, animated=animated) >= limit:
         raise errors.MAX_ANIMATED_EMOJIS() if animated else errors.MAX_EMOJIS()
 
 
-def kept_for(tx: Tx, guild_id: GuildId, wanted: list[RoleId | None] | None | UnsetType) -> str:
+def require_roles(tx: Tx, guild_id: GuildId, wanted: list[RoleId | None] | None | UnsetType) -> str:
     """Return the stored form of the roles in a request body.
 
     Raises UNKNOWN_ROLE for a role of another guild. @everyone means no limitation, like an empty list."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from hubbub.protocol import wire
 from hubbub.protocol.ids import RoleId
 from hubbub.server.core import cdn_urls
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class EmojiRow(NamedTuple):
@@ -66,7 +66,7 @@ def count_of_application(tx: Tx, application_id: int) -> int:
 
 def insert(tx: Tx, row: EmojiRow) -> None:
     """Insert an emoji."""
-    tx.run(f"INSERT INTO emojis ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO emojis ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: EmojiRow) -> None:

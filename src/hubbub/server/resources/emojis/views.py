@@ -11,20 +11,20 @@ from hubbub.server.resources.emojis import store
 from hubbub.server.resources.emojis.store import EmojiRow
 
 
-def emoji(row: EmojiRow, maker: User | None = None) -> wire.Emoji:
+def emoji(row: EmojiRow, creator: User | None = None) -> wire.Emoji:
     """Build an emoji, with its creator if given."""
     return wire.Emoji(
         id=EmojiId(row.id),
         name=row.name,
         roles=row.role_ids,
         animated=bool(row.animated),
-        user=UNSET if maker is None else maker,
+        user=UNSET if creator is None else creator,
     )
 
 
-def emojis(tx: Tx, rows: list[EmojiRow], *, makers: bool) -> list[wire.Emoji]:
+def emojis(tx: Tx, rows: list[EmojiRow], *, with_creators: bool) -> list[wire.Emoji]:
     """Build emojis, with their creators if `makers` is True."""
-    found = users.find_many(tx, [row.user_id for row in rows]) if makers else {}
+    found = users.find_many(tx, [row.user_id for row in rows]) if with_creators else {}
     creators = {user_id: users.user(user) for user_id, user in found.items()}
     return [emoji(row, creators.get(row.user_id)) for row in rows]
 

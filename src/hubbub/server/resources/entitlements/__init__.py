@@ -3,8 +3,8 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.entitlements import routes
 from hubbub.server.resources.entitlements.actions import end, extend, grant, remove
-from hubbub.server.resources.entitlements.rules import require_of
-from hubbub.server.resources.entitlements.store import EntitlementRow, find, owns
+from hubbub.server.resources.entitlements.rules import require_entitlement
+from hubbub.server.resources.entitlements.store import EntitlementRow, find, has_active
 from hubbub.server.resources.entitlements.views import active_for, entitlement
 
 SLICE = Slice(name="entitlements", modules=(routes,))
@@ -18,7 +18,7 @@ __all__ = [
     "extend",
     "find",
     "grant",
-    "owns",
+    "has_active",
     "remove",
-    "require_of",
+    "require_entitlement",
 ]

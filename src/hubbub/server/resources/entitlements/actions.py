@@ -5,7 +5,7 @@ from hubbub.protocol.ids import ApplicationId, EntitlementId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import entitlements as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import applications, webhook_events
 from hubbub.server.resources.entitlements import store, views
 from hubbub.server.resources.entitlements.store import EntitlementRow

@@ -37,7 +37,7 @@ def get_entitlements(call: Call, application_id: ApplicationId, query: wire.GetE
 def create_entitlement(call: Call, application_id: ApplicationId, body: wire.CreateEntitlement) -> wire.Entitlement:
     """Create a test entitlement for a user or a guild."""
     application = applications.require_manager(call, application_id)
-    sku = rules.require_test(call, application_id, body)
+    sku = rules.require_test_sku(call, application_id, body)
     for_guild = body.owner_type is EntitlementOwnerType.GUILD
     row = actions.grant(
         call,
@@ -55,14 +55,14 @@ def create_entitlement(call: Call, application_id: ApplicationId, body: wire.Cre
 def get_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> wire.Entitlement:
     """Get an entitlement."""
     applications.require_manager(call, application_id)
-    return views.entitlement(rules.require_of(call, application_id, entitlement_id), call.now)
+    return views.entitlement(rules.require_entitlement(call, application_id, entitlement_id), call.now)
 
 
 @handles(wire.DELETE_ENTITLEMENT)
 def delete_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> None:
     """Delete a test entitlement."""
     applications.require_manager(call, application_id)
-    row = rules.require_of(call, application_id, entitlement_id)
+    row = rules.require_entitlement(call, application_id, entitlement_id)
     if not row.is_test:
         raise errors.CANNOT_DELETE_ENTITLEMENT()
     actions.remove(call, row)
@@ -72,7 +72,7 @@ def delete_entitlement(call: Call, application_id: ApplicationId, entitlement_id
 def consume_entitlement(call: Call, application_id: ApplicationId, entitlement_id: EntitlementId) -> None:
     """Consume an entitlement of a one-time purchase."""
     applications.require_manager(call, application_id)
-    row = rules.require_of(call, application_id, entitlement_id)
+    row = rules.require_entitlement(call, application_id, entitlement_id)
     sku = skus.find(call.tx, row.sku_id)
     if sku is None or sku.type != SkuType.CONSUMABLE:
         raise errors.SKU_NOT_CONSUMABLE()
@@ -90,7 +90,7 @@ def get_current_user_application_entitlements(
     if call.actor.kind == "bearer" and call.actor.application_id != application_id:
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
     sku_ids = None if query.sku_ids is UNSET else query.sku_ids
-    rows = store.of_user(
+    rows = store.list_of_user(
         call.tx, application_id, call.user_id, call.now, sku_ids=sku_ids, exclude_consumed=query.exclude_consumed
     )
     return [views.entitlement(row, call.now) for row in rows]

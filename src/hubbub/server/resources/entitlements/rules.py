@@ -10,7 +10,7 @@ from hubbub.server.resources.entitlements.store import EntitlementRow
 from hubbub.server.resources.skus import SkuRow
 
 
-def require_of(call: Call, application_id: int, entitlement_id: int) -> EntitlementRow:
+def require_entitlement(call: Call, application_id: int, entitlement_id: int) -> EntitlementRow:
     """Return an application's entitlement that is not deleted."""
     row = store.find(call.tx, entitlement_id)
     if row is None or row.application_id != application_id or row.deleted:
@@ -18,7 +18,7 @@ def require_of(call: Call, application_id: int, entitlement_id: int) -> Entitlem
     return row
 
 
-def require_test(call: Call, application_id: int, body: wire.CreateEntitlement) -> SkuRow:
+def require_test_sku(call: Call, application_id: int, body: wire.CreateEntitlement) -> SkuRow:
     """Return the SKU of a test entitlement: a subscription of the application, for the type of owner it is sold to."""
     sku = skus.find(call.tx, body.sku_id)
     if sku is None or sku.application_id != application_id:
@@ -33,6 +33,6 @@ def require_test(call: Call, application_id: int, body: wire.CreateEntitlement) 
         raise errors.UNKNOWN_GUILD()
     if not for_guild and users.find(call.tx, body.owner_id) is None:
         raise errors.UNKNOWN_USER()
-    if store.owns(call.tx, sku.id, body.owner_id, body.owner_id if for_guild else None, call.now):
+    if store.has_active(call.tx, sku.id, body.owner_id, body.owner_id if for_guild else None, call.now):
         raise errors.ENTITLEMENT_ALREADY_GRANTED()
     return sku

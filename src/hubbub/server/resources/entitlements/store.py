@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class EntitlementRow(NamedTuple):
@@ -38,7 +38,7 @@ def find(tx: Tx, entitlement_id: int) -> EntitlementRow | None:
 
 def insert(tx: Tx, row: EntitlementRow) -> None:
     """Insert an entitlement."""
-    tx.run(f"INSERT INTO entitlements ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO entitlements ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: EntitlementRow) -> None:
@@ -74,7 +74,7 @@ def page(
             where.append(f"{column} = ?")
             parameters.append(value)
     if sku_ids is not None:
-        where.append(f"sku_id IN ({places(sku_ids)})" if sku_ids else "1 = 0")
+        where.append(f"sku_id IN ({placeholders(sku_ids)})" if sku_ids else "1 = 0")
         parameters += sku_ids
     if exclude_ended:
         where.append("(ends_ms IS NULL OR ends_ms > ?)")
@@ -101,7 +101,7 @@ def page(
     return rows[::-1] if order == "DESC" else rows
 
 
-def active(tx: Tx, application_id: int, user_id: int, guild_id: int | None, now: int) -> list[EntitlementRow]:
+def list_active(tx: Tx, application_id: int, user_id: int, guild_id: int | None, now: int) -> list[EntitlementRow]:
     """List the active entitlements of a user and of a guild, by ascending id."""
     sql = f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL AND {_ACTIVE}"
     parameters = [user_id, application_id, now, now]
@@ -111,7 +111,7 @@ def active(tx: Tx, application_id: int, user_id: int, guild_id: int | None, now:
     return sorted(tx.fetch(EntitlementRow, sql, *parameters))
 
 
-def of_user(
+def list_of_user(
     tx: Tx, application_id: int, user_id: int, now: int, *, sku_ids: Sequence[int] | None, exclude_consumed: bool
 ) -> list[EntitlementRow]:
     """List a user's own entitlements that are running and not deleted."""
@@ -129,7 +129,7 @@ def of_user(
     ]
 
 
-def owns(tx: Tx, sku_id: int, user_id: int, guild_id: int | None, now: int) -> bool:
+def has_active(tx: Tx, sku_id: int, user_id: int, guild_id: int | None, now: int) -> bool:
     """Return whether a guild, or else a user, already has an active entitlement to the SKU."""
     holder, value = (
         ("guild_id = ?", guild_id) if guild_id is not None else ("guild_id IS NULL AND user_id = ?", user_id)

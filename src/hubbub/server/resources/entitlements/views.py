@@ -44,4 +44,6 @@ def _migrated(row: EntitlementRow, now: int) -> EntitlementRow:
 
 def active_for(call: Call, application_id: int, user_id: int, guild_id: int | None) -> list[wire.Entitlement]:
     """Build the active entitlements of the user and guild of an interaction."""
-    return [entitlement(row, call.now) for row in store.active(call.tx, application_id, user_id, guild_id, call.now)]
+    return [
+        entitlement(row, call.now) for row in store.list_active(call.tx, application_id, user_id, guild_id, call.now)
+    ]

@@ -23,14 +23,14 @@ def require_create(call: Call, guild_id: GuildId) -> GuildAccess:
     return access.require_guild(call, guild_id, MANAGE)
 
 
-def require_change(call: Call, guild_id: int, maker_id: int) -> None:
+def require_change(call: Call, guild_id: int, creator_id: int) -> None:
     """Require a caller who may change an expression: their own with CREATE, others' only with MANAGE."""
     standing = access.guild(call, guild_id)
-    if maker_id != call.user_id or not _may_create(call, standing):
+    if creator_id != call.user_id or not _may_create(call, standing):
         access.require_guild(call, guild_id, MANAGE)
 
 
-def knows_makers(call: Call, standing: GuildAccess) -> bool:
+def can_see_creators(call: Call, standing: GuildAccess) -> bool:
     """Return whether a member sees the creators of expressions (http.md 3.8)."""
     return _may_create(call, standing) or standing.can(MANAGE)
 
@@ -41,8 +41,8 @@ def _may_create(call: Call, standing: GuildAccess) -> bool:
     return usable and standing.can(CREATE)
 
 
-def slots(tx: Tx, guild_id: int, by_tier: Sequence[int], feature: str, more: int) -> int:
+def slots(tx: Tx, guild_id: int, by_tier: Sequence[int], feature: str, minimum: int) -> int:
     """Return the number of expressions a guild may have: by its tier, and at least `more` with the feature."""
-    guild = store.standing(tx, guild_id)
+    guild = store.expression_limits(tx, guild_id)
     limit = by_tier[min(guild.premium_tier, len(by_tier) - 1)]
-    return max(limit, more) if feature in guild.features else limit
+    return max(limit, minimum) if feature in guild.features else limit

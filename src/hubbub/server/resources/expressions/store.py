@@ -6,16 +6,16 @@ from hubbub.protocol import wire
 from hubbub.server.core.store import Tx
 
 
-class Standing(NamedTuple):
+class ExpressionLimits(NamedTuple):
     """The boost tier and features of a guild."""
 
     premium_tier: int
     features: frozenset[str]
 
 
-def standing(tx: Tx, guild_id: int) -> Standing:
+def expression_limits(tx: Tx, guild_id: int) -> ExpressionLimits:
     """Return the boost tier and features of a guild."""
     row = tx.one("SELECT premium_tier, features FROM guilds WHERE id = ?", guild_id)
     if row is None:
-        return Standing(0, frozenset())
-    return Standing(row[0], frozenset(wire.decode(row[1], list[str])))
+        return ExpressionLimits(0, frozenset())
+    return ExpressionLimits(row[0], frozenset(wire.decode(row[1], list[str])))

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
-class SessionRow(NamedTuple):
+class OAuth2SessionRow(NamedTuple):
     """An OAuth2 session that a game holds for a user."""
 
     session_id: str
@@ -25,7 +25,7 @@ def connected(tx: Tx, application_id: int, user_ids: Iterable[int]) -> set[int]:
     found: set[int] = set()
     for batch in batches(wanted):
         rows = tx.all(
-            f"SELECT DISTINCT user_id FROM game_sessions WHERE user_id IN ({places(batch)}) AND application_id = ?",
+            f"SELECT DISTINCT user_id FROM game_sessions WHERE user_id IN ({placeholders(batch)}) AND application_id = ?",
             *batch,
             application_id,
         )
@@ -41,9 +41,9 @@ def is_playing(tx: Tx, user_id: int, family_id: int | None = None) -> bool:
     return found is not None
 
 
-def insert(tx: Tx, row: SessionRow) -> None:
+def insert(tx: Tx, row: OAuth2SessionRow) -> None:
     """Insert a session."""
-    tx.run(f"INSERT INTO game_sessions ({', '.join(SessionRow._fields)}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO game_sessions ({', '.join(OAuth2SessionRow._fields)}) VALUES ({placeholders(row)})", *row)
 
 
 def delete(tx: Tx, session_id: str) -> int | None:
@@ -57,17 +57,17 @@ def all_sessions(tx: Tx) -> list[tuple[int, str]]:
     return [(row[0], row[1]) for row in tx.all("SELECT user_id, session_id FROM game_sessions")]
 
 
-def sessions_before(tx: Tx, before_ms: int) -> list[tuple[int, str]]:
+def list_started_before(tx: Tx, before_ms: int) -> list[tuple[int, str]]:
     """List the sessions that started before a time, as (user id, session id)."""
     rows = tx.all("SELECT user_id, session_id FROM game_sessions WHERE began_ms < ?", before_ms)
     return [(row[0], row[1]) for row in rows]
 
 
-def readers_of(tx: Tx, user_ids: Iterable[int], family_id: int | None = None) -> list[int]:
+def list_reading_applications(tx: Tx, user_ids: Iterable[int], family_id: int | None = None) -> list[int]:
     """List the games, of one family or all, that any of these users is connected to and lets read their messages."""
     wanted = list(user_ids)
     rows = tx.all(
-        f"SELECT DISTINCT application_id, family_id FROM game_sessions WHERE user_id IN ({places(wanted)}) "
+        f"SELECT DISTINCT application_id, family_id FROM game_sessions WHERE user_id IN ({placeholders(wanted)}) "
         "AND reads_messages = 1 ORDER BY application_id",
         *wanted,
     )

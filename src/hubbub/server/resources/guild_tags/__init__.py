@@ -10,7 +10,7 @@ SLICE = Slice(
     name="guild_tags",
     modules=(routes,),
     jobs=JOBS,
-    hears={GuildDeleted: actions.forget_guild, MemberRemoved: actions.forget_member},
+    listeners={GuildDeleted: actions.guild_deleted, MemberRemoved: actions.member_removed},
 )
 
 __all__ = ["SLICE"]

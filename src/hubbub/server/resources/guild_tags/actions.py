@@ -18,14 +18,14 @@ from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.members import MemberRemoved
 from hubbub.server.resources.users import UserRow
 
-RETELL: Final = "guild_tags.retell"
-WEARERS_AT_ONCE: Final = 100
+UPDATE_MEMBERS_JOB: Final = "guild_tags.retell"
+MEMBERS_BATCH_SIZE: Final = 100
 
 CLEARED: Final = PrimaryGuild(identity_guild_id=None, identity_enabled=None, tag=None, badge=None)
 """The tag of a user after the platform removed it: `identity_enabled` is null in User.primary_guild."""
 
 
-class Retell(msgspec.Struct):
+class UpdateMembersPayload(msgspec.Struct):
     """Job payload: the guild whose tag changed, and the last user id already updated."""
 
     guild_id: GuildId
@@ -44,49 +44,51 @@ def change(call: Call, before: wire.GuildProfile, after: wire.GuildProfile) -> N
         target_id=after.id,
         changes=audit.differences(before, after, ("tag", "badge")),
     )
-    call.tx.enqueue(RETELL, Retell(guild_id=after.id), key=f"guild_tags:{int(after.id)}")
+    call.tx.enqueue(UPDATE_MEMBERS_JOB, UpdateMembersPayload(guild_id=after.id), key=f"guild_tags:{int(after.id)}")
 
 
-def wear(call: Call, user: UserRow, row: GuildTagRow | None, guild_id: int | None) -> UserRow:
+def set_displayed_tag(call: Call, user: UserRow, row: GuildTagRow | None, guild_id: int | None) -> UserRow:
     """Display or hide a tag. A hidden tag with a guild id is remembered as hidden; without one it is cleared."""
     if row is not None:
-        return users.wear(call, user, worn(row))
+        return users.set_primary_guild(call, user, displayed_tag(row))
     if guild_id is None:
-        return users.wear(call, user, None)
+        return users.set_primary_guild(call, user, None)
     hidden = PrimaryGuild(identity_guild_id=GuildId(guild_id), identity_enabled=False, tag=None, badge=None)
-    return users.wear(call, user, hidden)
+    return users.set_primary_guild(call, user, hidden)
 
 
-def worn(row: GuildTagRow) -> PrimaryGuild:
+def displayed_tag(row: GuildTagRow) -> PrimaryGuild:
     """Return the tag as it appears on a member."""
     return PrimaryGuild(identity_guild_id=GuildId(row.guild_id), identity_enabled=True, tag=row.tag, badge=row.badge)
 
 
-def retell(call: Call, payload: Retell) -> None:
+def update_members(call: Call, payload: UpdateMembersPayload) -> None:
     """Update one batch of members to the current tag, or clear it, and schedule the next batch."""
     row = store.find(call.tx, payload.guild_id)
-    tag = CLEARED if row is None else worn(row)
-    batch = users.wearers(call.tx, payload.guild_id, after=payload.after, limit=WEARERS_AT_ONCE)
+    tag = CLEARED if row is None else displayed_tag(row)
+    batch = users.list_by_primary_guild(call.tx, payload.guild_id, after=payload.after, limit=MEMBERS_BATCH_SIZE)
     for user in batch:
-        users.wear(call, user, tag)
-    if len(batch) == WEARERS_AT_ONCE:
+        users.set_primary_guild(call, user, tag)
+    if len(batch) == MEMBERS_BATCH_SIZE:
         call.tx.enqueue(
-            RETELL,
-            Retell(guild_id=payload.guild_id, after=int(batch[-1].id)),
+            UPDATE_MEMBERS_JOB,
+            UpdateMembersPayload(guild_id=payload.guild_id, after=int(batch[-1].id)),
             key=f"guild_tags:{int(payload.guild_id)}",
         )
 
 
-def forget_guild(call: Call, signal: GuildDeleted) -> None:
+def guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the tag of a deleted guild and schedule the update of the members who display it."""
     store.put(call.tx, None, signal.guild_id)
-    call.tx.enqueue(RETELL, Retell(guild_id=signal.guild_id), key=f"guild_tags:{int(signal.guild_id)}")
+    call.tx.enqueue(
+        UPDATE_MEMBERS_JOB, UpdateMembersPayload(guild_id=signal.guild_id), key=f"guild_tags:{int(signal.guild_id)}"
+    )
 
 
-def forget_member(call: Call, signal: MemberRemoved) -> None:
+def member_removed(call: Call, signal: MemberRemoved) -> None:
     """Clear the tag of a member who left the guild."""
     user = users.find(call.tx, signal.user_id)
     if user is None or user.primary_guild is None:
         return
     if json.decode(user.primary_guild, PrimaryGuild).identity_guild_id == signal.guild_id:
-        users.wear(call, user, CLEARED)
+        users.set_primary_guild(call, user, CLEARED)

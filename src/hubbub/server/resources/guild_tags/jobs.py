@@ -3,12 +3,12 @@
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.resources.guild_tags import actions
-from hubbub.server.resources.guild_tags.actions import Retell
+from hubbub.server.resources.guild_tags.actions import UpdateMembersPayload
 
 
-def retell(call: Call, job: Job) -> None:
+def update_members(call: Call, job: Job) -> None:
     """Update the next batch of members."""
-    actions.retell(call, job.decode(Retell))
+    actions.update_members(call, job.decode(UpdateMembersPayload))
 
 
-JOBS = {actions.RETELL: retell}
+JOBS = {actions.UPDATE_MEMBERS_JOB: update_members}

@@ -47,7 +47,7 @@ def update_guild_profile(call: Call, guild_id: GuildId, body: wire.UpdateGuildPr
 
 
 @handles(wire.WEAR_GUILD_TAG)
-def wear_guild_tag(call: Call, body: wire.WearTag) -> MyUser:
+def wear_guild_tag(call: Call, body: wire.SetPrimaryGuild) -> MyUser:
     """Set the guild tag of the current user.
 
     The caller must be a member of the guild. Without a guild, the tag is removed."""
@@ -63,7 +63,7 @@ def wear_guild_tag(call: Call, body: wire.WearTag) -> MyUser:
             row = store.find(call.tx, guild_id)
             if row is None or GuildFeature.GUILD_TAGS not in _get(call, guild_id).feature_names:
                 raise errors.invalid("identity_guild_id", "GUILD_TAG_UNAVAILABLE", "This server has no tag.")
-    return users.my_user(actions.wear(call, user, row, guild_id), call.actor)
+    return users.my_user(actions.set_displayed_tag(call, user, row, guild_id), call.actor)
 
 
 def _require_active(call: Call) -> None:

@@ -2,16 +2,16 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.guilds import routes, rules
-from hubbub.server.resources.guilds.actions import announce, change, create, delete, grant
-from hubbub.server.resources.guilds.facts import FeaturesLost, GuildDeleted, MemberLeft, NamesDrafted
-from hubbub.server.resources.guilds.founding import Founding, usual
-from hubbub.server.resources.guilds.rules import clean_name, guilds_max, require_creation, require_picture
+from hubbub.server.resources.guilds.actions import change, create, delete, grant, publish_update
+from hubbub.server.resources.guilds.initial_contents import InitialContents, default_contents
+from hubbub.server.resources.guilds.rules import clean_name, guilds_max, require_creation, require_image_features
+from hubbub.server.resources.guilds.signals import FeaturesRemoved, GuildDeleted, MemberLeft, NamesDrafted
 from hubbub.server.resources.guilds.store import (
     GuildRow,
     NewChannel,
     NewOverwrite,
     count_of_user,
-    count_present,
+    count_online,
     find,
     find_many,
     ids_of_user,
@@ -20,25 +20,25 @@ from hubbub.server.resources.guilds.store import (
     with_feature,
 )
 from hubbub.server.resources.guilds.views import guild
-from hubbub.server.resources.users import UserDeletionAsked
+from hubbub.server.resources.users import UserDeletionRequested
 
-SLICE = Slice(name="guilds", modules=(routes,), hears={UserDeletionAsked: rules.require_no_guild})
+SLICE = Slice(name="guilds", modules=(routes,), listeners={UserDeletionRequested: rules.reject_guild_owner})
 
 __all__ = [
     "SLICE",
-    "FeaturesLost",
-    "Founding",
+    "FeaturesRemoved",
+    "InitialContents",
     "GuildDeleted",
     "GuildRow",
     "MemberLeft",
     "NamesDrafted",
     "NewChannel",
     "NewOverwrite",
-    "announce",
+    "publish_update",
     "change",
     "clean_name",
     "count_of_user",
-    "count_present",
+    "count_online",
     "create",
     "delete",
     "find",
@@ -50,7 +50,7 @@ __all__ = [
     "is_member",
     "member_ids",
     "require_creation",
-    "require_picture",
-    "usual",
+    "require_image_features",
+    "default_contents",
     "with_feature",
 ]

@@ -11,10 +11,10 @@ from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import audit
 from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import roles
-from hubbub.server.resources.guilds import founding, rules, store, views
-from hubbub.server.resources.guilds.facts import FeaturesLost, GuildDeleted, MemberLeft, NamesDrafted
+from hubbub.server.resources.guilds import initial_contents, rules, store, views
+from hubbub.server.resources.guilds.signals import FeaturesRemoved, GuildDeleted, MemberLeft, NamesDrafted
 from hubbub.server.resources.guilds.store import GuildRow
 
 _DELETE_BATCH_SIZE = 1000
@@ -30,7 +30,7 @@ def create(
     owner_id: int,
     name: str,
     guild_id: GuildId | None = None,
-    begin: founding.Founding | None = None,
+    contents: initial_contents.InitialContents | None = None,
     features: list[str] | None = None,
     **settings: Any,
 ) -> GuildRow:
@@ -39,21 +39,21 @@ def create(
     `begin` lists the roles and channels; None means the default ones. `settings` are columns of the guild. No actor is
     needed, so that a world can be built without a caller."""
     guild_id = guild_id or call.new_id(GuildId)
-    begin = begin or founding.usual(call)
+    contents = contents or initial_contents.default_contents(call)
     row = GuildRow(
         id=guild_id,
         name=name,
         owner_id=owner_id,
         features=json.encode(sorted(features or ())).decode(),
-        system_channel_id=begin.system_channel_id,
-        afk_channel_id=begin.afk_channel_id,
+        system_channel_id=contents.system_channel_id,
+        afk_channel_id=contents.afk_channel_id,
         member_count=1,
     )._replace(**settings)
-    call.tell(NamesDrafted((row.name, row.description or "", *(channel.name for channel in begin.channels))))
+    call.notify(NamesDrafted((row.name, row.description or "", *(channel.name for channel in contents.channels))))
     store.insert(call.tx, row)
-    everyone = roles.RoleRow(guild_id, guild_id, "@everyone", begin.everyone, position=0)
-    roles.insert_many(call.tx, [everyone, *(role._replace(guild_id=guild_id) for role in begin.roles)])
-    store.insert_channels(call.tx, guild_id, begin.channels, begin.overwrites)
+    everyone = roles.RoleRow(guild_id, guild_id, "@everyone", contents.everyone, position=0)
+    roles.insert_many(call.tx, [everyone, *(role._replace(guild_id=guild_id) for role in contents.roles)])
+    store.insert_channels(call.tx, guild_id, contents.channels, contents.overwrites)
     store.insert_owner(call.tx, guild_id, owner_id, call.now)
     # The gateway builds each session's own GUILD_CREATE from the guild's state.
     call.tx.emit(wire.GUILD_CREATE, {"id": guild_id}, Audience.of_users(owner_id))
@@ -68,12 +68,12 @@ def change(call: Call, before: GuildRow, after: GuildRow, also: Sequence[AuditLo
     guild = views.guild(call.tx, after, role_rows, now=call.now)
     if after != before:
         if (after.name, after.description) != (before.name, before.description):
-            call.tell(NamesDrafted((after.name, after.description or "")))
+            call.notify(NamesDrafted((after.name, after.description or "")))
         store.update(call.tx, before, after)
         previous = views.guild(call.tx, before, role_rows, now=call.now)
         keys = [key for key in guild.__struct_fields__ if key not in _UNAUDITED]
         also = [*audit.differences(previous, guild, keys), *also]
-        announce(call, guild)
+        publish_update(call, guild)
     if also:
         audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=also)
     return guild
@@ -103,11 +103,11 @@ def grant(
     rules.require_community(after)
     change(call, before, after)
     if removed:
-        call.tell(FeaturesLost(GuildId(before.id), removed))
+        call.notify(FeaturesRemoved(GuildId(before.id), removed))
     return after
 
 
-def announce(call: Call, guild: wire.Guild) -> None:
+def publish_update(call: Call, guild: wire.Guild) -> None:
     """Publish a changed guild to its members."""
     call.tx.emit(wire.GUILD_UPDATE, guild, Audience.guild(guild.id), refresh="guild")
 
@@ -115,7 +115,7 @@ def announce(call: Call, guild: wire.Guild) -> None:
 def delete(call: Call, row: GuildRow) -> None:
     """Delete a guild and publish its deletion to all members."""
     members = store.member_ids(call.tx, row.id)
-    call.tell(GuildDeleted(GuildId(row.id)))
+    call.notify(GuildDeleted(GuildId(row.id)))
     roles.delete_of_guild(call.tx, row.id)
     store.delete(call.tx, row.id)
     payload = json.encode(wire.UnavailableGuild(id=GuildId(row.id)))
@@ -125,4 +125,4 @@ def delete(call: Call, row: GuildRow) -> None:
 
 def leave(call: Call, guild_id: GuildId, user_id: UserId) -> None:
     """Raise `MemberLeft`, so that the members slice removes the member."""
-    call.tell(MemberLeft(guild_id, user_id))
+    call.notify(MemberLeft(guild_id, user_id))

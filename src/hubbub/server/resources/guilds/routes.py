@@ -16,7 +16,7 @@ from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.resources import roles, users
-from hubbub.server.resources.guilds import actions, founding, rules, store, views
+from hubbub.server.resources.guilds import actions, initial_contents, rules, store, views
 from hubbub.server.resources.guilds.store import GuildRow
 
 _DEFAULTS = {
@@ -45,14 +45,14 @@ def create_guild(call: Call, body: wire.CreateGuild) -> wire.Guild:
     rules.require_creation(call)
     name = rules.clean_name(body.name)
     guild_id = call.new_id(GuildId)
-    contents = founding.asked(call, guild_id, body)
+    contents = initial_contents.requested_contents(call, guild_id, body)
     settings = _numeric_settings(body)
     if body.icon:
-        rules.require_picture("icon", body.icon, ())
+        rules.require_image_features("icon", body.icon, ())
         settings["icon"] = body.icon.hash
     if call.actor.is_bot:
         settings["application_id"] = call.actor.application_id
-    row = actions.create(call, owner_id=call.user_id, name=name, guild_id=guild_id, begin=contents, **settings)
+    row = actions.create(call, owner_id=call.user_id, name=name, guild_id=guild_id, contents=contents, **settings)
     return views.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
 
 
@@ -135,7 +135,7 @@ def list_my_guilds(call: Call, query: wire.ListMyGuilds) -> list[wire.MyGuild]:
         after=None if query.after is UNSET else query.after,
         limit=query.limit,
     )
-    permissions = roles.permissions_of(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
+    permissions = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
     online = _count_online(call, rows) if query.with_counts else {}
     return [views.my_guild(row, call.user_id, permissions[row.id], online.get(row.id), call.now) for row in rows]
 
@@ -162,7 +162,7 @@ def _get(call: Call, guild_id: GuildId) -> GuildRow:
 
 def _count_online(call: Call, rows: list[GuildRow]) -> dict[int, int]:
     """Return the number of online members of each guild."""
-    return store.count_present(call.tx, rows, {presence.user_id for presence in call.presences})
+    return store.count_online(call.tx, rows, {presence.user_id for presence in call.presences})
 
 
 def _numeric_settings(body: wire.CreateGuild | wire.UpdateGuild) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def _numeric_settings(body: wire.CreateGuild | wire.UpdateGuild) -> dict[str, An
 def _with_owner(call: Call, standing: GuildAccess, row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
     if body.owner_id is UNSET or body.owner_id == row.owner_id:
         return row
-    rules.require_heir(call, standing, body.owner_id)
+    rules.require_new_owner(call, standing, body.owner_id)
     return row._replace(owner_id=body.owner_id)
 
 
@@ -206,7 +206,7 @@ def _with_images(row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
         if image is UNSET:
             continue
         if image is not None:
-            rules.require_picture(field, image, row.feature_names)
+            rules.require_image_features(field, image, row.feature_names)
         column: dict[str, Any] = {field: None if image is None else image.hash}
         row = row._replace(**column)
     return row

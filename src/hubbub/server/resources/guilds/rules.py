@@ -14,7 +14,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import users
 from hubbub.server.resources.guilds import store
 from hubbub.server.resources.guilds.store import GuildRow
-from hubbub.server.resources.users import UserDeletionAsked
+from hubbub.server.resources.users import UserDeletionRequested
 
 BOT_GUILDS_MAX: Final = 10
 """A bot in this number of guilds could not create more, while bots could create guilds (dated-changes.md 2.3)."""
@@ -53,7 +53,7 @@ def require_creation(call: Call) -> None:
 def guilds_max(call: Call, user_id: int) -> int:
     """Return the number of guilds a user may be in."""
     row = users.find(call.tx, user_id)
-    return wire.GUILDS_MAX_PREMIUM if row is not None and row.premium_type == PremiumType.TIER_2 else wire.GUILDS_MAX
+    return wire.PREMIUM_GUILDS_MAX if row is not None and row.premium_type == PremiumType.TIER_2 else wire.GUILDS_MAX
 
 
 def clean_name(text: str) -> str:
@@ -66,14 +66,14 @@ def clean_name(text: str) -> str:
 
 def require_owner(standing: GuildAccess) -> None:
     """Require that the caller owns the guild."""
-    if not standing.owns:
+    if not standing.is_owner:
         raise errors.MISSING_PERMISSIONS()
 
 
-def require_heir(call: Call, standing: GuildAccess, user_id: int) -> None:
+def require_new_owner(call: Call, standing: GuildAccess, user_id: int) -> None:
     """Require that the caller may transfer the guild to this member."""
     require_owner(standing)
-    pending = store.pending(call.tx, standing.guild_id, user_id)
+    pending = store.find_pending(call.tx, standing.guild_id, user_id)
     if pending is None:
         raise errors.UNKNOWN_MEMBER()
     row = users.find(call.tx, user_id)
@@ -112,7 +112,7 @@ def require_community(row: GuildRow) -> None:
     form.raise_if_any()
 
 
-def require_picture(field: str, image: ImageData, features: Iterable[str]) -> None:
+def require_image_features(field: str, image: ImageData, features: Iterable[str]) -> None:
     """Require the features that an image field needs."""
     needs = {
         "splash": GuildFeature.INVITE_SPLASH,
@@ -134,7 +134,7 @@ def require_locale(locale: str) -> str:
     return locale
 
 
-def require_no_guild(call: Call, signal: UserDeletionAsked) -> None:
+def reject_guild_owner(call: Call, signal: UserDeletionRequested) -> None:
     """Reject the deletion of a user who owns a guild."""
     if store.is_owner(call.tx, signal.user_id):
         raise errors.MUST_TRANSFER_OWNERSHIP()

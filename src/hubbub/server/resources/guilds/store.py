@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from hubbub.protocol import wire
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class GuildRow(NamedTuple):
@@ -110,7 +110,7 @@ def find_many(tx: Tx, guild_ids: Iterable[int]) -> dict[int, GuildRow]:
     wanted = list(dict.fromkeys(guild_ids))
     if not wanted:
         return {}
-    rows = tx.fetch(GuildRow, f"SELECT {COLUMNS} FROM guilds WHERE id IN ({places(wanted)})", *wanted)
+    rows = tx.fetch(GuildRow, f"SELECT {COLUMNS} FROM guilds WHERE id IN ({placeholders(wanted)})", *wanted)
     return {row.id: row for row in rows}
 
 
@@ -119,7 +119,7 @@ def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
     return tx.value("SELECT 1 FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 
-def pending(tx: Tx, guild_id: int, user_id: int) -> int | None:
+def find_pending(tx: Tx, guild_id: int, user_id: int) -> int | None:
     """Return whether a member has yet to pass membership screening, or None for a non-member."""
     found: int | None = tx.value("SELECT pending FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
     return found
@@ -150,20 +150,20 @@ def member_ids(tx: Tx, guild_id: int) -> list[int]:
     return [user_id for (user_id,) in tx.all("SELECT user_id FROM members WHERE guild_id = ?", guild_id)]
 
 
-def count_present(tx: Tx, guilds: Sequence[GuildRow], present: Collection[int]) -> dict[int, int]:
+def count_online(tx: Tx, guilds: Sequence[GuildRow], present: Collection[int]) -> dict[int, int]:
     """Return how many of these users are in each guild. Iterates over the smaller side."""
     found = {guild.id: 0 for guild in guilds}
     wanted = list(found)
     if sum(guild.member_count for guild in guilds) < len(present):
-        sql = f"SELECT guild_id, user_id FROM members WHERE guild_id IN ({places(wanted)})"
+        sql = f"SELECT guild_id, user_id FROM members WHERE guild_id IN ({placeholders(wanted)})"
         for guild_id, user_id in tx.all(sql, *wanted) if wanted else ():
             found[guild_id] += user_id in present
         return found
     users = list(present)
     for batch in batches(users if wanted else ()):
         for guild_id, count in tx.all(
-            f"SELECT guild_id, COUNT(*) FROM members WHERE guild_id IN ({places(wanted)}) "
-            f"AND user_id IN ({places(batch)}) GROUP BY guild_id",
+            f"SELECT guild_id, COUNT(*) FROM members WHERE guild_id IN ({placeholders(wanted)}) "
+            f"AND user_id IN ({placeholders(batch)}) GROUP BY guild_id",
             *wanted,
             *batch,
         ):
@@ -173,7 +173,7 @@ def count_present(tx: Tx, guilds: Sequence[GuildRow], present: Collection[int]) 
 
 def insert(tx: Tx, row: GuildRow) -> None:
     """Insert a guild."""
-    tx.run(f"INSERT INTO guilds ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO guilds ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def insert_owner(tx: Tx, guild_id: int, user_id: int, joined_ms: int) -> None:
@@ -185,7 +185,7 @@ def insert_channels(tx: Tx, guild_id: int, channels: Sequence[NewChannel], overw
     """Insert the initial channels and overwrites of a guild."""
     columns = ", ".join(("guild_id", *NewChannel._fields))
     tx.run_many(
-        f"INSERT INTO channels ({columns}) VALUES (?, {places(NewChannel._fields)})",
+        f"INSERT INTO channels ({columns}) VALUES (?, {placeholders(NewChannel._fields)})",
         [(guild_id, *channel) for channel in channels],
     )
     tx.run_many("INSERT INTO overwrites (channel_id, target_id, type, allow, deny) VALUES (?, ?, ?, ?, ?)", overwrites)

@@ -25,7 +25,7 @@ def guild(
         owner_id=UserId(row.owner_id),
         roles=[roles.role(role, now) for role in role_rows],
         emojis=emojis.of_guild(tx, row.id),
-        stickers=stickers.of_guild(tx, row.id),
+        stickers=stickers.list_of_guild(tx, row.id),
         features=row.feature_names,
         icon=row.icon,
         description=row.description,
@@ -73,7 +73,7 @@ def preview(tx: Tx, row: GuildRow, presences: int) -> wire.GuildPreview:
         approximate_member_count=row.member_count,
         approximate_presence_count=presences,
         emojis=emojis.of_guild(tx, row.id),
-        stickers=stickers.of_guild(tx, row.id),
+        stickers=stickers.list_of_guild(tx, row.id),
     )
 
 

@@ -5,11 +5,11 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.identities import routes
-from hubbub.server.resources.identities.actions import create_provisional, forget_players, join_family, show_profile
-from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged
-from hubbub.server.resources.identities.listeners import HEARS
+from hubbub.server.resources.identities.actions import create_provisional, delete_players, join_family, publish_profile
+from hubbub.server.resources.identities.listeners import LISTENERS
 from hubbub.server.resources.identities.rules import find_publisher_problem, is_provisional, is_restricted
-from hubbub.server.resources.identities.store import find_provisional, players
+from hubbub.server.resources.identities.signals import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged
+from hubbub.server.resources.identities.store import find_provisional, list_user_families
 from hubbub.server.resources.identities.views import profiles
 
 
@@ -20,7 +20,7 @@ def _ready(call: Call) -> dict[str, Any]:
     return {"user_application_profiles": profiles(call.tx, call.actor.family_id, [call.user_id])}
 
 
-SLICE = Slice(name="identities", modules=(routes,), hears=HEARS, ready=_ready)
+SLICE = Slice(name="identities", modules=(routes,), listeners=LISTENERS, ready=_ready)
 
 __all__ = [
     "SLICE",
@@ -31,11 +31,11 @@ __all__ = [
     "create_provisional",
     "find_provisional",
     "find_publisher_problem",
-    "forget_players",
+    "delete_players",
     "is_provisional",
     "is_restricted",
     "join_family",
-    "players",
+    "list_user_families",
     "profiles",
-    "show_profile",
+    "publish_profile",
 ]

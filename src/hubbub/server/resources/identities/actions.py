@@ -15,16 +15,16 @@ from hubbub.protocol.resources.identity_providers import PLATFORM_BOT
 from hubbub.protocol.resources.users import GLOBAL_NAME_MAX
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import accounts, applications, identity_providers, oauth2, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.identities import rules, store, views
-from hubbub.server.resources.identities.facts import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged
+from hubbub.server.resources.identities.signals import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged
 from hubbub.server.resources.identities.store import IdentityRow, MergeRow, ProvisionalRow
-from hubbub.server.resources.identity_providers import Verified
+from hubbub.server.resources.identity_providers import VerifiedIdentity
 from hubbub.server.resources.users import UserRow
 
-NAME_TRIES: Final = 8
+USERNAME_TRIES_MAX: Final = 8
 
 
 # Provisional accounts
@@ -49,9 +49,9 @@ def create_provisional(
 
 
 def _free_username(call: Call) -> str:
-    for _ in range(NAME_TRIES):
+    for _ in range(USERNAME_TRIES_MAX):
         name = "provisional_" + base64.b32encode(secrets.token_bytes(10)).decode().lower()
-        if users.find_person(call.tx, name) is None:
+        if users.find_by_username(call.tx, name) is None:
             return name
     raise errors.USERNAME_GENERATION_FAILED()
 
@@ -60,7 +60,7 @@ def _display_name(text: str | None) -> str | None:
     return users.clean_name(text or "")[:GLOBAL_NAME_MAX].strip() or None
 
 
-def find_or_create(call: Call, application: ApplicationRow, verified: Verified) -> UserRow:
+def find_or_create(call: Call, application: ApplicationRow, verified: VerifiedIdentity) -> UserRow:
     """Return the provisional account of an identity, creating it if needed.
 
     Raises if a full account has the identity."""
@@ -71,11 +71,11 @@ def find_or_create(call: Call, application: ApplicationRow, verified: Verified) 
         return row
     found = users.find(call.tx, identity.user_id)
     if found is None or not rules.is_provisional(found):
-        raise linked(identity)
+        raise not_provisional_error(identity)
     return found
 
 
-def linked(identity: IdentityRow) -> errors.ApiError:
+def not_provisional_error(identity: IdentityRow) -> errors.ApiError:
     """Return the error for an identity that a full account has."""
     return errors.ACCOUNT_NOT_PROVISIONAL(
         user_id=str(int(identity.user_id)),
@@ -85,7 +85,7 @@ def linked(identity: IdentityRow) -> errors.ApiError:
     )
 
 
-def find_identity(call: Call, family_id: int, verified: Verified) -> IdentityRow | None:
+def find_identity(call: Call, family_id: int, verified: VerifiedIdentity) -> IdentityRow | None:
     """Return the identity that a provider verified, or None."""
     return store.find_identity(call.tx, family_id, verified.provider_type, verified.provider_id, verified.user_id)
 
@@ -102,7 +102,7 @@ def identity_of_token(call: Call, application: ApplicationRow, token: str) -> Id
     raise identity_providers.InvalidCredential()
 
 
-def add_identity(call: Call, family_id: int, verified: Verified, user_id: int) -> None:
+def add_identity(call: Call, family_id: int, verified: VerifiedIdentity, user_id: int) -> None:
     """Add a verified identity to an account."""
     row = IdentityRow(
         family_id=family_id,
@@ -117,7 +117,9 @@ def add_identity(call: Call, family_id: int, verified: Verified, user_id: int) -
     store.insert_identity(call.tx, row)
 
 
-def attach(call: Call, application: ApplicationRow, verified: Verified, provisional_id: int) -> UserRow:
+def attach_identity(
+    call: Call, application: ApplicationRow, verified: VerifiedIdentity, provisional_id: int
+) -> UserRow:
     """Add a verified identity to an existing provisional account."""
     row, owner = users.find(call.tx, provisional_id), store.find_provisional(call.tx, provisional_id)
     if row is None or owner is None or owner.family_id != application.family_id:
@@ -132,14 +134,14 @@ def attach(call: Call, application: ApplicationRow, verified: Verified, provisio
 
 def issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> wire.ProvisionalToken:
     """Issue a token for a provisional account. The caller signs its ID token."""
-    granted = (*wire.SCOPES, Scope.ACCOUNT_GLOBAL_NAME_UPDATE.value)
+    granted = (*wire.PROVISIONAL_SCOPES, Scope.ACCOUNT_GLOBAL_NAME_UPDATE.value)
     issued = oauth2.issue(call, application, row.id, granted, refresh=refresh)
     return wire.ProvisionalToken(
         access_token=issued.access_token,
         id_token="",
-        scope=" ".join(wire.SCOPES),
+        scope=" ".join(wire.PROVISIONAL_SCOPES),
         refresh_token=issued.refresh_token if isinstance(issued.refresh_token, str) else None,
-        scopes=list(wire.SCOPES),
+        scopes=list(wire.PROVISIONAL_SCOPES),
         expires_at_s=call.now // 1000 + issued.expires_in,
     )
 
@@ -166,13 +168,13 @@ def update_profile(call: Call, row: IdentityRow, body: wire.UpdateIdentityProfil
 
 
 def _raise_profile_changed(call: Call, family_id: int, user_id: int) -> None:
-    call.tell(ProfileChanged(views.profile_change(call.tx, family_id, user_id)))
+    call.notify(ProfileChanged(views.profile_change(call.tx, family_id, user_id)))
 
 
-def show_profile(call: Call, profile: wire.UserApplicationProfiles, to: Iterable[int]) -> None:
+def publish_profile(call: Call, profile: wire.UserApplicationProfiles, user_ids: Iterable[int]) -> None:
     """Publish a player's profile to these players' OAuth2 sessions of the family."""
-    if recipients := frozenset(to):
-        audience = Audience(users=recipients, family_id=profile.application_id, games_only=True)
+    if recipients := frozenset(user_ids):
+        audience = Audience(users=recipients, family_id=profile.application_id, oauth2_only=True)
         call.tx.emit(wire.USER_APPLICATION_IDENTITY_UPDATE, profile, audience)
 
 
@@ -198,16 +200,16 @@ def link(call: Call, application: ApplicationRow, user_id: UserId, identity: Ide
     merge = MergeRow(call.new_id(Snowflake), family_id, user_id, source_id, call.now)
     store.insert_merge(call.tx, merge)
     store.move_identities(call.tx, family_id, source_id, user_id)
-    call.tell(AccountsMerged(family_id=ApplicationId(family_id), source_id=source_id, user_id=user_id))
+    call.notify(AccountsMerged(family_id=ApplicationId(family_id), source_id=source_id, user_id=user_id))
     _raise_profile_changed(call, family_id, user_id)
     _revoke_tokens(call, family_id, source_id)
     users.delete(call, source_id)
     payload = wire.MergeCompleted(merge_operation_id=Snowflake(merge.id), source_user_id=source_id)
-    audience = Audience.of_users(user_id, family_id=family_id, games_only=True)
+    audience = Audience.of_users(user_id, family_id=family_id, oauth2_only=True)
     call.tx.emit(wire.USER_MERGE_OPERATION_COMPLETED, payload, audience)
 
 
-def link_new(call: Call, application: ApplicationRow, user_id: UserId, verified: Verified) -> None:
+def link_new(call: Call, application: ApplicationRow, user_id: UserId, verified: VerifiedIdentity) -> None:
     """Link a full account with a new identity; there is nothing to merge."""
     user = users.find(call.tx, user_id)
     if user is None or rules.is_provisional(user):
@@ -240,7 +242,7 @@ def detach(call: Call, family_id: int, user_id: UserId) -> None:
     name = None if user is None else user.global_name
     row = create_provisional(call, family_id, name, restricted_by=user_id if restricted else None)
     store.move_identities(call.tx, family_id, user_id, row.id)
-    call.tell(
+    call.notify(
         AccountUnmerged(
             family_id=ApplicationId(family_id), user_id=user_id, provisional_id=row.id, restricted=restricted
         )
@@ -248,13 +250,13 @@ def detach(call: Call, family_id: int, user_id: UserId) -> None:
     _raise_profile_changed(call, family_id, user_id)
 
 
-def forget(call: Call, user_id: UserId) -> None:
+def remove_identities(call: Call, user_id: UserId) -> None:
     """Remove a user's identities: delete those of a provisional account, detach those of a full one."""
     if store.find_provisional(call.tx, user_id) is not None:
-        store.delete_identities_of(call.tx, user_id)
+        store.delete_user_identities(call.tx, user_id)
         store.delete_provisional(call.tx, user_id)
         return
-    for family_id in store.families_of(call.tx, user_id):
+    for family_id in store.list_families(call.tx, user_id):
         detach(call, family_id, user_id)
 
 
@@ -269,25 +271,25 @@ def _revoke_tokens(call: Call, family_id: int, user_id: int) -> None:
 
 def join_family(call: Call, child: ApplicationRow, parent: ApplicationRow) -> None:
     """Make an application a publisher's game, permanently. Its own players are deleted (sdk.md 8.7)."""
-    call.tell(FamilyJoined(application_id=child.id, parent_id=parent.id))
-    forget_players(call, child)
+    call.notify(FamilyJoined(application_id=child.id, parent_id=parent.id))
+    delete_players(call, child)
     store.set_parent(call.tx, child.id, parent.id)
     store.add_flag(call.tx, parent.id, ApplicationFlags.PARENT)
     for user_id, token_ids in store.token_holders(call.tx, parent.id).items():
         # The publisher's tokens remain valid only for the exchange for child tokens, so end their sessions.
-        auth.changed(call.tx, user_id, revoked=token_ids)
+        auth.publish_actor_changed(call.tx, user_id, revoked=token_ids)
     for row in (child, parent):
         if row.bot_id is not None:
-            auth.changed(call.tx, row.bot_id)
+            auth.publish_actor_changed(call.tx, row.bot_id)
 
 
-def forget_players(call: Call, row: ApplicationRow) -> None:
+def delete_players(call: Call, row: ApplicationRow) -> None:
     """Delete an application's players, authorizations and identity providers."""
     # Delete the identities first, so that deleting a user creates no replacement account.
     store.delete_identities(call.tx, row.id)
     for user_id in store.list_provisional(call.tx, row.id):
         users.delete(call, user_id)
-    oauth2.forget_application(call, row.id)
+    oauth2.deauthorize_all_users(call, row.id)
     identity_providers.delete_all(call.tx, row.id)
 
 
@@ -307,5 +309,5 @@ def issue_child(call: Call, child: ApplicationRow, parent: oauth2.AccessRow) -> 
     )
     remaining_ms = 0 if parent.expires_ms is None else parent.expires_ms - call.now
     return wire.ChildToken(
-        access_token=token, expires_in=remaining_ms // 1000, scope=" ".join(oauth2.shown_scopes(scopes))
+        access_token=token, expires_in=remaining_ms // 1000, scope=" ".join(oauth2.granted_scopes(scopes))
     )

@@ -8,12 +8,12 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, oauth2
 from hubbub.server.resources.accounts import AccountBanned
 from hubbub.server.resources.identities import actions, rules, store
-from hubbub.server.resources.identities.facts import ProfileChanged
-from hubbub.server.resources.oauth2 import ApplicationDeauthorized, LinkAsked
-from hubbub.server.resources.users import DataAsked, UserDeleted
+from hubbub.server.resources.identities.signals import ProfileChanged
+from hubbub.server.resources.oauth2 import AccountLinkRequested, ApplicationDeauthorized
+from hubbub.server.resources.users import DataExportRequested, UserDeleted
 
 
-def link(call: Call, signal: LinkAsked) -> None:
+def link(call: Call, signal: AccountLinkRequested) -> None:
     """Link a user's account with the identity of their credential when they authorize an application."""
     application, credential = signal.application, signal.credential
     rules.require_enabled(application)
@@ -38,15 +38,15 @@ def ban(call: Call, signal: AccountBanned) -> None:
     """Remove a banned account from every application."""
     oauth2.deauthorize_all(call, signal.user_id)
     # Families that know the account only by an identity have no authorization and raise no signal.
-    actions.forget(call, signal.user_id)
+    actions.remove_identities(call, signal.user_id)
 
 
-def forget(call: Call, signal: UserDeleted) -> None:
+def user_deleted(call: Call, signal: UserDeleted) -> None:
     """Remove the identities of a deleted user."""
-    actions.forget(call, signal.user_id)
+    actions.remove_identities(call, signal.user_id)
 
 
-def harvest(call: Call, signal: DataAsked) -> None:
+def export_data(call: Call, signal: DataExportRequested) -> None:
     """Add a user's identities to their data export."""
     signal.records["identities"] = [
         {
@@ -57,21 +57,21 @@ def harvest(call: Call, signal: DataAsked) -> None:
             "username": row.username,
             "metadata": json.decode(row.metadata, dict[str, str]),
         }
-        for family_id in store.families_of(call.tx, signal.user_id)
+        for family_id in store.list_families(call.tx, signal.user_id)
         for row in store.list_identities(call.tx, family_id, [signal.user_id])
     ]
 
 
-def show_profile(call: Call, signal: ProfileChanged) -> None:
+def publish_profile(call: Call, signal: ProfileChanged) -> None:
     """Publish a changed profile to the user's own sessions in the game."""
-    actions.show_profile(call, signal.told, [signal.told.user_id])
+    actions.publish_profile(call, signal.profile, [signal.profile.user_id])
 
 
-HEARS: Final[Mapping[type, Callable[[Call, Any], None]]] = {
-    LinkAsked: link,
+LISTENERS: Final[Mapping[type, Callable[[Call, Any], None]]] = {
+    AccountLinkRequested: link,
     ApplicationDeauthorized: unlink,
     AccountBanned: ban,
-    UserDeleted: forget,
-    DataAsked: harvest,
-    ProfileChanged: show_profile,
+    UserDeleted: user_deleted,
+    DataExportRequested: export_data,
+    ProfileChanged: publish_profile,
 }

@@ -9,15 +9,15 @@ from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.resources import identities as wire
 from hubbub.protocol.resources.identity_providers import PLATFORM_BOT
 from hubbub.protocol.resources.users import User
-from hubbub.protocol.scopes import expand
+from hubbub.protocol.scopes import expand_scopes
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import Answer, handles
-from hubbub.server.core.work import Work
+from hubbub.server.core.slices import Response, handles
 from hubbub.server.resources import applications, identity_providers, oauth2, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.identities import actions, rules, store, views
 from hubbub.server.resources.identities.store import IdentityRow
-from hubbub.server.resources.identity_providers import InvalidCredential, Verified
+from hubbub.server.resources.identity_providers import InvalidCredential, VerifiedIdentity
 from hubbub.server.resources.users import UserRow
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
@@ -29,7 +29,7 @@ Issued = tuple[wire.ProvisionalToken, dict[str, Any]]
 
 
 @handles(wire.PARTNER_SDK_TOKEN)
-async def partner_sdk_token(work: Work, body: wire.ExternalCredentials) -> Answer:
+async def partner_sdk_token(work: AsyncOperation, body: wire.ExternalCredentials) -> Response:
     """Get a provisional account token.
 
     The external credential identifies the player; an account is created if there is none."""
@@ -46,7 +46,7 @@ async def partner_sdk_token(work: Work, body: wire.ExternalCredentials) -> Answe
 
 
 @handles(wire.BOT_PARTNER_SDK_TOKEN)
-async def bot_partner_sdk_token(work: Work, body: wire.CreateBotToken) -> Answer:
+async def bot_partner_sdk_token(work: AsyncOperation, body: wire.CreateBotToken) -> Response:
     """Get a provisional account token as a bot.
 
     The application's server identifies the player."""
@@ -54,9 +54,9 @@ async def bot_partner_sdk_token(work: Work, body: wire.CreateBotToken) -> Answer
     def enter(call: Call) -> Issued:
         application = rules.require_bot_application(call)
         name = body.preferred_global_name if isinstance(body.preferred_global_name, str) else None
-        verified = Verified(provider_type=PLATFORM_BOT, user_id=body.external_user_id, name=name)
+        verified = VerifiedIdentity(provider_type=PLATFORM_BOT, user_id=body.external_user_id, name=name)
         if isinstance(body.provisional_user_id, UserId):
-            row = actions.attach(call, application, verified, body.provisional_user_id)
+            row = actions.attach_identity(call, application, verified, body.provisional_user_id)
         else:
             row = actions.find_or_create(call, application, verified)
         return _issue(call, application, row)
@@ -64,7 +64,7 @@ async def bot_partner_sdk_token(work: Work, body: wire.CreateBotToken) -> Answer
     return await _signed_response(work, await work.write(enter))
 
 
-async def _verify(work: Work, body: wire.ExternalCredentials) -> Verified:
+async def _verify(work: AsyncOperation, body: wire.ExternalCredentials) -> VerifiedIdentity:
     """Verify the external credential, after the client has authenticated."""
     application = await work.read(lambda call: rules.require_client(call, body.client_id, body.client_secret))
     if body.external_auth_type not in identity_providers.PROVIDERS:
@@ -79,7 +79,7 @@ def _issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bo
         call.config,
         row,
         application.id,
-        expand(wire.SCOPES),
+        expand_scopes(wire.PROVISIONAL_SCOPES),
         now=call.now,
         nonce=None,
         access_token=response.access_token,
@@ -87,17 +87,17 @@ def _issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bo
     return response, claims
 
 
-async def _signed_response(work: Work, issued: Issued) -> Answer:
+async def _signed_response(work: AsyncOperation, issued: Issued) -> Response:
     response, claims = issued
     response.id_token = await oauth2.sign(work, claims)
-    return Answer(200, response, NO_STORE)
+    return Response(200, response, NO_STORE)
 
 
 # Unlinking
 
 
 @handles(wire.PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT)
-async def partner_sdk_unmerge_provisional_account(work: Work, body: wire.ExternalCredentials) -> None:
+async def partner_sdk_unmerge_provisional_account(work: AsyncOperation, body: wire.ExternalCredentials) -> None:
     """Unmerge a provisional account.
 
     Unlinks the full account that has the identity of the external credential."""
@@ -112,12 +112,12 @@ async def partner_sdk_unmerge_provisional_account(work: Work, body: wire.Externa
 
 
 @handles(wire.BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT)
-def bot_partner_sdk_unmerge_provisional_account(call: Call, body: wire.UnmergeByBot) -> None:
+def bot_partner_sdk_unmerge_provisional_account(call: Call, body: wire.UnmergeBotAccount) -> None:
     """Unmerge a provisional account as a bot.
 
     Unlinks the full account that has the given identity."""
     application = rules.require_bot_application(call)
-    verified = Verified(provider_type=PLATFORM_BOT, user_id=body.external_user_id)
+    verified = VerifiedIdentity(provider_type=PLATFORM_BOT, user_id=body.external_user_id)
     _unmerge(call, _require_known(actions.find_identity(call, application.family_id, verified)))
 
 
@@ -151,7 +151,7 @@ def update_my_account(call: Call, body: wire.UpdateAccount) -> User:
 
 
 @handles(wire.PARTNER_SDK_CHILD_TOKEN)
-def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Answer:
+def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Response:
     """Exchange a publisher's token for a child token."""
     token = oauth2.find_access(call.tx, body.parent_access_token, call.now)
     parent = None if token is None else applications.find(call.tx, token.application_id)
@@ -161,7 +161,7 @@ def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Answer
     child = applications.find(call.tx, body.child_application_id)
     if child is None or child.parent_id != parent.id:
         raise errors.UNKNOWN_APPLICATION()
-    return Answer(200, actions.issue_child(call, child, token), NO_STORE)
+    return Response(200, actions.issue_child(call, child, token), NO_STORE)
 
 
 @handles(wire.GET_PUBLISHER_LINK)
@@ -209,7 +209,7 @@ def _identity(call: Call, application_id: int, user_id: int, external_user_id: s
 
 
 @handles(wire.LIST_APPLICATION_IDENTITIES, writes=False)
-def list_application_identities(call: Call, body: wire.FindIdentities) -> list[wire.ApplicationIdentity]:
+def list_application_identities(call: Call, body: wire.ListApplicationIdentities) -> list[wire.ApplicationIdentity]:
     """List the external ids of users.
 
     Users unknown to the calling application are left out."""

@@ -80,9 +80,9 @@ def is_restricted(call: Call, user_id: int) -> bool:
 def require_merge_allowance(call: Call, application: ApplicationRow, user_id: int) -> None:
     """Reject a user who merged too often today. Testers of the application are exempt (sdk.md 8.5)."""
     merges = store.merges_since(call.tx, user_id, call.now - DAY_MS)
-    if len(merges) < wire.MERGES_A_DAY or is_tester(call, application, user_id):
+    if len(merges) < wire.MERGES_PER_DAY_MAX or is_tester(call, application, user_id):
         return
-    wait_ms = merges[-wire.MERGES_A_DAY] + DAY_MS - call.now
+    wait_ms = merges[-wire.MERGES_PER_DAY_MAX] + DAY_MS - call.now
     raise errors.RATE_LIMITED(retry_after=wait_ms / 1000, **{"global": False})
 
 

@@ -5,9 +5,9 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
-MERGES_KEPT_MS: Final = 30 * 86_400_000
+MERGE_RETENTION_MS: Final = 30 * 86_400_000
 """Retention of merge records in milliseconds."""
 
 
@@ -69,7 +69,7 @@ def find_identity(
 
 def insert_identity(tx: Tx, row: IdentityRow) -> None:
     """Insert an identity."""
-    tx.run(f"INSERT INTO external_identities ({_IDENTITY}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO external_identities ({_IDENTITY}) VALUES ({placeholders(row)})", *row)
 
 
 def list_identities(tx: Tx, family_id: int, user_ids: Iterable[int]) -> list[IdentityRow]:
@@ -79,7 +79,7 @@ def list_identities(tx: Tx, family_id: int, user_ids: Iterable[int]) -> list[Ide
     for batch in batches(wanted):
         found += tx.fetch(
             IdentityRow,
-            f"SELECT {_IDENTITY} FROM external_identities WHERE family_id = ? AND user_id IN ({places(batch)}) "
+            f"SELECT {_IDENTITY} FROM external_identities WHERE family_id = ? AND user_id IN ({placeholders(batch)}) "
             "ORDER BY created_ms, provider_type, provider_id, provider_user_id",
             family_id,
             *batch,
@@ -87,16 +87,16 @@ def list_identities(tx: Tx, family_id: int, user_ids: Iterable[int]) -> list[Ide
     return found
 
 
-def families_of(tx: Tx, user_id: int) -> list[int]:
+def list_families(tx: Tx, user_id: int) -> list[int]:
     """List the families in which a user has an identity."""
     return [row[0] for row in tx.all("SELECT DISTINCT family_id FROM external_identities WHERE user_id = ?", user_id)]
 
 
-def players(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
+def list_user_families(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
     """List (user id, family id) of these users' identities."""
     wanted, found = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for batch in batches(wanted):
-        sql = f"SELECT DISTINCT user_id, family_id FROM external_identities WHERE user_id IN ({places(batch)})"
+        sql = f"SELECT DISTINCT user_id, family_id FROM external_identities WHERE user_id IN ({placeholders(batch)})"
         found += [(row[0], row[1]) for row in tx.all(sql, *batch)]
     return found
 
@@ -124,7 +124,7 @@ def delete_identities(tx: Tx, family_id: int) -> None:
     tx.run("DELETE FROM external_identities WHERE family_id = ?", family_id)
 
 
-def delete_identities_of(tx: Tx, user_id: int) -> None:
+def delete_user_identities(tx: Tx, user_id: int) -> None:
     """Delete all identities of a user."""
     tx.run("DELETE FROM external_identities WHERE user_id = ?", user_id)
 
@@ -145,7 +145,7 @@ def list_provisional(tx: Tx, family_id: int) -> list[UserId]:
 
 def insert_provisional(tx: Tx, row: ProvisionalRow) -> None:
     """Insert a provisional account."""
-    tx.run(f"INSERT INTO provisional_accounts ({_PROVISIONAL}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO provisional_accounts ({_PROVISIONAL}) VALUES ({placeholders(row)})", *row)
 
 
 def delete_provisional(tx: Tx, user_id: int) -> None:
@@ -158,7 +158,7 @@ def delete_provisional(tx: Tx, user_id: int) -> None:
 
 def insert_merge(tx: Tx, row: MergeRow) -> None:
     """Insert a merge and delete expired merge records."""
-    tx.run("DELETE FROM merge_operations WHERE created_ms < ?", row.created_ms - MERGES_KEPT_MS)
+    tx.run("DELETE FROM merge_operations WHERE created_ms < ?", row.created_ms - MERGE_RETENTION_MS)
     tx.run(
         "INSERT INTO merge_operations (id, family_id, user_id, source_user_id, created_ms) VALUES (?, ?, ?, ?, ?)",
         *row,

@@ -2,12 +2,12 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.identity_providers import routes
-from hubbub.server.resources.identity_providers.actions import Settings, keep
+from hubbub.server.resources.identity_providers.actions import ProviderSettings, save_provider
+from hubbub.server.resources.identity_providers.credential_errors import InvalidCredential, is_credential_error
 from hubbub.server.resources.identity_providers.issuers import BUILT_IN
-from hubbub.server.resources.identity_providers.providers import PROVIDERS, Verified
-from hubbub.server.resources.identity_providers.refusals import InvalidCredential, is_about_credential
+from hubbub.server.resources.identity_providers.providers import PROVIDERS, VerifiedIdentity
 from hubbub.server.resources.identity_providers.store import delete_all
-from hubbub.server.resources.identity_providers.verify import verify
+from hubbub.server.resources.identity_providers.verification import verify
 
 SLICE = Slice(name="identity_providers", modules=(routes,))
 
@@ -16,10 +16,10 @@ __all__ = [
     "PROVIDERS",
     "SLICE",
     "InvalidCredential",
-    "Settings",
-    "Verified",
+    "ProviderSettings",
+    "VerifiedIdentity",
     "delete_all",
-    "is_about_credential",
-    "keep",
+    "is_credential_error",
+    "save_provider",
     "verify",
 ]

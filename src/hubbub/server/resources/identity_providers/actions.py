@@ -8,11 +8,11 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources.identity_providers import store
 from hubbub.server.resources.identity_providers.store import ProviderRow
 
-STRICT = 1
+STRICT_LEVEL = 1
 """Level of a configuration that was validated by the issuer rules."""
 
 
-class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
+class ProviderSettings(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The stored settings of a provider. Add fields with a default, never rename."""
 
     clients: list[wire.ProviderClient]
@@ -23,14 +23,16 @@ class Settings(msgspec.Struct, kw_only=True, omit_defaults=True):
         return client.oidc_issuer_url or self.oidc_issuer_url or ""
 
 
-def keep(call: Call, application_id: int, type: str, settings: Settings, *, strict: bool) -> ProviderRow:
+def save_provider(
+    call: Call, application_id: int, type: str, settings: ProviderSettings, *, strict: bool
+) -> ProviderRow:
     """Store a provider configuration. `strict` records that its issuers passed the rules."""
     text = json.encode(settings).decode()
-    row = ProviderRow(application_id, type, text, STRICT if strict else 0, call.now)
+    row = ProviderRow(application_id, type, text, STRICT_LEVEL if strict else 0, call.now)
     store.put(call.tx, row)
     return row
 
 
-def settings(row: ProviderRow) -> Settings:
+def settings(row: ProviderRow) -> ProviderSettings:
     """Decode the settings of a provider."""
-    return json.decode(row.settings, Settings)
+    return json.decode(row.settings, ProviderSettings)

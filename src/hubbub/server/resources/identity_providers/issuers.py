@@ -15,7 +15,7 @@ _LABEL: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 
 
-def address_of(config: Config, issuer: str) -> str:
+def issuer_url(config: Config, issuer: str) -> str:
     """Return the URL of an issuer. The built-in issuer's URL follows from the server's own."""
     if issuer == BUILT_IN and config.control:
         return f"{config.web_url}/control/issuers/oidc"

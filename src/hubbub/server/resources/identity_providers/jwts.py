@@ -12,21 +12,21 @@ from joserfc.util import urlsafe_b64decode
 from hubbub.protocol import errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.resources import identity_providers as wire
-from hubbub.server.core.guarded import UnreachableError
-from hubbub.server.core.work import Work
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.outbound_http import UnreachableError
 
 SKEW_SECONDS: Final = 60
 """Accepted clock skew of the provider, in seconds."""
-KEYS_MOST: Final = 100
-RSA_LEAST: Final = 2048
-RSA_MOST: Final = 16_384
+KEYS_MAX: Final = 100
+RSA_BITS_MIN: Final = 2048
+RSA_BITS_MAX: Final = 16_384
 """Largest accepted RSA key, in bits."""
 
 _REGISTRY: Final = JWSRegistry(algorithms=list(wire.ALGORITHMS))
 _KEY_TYPES: Final = {"RS": "RSA", "PS": "RSA", "ES": "EC"}
 
 
-class Token(NamedTuple):
+class ParsedToken(NamedTuple):
     """A parsed ID token that is not verified yet."""
 
     text: str
@@ -50,7 +50,7 @@ class Token(NamedTuple):
         return [each for each in (audience if isinstance(audience, list) else [audience]) if isinstance(each, str)]
 
 
-def read(text: str) -> Token:
+def parse(text: str) -> ParsedToken:
     """Parse a token. Raises unless its form and algorithm can be verified."""
     parts = text.split(".")
     if len(parts) != 3:
@@ -61,10 +61,10 @@ def read(text: str) -> Token:
         raise errors.INVALID_OIDC_TOKEN()
     if not isinstance(header.get("kid"), str) or not header["kid"]:
         raise errors.OIDC_TOKEN_WITHOUT_KID()
-    return Token(text, header, claims)
+    return ParsedToken(text, header, claims)
 
 
-async def require_signature(work: Work, token: Token, keys_url: str, now: int) -> None:
+async def require_signature(work: AsyncOperation, token: ParsedToken, keys_url: str, now: int) -> None:
     """Require a valid signature of the provider.
 
     An unknown key may be new, so the keys are fetched again, at a limited rate."""
@@ -79,7 +79,7 @@ async def require_signature(work: Work, token: Token, keys_url: str, now: int) -
         raise errors.INVALID_OIDC_TOKEN() from None
 
 
-def require_current(token: Token, now: int) -> None:
+def require_current(token: ParsedToken, now: int) -> None:
     """Require that the token is valid now."""
     seconds = now // 1000
     expires, issued = _time(token, "exp"), _time(token, "iat")
@@ -97,7 +97,7 @@ def require_current(token: Token, now: int) -> None:
 def read_keys(data: bytes) -> KeySet:
     """Parse a provider's key set. Unusable keys are skipped. Raises ValueError for invalid data."""
     found = json.decode(data, dict[str, Any]).get("keys")
-    if not isinstance(found, list) or len(found) > KEYS_MOST:
+    if not isinstance(found, list) or len(found) > KEYS_MAX:
         raise ValueError("no keys")
     usable = [key for key in found if isinstance(key, dict) and _is_usable(key)]
     imported = []
@@ -109,14 +109,14 @@ def read_keys(data: bytes) -> KeySet:
     return KeySet(imported)
 
 
-async def _keys(work: Work, url: str, now: int, *, again: bool = False) -> KeySet:
+async def _keys(work: AsyncOperation, url: str, now: int, *, again: bool = False) -> KeySet:
     try:
-        return await work.outside.documents.get(url, read_keys, now, again=again)
+        return await work.outbound.cache.get(url, read_keys, now, refresh=again)
     except (UnreachableError, ValueError):
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 
 
-def _find_key(keys: KeySet, token: Token) -> Any:
+def _find_key(keys: KeySet, token: ParsedToken) -> Any:
     algorithm = token.header["alg"]
     for key in keys.keys:
         public = key.as_dict(private=False)
@@ -131,7 +131,7 @@ def _is_usable(key: dict[str, Any]) -> bool:
         return False
     if key.get("kty") == "RSA":
         # RFC 7518 3.3 requires 2048 bits; huge keys make verification slow.
-        return isinstance(key.get("n"), str) and RSA_LEAST <= len(key["n"]) * 6 < RSA_MOST
+        return isinstance(key.get("n"), str) and RSA_BITS_MIN <= len(key["n"]) * 6 < RSA_BITS_MAX
     # A published symmetric key is not a secret.
     return key.get("kty") == "EC"
 
@@ -143,7 +143,7 @@ def _decode(part: str) -> dict[str, Any]:
         raise errors.INVALID_OIDC_TOKEN() from None
 
 
-def _time(token: Token, name: str) -> float:
+def _time(token: ParsedToken, name: str) -> float:
     value = token.claims.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1 << 53:
         raise errors.INVALID_OIDC_TOKEN()

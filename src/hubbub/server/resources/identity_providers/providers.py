@@ -8,19 +8,19 @@ import msgspec
 
 from hubbub.protocol import errors
 from hubbub.protocol import wire as json
-from hubbub.protocol.resources.oauth2 import STANDARD_SCHEME
+from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.config import Config
-from hubbub.server.core.guarded import GuardedAnswer, UnreachableError
-from hubbub.server.core.work import Work
+from hubbub.server.core.outbound_http import OutboundResponse, UnreachableError
 from hubbub.server.resources.identity_providers import issuers, jwts, oidc
-from hubbub.server.resources.identity_providers.actions import Settings
-from hubbub.server.resources.identity_providers.refusals import InvalidCredential
+from hubbub.server.resources.identity_providers.actions import ProviderSettings
+from hubbub.server.resources.identity_providers.credential_errors import InvalidCredential
 
-FORM: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-NAMES: Final = ("preferred_username", "nickname", "name")
+FORM_HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+NAME_CLAIMS: Final = ("preferred_username", "nickname", "name")
 
 
-class Verified(msgspec.Struct, frozen=True, kw_only=True):
+class VerifiedIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """An external identity that a provider verified."""
 
     provider_type: str
@@ -31,10 +31,10 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     name: str | None = None
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class ProviderQuery(msgspec.Struct, frozen=True, kw_only=True):
     """A credential to verify, with the provider's settings."""
 
-    settings: Settings
+    settings: ProviderSettings
     credential: str
     config: Config
     now: int
@@ -50,7 +50,7 @@ class Provider(Protocol):
         """The provider type as applications configure it."""
         ...
 
-    async def verify(self, work: Work, question: Question) -> Verified:
+    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
         """Return the identity of the credential. Raises the error codes of sdk.md 8.4."""
         ...
 
@@ -60,12 +60,12 @@ class Oidc:
 
     type = "OIDC"
 
-    async def verify(self, work: Work, question: Question) -> Verified:
+    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
         """Verify issuer, audience, signature and time, in this order."""
-        token = jwts.read(question.credential)
+        token = jwts.parse(question.credential)
         settings = question.settings
         issuer_urls = {
-            client.id: issuers.address_of(question.config, settings.issuer_of(client)) for client in settings.clients
+            client.id: issuers.issuer_url(question.config, settings.issuer_of(client)) for client in settings.clients
         }
         if token.issuer not in issuer_urls.values():
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
@@ -79,7 +79,7 @@ class Oidc:
             settings.issuer_of(client) for client in settings.clients if issuer_urls[client.id] == token.issuer
         )
         name = token.claims.get("preferred_username")
-        return Verified(
+        return VerifiedIdentity(
             provider_type=self.type,
             provider_id=stored,
             user_id=token.subject,
@@ -91,20 +91,20 @@ class IdToken(msgspec.Struct, frozen=True, kw_only=True):
     """Verifies ID tokens of a provider with a single, known issuer."""
 
     type: str
-    word: str
+    config_name: str
     """Name of the provider's URL in the configuration, and in a rehearsal."""
-    usual: str
+    default_url: str
     """URL of the provider unless the operator configured another."""
     keys: dict[str, str]
     """Issuer paths below the URL, with the path of each issuer's keys."""
     audience: str = "{}"
     """Format of the audience claim; `{}` is the client id."""
-    names: tuple[str, ...] = NAMES
+    names: tuple[str, ...] = NAME_CLAIMS
 
-    async def verify(self, work: Work, question: Question) -> Verified:
+    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
         """Verify issuer, audience, signature and time."""
-        token = jwts.read(question.credential)
-        base = address(question.config, self.word, self.usual)
+        token = jwts.parse(question.credential)
+        base = provider_url(question.config, self.config_name, self.default_url)
         keys_by_issuer = {f"{base}{path}": f"{base}{keys}" for path, keys in self.keys.items()}
         keys_url = keys_by_issuer.get(token.issuer)
         if keys_url is None:
@@ -114,7 +114,7 @@ class IdToken(msgspec.Struct, frozen=True, kw_only=True):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         await jwts.require_signature(work, token, keys_url, question.now)
         jwts.require_current(token, question.now)
-        return Verified(provider_type=self.type, user_id=token.subject, name=_name(token.claims, self.names))
+        return VerifiedIdentity(provider_type=self.type, user_id=token.subject, name=_name(token.claims, self.names))
 
 
 class Steam:
@@ -122,28 +122,28 @@ class Steam:
 
     type = "STEAM"
 
-    async def verify(self, work: Work, question: Question) -> Verified:
+    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
         """Try each of the application's Steam app ids."""
-        base = address(question.config, "steam", "https://partner.steam-api.com")
+        base = provider_url(question.config, "steam", "https://partner.steam-api.com")
         key = question.config.identity.steam_key or ("rehearsal" if question.config.control else "")
         if not key:
             raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The operator has not configured a Steam Web API key")
         if re.fullmatch(r"[0-9a-fA-F]+", question.credential) is None:
             raise InvalidCredential()
         for client in question.settings.clients:
-            query = {"key": key, "appid": client.id, "ticket": question.credential, "identity": STANDARD_SCHEME}
+            query = {"key": key, "appid": client.id, "ticket": question.credential, "identity": REDIRECT_SCHEME_PREFIX}
             response = await _request(
                 work, "GET", f"{base}/ISteamUserAuth/AuthenticateUserTicket/v1/?{urlencode(query)}"
             )
             params = _inner(_inner(response, "response"), "params")
             steam_id = params.get("steamid")
             if params.get("result") == "OK" and isinstance(steam_id, str) and steam_id:
-                return Verified(
+                return VerifiedIdentity(
                     provider_type=self.type, user_id=steam_id, name=await self._persona(work, base, key, steam_id)
                 )
         raise InvalidCredential()
 
-    async def _persona(self, work: Work, base: str, key: str, steam_id: str) -> str | None:
+    async def _persona(self, work: AsyncOperation, base: str, key: str, steam_id: str) -> str | None:
         query = urlencode({"key": key, "steamids": steam_id})
         try:
             response = await _request(work, "GET", f"{base}/ISteamUser/GetPlayerSummaries/v2/?{query}")
@@ -160,9 +160,9 @@ class EpicAccessToken:
 
     type = "EPIC_ONLINE_SERVICES"
 
-    async def verify(self, work: Work, question: Question) -> Verified:
+    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
         """Look the token up, and check that it was issued to one of the application's clients."""
-        base = address(question.config, "epic", EPIC)
+        base = provider_url(question.config, "epic", EPIC_URL)
         body = urlencode({"token": question.credential}).encode()
         token_info = await _request(work, "POST", f"{base}/epic/oauth/v2/tokenInfo", body=body)
         account = token_info.get("account_id")
@@ -170,10 +170,12 @@ class EpicAccessToken:
             raise InvalidCredential()
         if token_info.get("client_id") not in [client.id for client in question.settings.clients]:
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
-        return Verified(provider_type=self.type, user_id=account, name=_name(token_info, ("display_name", "dn")))
+        return VerifiedIdentity(
+            provider_type=self.type, user_id=account, name=_name(token_info, ("display_name", "dn"))
+        )
 
 
-EPIC: Final = "https://api.epicgames.dev"
+EPIC_URL: Final = "https://api.epicgames.dev"
 
 PROVIDERS: Final[dict[str, Provider]] = {
     "OIDC": Oidc(),
@@ -181,8 +183,8 @@ PROVIDERS: Final[dict[str, Provider]] = {
     # Auth tokens contain the account's name; Connect tokens do not.
     "EPIC_ONLINE_SERVICES_ID_TOKEN": IdToken(
         type="EPIC_ONLINE_SERVICES",
-        word="epic",
-        usual=EPIC,
+        config_name="epic",
+        default_url=EPIC_URL,
         keys={
             "/epic/oauth/v1": "/epic/oauth/v1/.well-known/jwks.json",
             "/epic/oauth/v2": "/epic/oauth/v2/.well-known/jwks.json",
@@ -193,24 +195,26 @@ PROVIDERS: Final[dict[str, Provider]] = {
     "STEAM_SESSION_TICKET": Steam(),
     "UNITY_SERVICES_ID_TOKEN": IdToken(
         type="UNITY",
-        word="unity",
-        usual="https://player-auth.services.api.unity.com",
+        config_name="unity",
+        default_url="https://player-auth.services.api.unity.com",
         keys={"": "/.well-known/jwks.json"},
         audience="upid:{}",
     ),
-    "APPLE_ID_TOKEN": IdToken(type="APPLE", word="apple", usual="https://appleid.apple.com", keys={"": "/auth/keys"}),
+    "APPLE_ID_TOKEN": IdToken(
+        type="APPLE", config_name="apple", default_url="https://appleid.apple.com", keys={"": "/auth/keys"}
+    ),
     "PLAYSTATION_NETWORK_ID_TOKEN": IdToken(
         type="PLAYSTATION_NETWORK",
-        word="playstation",
-        usual="https://auth.account.sony.com",
+        config_name="playstation",
+        default_url="https://auth.account.sony.com",
         keys={"": "/api/v1/oauth/jwks"},
-        names=("online_id", *NAMES),
+        names=("online_id", *NAME_CLAIMS),
     ),
 }
 """Providers by type of credential."""
 
 
-def address(config: Config, word: str, usual: str) -> str:
+def provider_url(config: Config, word: str, usual: str) -> str:
     """Return the URL of a provider: the configured one, the built-in one of a rehearsal, or the default."""
     url: str | None = getattr(config.identity, f"{word}_url")
     if url is None:
@@ -218,9 +222,9 @@ def address(config: Config, word: str, usual: str) -> str:
     return url.rstrip("/")
 
 
-async def _request(work: Work, method: str, url: str, *, body: bytes = b"") -> dict[str, Any]:
+async def _request(work: AsyncOperation, method: str, url: str, *, body: bytes = b"") -> dict[str, Any]:
     try:
-        response: GuardedAnswer = await work.outside.request(method, url, headers=FORM, body=body)
+        response: OutboundResponse = await work.outbound.request(method, url, headers=FORM_HEADERS, body=body)
         if response.status in (400, 401, 403, 404):
             raise InvalidCredential()
         if response.status != 200:

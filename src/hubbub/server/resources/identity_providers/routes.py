@@ -5,13 +5,13 @@ from typing import get_args
 from hubbub.protocol import changes, errors
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import identity_providers as wire
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
 from hubbub.server.core.slices import handles
-from hubbub.server.core.work import Work
 from hubbub.server.resources import applications
 from hubbub.server.resources.identity_providers import actions, issuers, oidc, store
-from hubbub.server.resources.identity_providers.actions import Settings
+from hubbub.server.resources.identity_providers.actions import ProviderSettings
 from hubbub.server.resources.identity_providers.store import ProviderRow
 
 TYPES = get_args(wire.ProviderType)
@@ -28,14 +28,14 @@ def list_external_identity_provider_configurations(
 
 @handles(wire.SET_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION)
 async def set_external_identity_provider_configuration(
-    work: Work, application_id: ApplicationId, type: str, body: wire.SetProviderConfiguration
+    work: AsyncOperation, application_id: ApplicationId, type: str, body: wire.SetProviderConfiguration
 ) -> wire.ProviderConfiguration:
     """Set an identity provider of an application.
 
     An OIDC issuer must be reachable and valid when it is saved."""
     config, now = await work.read(lambda call: _require(call, application_id, type))
     strict = not config.identity.any_issuer and changes.OIDC_STRICT_ISSUER.active(now)
-    settings = Settings(clients=body.clients, oidc_issuer_url=body.oidc_issuer_url or None)
+    settings = ProviderSettings(clients=body.clients, oidc_issuer_url=body.oidc_issuer_url or None)
     _require_distinct(settings)
     if type == "OIDC":
         for issuer in _require_issuers(settings, config, strict=strict):
@@ -47,7 +47,7 @@ async def set_external_identity_provider_configuration(
 
     def save(call: Call) -> wire.ProviderConfiguration:
         _require(call, application_id, type)
-        row = actions.keep(call, application_id, type, settings, strict=strict)
+        row = actions.save_provider(call, application_id, type, settings, strict=strict)
         return _configuration(call.config, row)
 
     return await work.write(save)
@@ -70,7 +70,7 @@ def _require(call: Call, application_id: int, type: str) -> tuple[Config, int]:
     return call.config, call.now
 
 
-def _require_distinct(settings: Settings) -> None:
+def _require_distinct(settings: ProviderSettings) -> None:
     seen: set[str] = set()
     for index, client in enumerate(settings.clients):
         if client.id in seen:
@@ -78,7 +78,7 @@ def _require_distinct(settings: Settings) -> None:
         seen.add(client.id)
 
 
-def _require_issuers(settings: Settings, config: Config, *, strict: bool) -> list[str]:
+def _require_issuers(settings: ProviderSettings, config: Config, *, strict: bool) -> list[str]:
     """Return the URLs of all issuers, each once, or raise form errors for invalid ones."""
     form = errors.FormErrors()
     found: dict[str, None] = {}
@@ -104,7 +104,7 @@ def _check_issuer(
     *,
     strict: bool,
 ) -> None:
-    issuer_url = issuers.address_of(config, url)
+    issuer_url = issuers.issuer_url(config, url)
     problem = issuers.find_problem(issuer_url, strict=strict)
     if problem is None:
         found[issuer_url] = None
@@ -118,5 +118,5 @@ def _configuration(config: Config, row: ProviderRow) -> wire.ProviderConfigurati
     return wire.ProviderConfiguration(
         type=row.type,
         clients=settings.clients,
-        oidc_issuer_url=None if issuer is None else issuers.address_of(config, issuer),
+        oidc_issuer_url=None if issuer is None else issuers.issuer_url(config, issuer),
     )

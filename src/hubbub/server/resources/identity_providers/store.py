@@ -2,7 +2,7 @@
 
 from typing import Final, NamedTuple
 
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class ProviderRow(NamedTuple):
@@ -40,7 +40,7 @@ def list_all(tx: Tx, application_id: int) -> list[ProviderRow]:
 def put(tx: Tx, row: ProviderRow) -> None:
     """Insert or replace a provider."""
     tx.run(
-        f"INSERT INTO identity_providers ({_COLUMNS}) VALUES ({places(row)}) "
+        f"INSERT INTO identity_providers ({_COLUMNS}) VALUES ({placeholders(row)}) "
         "ON CONFLICT (application_id, type) DO UPDATE "
         "SET settings = excluded.settings, level = excluded.level, changed_ms = excluded.changed_ms",
         *row,

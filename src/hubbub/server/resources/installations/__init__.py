@@ -5,15 +5,15 @@ from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.installations import actions, rules
 from hubbub.server.resources.members import MemberRemoved
-from hubbub.server.resources.oauth2 import GuildsAsked, InstallationAsked, WebhookAsked
+from hubbub.server.resources.oauth2 import InstallableGuildsRequested, InstallationRequested, WebhookRequested
 
 SLICE = Slice(
     name="installations",
     modules=(),
-    hears={
-        GuildsAsked: rules.offer_guilds,
-        InstallationAsked: actions.install,
-        WebhookAsked: actions.make_webhook,
+    listeners={
+        InstallableGuildsRequested: rules.fill_installable_guilds,
+        InstallationRequested: actions.install,
+        WebhookRequested: actions.create_webhook,
         MemberRemoved: actions.member_removed,
         GuildDeleted: actions.guild_deleted,
         ApplicationDeleting: actions.application_deleting,

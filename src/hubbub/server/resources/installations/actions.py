@@ -11,19 +11,19 @@ from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.installations import rules
 from hubbub.server.resources.members import MemberRemoved
-from hubbub.server.resources.oauth2 import InstallationAsked, InstallationRow, WebhookAsked
+from hubbub.server.resources.oauth2 import InstallationRequested, InstallationRow, WebhookRequested
 
 WEBHOOK_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
 
 
-def install(call: Call, request: InstallationAsked) -> None:
+def install(call: Call, request: InstallationRequested) -> None:
     """Install an application in a guild, with its bot if the `bot` scope was requested.
 
     If the application is already installed, only its scopes are updated."""
     rules.require_installable(call, request)
     row, guild_id = request.application, request.guild_id
-    if request.act:
-        new = oauth2.keep_installation(
+    if request.execute:
+        new = oauth2.upsert_installation(
             call.tx,
             InstallationRow(
                 application_id=row.id,
@@ -42,21 +42,21 @@ def install(call: Call, request: InstallationAsked) -> None:
             changes = [AuditLogChange(key="name", new_value=row.name), AuditLogChange(key="type", new_value="discord")]
             audit.record(call, guild_id, AuditLogAction.INTEGRATION_CREATE, target_id=row.id, changes=changes)
         if new and Scope.BOT not in request.scopes:
-            integrations.came(call, guild_id, row, None, request.scopes)
+            integrations.publish_created(call, guild_id, row, None, request.scopes)
     guild = guilds.find(call.tx, guild_id)
-    if guild is not None and (request.act or _is_there(call, request)):
+    if guild is not None and (request.execute or _is_there(call, request)):
         request.guild = guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now)
 
 
-def _is_there(call: Call, request: InstallationAsked) -> bool:
+def _is_there(call: Call, request: InstallationRequested) -> bool:
     return oauth2.find_installation(call.tx, request.application.id, 0, request.guild_id) is not None
 
 
-def make_webhook(call: Call, request: WebhookAsked) -> None:
+def create_webhook(call: Call, request: WebhookRequested) -> None:
     """Create an application-owned webhook in a channel where the caller has MANAGE_WEBHOOKS."""
     channel = access.require_channel(call, request.channel_id, WEBHOOK_PERMISSIONS).channel
-    guild_id = webhooks.require_holding(channel)
-    if request.act:
+    guild_id = webhooks.require_webhook_channel(channel)
+    if request.execute:
         name = request.application.name[:WEBHOOK_NAME_MAX]
         webhook = webhooks.create(
             call, channel, guild_id, name, request.application.icon, application_id=request.application.id
@@ -80,4 +80,4 @@ def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Uninstall a deleted application from guilds it was in without a bot; its bot's departure handles the others."""
     for installed in oauth2.list_guild_installations(call.tx, signal.row.id):
         oauth2.delete_installation(call.tx, signal.row.id, 0, installed.target_id)
-        integrations.went(call, installed.target_id, signal.row)
+        integrations.publish_deleted(call, installed.target_id, signal.row)

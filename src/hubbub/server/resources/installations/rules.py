@@ -7,13 +7,13 @@ from hubbub.protocol.resources.oauth2 import GrantableGuild
 from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.resources import guilds, members, roles, users
-from hubbub.server.resources.oauth2 import GuildsAsked, InstallationAsked
+from hubbub.server.resources.oauth2 import InstallableGuildsRequested, InstallationRequested
 
 
-def offer_guilds(call: Call, request: GuildsAsked) -> None:
+def fill_installable_guilds(call: Call, request: InstallableGuildsRequested) -> None:
     """Fill in the guilds where the caller may install applications."""
     rows = list(guilds.find_many(call.tx, guilds.ids_of_user(call.tx, call.user_id)).values())
-    permissions = roles.permissions_of(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
+    permissions = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
     request.guilds = [
         GrantableGuild(
             id=GuildId(row.id),
@@ -27,7 +27,7 @@ def offer_guilds(call: Call, request: GuildsAsked) -> None:
     ]
 
 
-def require_installable(call: Call, request: InstallationAsked) -> None:
+def require_installable(call: Call, request: InstallationRequested) -> None:
     """Raise unless the caller may install this application in the guild.
 
     `InstallationAsked.permissions` is reduced to the permissions that the caller can grant."""

@@ -9,7 +9,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources import applications
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.integrations import actions, routes, views
-from hubbub.server.resources.integrations.actions import came, went
+from hubbub.server.resources.integrations.actions import publish_created, publish_deleted
 from hubbub.server.resources.members import MemberAdded, MemberRemoved
 from hubbub.server.resources.users import UserChanged
 
@@ -27,7 +27,7 @@ def _audit_log(call: Call, signal: AuditLogRead) -> None:
 SLICE = Slice(
     name="integrations",
     modules=(routes,),
-    hears={
+    listeners={
         AuditLogRead: _audit_log,
         MemberAdded: actions.member_added,
         MemberRemoved: actions.member_removed,
@@ -35,4 +35,4 @@ SLICE = Slice(
     },
 )
 
-__all__ = ["SLICE", "came", "went"]
+__all__ = ["SLICE", "publish_created", "publish_deleted"]

@@ -8,7 +8,7 @@ from hubbub.protocol.resources import integrations as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import applications, guilds, members, oauth2, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.integrations import views
@@ -22,7 +22,7 @@ def delete(call: Call, guild_id: GuildId, row: ApplicationRow) -> None:
     audit.record(call, guild_id, AuditLogAction.INTEGRATION_DELETE, target_id=row.id, changes=changes)
     if row.bot_id is None or not guilds.is_member(call.tx, guild_id, row.bot_id):
         oauth2.delete_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id)
-        went(call, guild_id, row)
+        publish_deleted(call, guild_id, row)
         return
     audit.record(
         call, guild_id, AuditLogAction.MEMBER_KICK, target_id=row.bot_id, options={"integration_type": "discord"}
@@ -30,14 +30,14 @@ def delete(call: Call, guild_id: GuildId, row: ApplicationRow) -> None:
     members.remove(call, guild_id, row.bot_id)
 
 
-def came(call: Call, guild_id: int, row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str]) -> None:
+def publish_created(call: Call, guild_id: int, row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str]) -> None:
     """Publish that an application became an integration of the guild."""
     payload = views.guild_integration(guild_id, row, bot, scopes)
     call.tx.emit(wire.INTEGRATION_CREATE, payload, Audience.guild(guild_id))
     _changed(call, guild_id)
 
 
-def went(call: Call, guild_id: int, row: ApplicationRow) -> None:
+def publish_deleted(call: Call, guild_id: int, row: ApplicationRow) -> None:
     """Publish that an application is no longer an integration of the guild.
 
     Its own bot is excluded from the audience because it has left."""
@@ -45,7 +45,7 @@ def went(call: Call, guild_id: int, row: ApplicationRow) -> None:
         id=IntegrationId(row.id), guild_id=GuildId(guild_id), application_id=ApplicationId(row.id)
     )
     bot_id = None if row.bot_id is None else int(row.bot_id)
-    call.tx.emit(wire.INTEGRATION_DELETE, payload, Audience.guild(guild_id, excluded=bot_id))
+    call.tx.emit(wire.INTEGRATION_DELETE, payload, Audience.guild(guild_id, excluded_user_id=bot_id))
     _changed(call, guild_id)
 
 
@@ -54,14 +54,14 @@ def member_added(call: Call, signal: MemberAdded) -> None:
     row = applications.find_by_bot(call.tx, signal.user_id)
     bot = None if row is None else users.find(call.tx, signal.user_id)
     if row is not None and bot is not None:
-        came(call, signal.guild_id, row, bot, views.BY_BOT)
+        publish_created(call, signal.guild_id, row, bot, views.BOT_SCOPES)
 
 
 def member_removed(call: Call, signal: MemberRemoved) -> None:
     """Publish the removal of the integration when its bot leaves the guild."""
     row = applications.find_by_bot(call.tx, signal.user_id)
     if row is not None:
-        went(call, signal.guild_id, row)
+        publish_deleted(call, signal.guild_id, row)
 
 
 def user_changed(call: Call, signal: UserChanged) -> None:

@@ -9,11 +9,11 @@ from hubbub.server.resources import users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.users import UserRow
 
-BY_BOT = (Scope.APPLICATIONS_COMMANDS, Scope.BOT)
+BOT_SCOPES = (Scope.APPLICATIONS_COMMANDS, Scope.BOT)
 """Scopes of an application whose bot is in the guild."""
 
 
-def integration(row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BY_BOT) -> wire.Integration:
+def integration(row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BOT_SCOPES) -> wire.Integration:
     """Return the integration of an application, with its bot if the bot is in the guild.
 
     The integration id equals the application id (decisions/0021)."""
@@ -27,7 +27,7 @@ def integration(row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] 
         name=row.name,
         account=wire.IntegrationAccount(id=str(int(row.id)), name=row.name),
         application=application,
-        scopes=[str(scope) for scope in BY_BOT if scope in scopes],
+        scopes=[str(scope) for scope in BOT_SCOPES if scope in scopes],
     )
 
 
@@ -42,7 +42,7 @@ def partial_integration(row: ApplicationRow) -> wire.PartialIntegration:
 
 
 def guild_integration(
-    guild_id: int, row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BY_BOT
+    guild_id: int, row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BOT_SCOPES
 ) -> wire.GuildIntegration:
     """Return the integration with its guild id, as used in events."""
     base = integration(row, bot, scopes)

@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import InteractionsEndpointChanged
-from hubbub.server.resources.interactions import endpoints, routes, speaking
+from hubbub.server.resources.interactions import endpoints, follow_ups, routes
 from hubbub.server.resources.interactions.jobs import JOBS
 from hubbub.server.resources.webhooks import TokenPresented
 
@@ -10,7 +10,7 @@ SLICE = Slice(
     name="interactions",
     modules=(routes,),
     jobs=JOBS,
-    hears={TokenPresented: speaking.hear_token, InteractionsEndpointChanged: endpoints.begin_anew},
+    listeners={TokenPresented: follow_ups.token_presented, InteractionsEndpointChanged: endpoints.endpoint_changed},
 )
 
 __all__ = ["SLICE"]

@@ -8,23 +8,23 @@ import msgspec
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ApplicationId, InteractionId
 from hubbub.protocol.resources import interactions as wire
-from hubbub.server.core import jobs, signing
+from hubbub.server.core import jobs, payload_signatures
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications
 from hubbub.server.resources.applications import InteractionsEndpointChanged
 from hubbub.server.resources.interactions import store
-from hubbub.server.resources.interactions.store import App, InteractionRow
+from hubbub.server.resources.interactions.store import InteractionApplication, InteractionRow
 
 log = logging.getLogger(__name__)
 
 DELIVER: Final = "interactions.deliver"
 PROBE: Final = "interactions.probe"
 
-PROBE_EVERY_MS: Final = 24 * 3_600_000
+PROBE_INTERVAL_MS: Final = 24 * 3_600_000
 """Interval between checks that an endpoint rejects forged requests."""
 
 
-class Delivery(msgspec.Struct, kw_only=True):
+class InteractionDelivery(msgspec.Struct, kw_only=True):
     """Job payload: an interaction to deliver.
 
     Stored as JSON. The job ends with the last attempt, so the token is not stored any longer."""
@@ -35,17 +35,17 @@ class Delivery(msgspec.Struct, kw_only=True):
     """Request body, identical in each attempt."""
 
 
-class Target(msgspec.Struct, frozen=True, kw_only=True):
+class EndpointTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Endpoint URL and signing key."""
 
     url: str
     key: bytes
     now: int
-    left_ms: int = wire.ANSWER_MS
+    remaining_ms: int = wire.RESPONSE_TIMEOUT_MS
     """Time left for a response, in milliseconds."""
 
 
-def has_one(application: App) -> bool:
+def has_endpoint(application: InteractionApplication) -> bool:
     """Report whether interactions go to an HTTP endpoint instead of the bot (webhooks-and-interactions.md 2)."""
     # Defaults are not stored and few applications have an endpoint, so most settings need no decoding.
     return (
@@ -54,56 +54,58 @@ def has_one(application: App) -> bool:
     )
 
 
-def leave(call: Call, row: InteractionRow, token: str, payload: wire.Interaction) -> None:
+def enqueue_delivery(call: Call, row: InteractionRow, token: str, payload: wire.Interaction) -> None:
     """Enqueue the delivery of an interaction; it starts when this transaction commits."""
-    delivery = Delivery(interaction_id=InteractionId(row.id), token=token, body=json.encode(payload).decode())
+    delivery = InteractionDelivery(
+        interaction_id=InteractionId(row.id), token=token, body=json.encode(payload).decode()
+    )
     # A key per interaction, so that deliveries to one application do not wait for each other.
     call.tx.enqueue(DELIVER, delivery, key=f"{DELIVER}/{row.application_id}/{row.id}")
 
 
-def find_target(call: Call, application_id: int) -> Target | None:
+def find_target(call: Call, application_id: int) -> EndpointTarget | None:
     """Return the current endpoint of an application, or None if it has none."""
     row = applications.find(call.tx, application_id)
-    key = signing.find_key(call.tx, application_id)
+    key = payload_signatures.find_key(call.tx, application_id)
     url = None if row is None else applications.settings(row).interactions_endpoint_url
-    return None if url is None or key is None else Target(url=url, key=key, now=call.now)
+    return None if url is None or key is None else EndpointTarget(url=url, key=key, now=call.now)
 
 
-def find_waiting(call: Call, interaction_id: int) -> Target | None:
+def find_pending_target(call: Call, interaction_id: int) -> EndpointTarget | None:
     """Return the endpoint for a pending interaction, or None if it was answered or has expired."""
     row = store.find(call.tx, interaction_id)
     if row is None or row.callback_type is not None:
         return None
     target = find_target(call, row.application_id)
-    left_ms = left(call, interaction_id)
-    return None if target is None or left_ms <= 0 else msgspec.structs.replace(target, left_ms=left_ms)
+    left_ms = remaining_ms(call, interaction_id)
+    return None if target is None or left_ms <= 0 else msgspec.structs.replace(target, remaining_ms=left_ms)
 
 
-def left(call: Call, interaction_id: int) -> int:
+def remaining_ms(call: Call, interaction_id: int) -> int:
     """Return the milliseconds left for the initial response."""
-    return InteractionId(interaction_id).created_ms + wire.ANSWER_MS - call.now
+    return InteractionId(interaction_id).created_ms + wire.RESPONSE_TIMEOUT_MS - call.now
 
 
 # Probes
 
 
-def begin_anew(call: Call, signal: InteractionsEndpointChanged) -> None:
+def endpoint_changed(call: Call, signal: InteractionsEndpointChanged) -> None:
     """Schedule probes for a new endpoint URL, or cancel them if the URL was removed."""
     if find_target(call, signal.application_id) is None:
         jobs.cancel(call.tx, PROBE, _probe_key(signal.application_id))
     else:
-        probe_later(call, signal.application_id)
+        schedule_probe(call, signal.application_id)
 
 
-def probe_later(call: Call, application_id: int) -> None:
+def schedule_probe(call: Call, application_id: int) -> None:
     """Schedule the next probe of the endpoint, replacing any scheduled one."""
     jobs.cancel(call.tx, PROBE, _probe_key(application_id))
     call.tx.enqueue(
-        PROBE, ApplicationId(application_id), due_ms=call.now + PROBE_EVERY_MS, key=_probe_key(application_id)
+        PROBE, ApplicationId(application_id), due_ms=call.now + PROBE_INTERVAL_MS, key=_probe_key(application_id)
     )
 
 
-def caught(call: Call, application_id: int) -> None:
+def remove_endpoint(call: Call, application_id: int) -> None:
     """Remove the endpoint of an application that accepted a forged request.
 
     It does not verify signatures. Interactions then go to the gateway."""

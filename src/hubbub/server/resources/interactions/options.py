@@ -13,7 +13,7 @@ from hubbub.protocol.resources.commands import NUMBER_MAX, STRING_OPTION_MAX, Co
 from hubbub.protocol.resources.interactions import OptionValue
 from hubbub.server.resources import commands
 
-Steps = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 
 _SUBCOMMAND_TYPES: Final = (CommandOptionType.SUB_COMMAND, CommandOptionType.SUB_COMMAND_GROUP)
 _ENTITY_KINDS: Final[dict[int, str]] = {
@@ -24,10 +24,10 @@ _ENTITY_KINDS: Final[dict[int, str]] = {
 }
 
 
-class Reference(msgspec.Struct):
+class EntityReference(msgspec.Struct):
     """An id in a submitted value that must be resolved."""
 
-    path: Steps
+    path: FieldPath
     kind: str
     """`user`, `role`, `mentionable`, `channel` or `attachment`."""
     id: int
@@ -35,32 +35,32 @@ class Reference(msgspec.Struct):
     file_types: Sequence[str] = ()
 
 
-class Filled(msgspec.Struct):
+class ParsedOptions(msgspec.Struct):
     """The parsed options of a command invocation."""
 
     options: list[OptionValue] = []
-    references: list[Reference] = []
+    references: list[EntityReference] = []
     path: list[str] = []
     """Names of the selected subcommand group and subcommand."""
     focused: CommandOption | None = None
 
 
-def read(
-    known: Sequence[CommandOption], given: Sequence[OptionValue], form: errors.FormErrors, *, typing: bool
-) -> Filled:
+def parse_options(
+    known: Sequence[CommandOption], given: Sequence[OptionValue], form: errors.FormErrors, *, autocompleting: bool
+) -> ParsedOptions:
     """Validate submitted option values.
 
     With `typing` the request is for autocomplete: values may be incomplete."""
-    parsed = Filled()
-    parsed.options = _parse_siblings(known, given, ("data", "options"), parsed, form, typing=typing)
+    parsed = ParsedOptions()
+    parsed.options = _parse_siblings(known, given, ("data", "options"), parsed, form, typing=autocompleting)
     return parsed
 
 
 def _parse_siblings(
     known: Sequence[CommandOption],
     given: Sequence[OptionValue],
-    path: Steps,
-    parsed: Filled,
+    path: FieldPath,
+    parsed: ParsedOptions,
     form: errors.FormErrors,
     *,
     typing: bool,
@@ -100,13 +100,19 @@ def _parse_siblings(
 
 
 def _parse_value(
-    option: CommandOption, given: OptionValue, path: Steps, parsed: Filled, form: errors.FormErrors, *, typing: bool
+    option: CommandOption,
+    given: OptionValue,
+    path: FieldPath,
+    parsed: ParsedOptions,
+    form: errors.FormErrors,
+    *,
+    typing: bool,
 ) -> OptionValue | None:
     result = OptionValue(type=option.type, name=option.name)
     if typing and given.focused:
         result.focused = True
         parsed.focused = option
-    value, value_path = commands.as_kind(given.value, option.type), (*path, "value")
+    value, value_path = commands.normalize_value(given.value, option.type), (*path, "value")
     if value is UNSET or value is None:
         if not typing:
             form.add(value_path, *errors.required())
@@ -122,7 +128,7 @@ def _parse_value(
         result.value = str(int(entity_id))
         kind = _ENTITY_KINDS.get(option.type, "attachment")
         parsed.references.append(
-            Reference(value_path, kind, int(entity_id), option.channel_types or (), option.file_types or ())
+            EntityReference(value_path, kind, int(entity_id), option.channel_types or (), option.file_types or ())
         )
         return result
     # webhooks-and-interactions.md 2.1: a number that is still incomplete is sent as text.

@@ -9,9 +9,9 @@ from hubbub.protocol.resources import webhooks
 from hubbub.protocol.resources.messages import Message
 from hubbub.server.core import access
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import Answer, handles
+from hubbub.server.core.slices import Response, handles
 from hubbub.server.resources import applications
-from hubbub.server.resources.interactions import actions, asking, index, rules, speaking, store, views
+from hubbub.server.resources.interactions import actions, command_index, follow_ups, invocations, rules, store, views
 from hubbub.server.resources.interactions.store import InteractionRow
 
 
@@ -20,21 +20,21 @@ def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> 
     """Get the commands available in a channel.
 
     Lists only commands that the caller may use there."""
-    return index.of_channel(call, access.channel(call, channel_id))
+    return command_index.channel_command_index(call, access.channel(call, channel_id))
 
 
 @handles(wire.CREATE_INTERACTION, quick=True)
-def create_interaction(call: Call, body: wire.Ask) -> None:
+def create_interaction(call: Call, body: wire.AnyInteractionRequest) -> None:
     """Create an interaction.
 
     Runs a command, requests autocomplete choices, uses a component or submits a modal."""
-    invocation = asking.scene(call, rules.require_meeting(call, body))
+    invocation = invocations.build_invocation(call, rules.require_invocation_access(call, body))
     if isinstance(body, wire.UseComponent):
-        prepared = asking.use_component(invocation, body)
+        prepared = invocations.use_component(invocation, body)
     elif isinstance(body, wire.SubmitModal):
-        prepared = asking.submit_modal(invocation, body)
+        prepared = invocations.submit_modal(invocation, body)
     else:
-        prepared = asking.run_command(invocation, body)
+        prepared = invocations.run_command(invocation, body)
     actions.deliver(invocation, prepared)
 
 
@@ -45,19 +45,19 @@ def create_interaction_response(
     interaction_token: str,
     body: wire.Callback,
     query: wire.CallbackQuery,
-) -> wire.CallbackResponse | Answer:
+) -> wire.CallbackResponse | Response:
     """Create an interaction response.
 
     The application must respond within three seconds of the interaction's creation."""
-    found = rules.require_unanswered(call, interaction_id, interaction_token)
-    state = store.asked(found.row)
+    found = rules.require_pending(call, interaction_id, interaction_token)
+    state = store.response_state(found.row)
     kind = int(body.__struct_config__.tag)  # type: ignore[arg-type]
-    rules.require_fitting(call, found.row, state, kind, found.application)
-    result = actions.answer(call, found, state, body)
-    return _response(found.row, kind, result) if query.with_response else Answer(204)
+    rules.require_callback_type(call, found.row, state, kind, found.application)
+    result = actions.respond(call, found, state, body)
+    return _response(found.row, kind, result) if query.with_response else Response(204)
 
 
-def _response(row: InteractionRow, kind: int, result: actions.Answered) -> wire.CallbackResponse:
+def _response(row: InteractionRow, kind: int, result: actions.ResponseResult) -> wire.CallbackResponse:
     response = wire.CallbackResponse(
         interaction=wire.CallbackInteraction(
             id=InteractionId(row.id), type=row.type, channel_id=ChannelId(row.channel_id)
@@ -89,7 +89,7 @@ def list_failed_interactions(
     Lists interactions of the last 15 minutes that the application's endpoint did not answer, oldest first."""
     applications.require_manager(call, application_id)
     after = 0 if query.after is UNSET else query.after
-    return [views.failed(row) for row in store.list_failed(call.tx, application_id, after, query.limit)]
+    return [views.failed_interaction(row) for row in store.list_failed(call.tx, application_id, after, query.limit)]
 
 
 @handles(wire.GET_ORIGINAL_WEBHOOK_MESSAGE)
@@ -97,7 +97,7 @@ def get_original_webhook_message(
     call: Call, webhook_id: WebhookId, webhook_token: str, query: webhooks.WebhookQuery
 ) -> Message:
     """Get the original interaction response."""
-    return speaking.require(call, webhook_id, webhook_token).get_original(call)
+    return follow_ups.require(call, webhook_id, webhook_token).get_original(call)
 
 
 @handles(wire.UPDATE_ORIGINAL_WEBHOOK_MESSAGE)
@@ -111,7 +111,7 @@ def update_original_webhook_message(
     """Update the original interaction response.
 
     If the response was deferred, the update completes it."""
-    return speaking.require(call, webhook_id, webhook_token).change_original(call, body)
+    return follow_ups.require(call, webhook_id, webhook_token).update_original(call, body)
 
 
 @handles(wire.DELETE_ORIGINAL_WEBHOOK_MESSAGE)
@@ -119,4 +119,4 @@ def delete_original_webhook_message(
     call: Call, webhook_id: WebhookId, webhook_token: str, query: webhooks.WebhookQuery
 ) -> None:
     """Delete the original interaction response."""
-    speaking.require(call, webhook_id, webhook_token).delete_original(call)
+    follow_ups.require(call, webhook_id, webhook_token).delete_original(call)

@@ -23,14 +23,20 @@ from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.resources import applications, channels, commands, guilds, messages
 from hubbub.server.resources.commands import CommandRow
-from hubbub.server.resources.interactions import deadlines, store
-from hubbub.server.resources.interactions.store import Answering, App, Asked, InteractionRow, Reached
+from hubbub.server.resources.interactions import store, timeouts
+from hubbub.server.resources.interactions.store import (
+    InteractionApplication,
+    InteractionRow,
+    LoadedInvocation,
+    PendingInteraction,
+    ResponseState,
+)
 
-GUILD: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
-USER: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
+GUILD_INSTALL: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
+USER_INSTALL: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
 
 # webhooks-and-interactions.md 2.1: permissions that responses may use where the app itself is not a member.
-ANSWERING: Final = wire.CONVERSATION_PERMISSIONS | Permissions.USE_EXTERNAL_EMOJIS
+RESPONSE_PERMISSIONS: Final = wire.PRIVATE_CHANNEL_PERMISSIONS | Permissions.USE_EXTERNAL_EMOJIS
 
 _PUBLIC_RESPONSE_MEMBERS_MAX: Final = 25
 """In guilds with more members than this, user-installed apps could respond only ephemerally before external_apps."""
@@ -59,59 +65,63 @@ _UPDATE_CALLBACKS: Final = (InteractionCallbackType.DEFERRED_UPDATE_MESSAGE, Int
 # Invocation
 
 
-class Met(NamedTuple):
+class InvocationAccess(NamedTuple):
     """The invoking user and the application, with their access to the channel."""
 
-    reached: Reached
+    loaded: LoadedInvocation
     here: ChannelAccess
     bot: ChannelAccess | None
     """The bot's permissions in the channel, or None if it is not in the guild."""
-    application: App
-    person: messages.Author
+    application: InteractionApplication
+    invoker: messages.Author
 
 
-def require_meeting(call: Call, body: wire.Asking) -> Met:
+def require_invocation_access(call: Call, body: wire.InteractionRequest) -> InvocationAccess:
     """Return the caller's and the application's access to the channel.
 
     Raise if the caller may not create interactions there, or if the application cannot receive them."""
-    command_id = body.data.id if isinstance(body, wire.RunCommand | wire.CompleteCommand) else 0
-    timeout_job = deadlines.key(deadlines.due_ms(call.now)), deadlines.EXPIRE
-    reached = store.reach(
-        call.tx, call.user_id, body.application_id, body.channel_id, command_id=command_id, watch=timeout_job
+    command_id = body.data.id if isinstance(body, wire.RunCommand | wire.AutocompleteCommand) else 0
+    timeout_job = timeouts.job_key(timeouts.due_ms(call.now)), timeouts.EXPIRE
+    reached = store.load_invocation(
+        call.tx, call.user_id, body.application_id, body.channel_id, command_id=command_id, timeout_job=timeout_job
     )
     if reached is None:
         raise errors.UNKNOWN_CHANNEL()
-    application, invoker = reached.application, reached.person
+    application, invoker = reached.application, reached.invoker
     bot_id = 0 if application is None else application.bot_id or 0
-    here, bot = access.together(call, reached.ref, reached.membership, bot_id)
+    here, bot = access.caller_and_other(call, reached.ref, reached.membership, bot_id)
     _require_usable_channel(here, body)
     if application is None:
         raise errors.UNKNOWN_APPLICATION()
-    if not can_hear(application):
+    if not can_receive_interactions(application):
         raise errors.INTERACTION_FAILED_TO_SEND()
     if invoker is None:
         raise errors.UNAUTHORIZED()
-    return Met(reached, here, bot, application, invoker)
+    return InvocationAccess(reached, here, bot, application, invoker)
 
 
-def _require_usable_channel(here: ChannelAccess, body: wire.Asking) -> None:
+def _require_usable_channel(here: ChannelAccess, body: wire.InteractionRequest) -> None:
     """Raise unless interactions can be created in the channel."""
     if body.guild_id and body.guild_id != here.channel.guild_id:
         raise errors.UNKNOWN_GUILD()
-    if here.channel.type not in messages.SPOKEN_IN:
-        raise errors.invalid("channel_id", *errors.choices(sorted(int(each) for each in messages.SPOKEN_IN)))
-    if here.guild is not None and here.guild.only_reads:
+    if here.channel.type not in messages.MESSAGE_CHANNEL_TYPES:
+        raise errors.invalid(
+            "channel_id", *errors.choices(sorted(int(each) for each in messages.MESSAGE_CHANNEL_TYPES))
+        )
+    if here.guild is not None and here.guild.is_read_only:
         # http.md 2.2: a member who is timed out, pending or quarantined may only read.
         raise errors.MISSING_PERMISSIONS()
 
 
-def can_hear(application: App) -> bool:
+def can_receive_interactions(application: InteractionApplication) -> bool:
     """Report whether an application can receive interactions."""
     # An application needs a bot for the gateway or an HTTP endpoint.
     return application.bot_id is not None or applications.settings(application).interactions_endpoint_url is not None
 
 
-def context(application: App, channel: ChannelRef, recipients: Collection[int]) -> InteractionContextType:
+def resolve_context_type(
+    application: InteractionApplication, channel: ChannelRef, recipients: Collection[int]
+) -> InteractionContextType:
     """Return the context type of a channel for an application; outside guilds it depends on the recipients."""
     if channel.guild_id is not None:
         return InteractionContextType.GUILD
@@ -125,23 +135,23 @@ def recipients(call: Call, channel: ChannelRef) -> Collection[int]:
     return () if channel.guild_id is not None else channels.recipients_of(call.tx, channel.id)
 
 
-def owners(
+def installation_owners(
     installed: Collection[int], guild_id: int | None, user_id: int, context_type: InteractionContextType
 ) -> dict[str, Snowflake]:
     """Return the owners of the applicable installations, by integration type."""
     owners_by_type: dict[str, Snowflake] = {}
     if context_type == InteractionContextType.BOT_DM:
-        owners_by_type[GUILD] = Snowflake(0)
+        owners_by_type[GUILD_INSTALL] = Snowflake(0)
     elif guild_id is not None and ApplicationIntegrationType.GUILD_INSTALL in installed:
-        owners_by_type[GUILD] = Snowflake(guild_id)
+        owners_by_type[GUILD_INSTALL] = Snowflake(guild_id)
     if ApplicationIntegrationType.USER_INSTALL in installed:
-        owners_by_type[USER] = Snowflake(user_id)
+        owners_by_type[USER_INSTALL] = Snowflake(user_id)
     return owners_by_type
 
 
 def require_command(
     call: Call,
-    application: App,
+    application: InteractionApplication,
     here: ChannelAccess,
     context_type: InteractionContextType,
     owners: dict[str, Snowflake],
@@ -156,17 +166,17 @@ def require_command(
     row, entries = permitted
     if row.scope is not None and row.scope != here.channel.guild_id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
-    definition = commands.known_definition(row.definition)
+    definition = commands.cached_definition(row.definition)
     nsfw = definition.nsfw and is_nsfw(call, here.channel)
-    matching = works_for(row, definition, here, context_type, owners, nsfw=nsfw)
+    matching = matching_owners(row, definition, here, context_type, owners, nsfw=nsfw)
     if not matching:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
-    if here.guild is not None and not may_use(call, row, definition, here, here.guild, entries):
+    if here.guild is not None and not can_use_command(call, row, definition, here, here.guild, entries):
         raise errors.MISSING_PERMISSIONS()
     return row, definition, matching
 
 
-def works_for(
+def matching_owners(
     row: CommandRow,
     definition: commands.Definition,
     here: ChannelAccess,
@@ -181,12 +191,12 @@ def works_for(
     if context_type not in _context_types(row, definition):
         return {}
     # Outside guilds, NSFW commands need a user installation, which counts as opting in (decisions/0030).
-    if definition.nsfw and not (nsfw if here.guild is not None else USER in owners):
+    if definition.nsfw and not (nsfw if here.guild is not None else USER_INSTALL in owners):
         return {}
     return {key: owner for key, owner in owners.items() if int(key) in definition.integration_types}
 
 
-def may_use(
+def can_use_command(
     call: Call,
     row: CommandRow,
     definition: commands.Definition,
@@ -199,11 +209,11 @@ def may_use(
         guild_id=guild.guild_id,
         user_id=call.user_id,
         role_ids=guild.roles,
-        channel_id=here.channel.ruling_id,
+        channel_id=here.channel.overwrites_channel_id,
         permissions=here.allowed,
-        needed=definition.default_member_permissions,
-        of_command=entries.get(row.id, ()),
-        of_application=entries.get(row.application_id, ()),
+        required=definition.default_member_permissions,
+        command_entries=entries.get(row.id, ()),
+        application_entries=entries.get(row.application_id, ()),
     )
 
 
@@ -239,18 +249,18 @@ def app_permissions(
         if not changes.USER_INSTALLS.active(now):
             return UNSET
         return Permissions(
-            ANSWERING if context_type == InteractionContextType.BOT_DM else wire.CONVERSATION_PERMISSIONS
+            RESPONSE_PERMISSIONS if context_type == InteractionContextType.BOT_DM else wire.PRIVATE_CHANNEL_PERMISSIONS
         )
     if bot is not None:
         return Permissions(bot.permissions)
-    if GUILD in owners:
-        return Permissions(everyone & ANSWERING)
-    return Permissions(here.permissions & ANSWERING)
+    if GUILD_INSTALL in owners:
+        return Permissions(everyone & RESPONSE_PERMISSIONS)
+    return Permissions(here.permissions & RESPONSE_PERMISSIONS)
 
 
-def is_muted(call: Call, here: ChannelAccess, owners: dict[str, Snowflake]) -> bool:
+def is_ephemeral_only(call: Call, here: ChannelAccess, owners: dict[str, Snowflake]) -> bool:
     """Report whether a user-installed app may respond only ephemerally (webhooks-and-interactions.md 3)."""
-    if GUILD in owners:
+    if GUILD_INSTALL in owners:
         return False
     if here.guild is not None:
         if changes.EXTERNAL_APPS.active(call.now):
@@ -269,15 +279,15 @@ def is_muted(call: Call, here: ChannelAccess, owners: dict[str, Snowflake]) -> b
     return False
 
 
-def is_muted_since(call: Call, row: InteractionRow, owners: dict[str, Snowflake]) -> bool:
+def is_ephemeral_only_now(call: Call, row: InteractionRow, owners: dict[str, Snowflake]) -> bool:
     """Report whether a follow-up must be ephemeral, given the user's current permissions.
 
     The user may have been timed out since the interaction was created."""
-    if GUILD in owners:
+    if GUILD_INSTALL in owners:
         return False
     invoker_call = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
     try:
-        return is_muted(invoker_call, access.channel(invoker_call, row.channel_id), owners)
+        return is_ephemeral_only(invoker_call, access.channel(invoker_call, row.channel_id), owners)
     except errors.ApiError:
         # The user no longer has access to the channel.
         return True
@@ -286,29 +296,33 @@ def is_muted_since(call: Call, row: InteractionRow, owners: dict[str, Snowflake]
 # Responses
 
 
-def require_unanswered(call: Call, interaction_id: int, token: str) -> Answering:
+def require_pending(call: Call, interaction_id: int, token: str) -> PendingInteraction:
     """Return an interaction that still accepts its initial response.
 
     Raise UNKNOWN_INTERACTION if the token is invalid or expired, INTERACTION_ALREADY_ACKNOWLEDGED if it was used."""
-    found = store.find_answering(call.tx, token)
-    if found is None or found.row.id != interaction_id or call.now - found.row.created_ms > wire.TOKEN_MS:
+    found = store.find_pending(call.tx, token)
+    if found is None or found.row.id != interaction_id or call.now - found.row.created_ms > wire.TOKEN_LIFETIME_MS:
         raise errors.UNKNOWN_INTERACTION()
     row = found.row
-    if row.callback_type is None and call.now - row.created_ms <= wire.ANSWER_MS:
+    if row.callback_type is None and call.now - row.created_ms <= wire.RESPONSE_TIMEOUT_MS:
         return found
     is_expired = row.callback_type in (None, store.FAILED)
     raise (errors.UNKNOWN_INTERACTION if is_expired else errors.INTERACTION_ALREADY_ACKNOWLEDGED)()
 
 
-def find_answered(call: Call, application_id: int, token: str) -> tuple[InteractionRow, App] | None:
+def find_acknowledged(
+    call: Call, application_id: int, token: str
+) -> tuple[InteractionRow, InteractionApplication] | None:
     """Return an acknowledged interaction that accepts follow-ups, with its application, or None."""
     found = store.find_by_token(call.tx, token)
     if found is None or found[1].id != application_id or found[0].callback_type in (None, store.FAILED):
         return None
-    return found if call.now - found[0].created_ms <= wire.TOKEN_MS else None
+    return found if call.now - found[0].created_ms <= wire.TOKEN_LIFETIME_MS else None
 
 
-def require_fitting(call: Call, row: InteractionRow, state: Asked, kind: int, application: App) -> None:
+def require_callback_type(
+    call: Call, row: InteractionRow, state: ResponseState, kind: int, application: InteractionApplication
+) -> None:
     """Raise unless the interaction can be answered with this callback type."""
 
     def fits(callback_type: int) -> bool:
@@ -316,7 +330,7 @@ def require_fitting(call: Call, row: InteractionRow, state: Asked, kind: int, ap
             row.type in _CALLBACK_TYPES.get(callback_type, ())
             and (callback_type not in _UPDATE_CALLBACKS or state.message_id is not None)
             and (callback_type != InteractionCallbackType.LAUNCH_ACTIVITY or _is_embedded(call, application))
-            and (callback_type != InteractionCallbackType.PREMIUM_REQUIRED or store.sells(call.tx, application.id))
+            and (callback_type != InteractionCallbackType.PREMIUM_REQUIRED or store.has_skus(call.tx, application.id))
         )
 
     if not fits(kind):
@@ -326,14 +340,14 @@ def require_fitting(call: Call, row: InteractionRow, state: Asked, kind: int, ap
         )
 
 
-def require_follow_up(call: Call, row: InteractionRow, state: Asked) -> None:
+def require_follow_up(call: Call, row: InteractionRow, state: ResponseState) -> None:
     """Raise when a user-installed app has sent the maximum number of follow-ups (webhooks-and-interactions.md 3.1)."""
-    if GUILD in state.interacted.owners or row.follow_ups < wire.USER_INSTALL_FOLLOW_UPS_MAX:
+    if GUILD_INSTALL in state.interacted.owners or row.follow_ups < wire.USER_INSTALL_FOLLOW_UPS_MAX:
         return
     # dated-changes.md 3: there was no limit before external_apps.
     if changes.EXTERNAL_APPS.active(call.now):
         raise errors.MAX_FOLLOW_UPS()
 
 
-def _is_embedded(call: Call, application: App) -> bool:
+def _is_embedded(call: Call, application: InteractionApplication) -> bool:
     return bool(application.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now)

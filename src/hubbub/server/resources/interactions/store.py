@@ -11,26 +11,26 @@ import msgspec
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import ChannelType
-from hubbub.protocol.ids import MAX_WIDE, ApplicationId, MessageId, Snowflake, UserId
+from hubbub.protocol.ids import WIDE_MAX, ApplicationId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources.components import Component
-from hubbub.protocol.resources.interactions import TOKEN_MS
+from hubbub.protocol.resources.interactions import TOKEN_LIFETIME_MS
 from hubbub.server.core import jobs
 from hubbub.server.core.access import ChannelRef, Membership, channel_ref
-from hubbub.server.core.store import Tx, Wide, places
+from hubbub.server.core.store import Tx, WideQuery, placeholders
 from hubbub.server.resources import channels, commands, messages
 from hubbub.server.resources.applications import ApplicationRow
-from hubbub.server.resources.messages import Interacted
+from hubbub.server.resources.messages import StoredInteraction
 
 FAILED: Final = 0
 """Callback type of an interaction that was not answered."""
 
 
-class Asked(msgspec.Struct, kw_only=True, omit_defaults=True):
+class ResponseState(msgspec.Struct, kw_only=True, omit_defaults=True):
     """State that responses to an interaction need.
 
     Stored as JSON: add fields with a default, never rename."""
 
-    interacted: Interacted
+    interacted: StoredInteraction
     """Interaction metadata for response messages."""
     kind: int = 0
     """Message type of the response; for autocomplete, the type of the focused option."""
@@ -79,7 +79,7 @@ class InteractionRow(NamedTuple):
         return Snowflake(self.id).created_ms
 
 
-class App(NamedTuple):
+class InteractionApplication(NamedTuple):
     """The columns of an application that interactions need."""
 
     id: ApplicationId
@@ -92,7 +92,7 @@ class App(NamedTuple):
     """Application settings as JSON."""
 
     @classmethod
-    def of(cls, row: ApplicationRow) -> "App":
+    def from_row(cls, row: ApplicationRow) -> "InteractionApplication":
         """Build it from a complete application row."""
         return cls(row.id, row.name, row.description, row.icon, row.bot_id, row.flags, row.settings)
 
@@ -101,7 +101,7 @@ COLUMNS: Final = ", ".join(InteractionRow._fields)
 _INSERTED_COUNT: Final = len(InteractionRow._fields) - len(InteractionRow._field_defaults)
 """Number of columns set on insert; the others have defaults."""
 _TOKEN: Final = re.compile(rb"interaction:([0-9]{1,19}):")
-_state_decoder: Final = json.decoder(Asked)
+_state_decoder: Final = json.decoder(ResponseState)
 _modal_decoder: Final = json.decoder(Modal)
 
 
@@ -126,9 +126,9 @@ def _hash(token: str) -> bytes:
     return hashlib.sha256(token.encode("utf-8", "replace")).digest()
 
 
-def asked(row: InteractionRow) -> Asked:
+def response_state(row: InteractionRow) -> ResponseState:
     """Decode the response state of a row."""
-    found: Asked = _state_decoder.decode(row.asked)
+    found: ResponseState = _state_decoder.decode(row.asked)
     return found
 
 
@@ -146,16 +146,16 @@ def find(tx: Tx, interaction_id: int) -> InteractionRow | None:
 # Statement overhead dominates, and an interaction reads many tables. So one query loads everything keyed by the
 # invoking user, application and channel, and another everything that belongs to a stored interaction.
 _INTERACTION_WIDTH: Final = len(InteractionRow._fields)
-_APPLICATION_WIDTH: Final = len(App._fields)
+_APPLICATION_WIDTH: Final = len(InteractionApplication._fields)
 _INTERACTION_COLUMNS: Final = ", ".join(f"i.{name}" for name in InteractionRow._fields)
-_APPLICATION_COLUMNS: Final = ", ".join(f"a.{name}" for name in App._fields)
-_BY_TOKEN_QUERY: Final = Wide(
+_APPLICATION_COLUMNS: Final = ", ".join(f"a.{name}" for name in InteractionApplication._fields)
+_BY_TOKEN_QUERY: Final = WideQuery(
     f"{_INTERACTION_COLUMNS}, {_APPLICATION_COLUMNS}",
     "FROM interactions i JOIN applications a ON a.id = i.application_id WHERE i.id = ? AND i.token_hash = ?",
 )
 
 
-class Place(NamedTuple):
+class InvocationLocation(NamedTuple):
     """The channel of an invocation and its guild's settings."""
 
     channel: channels.ChannelRow
@@ -164,12 +164,12 @@ class Place(NamedTuple):
     locale: str | None
 
 
-_INVOCATION_QUERY: Final = Wide(
+_INVOCATION_QUERY: Final = WideQuery(
     f"{messages.author_columns()}, {_APPLICATION_COLUMNS}, "
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 0 AND target_id = c.guild_id), "
     "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = u.id), "
     "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1), "
-    f"({jobs.WAITING} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, {messages.AUTHORS_GUILD}, "
+    f"({jobs.WAITING_JOB_SQL} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, {messages.AUTHOR_GUILD_COLUMNS}, "
     f"{commands.PERMITTED_COLUMNS}, {channels.TEXT_CHANNEL_COLUMNS}",
     "FROM channels c LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = ? "
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN applications a ON a.id = ? "
@@ -180,30 +180,30 @@ _COMMAND_START: Final = _INSTALLS_START + 11
 _CHANNEL_START: Final = _COMMAND_START + commands.PERMITTED_WIDTH
 
 
-class Reached(NamedTuple):
+class LoadedInvocation(NamedTuple):
     """Everything loaded about an invocation: user, application, channel and command."""
 
-    person: messages.Author | None
-    application: App | None
+    invoker: messages.Author | None
+    application: InteractionApplication | None
     installed: frozenset[int]
     """How the application is installed: 0 in the guild, 1 by the user."""
-    sells: bool
-    watched: bool
+    has_skus: bool
+    timeout_scheduled: bool
     """Whether the timeout job for this batch is already scheduled."""
-    there: Place
+    location: InvocationLocation
     ref: ChannelRef
     membership: Membership
     command: commands.Permitted | None
 
 
-def reach(
-    tx: Tx, user_id: int, application_id: int, channel_id: int, *, command_id: int, watch: tuple[str, str]
-) -> Reached | None:
+def load_invocation(
+    tx: Tx, user_id: int, application_id: int, channel_id: int, *, command_id: int, timeout_job: tuple[str, str]
+) -> LoadedInvocation | None:
     """Load the user, application, channel and command of an invocation in one query.
 
     Return None if the channel does not exist. `command_id` is the command to run, or 0. `watch` is the key and the kind
     of the timeout job."""
-    row = tx.wide(_INVOCATION_QUERY, *watch, user_id, application_id, command_id, channel_id)
+    row = tx.wide(_INVOCATION_QUERY, *timeout_job, user_id, application_id, command_id, channel_id)
     if row is None:
         return None
     in_guild, by_user, sells, watched, features, locale, owner_id, mfa_level, *guild = row[
@@ -214,13 +214,15 @@ def reach(
     if channel.type != ChannelType.GUILD_TEXT:
         # Most interactions happen in text channels; the columns of other channel types are read separately.
         channel = channels.find(tx, channel_id) or channel
-    return Reached(
+    return LoadedInvocation(
         invoker,
-        None if row[messages.AUTHOR_WIDTH] is None else App._make(row[messages.AUTHOR_WIDTH : _INSTALLS_START]),
+        None
+        if row[messages.AUTHOR_WIDTH] is None
+        else InteractionApplication._make(row[messages.AUTHOR_WIDTH : _INSTALLS_START]),
         frozenset(kind for kind, is_installed in enumerate((in_guild, by_user)) if is_installed),
         bool(sells),
         bool(watched),
-        Place(channel, features, locale),
+        InvocationLocation(channel, features, locale),
         channels.ref(channel),
         _membership(owner_id, mfa_level, invoker),
         commands.read_permitted(row[_COMMAND_START:_CHANNEL_START]),
@@ -234,24 +236,27 @@ def _membership(owner_id: int | None, mfa_level: int | None, invoker: messages.A
     return owner_id, mfa_level, member.user_id, member.pending, member.flags, member.timed_out_until_ms
 
 
-def sells(tx: Tx, application_id: int) -> bool:
+def has_skus(tx: Tx, application_id: int) -> bool:
     """Report whether an application has SKUs."""
     return tx.one("SELECT 1 FROM skus WHERE application_id = ? LIMIT 1", application_id) is not None
 
 
-def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, App] | None:
+def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, InteractionApplication] | None:
     """Return the interaction of a token and its application in one query, or None."""
     found = _find(tx, _BY_TOKEN_QUERY, token)
     return (
         None
         if found is None
-        else (InteractionRow._make(found[:_INTERACTION_WIDTH]), App._make(found[_INTERACTION_WIDTH:]))
+        else (
+            InteractionRow._make(found[:_INTERACTION_WIDTH]),
+            InteractionApplication._make(found[_INTERACTION_WIDTH:]),
+        )
     )
 
 
-_PENDING_QUERY: Final = Wide(
+_PENDING_QUERY: Final = WideQuery(
     f"{_INTERACTION_COLUMNS}, {_APPLICATION_COLUMNS}, {messages.author_columns()}, {messages.author_columns('p', 'n')}, "
-    f"g.owner_id, g.mfa_level, {messages.AUTHORS_GUILD}, {', '.join(f'c.{name}' for name in ChannelRef._fields)}",
+    f"g.owner_id, g.mfa_level, {messages.AUTHOR_GUILD_COLUMNS}, {', '.join(f'c.{name}' for name in ChannelRef._fields)}",
     "FROM interactions i JOIN applications a ON a.id = i.application_id JOIN channels c ON c.id = i.channel_id "
     "LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = a.bot_id "
     "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = a.bot_id LEFT JOIN users p ON p.id = i.user_id "
@@ -263,28 +268,28 @@ _GUILD_START: Final = _INVOKER_START + messages.AUTHOR_WIDTH
 _CHANNEL_REF_START: Final = _GUILD_START + 5
 
 
-class Answering(NamedTuple):
+class PendingInteraction(NamedTuple):
     """An interaction and everything that an initial response needs."""
 
     row: InteractionRow
-    application: App
+    application: InteractionApplication
     ref: ChannelRef
     bot: messages.Author | None
     membership: Membership
     """The bot's membership in the guild."""
-    person: messages.Author | None
+    invoker: messages.Author | None
 
 
-def find_answering(tx: Tx, token: str) -> Answering | None:
+def find_pending(tx: Tx, token: str) -> PendingInteraction | None:
     """Return the interaction of a token with its user, application and channel in one query, or None."""
     found = _find(tx, _PENDING_QUERY, token)
     if found is None:
         return None
     guild = found[_GUILD_START + 2 : _CHANNEL_REF_START]
     bot = None if found[_BOT_START] is None else messages.read_author(found[_BOT_START:_INVOKER_START], guild)
-    return Answering(
+    return PendingInteraction(
         InteractionRow._make(found[:_INTERACTION_WIDTH]),
-        App._make(found[_INTERACTION_WIDTH:_BOT_START]),
+        InteractionApplication._make(found[_INTERACTION_WIDTH:_BOT_START]),
         channel_ref(found[_CHANNEL_REF_START:]),
         bot,
         _membership(found[_GUILD_START], found[_GUILD_START + 1], bot),
@@ -292,19 +297,19 @@ def find_answering(tx: Tx, token: str) -> Answering | None:
     )
 
 
-def _find(tx: Tx, query: Wide, token: str) -> Sequence[Any] | None:
+def _find(tx: Tx, query: WideQuery, token: str) -> Sequence[Any] | None:
     """Run a query for the interaction that a token belongs to."""
     interaction_id = _id_of(token)
-    if interaction_id is None or interaction_id > MAX_WIDE:
+    if interaction_id is None or interaction_id > WIDE_MAX:
         return None
     return tx.wide(query, interaction_id, _hash(token))
 
 
 _INSERT: Final = (
     f"INSERT INTO interactions (token_hash, {', '.join(InteractionRow._fields[:_INSERTED_COUNT])}) "
-    f"VALUES ({places(range(_INSERTED_COUNT + 1))})"
+    f"VALUES ({placeholders(range(_INSERTED_COUNT + 1))})"
 )
-SWEPT_BY: Final = 16
+SWEEP_INTERVAL: Final = 16
 """One insert in this many also deletes expired rows; a delete on every insert would cost more than it removes."""
 
 
@@ -314,15 +319,15 @@ def insert(tx: Tx, row: InteractionRow, token: str, now: int) -> None:
     Some inserts delete up to twice their share of expired rows, so that these do not accumulate."""
     tx.run(_INSERT, _hash(token), *row[:_INSERTED_COUNT])
     # Most ids have counter 0, so the timestamp is added to spread the sweeps.
-    if (row.id + row.created_ms) % SWEPT_BY == 0:
+    if (row.id + row.created_ms) % SWEEP_INTERVAL == 0:
         tx.run(
             "DELETE FROM interactions WHERE id IN (SELECT id FROM interactions WHERE id < ? ORDER BY id LIMIT ?)",
-            Snowflake.at(now - TOKEN_MS),
-            2 * SWEPT_BY,
+            Snowflake.at(now - TOKEN_LIFETIME_MS),
+            2 * SWEEP_INTERVAL,
         )
 
 
-def answer(
+def record_response(
     tx: Tx, interaction_id: int, callback_type: int, original_id: int | None, modal: Modal | None = None
 ) -> bool:
     """Record the initial response; return False if another response was first."""
@@ -338,7 +343,7 @@ def answer(
     )
 
 
-def fail(tx: Tx, since: int, before: int) -> list[InteractionRow]:
+def fail_range(tx: Tx, since: int, before: int) -> list[InteractionRow]:
     """Mark unanswered interactions in an id range as failed and return them."""
     rows = tx.fetch(
         InteractionRow,
@@ -348,7 +353,7 @@ def fail(tx: Tx, since: int, before: int) -> list[InteractionRow]:
     )
     if rows:
         ids = [row.id for row in rows]
-        tx.run(f"UPDATE interactions SET callback_type = ? WHERE id IN ({places(ids)})", FAILED, *ids)
+        tx.run(f"UPDATE interactions SET callback_type = ? WHERE id IN ({placeholders(ids)})", FAILED, *ids)
     return rows
 
 
@@ -384,6 +389,6 @@ def count_follow_up(tx: Tx, interaction_id: int) -> None:
     tx.run("UPDATE interactions SET follow_ups = follow_ups + 1 WHERE id = ?", interaction_id)
 
 
-def forget_original(tx: Tx, interaction_id: int) -> None:
+def clear_original(tx: Tx, interaction_id: int) -> None:
     """Clear the original message after it was deleted."""
     tx.run("UPDATE interactions SET original_id = NULL WHERE id = ?", interaction_id)

@@ -15,26 +15,26 @@ from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.users import User
 from hubbub.server.core import access
 from hubbub.server.resources import channels, entitlements, members, messages, users
-from hubbub.server.resources.interactions import rules, speakers
-from hubbub.server.resources.interactions.asking import Question, Scene
+from hubbub.server.resources.interactions import responders, rules
+from hubbub.server.resources.interactions.invocations import Invocation, PreparedInteraction
 from hubbub.server.resources.interactions.store import InteractionRow
 
 
-def interaction(invocation: Scene, prepared: Question, token: str) -> wire.Interaction:
+def interaction(invocation: Invocation, prepared: PreparedInteraction, token: str) -> wire.Interaction:
     """Return the interaction to deliver to the application."""
-    call, here, invoker, bot = invocation.call, invocation.here, invocation.person, invocation.bot
+    call, here, invoker, bot = invocation.call, invocation.here, invocation.invoker, invocation.bot
     channel = here.channel
-    location = invocation.there
+    location = invocation.location
     everyone_permissions = 0
     if bot is None and channel.guild_id is not None:
         everyone_permissions = access.permissions_in(
-            call.tx, speakers.everyone(call, channel.guild_id), channel.ruling_id
+            call.tx, responders.everyone_access(call, channel.guild_id), channel.overwrites_channel_id
         )
     # In guilds the user is part of the member object.
     user = users.user(invoker.user) if here.guild is None or invoker.member is None else None
     active_entitlements = (
         entitlements.active_for(call, invocation.application.id, call.user_id, channel.guild_id)
-        if invocation.sells
+        if invocation.has_skus
         else []
     )
     view = wire.Interaction(
@@ -49,10 +49,10 @@ def interaction(invocation: Scene, prepared: Question, token: str) -> wire.Inter
         entitlements=active_entitlements,
         entitlement_sku_ids=[Snowflake(each.sku_id) for each in active_entitlements],
         app_permissions=rules.app_permissions(
-            here, invocation.place, bot, everyone_permissions, prepared.owners, call.now
+            here, invocation.context_type, bot, everyone_permissions, prepared.owners, call.now
         ),
-        authorizing_integration_owners=messages.views.shown_owners(prepared.owners, call.now),
-        context=int(invocation.place),
+        authorizing_integration_owners=messages.views.owners_view(prepared.owners, call.now),
+        context=int(invocation.context_type),
     )
     if changes.PER_ATTACHMENT_LIMIT.active(call.now):
         # http.md 1.11: the larger of the user's and the guild's limit.
@@ -100,7 +100,7 @@ def _features(features_json: str) -> tuple[str, ...]:
     return tuple(json.decode(features_json, list[str]))
 
 
-def failed(row: InteractionRow) -> wire.FailedInteraction:
+def failed_interaction(row: InteractionRow) -> wire.FailedInteraction:
     """Return the failed interaction with its endpoint error."""
     return wire.FailedInteraction(
         id=InteractionId(row.id),

@@ -14,18 +14,18 @@ from hubbub.protocol.resources import invites as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core import audit, jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import members, roles, vanity_urls
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.invites import rules, store, views
-from hubbub.server.resources.invites.facts import GroupInviteAccepted
-from hubbub.server.resources.invites.store import InviteRow, Targets
-from hubbub.server.resources.invites.targets import Listed
+from hubbub.server.resources.invites.signals import GroupInviteAccepted
+from hubbub.server.resources.invites.store import InviteRow, TargetsProgress
+from hubbub.server.resources.invites.target_files import TargetList
 
 EXPIRE: Final = "invites.expire"
 READ_TARGETS: Final = "invites.read_targets"
 
-AT_ONCE: Final = 1000
+TARGETS_BATCH_SIZE: Final = 1000
 """Number of target users stored by the request itself.
 
 Longer lists continue in jobs of this size, so that no transaction runs long."""
@@ -33,13 +33,13 @@ Longer lists continue in jobs of this size, so that no transaction runs long."""
 _BASE62: Final = string.digits + string.ascii_letters
 
 
-class Expiry(msgspec.Struct):
+class InviteExpiry(msgspec.Struct):
     """Payload of the expiry job."""
 
     code: str
 
 
-class MoreTargets(msgspec.Struct):
+class TargetsBatch(msgspec.Struct):
     """Job payload: a batch of target users of a long list."""
 
     code: str
@@ -48,7 +48,7 @@ class MoreTargets(msgspec.Struct):
     user_ids: list[int]
 
 
-def create(call: Call, template: InviteRow, target_list: Listed | None = None, *, logged: bool = True) -> InviteRow:
+def create(call: Call, template: InviteRow, target_list: TargetList | None = None, *, logged: bool = True) -> InviteRow:
     """Create an invite from a template row, under a new code.
 
     Pass `logged=False` for invites that the platform creates itself; they get no audit log entry."""
@@ -58,14 +58,14 @@ def create(call: Call, template: InviteRow, target_list: Listed | None = None, *
     while not store.insert(call.tx, row):
         row = row._replace(code=_new_code())
     if row.expires_ms is not None:
-        call.tx.enqueue(EXPIRE, Expiry(row.code), due_ms=row.expires_ms, key=f"{EXPIRE}:{row.code}")
+        call.tx.enqueue(EXPIRE, InviteExpiry(row.code), due_ms=row.expires_ms, key=f"{EXPIRE}:{row.code}")
     if target_list is not None:
         row = _store_targets(call, row, target_list)
     if row.guild_id is not None:
         if logged:
             changes = [AuditLogChange(key=key, new_value=value) for key, value in _audit_values(row).items()]
             audit.record(call, row.guild_id, AuditLogAction.INVITE_CREATE, changes=changes)
-        call.tx.emit(wire.INVITE_CREATE, views.created(call, row), _managers_audience(row))
+        call.tx.emit(wire.INVITE_CREATE, views.invite_created(call, row), _managers_audience(row))
     return row
 
 
@@ -98,7 +98,7 @@ def _managers_audience(row: InviteRow) -> Audience:
 # Target users
 
 
-def change_targets(call: Call, row: InviteRow, target_list: Listed) -> None:
+def replace_targets(call: Call, row: InviteRow, target_list: TargetList) -> None:
     """Replace the target users of an invite."""
     store.clear_targets(call.tx, row.code)
     jobs.cancel(call.tx, READ_TARGETS, f"{READ_TARGETS}:{row.code}")
@@ -114,11 +114,11 @@ def change_targets(call: Call, row: InviteRow, target_list: Listed) -> None:
         audit.record(call, row.guild_id, AuditLogAction.INVITE_UPDATE, changes=changes)
 
 
-def _store_targets(call: Call, row: InviteRow, target_list: Listed) -> InviteRow:
+def _store_targets(call: Call, row: InviteRow, target_list: TargetList) -> InviteRow:
     user_ids = [int(user_id) for user_id in target_list.user_ids]
-    first = user_ids[:AT_ONCE]
+    first = user_ids[:TARGETS_BATCH_SIZE]
     store.add_targets(call.tx, row.code, first)
-    targets = Targets(
+    targets = TargetsProgress(
         total=len(user_ids),
         processed=len(first),
         created_ms=call.now,
@@ -126,8 +126,8 @@ def _store_targets(call: Call, row: InviteRow, target_list: Listed) -> InviteRow
         header=target_list.header,
     )
     store.set_targets(call.tx, row.code, targets)
-    for start in range(AT_ONCE, len(user_ids), AT_ONCE):
-        batch = MoreTargets(row.code, call.now, user_ids[start : start + AT_ONCE])
+    for start in range(TARGETS_BATCH_SIZE, len(user_ids), TARGETS_BATCH_SIZE):
+        batch = TargetsBatch(row.code, call.now, user_ids[start : start + TARGETS_BATCH_SIZE])
         call.tx.enqueue(READ_TARGETS, batch, key=f"{READ_TARGETS}:{row.code}")
     stored = store.find(call.tx, row.code)
     if stored is None:
@@ -135,7 +135,7 @@ def _store_targets(call: Call, row: InviteRow, target_list: Listed) -> InviteRow
     return stored
 
 
-def read_more_targets(call: Call, batch: MoreTargets) -> None:
+def store_targets_batch(call: Call, batch: TargetsBatch) -> None:
     """Store the next batch of target users, unless the invite or its list was replaced."""
     row = store.find(call.tx, batch.code)
     targets = None if row is None else row.target_users
@@ -154,7 +154,7 @@ def read_more_targets(call: Call, batch: MoreTargets) -> None:
 def accept(call: Call, row: InviteRow) -> None:
     """Add the caller to the guild or group, and grant the invite's roles; a member only gets the roles."""
     if row.guild_id is None:
-        call.tell(GroupInviteAccepted(channel_id=ChannelId(row.channel_id), user_id=call.user_id))
+        call.notify(GroupInviteAccepted(channel_id=ChannelId(row.channel_id), user_id=call.user_id))
         _count_use(call, row)
         return
     granted = list(roles.find_many(call.tx, row.guild_id, row.roles))
@@ -162,23 +162,23 @@ def accept(call: Call, row: InviteRow) -> None:
     if member is not None:
         missing = [role for role in granted if RoleId(role) not in member.roles]
         if missing:
-            members.give_roles(call, row.guild_id, call.user_id, missing)
+            members.grant_roles(call, row.guild_id, call.user_id, missing)
             # Only count a use when the member gained a role; otherwise an invite with one use would serve all members.
             _count_use(call, row)
         return
     members.require_can_join(call, row.guild_id, call.user_id)
-    rules.require_open(call, row.guild_id)
+    rules.require_invites_enabled(call, row.guild_id)
     members.add(call, row.guild_id, call.user_id, roles=granted, temporary=bool(row.temporary))
     _count_use(call, row)
 
 
 def _count_use(call: Call, row: InviteRow) -> None:
     if row.is_vanity:
-        vanity_urls.use(call.tx, row.code)
+        vanity_urls.count_use(call.tx, row.code)
     elif row.max_uses and row.uses + 1 >= row.max_uses:
         delete(call, row)
     else:
-        store.use(call.tx, row.code)
+        store.increment_uses(call.tx, row.code)
 
 
 # Deletion

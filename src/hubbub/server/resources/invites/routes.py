@@ -11,10 +11,10 @@ from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.resources import channels, guilds, members, users
-from hubbub.server.resources.invites import actions, rules, store, targets, views
-from hubbub.server.resources.invites.facts import InviteResolved
+from hubbub.server.resources.invites import actions, rules, store, target_files, views
+from hubbub.server.resources.invites.signals import InviteResolved
 from hubbub.server.resources.invites.store import InviteRow
-from hubbub.server.resources.invites.targets import Listed
+from hubbub.server.resources.invites.target_files import TargetList
 
 
 @handles(wire.LIST_GUILD_INVITES, long=True)
@@ -40,8 +40,8 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
 
     Unless `unique` is set, an equal existing invite may be returned."""
     here = access.channel(call, channel_id)
-    rules.require_kind(here.channel)
-    max_age = body.max_age if isinstance(body.max_age, int) else wire.INVITE_AGE_DEFAULT
+    rules.require_channel_type(here.channel)
+    max_age = body.max_age if isinstance(body.max_age, int) else wire.INVITE_AGE_SECONDS_DEFAULT
     template = InviteRow(
         code="",
         guild_id=None,
@@ -52,7 +52,7 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
         max_age=max_age,
         max_uses=0,
     )
-    target_list: Listed | None = None
+    target_list: TargetList | None = None
     if here.guild is None:
         rules.require_group_age(body)
     else:
@@ -68,12 +68,12 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
         if changes.INVITE_TARGET_USERS.active(call.now):
             granted = members.require_roles(call, here.guild, rules.role_ids(body))
             template = template._replace(role_ids=json.encode(sorted(RoleId(row.id) for row in granted)).decode())
-            target_list = targets.read(call.files[0].data) if call.files else None
+            target_list = target_files.parse(call.files[0].data) if call.files else None
         rules.require_target(call, here.channel, body)
     row: InviteRow | None = None
     if target_list is None and not body.unique:
         # An equal invite with at least half of its lifetime left is reused (decisions/0017).
-        row = store.find_equal(call.tx, template, call.now + max_age * 500)
+        row = store.find_reusable(call.tx, template, call.now + max_age * 500)
     return _invite_view(call, row or actions.create(call, template, target_list), metadata=True)
 
 
@@ -86,7 +86,7 @@ def invite_resolve(call: Call, code: str, query: wire.ResolveInvite) -> wire.Inv
     if query.with_counts:
         _add_counts(call, row, invite)
     if query.guild_scheduled_event_id is not UNSET and invite.guild is not UNSET:
-        call.tell(InviteResolved(invite=invite, event_id=query.guild_scheduled_event_id))
+        call.notify(InviteResolved(invite=invite, event_id=query.guild_scheduled_event_id))
     return invite
 
 
@@ -125,8 +125,8 @@ def get_invite_target_users(call: Call, code: str) -> bytes:
     if state is None:
         raise errors.UNKNOWN_INVITE_TARGET_USERS()
     # Before this change, the header of the uploaded file was returned (dated-changes.md 4).
-    header = targets.HEADER if changes.TARGET_USERS_HEADER.active(call.now) else state.header
-    return targets.written(store.list_targets(call.tx, row.code), header)
+    header = target_files.HEADER if changes.TARGET_USERS_HEADER.active(call.now) else state.header
+    return target_files.serialize(store.list_targets(call.tx, row.code), header)
 
 
 @handles(wire.UPDATE_INVITE_TARGET_USERS)
@@ -139,7 +139,7 @@ def update_invite_target_users(call: Call, code: str) -> None:
     rules.require_target_changer(call, row, rules.require_visible(call, row))
     if not call.files:
         raise errors.invalid(wire.TARGET_USERS_FIELD, *errors.required())
-    actions.change_targets(call, row, targets.read(call.files[0].data))
+    actions.replace_targets(call, row, target_files.parse(call.files[0].data))
 
 
 @handles(wire.GET_INVITE_TARGET_USERS_JOB_STATUS)
@@ -148,12 +148,12 @@ def get_invite_target_users_job_status(call: Call, code: str) -> wire.TargetUser
     state = _require_targeted_invite(call, code).target_users
     if state is None:
         raise errors.UNKNOWN_INVITE_TARGET_USERS_JOB()
-    return views.job(state)
+    return views.targets_job(state)
 
 
 def _require_invite(call: Call, code: str) -> InviteRow:
     row = rules.find(call, code)
-    if row is None or row.expired(call.now):
+    if row is None or row.is_expired(call.now):
         raise errors.UNKNOWN_INVITE()
     return row
 
@@ -186,7 +186,7 @@ def _add_counts(call: Call, row: InviteRow, invite: wire.Invite) -> None:
     guild = None if row.guild_id is None else guilds.find(call.tx, row.guild_id)
     if guild is not None:
         invite.approximate_member_count = guild.member_count
-        present = guilds.count_present(call.tx, [guild], {presence.user_id for presence in call.presences})
+        present = guilds.count_online(call.tx, [guild], {presence.user_id for presence in call.presences})
         invite.approximate_presence_count = present[guild.id]
     elif invite.channel is not None and invite.channel.recipients is not UNSET:
         invite.approximate_member_count = len(invite.channel.recipients)

@@ -19,11 +19,11 @@ from hubbub.server.resources import applications, guilds, vanity_urls, voice_sta
 from hubbub.server.resources.invites import store
 from hubbub.server.resources.invites.store import InviteRow
 
-_WITHOUT_INVITES: Final = access.THREADS | {ChannelType.GUILD_CATEGORY}
+_WITHOUT_INVITES: Final = access.THREAD_TYPES | {ChannelType.GUILD_CATEGORY}
 _TARGET_TYPES: Final = (InviteTargetType.STREAM, InviteTargetType.EMBEDDED_APPLICATION)
 
 
-def require_kind(channel: ChannelRef) -> None:
+def require_channel_type(channel: ChannelRef) -> None:
     """Raise unless the channel can have invites; DMs, categories and threads cannot."""
     if channel.type == ChannelType.DM:
         raise errors.CANNOT_EXECUTE_ON_DM()
@@ -82,7 +82,7 @@ def find(call: Call, code: str) -> InviteRow | None:
     vanity = vanity_urls.find(call.tx, code) if row is None else None
     if vanity is None:
         return row
-    channel_id = store.entrance(call.tx, vanity.guild_id)
+    channel_id = store.find_vanity_channel(call.tx, vanity.guild_id)
     if channel_id is None:
         return None
     return InviteRow(
@@ -98,7 +98,7 @@ def find(call: Call, code: str) -> InviteRow | None:
     )
 
 
-def standing(call: Call, row: InviteRow) -> ChannelAccess | None:
+def find_access(call: Call, row: InviteRow) -> ChannelAccess | None:
     """Return the caller's access to the invite's channel; None if anonymous or not in the guild."""
     actor = call.find_actor
     if actor is None or row.guild_id is None:
@@ -107,17 +107,19 @@ def standing(call: Call, row: InviteRow) -> ChannelAccess | None:
     channel = access.find_channel(call.tx, row.channel_id)
     if member is None or channel is None:
         return None
-    return access.stand_in(call.tx, member, channel, access.permissions_in(call.tx, member, channel.id))
+    return access.channel_standing(call.tx, member, channel, access.permissions_in(call.tx, member, channel.id))
 
 
-def in_guild(here: ChannelAccess | None, bits: int) -> bool:
+def has_guild_permission(here: ChannelAccess | None, bits: int) -> bool:
     """Report whether the caller has any of these permissions in the guild."""
     return here is not None and here.guild is not None and bool(here.guild.allowed & bits)
 
 
 def can_manage(here: ChannelAccess | None) -> bool:
     """Report whether the caller may revoke the channel's invites."""
-    return in_guild(here, Permissions.MANAGE_GUILD) or (here is not None and here.can(Permissions.MANAGE_CHANNELS))
+    return has_guild_permission(here, Permissions.MANAGE_GUILD) or (
+        here is not None and here.can(Permissions.MANAGE_CHANNELS)
+    )
 
 
 def can_read_targets(call: Call, row: InviteRow, here: ChannelAccess | None) -> bool:
@@ -126,19 +128,21 @@ def can_read_targets(call: Call, row: InviteRow, here: ChannelAccess | None) -> 
     The inviter may while in the guild, as may members with MANAGE_GUILD or VIEW_AUDIT_LOG."""
     if here is None:
         return False
-    return row.inviter_id == call.user_id or in_guild(here, Permissions.MANAGE_GUILD | Permissions.VIEW_AUDIT_LOG)
+    return row.inviter_id == call.user_id or has_guild_permission(
+        here, Permissions.MANAGE_GUILD | Permissions.VIEW_AUDIT_LOG
+    )
 
 
 def can_change_targets(call: Call, row: InviteRow, here: ChannelAccess | None) -> bool:
     """Report whether the caller may change an invite's target users."""
-    return here is not None and (row.inviter_id == call.user_id or in_guild(here, Permissions.MANAGE_GUILD))
+    return here is not None and (row.inviter_id == call.user_id or has_guild_permission(here, Permissions.MANAGE_GUILD))
 
 
 def require_target_reader(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
     """Raise unless the caller may read an invite's target users."""
     if not can_read_targets(call, row, here):
         raise errors.MISSING_PERMISSIONS()
-    if row.inviter_id != call.user_id and not in_guild(here, Permissions.VIEW_AUDIT_LOG):
+    if row.inviter_id != call.user_id and not has_guild_permission(here, Permissions.VIEW_AUDIT_LOG):
         access.require_guild(call, row.guild_id or 0, Permissions.MANAGE_GUILD)
 
 
@@ -154,7 +158,7 @@ def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
     """Raise UNKNOWN_INVITE unless the caller may see the invite; return their access to its channel.
 
     An invite with target users is visible to them, to its inviter and to those who manage it (http.md 3.6)."""
-    here = standing(call, row)
+    here = find_access(call, row)
     if row.targets is None:
         return here
     actor = call.find_actor
@@ -179,7 +183,7 @@ def require_manager(call: Call, row: InviteRow, here: ChannelAccess | None) -> N
         access.require_guild(call, row.guild_id, Permissions.MANAGE_GUILD)
 
 
-def require_open(call: Call, guild_id: int) -> None:
+def require_invites_enabled(call: Call, guild_id: int) -> None:
     """Raise while invites to the guild are paused."""
     row = guilds.find(call.tx, guild_id)
     if row is None:

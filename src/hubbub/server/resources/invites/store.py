@@ -8,10 +8,10 @@ import msgspec
 from hubbub.protocol import wire
 from hubbub.protocol.ids import RoleId
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
-class Targets(msgspec.Struct, kw_only=True, omit_defaults=True):
+class TargetsProgress(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Progress of storing a target user list.
 
     Stored as JSON: add fields with a default, never rename."""
@@ -45,7 +45,7 @@ class InviteRow(NamedTuple):
     role_ids: str = "[]"
     """JSON list of role ids."""
     targets: str | None = None
-    """`Targets` as JSON; None if any user may accept the invite."""
+    """`TargetsProgress` as JSON; None if any user may accept the invite."""
 
     @property
     def roles(self) -> list[RoleId]:
@@ -53,16 +53,16 @@ class InviteRow(NamedTuple):
         return wire.decode(self.role_ids, list[RoleId])
 
     @property
-    def target_users(self) -> Targets | None:
+    def target_users(self) -> TargetsProgress | None:
         """Return the progress of the target user list, or None if the invite has no target users."""
-        return None if self.targets is None else wire.decode(self.targets, Targets)
+        return None if self.targets is None else wire.decode(self.targets, TargetsProgress)
 
     @property
     def is_vanity(self) -> bool:
         """Report whether this is the synthetic invite of a vanity code, which has no row in the table."""
         return not self.created_ms
 
-    def expired(self, now: int) -> bool:
+    def is_expired(self, now: int) -> bool:
         """Report whether the invite has expired; the job that deletes it may run a moment later."""
         return self.expires_ms is not None and self.expires_ms <= now
 
@@ -92,7 +92,7 @@ def list_of_channels(tx: Tx, channel_ids: Iterable[int], now: int = 0) -> list[I
     for batch in batches(channel_ids):
         found += tx.fetch(
             InviteRow,
-            f"SELECT {COLUMNS} FROM invites WHERE channel_id IN ({places(batch)}) "
+            f"SELECT {COLUMNS} FROM invites WHERE channel_id IN ({placeholders(batch)}) "
             "AND (expires_ms IS NULL OR expires_ms > ?) ORDER BY created_ms, code",
             *batch,
             now,
@@ -109,7 +109,7 @@ def count(tx: Tx, guild_id: int, now: int) -> int:
     )
 
 
-def find_equal(tx: Tx, template: InviteRow, lasting_ms: int) -> InviteRow | None:
+def find_reusable(tx: Tx, template: InviteRow, lasting_ms: int) -> InviteRow | None:
     """Return an unused invite without target users with the same inviter and settings.
 
     It must not expire before `lasting_ms`."""
@@ -134,10 +134,10 @@ def find_equal(tx: Tx, template: InviteRow, lasting_ms: int) -> InviteRow | None
 
 def insert(tx: Tx, row: InviteRow) -> bool:
     """Insert an invite; return False if its code is taken."""
-    return bool(tx.run(f"INSERT INTO invites ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT DO NOTHING", *row))
+    return bool(tx.run(f"INSERT INTO invites ({COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT DO NOTHING", *row))
 
 
-def entrance(tx: Tx, guild_id: int) -> int | None:
+def find_vanity_channel(tx: Tx, guild_id: int) -> int | None:
     """Return the channel that a vanity code leads to: the system channel, else the first text channel."""
     found: int | None = tx.value(
         "SELECT c.id FROM channels c JOIN guilds g ON g.id = c.guild_id WHERE c.guild_id = ? AND c.type IN (0, 5) "
@@ -147,7 +147,7 @@ def entrance(tx: Tx, guild_id: int) -> int | None:
     return found
 
 
-def use(tx: Tx, code: str) -> None:
+def increment_uses(tx: Tx, code: str) -> None:
     """Increment the number of uses."""
     tx.run("UPDATE invites SET uses = uses + 1 WHERE code = ?", code)
 
@@ -181,6 +181,6 @@ def clear_targets(tx: Tx, code: str) -> None:
     tx.run("DELETE FROM invite_targets WHERE code = ?", code)
 
 
-def set_targets(tx: Tx, code: str, targets: Targets) -> None:
+def set_targets(tx: Tx, code: str, targets: TargetsProgress) -> None:
     """Store the progress of the target user list."""
     tx.run("UPDATE invites SET targets = ? WHERE code = ?", wire.encode(targets).decode(), code)

@@ -9,7 +9,7 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.enums import InviteType, NsfwLevel, TargetUsersJobStatus
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Timestamp, UserId
 from hubbub.protocol.resources import invites as wire
-from hubbub.protocol.resources.applications import PublicApplication, flags_on_the_wire
+from hubbub.protocol.resources.applications import PublicApplication, wire_flags
 from hubbub.protocol.resources.channels import ChannelRecipient, PartialChannel
 from hubbub.protocol.resources.roles import PartialRole
 from hubbub.protocol.resources.users import User
@@ -18,12 +18,12 @@ from hubbub.server.resources import applications, channels, guilds, roles, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.channels import ChannelRow
 from hubbub.server.resources.guilds import GuildRow
-from hubbub.server.resources.invites.store import InviteRow, Targets
+from hubbub.server.resources.invites.store import InviteRow, TargetsProgress
 from hubbub.server.resources.roles import RoleRow
 from hubbub.server.resources.users import UserRow
 
 
-class Surroundings:
+class RelatedObjects:
     """Objects that a number of invites refer to, loaded in a few queries."""
 
     def __init__(self, call: Call, rows: Sequence[InviteRow]) -> None:
@@ -57,7 +57,7 @@ class Surroundings:
         row = self.applications.get(application_id or 0)
         if row is None:
             return UNSET
-        flags, flags_new = flags_on_the_wire(row.flags, self.now)
+        flags, flags_new = wire_flags(row.flags, self.now)
         return PublicApplication(
             id=ApplicationId(row.id),
             name=row.name,
@@ -69,7 +69,7 @@ class Surroundings:
             flags_new=flags_new,
         )
 
-    def granted(self, row: InviteRow) -> list[PartialRole] | UnsetType:
+    def granted_roles(self, row: InviteRow) -> list[PartialRole] | UnsetType:
         """Return the roles that an invite grants, or UNSET if there are none."""
         found = [self.roles[role] for role in row.roles if role in self.roles]
         if not found:
@@ -81,7 +81,7 @@ class Surroundings:
 
 def invites(call: Call, rows: Sequence[InviteRow], *, metadata: bool) -> list[wire.Invite]:
     """Return invites, with the metadata that managers see if `metadata` is set."""
-    related = Surroundings(call, rows)
+    related = RelatedObjects(call, rows)
     return [_invite(related, row, metadata) for row in rows]
 
 
@@ -90,7 +90,7 @@ def invite(call: Call, row: InviteRow, *, metadata: bool) -> wire.Invite:
     return invites(call, [row], metadata=metadata)[0]
 
 
-def _invite(related: Surroundings, row: InviteRow, metadata: bool) -> wire.Invite:
+def _invite(related: RelatedObjects, row: InviteRow, metadata: bool) -> wire.Invite:
     channel = related.channels.get(row.channel_id)
     guild = related.guilds.get(row.guild_id or 0)
     view = wire.Invite(
@@ -107,7 +107,7 @@ def _invite(related: Surroundings, row: InviteRow, metadata: bool) -> wire.Invit
         view.target_type = UNSET if row.target_type is None else row.target_type
         view.target_user = related.user(row.target_user_id)
         view.target_application = related.application(row.target_application_id)
-        view.roles = related.granted(row)
+        view.roles = related.granted_roles(row)
     if metadata:
         view.max_age = row.max_age
         view.created_at = json.timestamp(row.created_ms)
@@ -147,9 +147,9 @@ def recipients(rows: Sequence[UserRow]) -> list[ChannelRecipient]:
     return [ChannelRecipient(id=UserId(row.id), username=row.username, avatar=row.avatar) for row in rows]
 
 
-def created(call: Call, row: InviteRow) -> wire.InviteCreated:
+def invite_created(call: Call, row: InviteRow) -> wire.InviteCreated:
     """Return the INVITE_CREATE payload of a new invite."""
-    related = Surroundings(call, [row])
+    related = RelatedObjects(call, [row])
     return wire.InviteCreated(
         channel_id=ChannelId(row.channel_id),
         code=row.code,
@@ -168,7 +168,7 @@ def created(call: Call, row: InviteRow) -> wire.InviteCreated:
     )
 
 
-def job(targets: Targets) -> wire.TargetUsersJob:
+def targets_job(targets: TargetsProgress) -> wire.TargetUsersJob:
     """Return the processing status of a target user list."""
     done = targets.completed_ms is not None
     return wire.TargetUsersJob(

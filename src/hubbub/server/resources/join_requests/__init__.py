@@ -8,7 +8,7 @@ from hubbub.server.resources.members import MemberRemoved
 SLICE = Slice(
     name="join_requests",
     modules=(routes,),
-    hears={GuildDeleted: actions.forget_guild, MemberRemoved: actions.forget_member},
+    listeners={GuildDeleted: actions.guild_deleted, MemberRemoved: actions.member_removed},
 )
 
 __all__ = ["SLICE"]

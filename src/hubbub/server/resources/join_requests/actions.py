@@ -9,7 +9,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import join_requests as wire
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import guilds, members
 from hubbub.server.resources.guilds import GuildDeleted, GuildRow
 from hubbub.server.resources.join_requests import rules, store, views
@@ -19,7 +19,9 @@ from hubbub.server.resources.members import MemberRemoved
 _AUDITED: Final = ("form_fields", "description")
 
 
-def change(call: Call, guild: GuildRow, before: FormRow | None, after: FormRow, *, gated: bool, reviewed: bool) -> None:
+def update_form(
+    call: Call, guild: GuildRow, before: FormRow | None, after: FormRow, *, gated: bool, reviewed: bool
+) -> None:
     """Store a guild's form and whether new members must complete it.
 
     Pending members are admitted when the gate is disabled."""
@@ -34,7 +36,7 @@ def change(call: Call, guild: GuildRow, before: FormRow | None, after: FormRow, 
     changed = guilds.with_feature(changed, GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL, reviewed)
     guilds.change(call, guild, changed)
     if rules.is_gated(guild) and not gated:
-        members.admit(call, guild.id, members.pending(call.tx, guild.id))
+        members.admit(call, guild.id, members.pending_ids(call.tx, guild.id))
 
 
 def submit(call: Call, guild: GuildRow, row: JoinRequestRow) -> None:
@@ -69,14 +71,14 @@ def withdraw(call: Call, row: JoinRequestRow) -> None:
     call.tx.emit(wire.GUILD_JOIN_REQUEST_DELETE, payload, _reviewers(row))
 
 
-def forget_member(call: Call, signal: MemberRemoved) -> None:
+def member_removed(call: Call, signal: MemberRemoved) -> None:
     """Withdraw the pending request of a member who leaves; reviewed requests stay."""
     row = store.find_of_user(call.tx, signal.guild_id, signal.user_id)
     if row is not None and row.status == JoinRequestStatus.SUBMITTED:
         withdraw(call, row)
 
 
-def forget_guild(call: Call, signal: GuildDeleted) -> None:
+def guild_deleted(call: Call, signal: GuildDeleted) -> None:
     """Delete the form and the join requests of a deleted guild."""
     store.delete_of_guild(call.tx, signal.guild_id)
 

@@ -22,7 +22,7 @@ _DECISIONS = (JoinRequestStatus.APPROVED, JoinRequestStatus.REJECTED)
 @handles(wire.GET_GUILD_MEMBER_VERIFICATION)
 def get_guild_member_verification(call: Call, guild_id: GuildId) -> wire.MemberVerification:
     """Get the guild's member verification form."""
-    rules.require_reader(call, _require_guild(call, guild_id))
+    rules.require_form_access(call, _require_guild(call, guild_id))
     return views.member_verification(_require_form(call, guild_id))
 
 
@@ -37,14 +37,14 @@ def update_guild_member_verification(
     before = store.find_form(call.tx, guild_id)
     after = before or FormRow(guild_id, call.now)
     if body.form_fields is not UNSET:
-        after = after._replace(fields=json.encode(rules.questions(body.form_fields)).decode())
+        after = after._replace(fields=json.encode(rules.normalize_fields(body.form_fields)).decode())
     if body.description is not UNSET:
         after = after._replace(description=body.description or None)
     if before is not None and after != before:
         after = after._replace(version_ms=call.now)
     features = guild.feature_names
     reviewed = GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL in features
-    actions.change(
+    actions.update_form(
         call,
         guild,
         before,
@@ -66,7 +66,7 @@ def get_guild_join_requests(call: Call, guild_id: GuildId, query: wire.ListJoinR
     rules.require_reviewed(_require_guild(call, guild_id))
     result = wire.JoinRequests(total=store.count(call.tx, guild_id, query.status))
     if can_read:
-        rows = store.page(
+        rows = store.list_page(
             call.tx,
             guild_id,
             query.status,
@@ -120,7 +120,7 @@ def create_guild_join_request(call: Call, guild_id: GuildId, body: wire.SubmitJo
     form = _require_form(call, guild_id)
     if json.milliseconds(body.version) != form.version_ms:
         raise errors.invalid("version", "FORM_OUTDATED", "The form has changed.")
-    answers = rules.answers(form.questions, body.form_fields)
+    answers = rules.validate_responses(form.questions, body.form_fields)
     reviewed = rules.is_reviewed(guild)
     row = JoinRequestRow(
         id=call.new_id(JoinRequestId),

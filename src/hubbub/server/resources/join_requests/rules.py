@@ -32,7 +32,7 @@ def require_reviewed(guild: GuildRow) -> None:
         raise errors.MISSING_ACCESS()
 
 
-def require_reader(call: Call, guild: GuildRow) -> None:
+def require_form_access(call: Call, guild: GuildRow) -> None:
     """Raise unless the caller is a member of the guild, or the guild is discoverable."""
     if not guilds.is_member(call.tx, guild.id, call.user_id) and GuildFeature.DISCOVERABLE not in guild.feature_names:
         raise errors.MISSING_ACCESS()
@@ -52,7 +52,7 @@ def require_applicant(call: Call, guild: GuildRow) -> None:
             raise errors.USER_BANNED()
 
 
-def questions(given: Sequence[wire.FormField]) -> list[wire.FormField]:
+def normalize_fields(given: Sequence[wire.FormField]) -> list[wire.FormField]:
     """Normalize form fields for storage; raise a form error for invalid ones."""
     form = FormErrors()
     stored = []
@@ -79,7 +79,9 @@ def questions(given: Sequence[wire.FormField]) -> list[wire.FormField]:
     return stored
 
 
-def answers(form_fields: Sequence[wire.FormField], given: Sequence[wire.AnsweredField]) -> list[wire.AnsweredField]:
+def validate_responses(
+    form_fields: Sequence[wire.FormField], given: Sequence[wire.AnsweredField]
+) -> list[wire.AnsweredField]:
     """Validate responses and pair them with their form fields; raise a form error for missing or invalid ones."""
     form = FormErrors()
     if len(given) != len(form_fields):

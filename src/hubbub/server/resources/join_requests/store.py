@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import JoinRequestStatus
 from hubbub.protocol.resources import join_requests as wire
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class FormRow(NamedTuple):
@@ -86,7 +86,7 @@ def count(tx: Tx, guild_id: int, status: str) -> int:
     return int(tx.value("SELECT COUNT(*) FROM join_requests WHERE guild_id = ? AND status = ?", guild_id, status) or 0)
 
 
-def page(
+def list_page(
     tx: Tx, guild_id: int, status: str, *, before: int | None, after: int | None, limit: int
 ) -> list[JoinRequestRow]:
     """Return a page of join requests.
@@ -107,7 +107,7 @@ def page(
 def put(tx: Tx, row: JoinRequestRow) -> None:
     """Insert a join request, replacing any earlier one of the same user."""
     tx.run("DELETE FROM join_requests WHERE guild_id = ? AND user_id = ?", row.guild_id, row.user_id)
-    tx.run(f"INSERT INTO join_requests ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO join_requests ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def delete(tx: Tx, request_id: int) -> None:

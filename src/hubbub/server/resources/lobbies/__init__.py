@@ -7,13 +7,13 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.channels import ChannelsDeleted, LinkedChannelChanged
-from hubbub.server.resources.game_sessions import GameSessionBegan, GameSessionEnded
+from hubbub.server.resources.game_sessions import OAuth2SessionEnded, OAuth2SessionStarted
 from hubbub.server.resources.identities import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged, profiles
-from hubbub.server.resources.lobbies import actions, linking, routes, saying, store, views
-from hubbub.server.resources.lobbies.facts import LobbyMembersLeave
-from hubbub.server.resources.lobbies.founding import Link, found
+from hubbub.server.resources.lobbies import actions, channel_links, lobby_messages, routes, store, views
+from hubbub.server.resources.lobbies.signals import LobbyMembersLeaving
 from hubbub.server.resources.lobbies.store import LobbyRow, find, list_of_user, member_ids
 from hubbub.server.resources.lobbies.views import voice_state
+from hubbub.server.resources.lobbies.world_lobbies import ChannelLink, create_world_lobby
 from hubbub.server.resources.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
 from hubbub.server.resources.users import UserChanged, UserDeleted
 
@@ -31,28 +31,28 @@ def _ready(call: Call) -> dict[str, Any]:
 
 
 def _expire(call: Call, job: Job) -> None:
-    actions.expire(call, job.decode(actions.Idle))
+    actions.expire(call, job.decode(actions.LobbyIdleTimeout))
 
 
 def _forget(call: Call, job: Job) -> None:
-    saying.forget(call, job.decode(saying.Sweep))
+    lobby_messages.delete_expired(call, job.decode(lobby_messages.LobbyMessageSweep))
 
 
 SLICE = Slice(
     name="lobbies",
     modules=(routes,),
-    jobs={actions.EXPIRE: _expire, saying.FORGET: _forget},
-    hears={
-        GameSessionBegan: actions.player_came,
-        GameSessionEnded: actions.player_went,
-        MessageCreated: saying.created,
-        MessageChanged: saying.changed,
-        MessagesDeleted: saying.deleted,
-        MessageDrafted: saying.drafted,
-        ChannelsDeleted: linking.channels_deleted,
-        LinkedChannelChanged: linking.channel_changed,
-        AccountsMerged: actions.merged,
-        AccountUnmerged: actions.unmerged,
+    jobs={actions.EXPIRE: _expire, lobby_messages.DELETE_EXPIRED: _forget},
+    listeners={
+        OAuth2SessionStarted: actions.session_began,
+        OAuth2SessionEnded: actions.session_ended,
+        MessageCreated: lobby_messages.message_created,
+        MessageChanged: lobby_messages.message_changed,
+        MessagesDeleted: lobby_messages.messages_deleted,
+        MessageDrafted: lobby_messages.message_drafted,
+        ChannelsDeleted: channel_links.channels_deleted,
+        LinkedChannelChanged: channel_links.channel_changed,
+        AccountsMerged: actions.accounts_merged,
+        AccountUnmerged: actions.account_unmerged,
         ProfileChanged: actions.profile_changed,
         UserChanged: actions.user_changed,
         UserDeleted: actions.user_deleted,
@@ -63,11 +63,11 @@ SLICE = Slice(
 
 __all__ = [
     "SLICE",
-    "Link",
-    "LobbyMembersLeave",
+    "ChannelLink",
+    "LobbyMembersLeaving",
     "LobbyRow",
     "find",
-    "found",
+    "create_world_lobby",
     "list_of_user",
     "member_ids",
     "voice_state",

@@ -10,18 +10,18 @@ from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags
 from hubbub.protocol.ids import ChannelId, LobbyId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import Channel
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.core.work import Work
 from hubbub.server.resources import applications
-from hubbub.server.resources.lobbies import actions, linking, rules, saying, store, views
-from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, text
+from hubbub.server.resources.lobbies import actions, channel_links, lobby_messages, rules, store, views
+from hubbub.server.resources.lobbies.store import LobbyMemberRow, LobbyRow, encode_metadata
 
 # Operations of backends
 
 
 @handles(wire.CREATE_LOBBY)
-async def create_lobby(work: Work, body: wire.CreateLobby) -> wire.Lobby:
+async def create_lobby(work: AsyncOperation, body: wire.CreateLobby) -> wire.Lobby:
     """Create a lobby."""
 
     def check(call: Call) -> int:
@@ -39,22 +39,22 @@ def _check(body: wire.CreateLobby) -> None:
     form.raise_if_any()
 
 
-async def _require_webhook_url(work: Work, body: wire.CreateLobby, check: Callable[[Call], int]) -> None:
+async def _require_webhook_url(work: AsyncOperation, body: wire.CreateLobby, check: Callable[[Call], int]) -> None:
     """Raise unless the lobby's own webhook URL, if it has one, passes the same check as the application's."""
     if url := body.override_event_webhooks_url:
-        await applications.require_takes_events(work, "override_event_webhooks_url", url, check)
+        await applications.require_event_endpoint(work, "override_event_webhooks_url", url, check)
 
 
 def _create(call: Call, application_id: int, body: wire.CreateLobby) -> wire.Lobby:
     row = actions.create(
         call,
         application_id,
-        metadata=text(body.metadata or None),
+        metadata=encode_metadata(body.metadata or None),
         flags=body.flags or 0,
         idle_timeout_seconds=body.idle_timeout_seconds or wire.LOBBY_IDLE_SECONDS_DEFAULT,
         override_event_webhooks_url=body.override_event_webhooks_url or None,
     )
-    actions.put(call, row, _requested_members(call, row, body.members or ()))
+    actions.update_members(call, row, _requested_members(call, row, body.members or ()))
     return views.lobby(call, row)
 
 
@@ -65,7 +65,7 @@ def get_lobby(call: Call, lobby_id: LobbyId) -> wire.Lobby:
 
 
 @handles(wire.EDIT_LOBBY)
-async def edit_lobby(work: Work, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
+async def edit_lobby(work: AsyncOperation, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
     """Update a lobby.
 
     If `members` is given, it replaces all current members."""
@@ -84,7 +84,7 @@ def _edit(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
     _check(body)
     after = row
     if body.metadata is not UNSET:
-        after = after._replace(metadata=text(body.metadata))
+        after = after._replace(metadata=encode_metadata(body.metadata))
     if isinstance(body.flags, int):
         after = after._replace(flags=body.flags)
     if isinstance(body.idle_timeout_seconds, int):
@@ -92,13 +92,13 @@ def _edit(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
     if body.override_event_webhooks_url is not UNSET:
         after = after._replace(override_event_webhooks_url=body.override_event_webhooks_url)
     if after.flags != row.flags:
-        linking.refresh(call, after)
+        channel_links.refresh(call, after)
     after = actions.change(call, row, after)
     if isinstance(body.members, list):
         memberships = _requested_members(call, after, body.members)
         retained_ids = {each.user_id for each in memberships}
         removed_ids = [user_id for user_id in store.member_ids(call.tx, row.id) if user_id not in retained_ids]
-        actions.put(call, after, memberships, removed_ids)
+        actions.update_members(call, after, memberships, removed_ids)
     return views.lobby(call, after)
 
 
@@ -113,7 +113,7 @@ def delete_lobby(call: Call, lobby_id: LobbyId) -> None:
 
 def _requested_members(
     call: Call, row: LobbyRow, requests: "list[wire.LobbyMemberRequest] | tuple[()]"
-) -> list[MemberRow]:
+) -> list[LobbyMemberRow]:
     """Return the memberships of a request body; raise if a user may not be added."""
     known = {each.user_id: each for each in store.members(call.tx, row.id)}
     new = [each.id for each in requests if each.id not in known]
@@ -146,13 +146,13 @@ def add_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId, body: wire.
     if known is None:
         _require_admissible(call, row, [user_id])
     upserted = _updated_member(call, row, user_id, known, body)
-    actions.put(call, row, [upserted])
+    actions.update_members(call, row, [upserted])
     return views.member(upserted)
 
 
 def _updated_member(
-    call: Call, row: LobbyRow, user_id: int, known: MemberRow | None, body: wire.AddLobbyMember
-) -> MemberRow:
+    call: Call, row: LobbyRow, user_id: int, known: LobbyMemberRow | None, body: wire.AddLobbyMember
+) -> LobbyMemberRow:
     additional_name = body.additional_name if changes.LOBBY_ADDITIONAL_NAME.active(call.now) else UNSET
     return actions.member_row(
         call, row, user_id, known, metadata=body.metadata, flags=body.flags, additional_name=additional_name
@@ -164,7 +164,7 @@ def delete_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId) -> None:
     """Remove a lobby member.
 
     Succeeds if the user is not a member."""
-    actions.put(call, rules.require(call, lobby_id), removed=[user_id])
+    actions.update_members(call, rules.require(call, lobby_id), removed_ids=[user_id])
 
 
 @handles(wire.BULK_UPDATE_LOBBY_MEMBERS)
@@ -190,7 +190,7 @@ def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobb
         for each in remaining
         if each.id in known or (each.id in allowed and each.id not in full)
     ]
-    actions.put(call, row, upserted, removed)
+    actions.update_members(call, row, upserted, removed)
     return [views.member(each) for each in upserted]
 
 
@@ -200,7 +200,7 @@ def create_linked_lobby_guild_invite_for_user(call: Call, lobby_id: LobbyId, use
     row = rules.require(call, lobby_id)
     if store.find_member(call.tx, row.id, user_id) is None:
         raise errors.UNKNOWN_MEMBER()
-    return linking.invite(call, row, user_id)
+    return channel_links.create_invite(call, row, user_id)
 
 
 @handles(wire.UPDATE_LOBBY_MESSAGE_EXTERNAL_MODERATION_METADATA)
@@ -216,7 +216,7 @@ def update_lobby_message_external_moderation_metadata(
     message = store.find_message(call.tx, row.id, message_id)
     if message is None:
         raise errors.UNKNOWN_MESSAGE()
-    saying.moderate(call, row, message, body)
+    lobby_messages.moderate(call, row, message, body)
 
 
 # Operations of users
@@ -235,7 +235,7 @@ def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby
     row = _find_or_create(call, body)
     after = row
     if body.lobby_metadata is not UNSET:
-        after = after._replace(metadata=text(body.lobby_metadata))
+        after = after._replace(metadata=encode_metadata(body.lobby_metadata))
     if isinstance(body.idle_timeout_seconds, int):
         after = after._replace(idle_timeout_seconds=body.idle_timeout_seconds)
     if isinstance(body.flags, int):
@@ -247,7 +247,7 @@ def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby
         if counts.get(call.user_id, 0) >= wire.LOBBIES_PER_USER_MAX:
             raise errors.MAX_LOBBIES()
     membership = actions.member_row(call, row, call.user_id, known, metadata=body.member_metadata)
-    actions.put(call, after, [membership])
+    actions.update_members(call, after, [membership])
     return views.lobby(call, after)
 
 
@@ -257,7 +257,7 @@ def _find_or_create(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
     row = store.find_by_secret(call.tx, application_id, body.secret)
     if row is not None and (row.secret_expires_ms or 0) <= call.now:
         # The lobby remains, but the secret creates a new one.
-        store.expire_secret(call.tx, row.id)
+        store.clear_secret(call.tx, row.id)
         row = None
     return row or actions.create(
         call,
@@ -267,7 +267,7 @@ def _find_or_create(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
         idle_timeout_seconds=body.idle_timeout_seconds or wire.LOBBY_IDLE_SECONDS_DEFAULT,
         by_secret=1,
         secret=body.secret,
-        secret_expires_ms=call.now + wire.LOBBY_SECRET_MS,
+        secret_expires_ms=call.now + wire.LOBBY_SECRET_LIFETIME_MS,
     )
 
 
@@ -279,7 +279,7 @@ def leave_lobby(call: Call, lobby_id: LobbyId) -> None:
     row = rules.require(call, lobby_id)
     if not row.by_secret:
         raise errors.MISSING_PERMISSIONS()
-    actions.put(call, row, removed=[call.user_id])
+    actions.update_members(call, row, removed_ids=[call.user_id])
 
 
 @handles(wire.CREATE_LOBBY_MESSAGE)
@@ -288,7 +288,7 @@ def create_lobby_message(call: Call, lobby_id: LobbyId, body: wire.CreateLobbyMe
 
     The caller must be a member of the lobby."""
     row, member = rules.require_member(call, lobby_id)
-    return saying.say(call, row, member, body)
+    return lobby_messages.create(call, row, member, body)
 
 
 @handles(wire.GET_LOBBY_MESSAGES)
@@ -298,14 +298,14 @@ def get_lobby_messages(call: Call, lobby_id: LobbyId, query: wire.ListLobbyMessa
     Returns the newest messages first, none older than 72 hours."""
     row, _ = rules.require_member(call, lobby_id)
     since = Snowflake.at(call.now - wire.LOBBY_HISTORY_MS)
-    return views.said(call, store.newest_messages(call.tx, row.id, query.limit, since))
+    return views.messages_with_authors(call, store.newest_messages(call.tx, row.id, query.limit, since))
 
 
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF)
 def create_linked_lobby_guild_invite_for_self(call: Call, lobby_id: LobbyId) -> wire.LobbyInvite:
     """Create an invite to the linked channel's guild for the current user."""
     row, _ = rules.require_member(call, lobby_id)
-    return linking.invite(call, row, call.user_id)
+    return channel_links.create_invite(call, row, call.user_id)
 
 
 # Linked channels
@@ -323,9 +323,9 @@ def edit_lobby_channel_link(call: Call, lobby_id: LobbyId, body: wire.LinkChanne
         if not member.flags & LobbyMemberFlags.CAN_LINK_LOBBY:
             raise errors.MISSING_PERMISSIONS()
     if body.channel_id:
-        row = linking.link(call, row, rules.require_linkable(call, row, body.channel_id))
+        row = channel_links.link(call, row, rules.require_linkable(call, row, body.channel_id))
     else:
-        row, _ = linking.unlink(call, row)
+        row, _ = channel_links.unlink(call, row)
     return views.lobby(call, row)
 
 
@@ -335,6 +335,6 @@ def unlink_channel_lobby(call: Call, channel_id: ChannelId) -> Channel:
     rows = store.list_of_channels(call.tx, (channel_id,))
     if not rows:
         raise errors.UNKNOWN_LOBBY()
-    _, channel = linking.unlink(call, rows[0])
+    _, channel = channel_links.unlink(call, rows[0])
     assert channel is not None
     return channel

@@ -18,15 +18,15 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import applications, relationships, users
 from hubbub.server.resources.lobbies import store
-from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow
+from hubbub.server.resources.lobbies.store import LobbyMemberRow, LobbyRow
 
-SPEAKING = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
-LINKING = Permissions.MANAGE_CHANNELS | SPEAKING
+SEND_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
+LINK_PERMISSIONS = Permissions.MANAGE_CHANNELS | SEND_PERMISSIONS
 
 # Permissions of lobby members in the linked channel, whether or not they are in its guild (sdk.md 12.6). They may send
 # messages, but never mention everyone.
-PLAYING = (
-    SPEAKING
+LINKED_CHANNEL_PERMISSIONS = (
+    SEND_PERMISSIONS
     | Permissions.EMBED_LINKS
     | Permissions.ATTACH_FILES
     | Permissions.READ_MESSAGE_HISTORY
@@ -44,7 +44,7 @@ def require(call: Call, lobby_id: int) -> LobbyRow:
     return row
 
 
-def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, MemberRow]:
+def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, LobbyMemberRow]:
     """Return a lobby and the caller's membership in it; raise if the caller is not a member."""
     row = require(call, lobby_id)
     member = store.find_member(call.tx, row.id, call.user_id)
@@ -53,12 +53,12 @@ def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, MemberRow]:
     return row, member
 
 
-def players_among(tx: Tx, application_id: int, candidates: Iterable[users.UserRow]) -> set[int]:
+def authorized_among(tx: Tx, application_id: int, candidates: Iterable[users.UserRow]) -> set[int]:
     """Return the users who authorized the application's family or have an account there.
 
     Other users cannot be added to a lobby."""
     user_ids = [int(each.id) for each in candidates if not each.bot]
-    return relationships.players_among(tx, user_ids, applications.family_id(tx, application_id))
+    return relationships.filter_players(tx, user_ids, applications.family_id(tx, application_id))
 
 
 # Forms
@@ -112,7 +112,7 @@ def check_member(form: FormErrors, path: tuple[str | int, ...], body: wire.AddLo
 def require_linkable(call: Call, row: LobbyRow, channel_id: int) -> ChannelRef:
     """Return the channel if the caller may link it to the lobby (sdk.md 12.6)."""
     here = access.channel(call, channel_id)
-    here.require(LINKING)
+    here.require(LINK_PERMISSIONS)
     check_linkable(row, here.channel)
     return here.channel
 
@@ -130,7 +130,7 @@ def check_linkable(row: LobbyRow, channel: ChannelRef) -> None:
     form.raise_if_any()
 
 
-def stand_in_channel(call: Call, channel: ChannelRef) -> access.ChannelAccess:
+def linked_channel_access(call: Call, channel: ChannelRef) -> access.ChannelAccess:
     """Return the caller's access to the linked channel; guild permissions do not restrict it."""
     guild_id = channel.guild_id
     assert guild_id is not None
@@ -142,7 +142,9 @@ def stand_in_channel(call: Call, channel: ChannelRef) -> access.ChannelAccess:
         mfa_level=0,
         roles={},
         ranks=(),
-        permissions=PLAYING,
+        permissions=LINKED_CHANNEL_PERMISSIONS,
         restricted=False,
     )
-    return access.ChannelAccess(channel=channel, guild=standing, permissions=PLAYING, allowed=PLAYING)
+    return access.ChannelAccess(
+        channel=channel, guild=standing, permissions=LINKED_CHANNEL_PERMISSIONS, allowed=LINKED_CHANNEL_PERMISSIONS
+    )

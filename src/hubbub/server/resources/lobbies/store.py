@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from hubbub.protocol import wire as json
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class LobbyRow(NamedTuple):
@@ -26,7 +26,7 @@ class LobbyRow(NamedTuple):
     linked_channel_id: int | None = None
 
 
-class MemberRow(NamedTuple):
+class LobbyMemberRow(NamedTuple):
     """A row of the lobby_members table."""
 
     lobby_id: int
@@ -37,7 +37,7 @@ class MemberRow(NamedTuple):
     additional_name: str | None = None
 
 
-class MessageRow(NamedTuple):
+class LobbyMessageRow(NamedTuple):
     """A row of the lobby_messages table."""
 
     lobby_id: int
@@ -55,16 +55,16 @@ class MessageRow(NamedTuple):
 
 
 _LOBBY_COLUMNS = ", ".join(LobbyRow._fields)
-_MEMBER_COLUMNS = ", ".join(MemberRow._fields)
-_MESSAGE_COLUMNS = ", ".join(MessageRow._fields)
+_MEMBER_COLUMNS = ", ".join(LobbyMemberRow._fields)
+_MESSAGE_COLUMNS = ", ".join(LobbyMessageRow._fields)
 
 
-def text(value: dict[str, str] | None) -> str | None:
+def encode_metadata(value: dict[str, str] | None) -> str | None:
     """Encode metadata for storage."""
     return None if value is None else json.encode(value).decode()
 
 
-def words(value: str | None) -> dict[str, str] | None:
+def decode_metadata(value: str | None) -> dict[str, str] | None:
     """Decode stored metadata."""
     return None if value is None else json.decode(value, dict[str, str])
 
@@ -89,7 +89,9 @@ def find_by_secret(tx: Tx, application_id: int, secret: str) -> LobbyRow | None:
 
 def insert(tx: Tx, row: LobbyRow) -> bool:
     """Insert a lobby; return False if its secret is taken."""
-    return bool(tx.run(f"INSERT INTO lobbies ({_LOBBY_COLUMNS}) VALUES ({places(row)}) ON CONFLICT DO NOTHING", *row))
+    return bool(
+        tx.run(f"INSERT INTO lobbies ({_LOBBY_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT DO NOTHING", *row)
+    )
 
 
 def update(tx: Tx, row: LobbyRow) -> None:
@@ -98,14 +100,14 @@ def update(tx: Tx, row: LobbyRow) -> None:
     tx.run(f"UPDATE lobbies SET {assignments} WHERE id = ?", *row[1:], row.id)
 
 
-def expire_secret(tx: Tx, lobby_id: int) -> None:
+def clear_secret(tx: Tx, lobby_id: int) -> None:
     """Clear a lobby's secret, so that it admits no new members and can be reused."""
     tx.run("UPDATE lobbies SET secret = NULL WHERE id = ?", lobby_id)
 
 
 def set_idle(tx: Tx, lobby_ids: Sequence[int], idle_ms: int | None) -> None:
     """Set when some lobbies became idle, or None if they are active."""
-    tx.run(f"UPDATE lobbies SET idle_ms = ? WHERE id IN ({places(lobby_ids)})", idle_ms, *lobby_ids)
+    tx.run(f"UPDATE lobbies SET idle_ms = ? WHERE id IN ({placeholders(lobby_ids)})", idle_ms, *lobby_ids)
 
 
 def delete(tx: Tx, lobby_id: int) -> None:
@@ -124,7 +126,7 @@ def list_of_channels(tx: Tx, channel_ids: Iterable[int]) -> list[LobbyRow]:
     ids, found = list(channel_ids), list[LobbyRow]()
     for batch in batches(ids):
         found += tx.fetch(
-            LobbyRow, f"SELECT {_LOBBY_COLUMNS} FROM lobbies WHERE linked_channel_id IN ({places(batch)})", *batch
+            LobbyRow, f"SELECT {_LOBBY_COLUMNS} FROM lobbies WHERE linked_channel_id IN ({placeholders(batch)})", *batch
         )
     return found
 
@@ -144,19 +146,20 @@ def list_of_user(tx: Tx, application_id: int, user_id: int) -> list[LobbyRow]:
 # Members
 
 
-def members_of(tx: Tx, lobby_ids: Iterable[int]) -> dict[int, list[MemberRow]]:
+def members_of(tx: Tx, lobby_ids: Iterable[int]) -> dict[int, list[LobbyMemberRow]]:
     """Return the members of some lobbies by lobby id, ordered by user id."""
     ids = list(lobby_ids)
-    found: dict[int, list[MemberRow]] = {lobby_id: [] for lobby_id in ids}
+    found: dict[int, list[LobbyMemberRow]] = {lobby_id: [] for lobby_id in ids}
     for batch in batches(ids):
         for row in tx.all(
-            f"SELECT {_MEMBER_COLUMNS} FROM lobby_members WHERE lobby_id IN ({places(batch)}) ORDER BY user_id", *batch
+            f"SELECT {_MEMBER_COLUMNS} FROM lobby_members WHERE lobby_id IN ({placeholders(batch)}) ORDER BY user_id",
+            *batch,
         ):
-            found[row[0]].append(MemberRow(*row))
+            found[row[0]].append(LobbyMemberRow(*row))
     return found
 
 
-def members(tx: Tx, lobby_id: int) -> list[MemberRow]:
+def members(tx: Tx, lobby_id: int) -> list[LobbyMemberRow]:
     """Return the members of a lobby."""
     return members_of(tx, (lobby_id,))[lobby_id]
 
@@ -166,17 +169,20 @@ def member_ids(tx: Tx, lobby_id: int) -> list[int]:
     return [row[0] for row in tx.all("SELECT user_id FROM lobby_members WHERE lobby_id = ?", lobby_id)]
 
 
-def find_member(tx: Tx, lobby_id: int, user_id: int) -> MemberRow | None:
+def find_member(tx: Tx, lobby_id: int, user_id: int) -> LobbyMemberRow | None:
     """Return a user's membership, or None."""
     return tx.find(
-        MemberRow, f"SELECT {_MEMBER_COLUMNS} FROM lobby_members WHERE lobby_id = ? AND user_id = ?", lobby_id, user_id
+        LobbyMemberRow,
+        f"SELECT {_MEMBER_COLUMNS} FROM lobby_members WHERE lobby_id = ? AND user_id = ?",
+        lobby_id,
+        user_id,
     )
 
 
-def put_member(tx: Tx, row: MemberRow) -> None:
+def put_member(tx: Tx, row: LobbyMemberRow) -> None:
     """Insert or update a membership."""
     tx.run(
-        f"INSERT INTO lobby_members ({_MEMBER_COLUMNS}) VALUES ({places(row)}) ON CONFLICT (lobby_id, user_id) DO UPDATE SET "
+        f"INSERT INTO lobby_members ({_MEMBER_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (lobby_id, user_id) DO UPDATE SET "
         "metadata = excluded.metadata, flags = excluded.flags, additional_name = excluded.additional_name",
         *row,
     )
@@ -192,7 +198,7 @@ def count_lobbies(tx: Tx, application_id: int, user_ids: Collection[int]) -> dic
     if not user_ids:
         return {}
     rows = tx.all(
-        f"SELECT user_id, COUNT(*) FROM lobby_members WHERE user_id IN ({places(user_ids)}) AND application_id = ? "
+        f"SELECT user_id, COUNT(*) FROM lobby_members WHERE user_id IN ({placeholders(user_ids)}) AND application_id = ? "
         "GROUP BY user_id",
         *user_ids,
         application_id,
@@ -200,13 +206,13 @@ def count_lobbies(tx: Tx, application_id: int, user_ids: Collection[int]) -> dic
     return {row[0]: int(row[1]) for row in rows}
 
 
-def memberships(tx: Tx, user_id: int, application_ids: Sequence[int] | None = None) -> list[MemberRow]:
+def memberships(tx: Tx, user_id: int, application_ids: Sequence[int] | None = None) -> list[LobbyMemberRow]:
     """Return a user's memberships, of some applications or of all."""
     where, parameters = "", tuple[int, ...]()
     if application_ids is not None:
-        where, parameters = f" AND application_id IN ({places(application_ids)})", tuple(application_ids)
+        where, parameters = f" AND application_id IN ({placeholders(application_ids)})", tuple(application_ids)
     return tx.fetch(
-        MemberRow,
+        LobbyMemberRow,
         f"SELECT {_MEMBER_COLUMNS} FROM lobby_members WHERE user_id = ?{where} ORDER BY lobby_id",
         user_id,
         *parameters,
@@ -216,12 +222,12 @@ def memberships(tx: Tx, user_id: int, application_ids: Sequence[int] | None = No
 # Messages
 
 
-def insert_message(tx: Tx, row: MessageRow) -> None:
+def insert_message(tx: Tx, row: LobbyMessageRow) -> None:
     """Insert a lobby message."""
-    tx.run(f"INSERT INTO lobby_messages ({_MESSAGE_COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO lobby_messages ({_MESSAGE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
-def replace_message(tx: Tx, row: MessageRow) -> None:
+def replace_message(tx: Tx, row: LobbyMessageRow) -> None:
     """Update a message that was also posted in the linked channel."""
     tx.run(
         "UPDATE lobby_messages SET channel_id = ?, type = ? WHERE lobby_id = ? AND id = ?",
@@ -233,17 +239,20 @@ def replace_message(tx: Tx, row: MessageRow) -> None:
     update_message(tx, row)
 
 
-def find_message(tx: Tx, lobby_id: int, message_id: int) -> MessageRow | None:
+def find_message(tx: Tx, lobby_id: int, message_id: int) -> LobbyMessageRow | None:
     """Return the message of a lobby, or None."""
     return tx.find(
-        MessageRow, f"SELECT {_MESSAGE_COLUMNS} FROM lobby_messages WHERE lobby_id = ? AND id = ?", lobby_id, message_id
+        LobbyMessageRow,
+        f"SELECT {_MESSAGE_COLUMNS} FROM lobby_messages WHERE lobby_id = ? AND id = ?",
+        lobby_id,
+        message_id,
     )
 
 
-def newest_messages(tx: Tx, lobby_id: int, limit: int, since_id: int) -> list[MessageRow]:
+def newest_messages(tx: Tx, lobby_id: int, limit: int, since_id: int) -> list[LobbyMessageRow]:
     """Return the newest messages after an id, newest first."""
     return tx.fetch(
-        MessageRow,
+        LobbyMessageRow,
         f"SELECT {_MESSAGE_COLUMNS} FROM lobby_messages WHERE lobby_id = ? AND id > ? ORDER BY id DESC LIMIT ?",
         lobby_id,
         since_id,
@@ -251,7 +260,7 @@ def newest_messages(tx: Tx, lobby_id: int, limit: int, since_id: int) -> list[Me
     )
 
 
-def update_message(tx: Tx, row: MessageRow) -> None:
+def update_message(tx: Tx, row: LobbyMessageRow) -> None:
     """Update the mutable columns of a message."""
     tx.run(
         "UPDATE lobby_messages SET content = ?, flags = ?, moderation_metadata = ?, edited_ms = ? "
@@ -268,20 +277,20 @@ def update_message(tx: Tx, row: MessageRow) -> None:
 def delete_messages(tx: Tx, lobby_id: int, message_ids: Sequence[int]) -> list[int]:
     """Delete messages; return the ids of those that existed."""
     rows = tx.all(
-        f"DELETE FROM lobby_messages WHERE lobby_id = ? AND id IN ({places(message_ids)}) RETURNING id",
+        f"DELETE FROM lobby_messages WHERE lobby_id = ? AND id IN ({placeholders(message_ids)}) RETURNING id",
         lobby_id,
         *message_ids,
     )
     return sorted(row[0] for row in rows)
 
 
-def forget_messages(tx: Tx, lobby_id: int, before_id: int) -> int | None:
+def delete_messages_until(tx: Tx, lobby_id: int, before_id: int) -> int | None:
     """Delete messages up to an id; return the id of the oldest remaining one, or None."""
     tx.run("DELETE FROM lobby_messages WHERE lobby_id = ? AND id <= ?", lobby_id, before_id)
     oldest: int | None = tx.value("SELECT MIN(id) FROM lobby_messages WHERE lobby_id = ?", lobby_id)
     return oldest
 
 
-def move_messages(tx: Tx, source_id: int, user_id: int) -> None:
+def reassign_messages(tx: Tx, source_id: int, user_id: int) -> None:
     """Change the author of all messages of one account to another."""
     tx.run("UPDATE lobby_messages SET author_id = ? WHERE author_id = ?", user_id, source_id)

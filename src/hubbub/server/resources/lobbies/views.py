@@ -24,7 +24,7 @@ from hubbub.server.resources import (
     voice_states,
 )
 from hubbub.server.resources.lobbies import store
-from hubbub.server.resources.lobbies.store import LobbyRow, MemberRow, MessageRow, words
+from hubbub.server.resources.lobbies.store import LobbyMemberRow, LobbyMessageRow, LobbyRow, decode_metadata
 from hubbub.server.resources.voice_states import CallStateRow
 
 Profiles = Mapping[str, list[UserApplicationProfile]]
@@ -39,7 +39,7 @@ def lobby(call: Call, row: LobbyRow) -> wire.Lobby:
     view = wire.Lobby(
         id=LobbyId(row.id),
         application_id=ApplicationId(row.application_id),
-        metadata=words(row.metadata),
+        metadata=decode_metadata(row.metadata),
         members=[member(each) for each in store.members(tx, row.id)],
         flags=row.flags,
         linked_channel=_linked_channels(tx, (row,)).get(row.id, UNSET),
@@ -49,17 +49,17 @@ def lobby(call: Call, row: LobbyRow) -> wire.Lobby:
     return view
 
 
-def member(row: MemberRow) -> wire.LobbyMember:
+def member(row: LobbyMemberRow) -> wire.LobbyMember:
     """Return a member for an HTTP response."""
     return wire.LobbyMember(
         id=UserId(row.user_id),
-        metadata=words(row.metadata),
+        metadata=decode_metadata(row.metadata),
         flags=row.flags,
         additional_name=UNSET if row.additional_name is None else row.additional_name,
     )
 
 
-def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, profiled: bool = False) -> list[wire.GatewayLobby]:
+def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, include_profiles: bool = False) -> list[wire.GatewayLobby]:
     """Return gateway views of an application's lobbies, in a fixed number of queries.
 
     With `profiled`, members include their application profiles, for recipients who do not know them yet."""
@@ -70,13 +70,13 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, profiled: bool = False)
     users_by_id = users.find_many(tx, member_ids)
     present = game_sessions.connected(tx, rows[0].application_id, member_ids)
     linked_channels = _linked_channels(tx, rows)
-    voice_states_by_lobby = voice_states.calls.callers(tx, [row.id for row in rows])
-    profiles = _profiles(tx, rows[0].application_id, member_ids) if profiled else {}
+    voice_states_by_lobby = voice_states.calls.list_callers(tx, [row.id for row in rows])
+    profiles = _profiles(tx, rows[0].application_id, member_ids) if include_profiles else {}
     return [
         wire.GatewayLobby(
             id=LobbyId(row.id),
             application_id=ApplicationId(row.application_id),
-            metadata=words(row.metadata),
+            metadata=decode_metadata(row.metadata),
             members=[
                 _gateway_member(each, users.user(users_by_id[each.user_id]), each.user_id in present, profiles)
                 for each in members_by_lobby[row.id]
@@ -110,7 +110,7 @@ def _profiles(tx: Tx, application_id: int, user_ids: Iterable[int]) -> Profiles:
 
 
 def member_changes(
-    tx: Tx, row: LobbyRow, members: Iterable[MemberRow], *, profiled: bool = False
+    tx: Tx, row: LobbyRow, members: Iterable[LobbyMemberRow], *, include_profiles: bool = False
 ) -> dict[int, wire.LobbyMemberChange]:
     """Return the member event payloads of a lobby by user id.
 
@@ -118,7 +118,7 @@ def member_changes(
     rows = list(members)
     users_by_id = users.find_many(tx, [each.user_id for each in rows])
     present = game_sessions.connected(tx, row.application_id, users_by_id)
-    profiles = _profiles(tx, row.application_id, users_by_id) if profiled else {}
+    profiles = _profiles(tx, row.application_id, users_by_id) if include_profiles else {}
     return {
         each.user_id: wire.LobbyMemberChange(
             member=_gateway_member(each, users.user(users_by_id[each.user_id]), each.user_id in present, profiles),
@@ -130,7 +130,7 @@ def member_changes(
     }
 
 
-def connections(tx: Tx, members: Sequence[MemberRow]) -> list[wire.LobbyMemberChange]:
+def connection_changes(tx: Tx, members: Sequence[LobbyMemberRow]) -> list[wire.LobbyMemberChange]:
     """Return the connection payloads of one user, for each lobby of an application that they are in."""
     first = members[0] if members else None
     user = None if first is None else users.find(tx, first.user_id)
@@ -147,7 +147,7 @@ def connections(tx: Tx, members: Sequence[MemberRow]) -> list[wire.LobbyMemberCh
     ]
 
 
-def said(call: Call, rows: Sequence[MessageRow]) -> list[wire.LobbyMessage]:
+def messages_with_authors(call: Call, rows: Sequence[LobbyMessageRow]) -> list[wire.LobbyMessage]:
     """Return messages with their authors; messages of deleted users are omitted."""
     found = users.find_many(call.tx, [row.author_id for row in rows])
     user_views = {user_id: users.user(each) for user_id, each in found.items()}
@@ -156,19 +156,19 @@ def said(call: Call, rows: Sequence[MessageRow]) -> list[wire.LobbyMessage]:
     return [message(row, author) for row, author in authored if author is not None]
 
 
-def _webhook_authors(call: Call, rows: Sequence[MessageRow]) -> dict[int, User]:
+def _webhook_authors(call: Call, rows: Sequence[LobbyMessageRow]) -> dict[int, User]:
     """Return the authors of webhook messages in linked channels, which have a name and avatar per message."""
     authors: dict[int, User] = {}
     for channel_id in {row.channel_id for row in rows if row.channel_id != row.lobby_id}:
-        related = messages.views.Around(call)
+        related = messages.views.RelatedData(call)
         stored = messages.find_many(call.tx, channel_id, [row.id for row in rows if row.channel_id == channel_id])
         for each in stored.values():
             if each.webhook_id is not None:
-                authors[each.id] = messages.views.show(Message, related, each).author
+                authors[each.id] = messages.views.build(Message, related, each).author
     return authors
 
 
-def message(row: MessageRow, author: User) -> wire.LobbyMessage:
+def message(row: LobbyMessageRow, author: User) -> wire.LobbyMessage:
     """Return a lobby message."""
     view = wire.LobbyMessage(
         id=MessageId(row.id),
@@ -179,8 +179,8 @@ def message(row: MessageRow, author: User) -> wire.LobbyMessage:
         author=author,
         flags=row.flags,
         lobby_member=_lobby_member(row),
-        metadata=words(row.metadata) or UNSET,
-        moderation_metadata=words(row.moderation_metadata) or UNSET,
+        metadata=decode_metadata(row.metadata) or UNSET,
+        moderation_metadata=decode_metadata(row.moderation_metadata) or UNSET,
         timestamp=json.timestamp(Snowflake(row.id).created_ms),
     )
     if row.application_id is not None:
@@ -190,27 +190,27 @@ def message(row: MessageRow, author: User) -> wire.LobbyMessage:
     return view
 
 
-def linked_message(row: MessageRow, payload: DispatchedMessage) -> wire.LinkedLobbyMessage:
+def linked_message(row: LobbyMessageRow, payload: DispatchedMessage) -> wire.LinkedLobbyMessage:
     """Return a linked channel's message for lobby members, with all its fields."""
     fields = {name: getattr(payload, name) for name in payload.__struct_fields__}
     fields["lobby_member"] = _lobby_member(row)
     return wire.LinkedLobbyMessage(
         **fields,
         lobby_id=LobbyId(row.lobby_id),
-        metadata=words(row.metadata) or UNSET,
-        moderation_metadata=words(row.moderation_metadata) or UNSET,
+        metadata=decode_metadata(row.metadata) or UNSET,
+        moderation_metadata=decode_metadata(row.moderation_metadata) or UNSET,
     )
 
 
-def _lobby_member(row: MessageRow) -> MessageLobbyMember | UnsetType:
+def _lobby_member(row: LobbyMessageRow) -> MessageLobbyMember | UnsetType:
     return UNSET if row.additional_name is None else MessageLobbyMember(additional_name=row.additional_name)
 
 
-def _gateway_member(row: MemberRow, user: User, connected: bool, profiles: Profiles) -> wire.GatewayLobbyMember:
+def _gateway_member(row: LobbyMemberRow, user: User, connected: bool, profiles: Profiles) -> wire.GatewayLobbyMember:
     return wire.GatewayLobbyMember(
         user_id=UserId(row.user_id),
         user=user,
-        metadata=words(row.metadata),
+        metadata=decode_metadata(row.metadata),
         flags=row.flags,
         connected=connected,
         additional_name=UNSET if row.additional_name is None else row.additional_name,

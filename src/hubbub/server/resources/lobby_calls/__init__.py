@@ -3,19 +3,19 @@
 The voice server is a transport; the voice_states slice stores the participants."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.lobbies import LobbyMembersLeave
+from hubbub.server.resources.lobbies import LobbyMembersLeaving
 from hubbub.server.resources.lobby_calls import actions, commands
-from hubbub.server.resources.voice_states import CallerDisplaced, CallerLeaves, WaitingForgotten
+from hubbub.server.resources.voice_states import CallerDisplaced, CallerMustLeave, PendingJoinsCanceled
 
 SLICE = Slice(
     name="lobby_calls",
     modules=(commands,),
-    jobs={commands.JOIN: commands.join_at_last},
-    hears={
-        LobbyMembersLeave: actions.members_leave,
-        CallerLeaves: actions.caller_leaves,
+    jobs={commands.JOIN: commands.join_delayed},
+    listeners={
+        LobbyMembersLeaving: actions.members_leave,
+        CallerMustLeave: actions.caller_leaves,
         CallerDisplaced: actions.caller_displaced,
-        WaitingForgotten: commands.forget_waiting,
+        PendingJoinsCanceled: commands.cancel_delayed_joins,
     },
 )
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from hubbub.protocol.ids import LobbyId
 from hubbub.protocol.resources import lobby_calls as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import lobbies, voice_states
-from hubbub.server.resources.lobbies import LobbyMembersLeave, LobbyRow
-from hubbub.server.resources.voice_states import CallerDisplaced, CallerLeaves, CallKind, CallStateRow
+from hubbub.server.resources.lobbies import LobbyMembersLeaving, LobbyRow
+from hubbub.server.resources.voice_states import CallerDisplaced, CallerMustLeave, CallKind, CallStateRow
 
 
-def put(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
+def join_or_update(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
     """Add a member to a call or update their voice state; the first participant starts the call."""
     result = voice_states.calls.put(call, row)
     if result.changed:
@@ -20,7 +20,7 @@ def put(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
         # voice.md 1: the state precedes the server event, so that clients know their session by then.
         _send_server(call, lobby, row)
     if result.changed or result.needs_ticket:
-        voice_states.calls.tell_server(call, row)
+        voice_states.calls.notify_voice_server(call, row)
 
 
 def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> None:
@@ -35,24 +35,24 @@ def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> N
             if audience is not None:
                 _publish_state(call, audience, row, left=True)
     for row in rows:
-        voice_states.calls.tell_server(call, row, ended=ended)
+        voice_states.calls.notify_voice_server(call, row, ended=ended)
 
 
-def displace(call: Call, row: CallStateRow) -> None:
+def reassign_server(call: Call, row: CallStateRow) -> None:
     """Move a participant to another voice server after theirs was lost, or make them wait for one."""
     lobby = lobbies.find(call.tx, row.call_id)
     if lobby is not None:
         _send_server(call, lobby, row)
-        voice_states.calls.tell_server(call, row)
+        voice_states.calls.notify_voice_server(call, row)
 
 
-def members_leave(call: Call, signal: LobbyMembersLeave) -> None:
+def members_leave(call: Call, signal: LobbyMembersLeaving) -> None:
     """Remove former lobby members from the call."""
-    participants = voice_states.calls.callers(call.tx, [signal.lobby.id]).get(signal.lobby.id, [])
-    leave(call, [row for row in participants if row.user_id in signal.user_ids], ended=signal.ended)
+    participants = voice_states.calls.list_callers(call.tx, [signal.lobby.id]).get(signal.lobby.id, [])
+    leave(call, [row for row in participants if row.user_id in signal.user_ids], ended=signal.lobby_deleted)
 
 
-def caller_leaves(call: Call, signal: CallerLeaves) -> None:
+def caller_leaves(call: Call, signal: CallerMustLeave) -> None:
     """Remove a participant that the voice server lost for good."""
     if signal.row.kind == CallKind.LOBBY:
         leave(call, [signal.row])
@@ -61,13 +61,13 @@ def caller_leaves(call: Call, signal: CallerLeaves) -> None:
 def caller_displaced(call: Call, signal: CallerDisplaced) -> None:
     """Move a participant whose voice server was lost."""
     if signal.row.kind == CallKind.LOBBY:
-        displace(call, signal.row)
+        reassign_server(call, signal.row)
 
 
 def _audience(call: Call, lobby: LobbyRow) -> Audience:
     """Return the audience of a call: the members' OAuth2 sessions of the lobby's application."""
     participants = frozenset(lobbies.member_ids(call.tx, lobby.id))
-    return Audience(users=participants, application_id=lobby.application_id, games_only=True)
+    return Audience(users=participants, application_id=lobby.application_id, oauth2_only=True)
 
 
 def _publish_state(call: Call, audience: Audience, row: CallStateRow, *, left: bool = False) -> None:
@@ -75,7 +75,7 @@ def _publish_state(call: Call, audience: Audience, row: CallStateRow, *, left: b
 
 
 def _send_server(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
-    token, endpoint = voice_states.calls.admit(call, row)
+    token, endpoint = voice_states.calls.issue_ticket(call, row)
     server = wire.LobbyVoiceServer(token=token, lobby_id=LobbyId(lobby.id), endpoint=endpoint)
-    audience = voice_states.calls.holder(row, application_id=lobby.application_id)
+    audience = voice_states.calls.session_audience(row, application_id=lobby.application_id)
     call.tx.emit(wire.LOBBY_VOICE_SERVER_UPDATE, server, audience)

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from hubbub.protocol.resources.lobby_calls import LOBBY_CALL_MAX
+from hubbub.protocol.resources.lobby_calls import LOBBY_CALL_PARTICIPANTS_MAX
 from hubbub.server.resources.voice_states import CallStateRow
 
 
-def can_enter(user_id: int, participants: Sequence[CallStateRow]) -> bool:
+def can_join(user_id: int, participants: Sequence[CallStateRow]) -> bool:
     """Report whether a lobby member is in the call or the call has room for them."""
-    return len(participants) < LOBBY_CALL_MAX or any(each.user_id == user_id for each in participants)
+    return len(participants) < LOBBY_CALL_PARTICIPANTS_MAX or any(each.user_id == user_id for each in participants)

@@ -5,17 +5,17 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.guilds import MemberLeft
 from hubbub.server.resources.members import actions, commands, routes, views
-from hubbub.server.resources.members.actions import add, admit, change, give_roles, remove, remove_many
-from hubbub.server.resources.members.facts import (
+from hubbub.server.resources.members.actions import add, admit, change, grant_roles, remove, remove_many
+from hubbub.server.resources.members.rules import require_can_join, require_roles
+from hubbub.server.resources.members.signals import (
     MemberAdded,
     MemberRemoved,
     MemberRenamed,
     VoiceModerated,
     VoiceMoveRequested,
 )
-from hubbub.server.resources.members.rules import require_can_join, require_roles
 from hubbub.server.resources.members.store import (
-    SHOWN,
+    VIEW_COLUMNS,
     MemberRow,
     Membership,
     add_roles,
@@ -25,7 +25,7 @@ from hubbub.server.resources.members.store import (
     find_row,
     find_rows,
     is_banned,
-    pending,
+    pending_ids,
     ranks,
 )
 from hubbub.server.resources.members.views import (
@@ -36,7 +36,7 @@ from hubbub.server.resources.members.views import (
     partial_member,
     presence_in_guild,
 )
-from hubbub.server.resources.users import DataAsked, UserChanged, UserDeleted
+from hubbub.server.resources.users import DataExportRequested, UserChanged, UserDeleted
 
 
 def _left(call: Call, signal: MemberLeft) -> None:
@@ -46,19 +46,19 @@ def _left(call: Call, signal: MemberLeft) -> None:
 SLICE = Slice(
     name="members",
     modules=(routes, commands),
-    hears={
+    listeners={
         UserChanged: actions.user_changed,
         UserDeleted: actions.user_deleted,
-        DataAsked: views.harvest,
+        DataExportRequested: views.export_data,
         MemberLeft: _left,
         ApplicationDeleting: actions.application_deleting,
     },
-    guild=views.snapshot,
+    guild=views.guild_create_fields,
     session_ended=actions.session_ended,
 )
 
 __all__ = [
-    "SHOWN",
+    "VIEW_COLUMNS",
     "SLICE",
     "MemberAdded",
     "MemberRemoved",
@@ -78,12 +78,12 @@ __all__ = [
     "find_row",
     "find_rows",
     "find_views",
-    "give_roles",
+    "grant_roles",
     "guild_member",
     "is_banned",
     "member",
     "partial_member",
-    "pending",
+    "pending_ids",
     "presence_in_guild",
     "ranks",
     "remove",

@@ -13,11 +13,11 @@ from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_DELETE, Unavail
 from hubbub.protocol.resources.roles import RoleTags
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import guilds, roles, users
 from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.members import rules, store, views
-from hubbub.server.resources.members.facts import (
+from hubbub.server.resources.members.signals import (
     MemberAdded,
     MemberRemoved,
     MemberRenamed,
@@ -55,7 +55,7 @@ def add(
         raise errors.UNKNOWN_USER()
     if pending is None:
         pending = not user.bot and rules.is_gated(call, guild_id, flags)
-    if not user.bot and rules.is_asked(call, guild_id):
+    if not user.bot and rules.has_onboarding(call, guild_id):
         flags |= MemberFlags.STARTED_ONBOARDING
     row = MemberRow(
         guild_id=GuildId(guild_id),
@@ -86,13 +86,13 @@ def add(
     call.tx.emit(
         wire.GUILD_MEMBER_ADD,
         views.guild_member(membership),
-        Audience.guild(guild_id, excluded=user_id),
+        Audience.guild(guild_id, excluded_user_id=user_id),
         refresh="member",
         subject_id=user_id,
     )
     # The gateway replaces the id with the whole guild, as each session may see it.
     call.tx.emit(GUILD_CREATE, UnavailableGuild(id=GuildId(guild_id)), Audience.of_users(user_id))
-    call.tell(MemberAdded(guild_id=GuildId(guild_id), user_id=UserId(user_id), welcome=welcome))
+    call.notify(MemberAdded(guild_id=GuildId(guild_id), user_id=UserId(user_id), welcome=welcome))
     return membership
 
 
@@ -135,7 +135,7 @@ def change(
         affects_permissions = new_roles != before.roles or _permission_state(row) != _permission_state(before.row)
         _publish(call, after, refresh="member" if affects_permissions else "")
     if (row.mute, row.deaf) != (before.row.mute, before.row.deaf):
-        call.tell(
+        call.notify(
             VoiceModerated(
                 guild_id=GuildId(row.guild_id),
                 user_id=UserId(row.user_id),
@@ -144,7 +144,7 @@ def change(
             )
         )
     if row.nick != before.row.nick:
-        call.tell(MemberRenamed(guild_id=GuildId(row.guild_id), user_id=UserId(row.user_id)))
+        call.notify(MemberRenamed(guild_id=GuildId(row.guild_id), user_id=UserId(row.user_id)))
         after = store.find(call.tx, row.guild_id, row.user_id) or after
     return after
 
@@ -187,7 +187,7 @@ def _publish(call: Call, member: Membership, *, refresh: str = "") -> None:
     call.tx.emit(
         wire.GUILD_MEMBER_UPDATE,
         views.guild_member(member),
-        Audience.guild(row.guild_id, always=row.user_id),
+        Audience.guild(row.guild_id, intent_exempt_user_id=row.user_id),
         refresh=refresh,
         subject_id=row.user_id,
     )
@@ -200,10 +200,10 @@ def move(call: Call, guild_id: GuildId, user_id: UserId, channel_id: ChannelId |
         audit.record(call, guild_id, AuditLogAction.MEMBER_MOVE, options=options)
     else:
         audit.record(call, guild_id, AuditLogAction.MEMBER_DISCONNECT, options={"count": 1})
-    call.tell(VoiceMoveRequested(guild_id=guild_id, user_id=user_id, channel_id=channel_id))
+    call.notify(VoiceMoveRequested(guild_id=guild_id, user_id=user_id, channel_id=channel_id))
 
 
-def give_roles(call: Call, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
+def grant_roles(call: Call, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
     """Add roles to a member who may lack some of them, for example from an invite."""
     found = store.find(call.tx, guild_id, user_id)
     if found is not None:
@@ -241,13 +241,13 @@ def remove_many(call: Call, guild_id: int, user_ids: Iterable[int]) -> list[User
     users_by_id = users.find_many(call.tx, removed)
     store.delete(call.tx, guild_id, removed)
     for user_id in removed:
-        call.tell(MemberRemoved(guild_id=GuildId(guild_id), user_id=user_id))
+        call.notify(MemberRemoved(guild_id=GuildId(guild_id), user_id=user_id))
         user = users_by_id.get(user_id)
         if user is not None:
             call.tx.emit(
                 wire.GUILD_MEMBER_REMOVE,
                 wire.GuildMemberRemoved(guild_id=GuildId(guild_id), user=users.user(user)),
-                Audience.guild(guild_id, excluded=user_id),
+                Audience.guild(guild_id, excluded_user_id=user_id),
                 refresh="member",
                 subject_id=user_id,
             )
@@ -267,7 +267,7 @@ def _delete_bot_roles(call: Call, guild_id: int, bots: set[UserId]) -> None:
 
 def user_changed(call: Call, signal: users.UserChanged) -> None:
     """Publish a user's changed profile in every guild they are in."""
-    for found in store.everywhere(call.tx, signal.row.id):
+    for found in store.memberships_of_user(call.tx, signal.row.id):
         _publish(call, found._replace(user=signal.row))
 
 
@@ -286,6 +286,6 @@ def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:
     """Remove temporary members without a role when their last session ends."""
-    if not call.presences.connected(user_id, besides=session_id):
-        for guild_id in store.temporary_guilds(call.tx, user_id):
+    if not call.presences.is_connected(user_id, excluding=session_id):
+        for guild_id in store.temporary_guild_ids(call.tx, user_id):
             remove(call, guild_id, user_id)

@@ -14,12 +14,12 @@ from hubbub.protocol.resources.gateway import (
     RequestGuildMembers,
 )
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import obeys
+from hubbub.server.core.slices import handles_command
 from hubbub.server.resources.members import store, views
 from hubbub.server.resources.members.store import Membership
 
 
-@obeys(REQUEST_GUILD_MEMBERS)
+@handles_command(REQUEST_GUILD_MEMBERS)
 def request_guild_members(call: Call, payload: RequestGuildMembers) -> None:
     """Reply with chunks of members: all members, those with a name prefix, or those with the given ids.
 
@@ -36,7 +36,7 @@ def request_guild_members(call: Call, payload: RequestGuildMembers) -> None:
         if store.find_row(call.tx, guild_id, call.user_id) is None:
             continue
         if by_id:
-            found, missing = _by_id(call, guild_id, payload.wanted[:REQUESTED_MEMBERS_MAX])
+            found, missing = _by_id(call, guild_id, payload.requested_user_ids[:REQUESTED_MEMBERS_MAX])
         else:
             matches = _by_name(call, guild_id, payload.query or "", payload.limit or 0)
             if matches is None:
@@ -66,11 +66,11 @@ def _by_name(call: Call, guild_id: GuildId, prefix: str, limit: int) -> list[Mem
     if prefix:
         return store.search(call.tx, guild_id, prefix, min(limit, REQUESTED_MEMBERS_MAX))
     if limit:
-        return store.page(call.tx, guild_id, limit=min(limit, REQUESTED_MEMBERS_MAX))
+        return store.list_page(call.tx, guild_id, limit=min(limit, REQUESTED_MEMBERS_MAX))
     if not call.intents & Intents.GUILD_MEMBERS:
         own = store.find(call.tx, guild_id, call.user_id)
         return [own] if own is not None else []
-    return list(store.everybody(call.tx, guild_id))
+    return list(store.iterate_all(call.tx, guild_id))
 
 
 def _reply(

@@ -10,7 +10,7 @@ from hubbub.protocol.resources import members as wire
 from hubbub.server.core import access
 from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import Answer, handles
+from hubbub.server.core.slices import Response, handles
 from hubbub.server.resources import users
 from hubbub.server.resources.members import actions, rules, store, views
 from hubbub.server.resources.members.store import MemberRow, Membership
@@ -50,8 +50,8 @@ def get_my_guild_member(call: Call, guild_id: GuildId) -> wire.Member:
 def list_guild_members(call: Call, guild_id: GuildId, query: wire.ListGuildMembers) -> list[wire.Member]:
     """List guild members."""
     access.guild(call, guild_id)
-    rules.require_listing(call)
-    return [views.member(found) for found in store.page(call.tx, guild_id, after=query.after, limit=query.limit)]
+    rules.require_can_list(call)
+    return [views.member(found) for found in store.list_page(call.tx, guild_id, after=query.after, limit=query.limit)]
 
 
 @handles(wire.SEARCH_GUILD_MEMBERS, long=True)
@@ -71,7 +71,7 @@ def get_guild_member(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Mem
 
 
 @handles(wire.ADD_GUILD_MEMBER)
-def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.AddGuildMember) -> Answer:
+def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.AddGuildMember) -> Response:
     """Add a guild member.
 
     The user must have granted the application the `guilds.join` scope."""
@@ -80,7 +80,7 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
         raise errors.UNKNOWN_USER()
     rules.require_consent(call, user_id, body.access_token)
     if store.find_row(call.tx, guild_id, user_id) is not None:
-        return Answer(204)
+        return Response(204)
     rules.require_can_join(call, guild_id, user_id)
     nick = _clean_nick(body.nick or None)
     if nick is not None:
@@ -90,7 +90,7 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
     if body.deaf:
         access.require_guild(call, guild_id, Permissions.DEAFEN_MEMBERS)
     if body.flags:
-        rules.require_flags(call, standing)
+        rules.require_can_edit_flags(call, standing)
     granted = rules.require_roles(call, standing, body.roles or ())
     found = actions.add(
         call,
@@ -102,7 +102,7 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
         deaf=bool(body.deaf),
         flags=rules.edited_flags(0, body.flags or 0),
     )
-    return Answer(201, views.member(found)) if found is not None else Answer(204)
+    return Response(201, views.member(found)) if found is not None else Response(204)
 
 
 @handles(wire.UPDATE_GUILD_MEMBER)
@@ -118,7 +118,7 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
         rules.require_rename(call, standing, target)
         row = row._replace(nick=_clean_nick(body.nick))
     if body.flags is not UNSET:
-        rules.require_flags(call, standing)
+        rules.require_can_edit_flags(call, standing)
         row = row._replace(flags=rules.edited_flags(row.flags, body.flags or 0))
     role_ids: set[int] | None = None
     if body.roles is not UNSET:
@@ -217,25 +217,25 @@ def delete_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, rol
 
 def _prunable_ids(call: Call, guild_id: GuildId, days: int, included: list[RoleId]) -> list[int]:
     rules.require_prune(call, access.guild(call, guild_id), included)
-    found = store.inactive(call.tx, guild_id, call.now - days * rules.DAY_MS, included)
+    found = store.inactive_ids(call.tx, guild_id, call.now - days * rules.DAY_MS, included)
     return [user_id for user_id in found if user_id != call.user_id]
 
 
 @handles(wire.PREVIEW_PRUNE_GUILD, long=True)
-def preview_prune_guild(call: Call, guild_id: GuildId, query: wire.PreviewPrune) -> wire.Pruned:
+def preview_prune_guild(call: Call, guild_id: GuildId, query: wire.PreviewPrune) -> wire.PruneResult:
     """Get the number of members that a prune would remove."""
-    included = rules.listed_roles(query.include_roles or "")
-    return wire.Pruned(pruned=len(_prunable_ids(call, guild_id, query.days, included)))
+    included = rules.parse_role_ids(query.include_roles or "")
+    return wire.PruneResult(pruned=len(_prunable_ids(call, guild_id, query.days, included)))
 
 
 @handles(wire.PRUNE_GUILD)
-def prune_guild(call: Call, guild_id: GuildId, body: wire.PruneGuild) -> wire.Pruned:
+def prune_guild(call: Call, guild_id: GuildId, body: wire.PruneGuild) -> wire.PruneResult:
     """Prune guild members.
 
     Removes members who were inactive for the given number of days."""
     days = body.days or wire.PRUNE_DAYS_DEFAULT
     sent = body.include_roles or []
-    included = rules.listed_roles(sent) if isinstance(sent, str) else sent
+    included = rules.parse_role_ids(sent) if isinstance(sent, str) else sent
     found = _prunable_ids(call, guild_id, days, included)
     actions.prune(call, guild_id, found, days)
-    return wire.Pruned(pruned=None if body.compute_prune_count in (False, "false") else len(found))
+    return wire.PruneResult(pruned=None if body.compute_prune_count in (False, "false") else len(found))

@@ -23,7 +23,7 @@ _MEMBERS_INTENT: Final = ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFla
 _MODERATION_PERMISSIONS: Final = Permissions.MODERATE_MEMBERS | Permissions.KICK_MEMBERS | Permissions.BAN_MEMBERS
 
 
-def require_listing(call: Call) -> None:
+def require_can_list(call: Call) -> None:
     """Raise unless the caller may list all members; bots need the members intent (http.md 3.5).
 
     Users may, because their client shows the list (decisions/0014)."""
@@ -55,7 +55,7 @@ def is_gated(call: Call, guild_id: int, flags: int) -> bool:
     return GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED in guild.feature_names
 
 
-def is_asked(call: Call, guild_id: int) -> bool:
+def has_onboarding(call: Call, guild_id: int) -> bool:
     """Report whether a user who joins goes through onboarding."""
     guild = guilds.find(call.tx, guild_id)
     return guild is not None and GuildFeature.GUILD_ONBOARDING in guild.feature_names
@@ -110,7 +110,7 @@ def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) ->
     if len(found) < len(ids):
         raise errors.UNKNOWN_ROLE()
     rows = list(found.values())
-    if not all(standing.above(row.rank) for row in rows):
+    if not all(standing.outranks_role(row.rank) for row in rows):
         raise errors.MISSING_PERMISSIONS()
     if any(row.managed or row.is_everyone for row in rows):
         raise errors.INVALID_ROLE()
@@ -132,7 +132,7 @@ def require_timeout(call: Call, standing: GuildAccess, target: GuildAccess, unti
         )
 
 
-def require_flags(call: Call, standing: GuildAccess) -> None:
+def require_can_edit_flags(call: Call, standing: GuildAccess) -> None:
     """Raise unless the caller may change a member's flags.
 
     MANAGE_GUILD, MANAGE_ROLES, or all three moderation permissions are needed (http.md 3.5)."""
@@ -169,11 +169,11 @@ def require_prune(call: Call, standing: GuildAccess, included: Iterable[int]) ->
     if guild is not None and GuildFeature.PRUNE_REQUIRES_ADMIN in guild.feature_names:
         standing.require(Permissions.ADMINISTRATOR)
     found = roles.find_many(call.tx, standing.guild_id, included)
-    if not all(standing.above(row.rank) for row in found.values()):
+    if not all(standing.outranks_role(row.rank) for row in found.values()):
         raise errors.MISSING_PERMISSIONS()
 
 
-def listed_roles(text: str) -> list[RoleId]:
+def parse_role_ids(text: str) -> list[RoleId]:
     """Parse role ids separated by commas; raise a form error if invalid."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) > wire.PRUNE_ROLES_MAX:

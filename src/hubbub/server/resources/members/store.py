@@ -7,9 +7,9 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import GuildId, RoleId, Snowflake, UserId
-from hubbub.protocol.permissions import Rank, highest
+from hubbub.protocol.permissions import Rank, highest_role
 from hubbub.server.core.batches import batches, distinct_batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.resources import users
 from hubbub.server.resources.users import UserRow
 
@@ -45,7 +45,7 @@ class Membership(NamedTuple):
 
 
 COLUMNS: Final = ", ".join(MemberRow._fields)
-SHOWN: Final = MemberRow._fields[: MemberRow._fields.index("bio")]
+VIEW_COLUMNS: Final = MemberRow._fields[: MemberRow._fields.index("bio")]
 """The columns needed to show a member, for example as a message author."""
 
 
@@ -59,7 +59,7 @@ def find_rows(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Membe
     found: dict[int, MemberRow] = {}
     for batch in distinct_batches(user_ids):
         rows = tx.all(
-            f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id IN ({places(batch)})", guild_id, *batch
+            f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id IN ({placeholders(batch)})", guild_id, *batch
         )
         found |= {row[1]: MemberRow(*row) for row in rows}
     return found
@@ -70,7 +70,7 @@ def find_roles(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, tupl
     found: dict[int, tuple[RoleId, ...]] = {}
     for batch in distinct_batches(user_ids):
         rows = tx.all(
-            f"SELECT user_id, role_id FROM member_roles WHERE guild_id = ? AND user_id IN ({places(batch)}) "
+            f"SELECT user_id, role_id FROM member_roles WHERE guild_id = ? AND user_id IN ({placeholders(batch)}) "
             "ORDER BY user_id, role_id",
             guild_id,
             *batch,
@@ -103,7 +103,7 @@ def find_many(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Membe
     return {found.row.user_id: found for found in _with_roles_and_users(tx, guild_id, rows)}
 
 
-def page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Membership]:
+def list_page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Membership]:
     """Return a page of members by ascending user id."""
     rows = tx.fetch(
         MemberRow,
@@ -115,15 +115,15 @@ def page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Membershi
     return _with_roles_and_users(tx, guild_id, rows)
 
 
-def everybody(tx: Tx, guild_id: int) -> Iterator[Membership]:
+def iterate_all(tx: Tx, guild_id: int) -> Iterator[Membership]:
     """Iterate over all members by ascending user id, read page by page."""
     after = 0
-    while batch := page(tx, guild_id, after=after, limit=1000):
+    while batch := list_page(tx, guild_id, after=after, limit=1000):
         yield from batch
         after = batch[-1].row.user_id
 
 
-def everywhere(tx: Tx, user_id: int) -> Iterator[Membership]:
+def memberships_of_user(tx: Tx, user_id: int) -> Iterator[Membership]:
     """Iterate over a user's memberships in all guilds."""
     user = users.find(tx, user_id)
     if user is None:
@@ -132,7 +132,8 @@ def everywhere(tx: Tx, user_id: int) -> Iterator[Membership]:
     for batch in batches(rows):
         roles_by_guild: dict[int, list[RoleId]] = {}
         for guild_id, role_id in tx.all(
-            f"SELECT guild_id, role_id FROM member_roles WHERE user_id = ? AND guild_id IN ({places(batch)}) ORDER BY role_id",
+            f"SELECT guild_id, role_id FROM member_roles WHERE user_id = ? AND guild_id IN ({placeholders(batch)}) "
+            "ORDER BY role_id",
             user_id,
             *(row.guild_id for row in batch),
         ):
@@ -177,13 +178,13 @@ def _like_pattern(text: str) -> str:
     return text + "%"
 
 
-def pending(tx: Tx, guild_id: int) -> list[int]:
+def pending_ids(tx: Tx, guild_id: int) -> list[int]:
     """Return the ids of pending members."""
     rows = tx.all("SELECT user_id FROM members WHERE guild_id = ? AND pending = 1 ORDER BY user_id", guild_id)
     return [row[0] for row in rows]
 
 
-def noticed(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
+def list_with_prominence(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
     """Return each member's id, and whether they have a role, a nickname or a voice channel."""
     rows = tx.all(
         "SELECT m.user_id, CASE WHEN m.nick IS NOT NULL "
@@ -195,7 +196,7 @@ def noticed(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
     return [(row[0], bool(row[1])) for row in rows]
 
 
-def in_voice(tx: Tx, guild_id: int) -> list[int]:
+def connected_ids(tx: Tx, guild_id: int) -> list[int]:
     """Return the ids of members connected to voice."""
     return [row[0] for row in tx.all("SELECT user_id FROM voice_states WHERE guild_id = ? ORDER BY user_id", guild_id)]
 
@@ -215,14 +216,14 @@ def ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank]:
         rows = tx.all(
             "SELECT m.user_id, r.position, r.id FROM members m "
             "LEFT JOIN member_roles mr ON mr.guild_id = m.guild_id AND mr.user_id = m.user_id "
-            f"LEFT JOIN roles r ON r.id = mr.role_id WHERE m.guild_id = ? AND m.user_id IN ({places(batch)}) "
+            f"LEFT JOIN roles r ON r.id = mr.role_id WHERE m.guild_id = ? AND m.user_id IN ({placeholders(batch)}) "
             "ORDER BY m.user_id",
             guild_id,
             *batch,
         )
         for user_id, group in groupby(rows, key=lambda row: row[0]):
             held = [(position, role) for _, position, role in group if role is not None]
-            found[user_id] = highest([*held, (0, guild_id)])
+            found[user_id] = highest_role([*held, (0, guild_id)])
     return found
 
 
@@ -231,7 +232,7 @@ def is_banned(tx: Tx, guild_id: int, user_id: int) -> bool:
     return tx.value("SELECT 1 FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 
-def temporary_guilds(tx: Tx, user_id: int) -> list[int]:
+def temporary_guild_ids(tx: Tx, user_id: int) -> list[int]:
     """Return the guilds where a user is a temporary member without a role."""
     rows = tx.all(
         "SELECT m.guild_id FROM members m WHERE m.user_id = ? AND m.temporary = 1 AND NOT EXISTS "
@@ -241,11 +242,11 @@ def temporary_guilds(tx: Tx, user_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def inactive(tx: Tx, guild_id: int, since_ms: int, included: Sequence[int]) -> list[int]:
+def inactive_ids(tx: Tx, guild_id: int, since_ms: int, included: Sequence[int]) -> list[int]:
     """Return users who neither joined nor sent a message since then, and have only `included` roles.
 
     The owner and bots are never returned."""
-    role = f" AND mr.role_id NOT IN ({places(included)})" if included else ""
+    role = f" AND mr.role_id NOT IN ({placeholders(included)})" if included else ""
     rows = tx.all(
         "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id JOIN guilds g ON g.id = m.guild_id "
         "WHERE m.guild_id = ? AND m.joined_ms < ? AND u.bot = 0 AND m.user_id <> g.owner_id "
@@ -262,7 +263,7 @@ def inactive(tx: Tx, guild_id: int, since_ms: int, included: Sequence[int]) -> l
 
 def insert(tx: Tx, row: MemberRow, role_ids: Iterable[int] = ()) -> bool:
     """Insert a member and increment the member count; return False if they are already a member."""
-    if not tx.run(f"INSERT INTO members ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT DO NOTHING", *row):
+    if not tx.run(f"INSERT INTO members ({COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT DO NOTHING", *row):
         return False
     tx.run("UPDATE guilds SET member_count = member_count + 1 WHERE id = ?", row.guild_id)
     add_roles(tx, row.guild_id, row.user_id, role_ids)
@@ -302,7 +303,7 @@ def remove_roles(tx: Tx, guild_id: int, user_id: int, role_ids: Sequence[int]) -
     """Remove roles from a member."""
     if role_ids:
         tx.run(
-            f"DELETE FROM member_roles WHERE guild_id = ? AND user_id = ? AND role_id IN ({places(role_ids)})",
+            f"DELETE FROM member_roles WHERE guild_id = ? AND user_id = ? AND role_id IN ({placeholders(role_ids)})",
             guild_id,
             user_id,
             *role_ids,
@@ -313,7 +314,7 @@ def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
     """Delete members and their roles, and decrement the member count."""
     count = 0
     for batch in distinct_batches(user_ids):
-        where = f"WHERE guild_id = ? AND user_id IN ({places(batch)})"
+        where = f"WHERE guild_id = ? AND user_id IN ({placeholders(batch)})"
         tx.run(f"DELETE FROM member_roles {where}", guild_id, *batch)
         count += tx.run(f"DELETE FROM members {where}", guild_id, *batch)
     tx.run("UPDATE guilds SET member_count = member_count - ? WHERE id = ?", count, guild_id)

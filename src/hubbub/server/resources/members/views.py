@@ -11,11 +11,11 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import members as wire
 from hubbub.protocol.resources import presence
-from hubbub.protocol.resources.guilds import LARGE_GUILD
+from hubbub.protocol.resources.guilds import LARGE_GUILD_MEMBERS
 from hubbub.protocol.resources.users import PartialUser
 from hubbub.server.core.call import Call
+from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.presences import Presence
-from hubbub.server.core.realtime import GuildView
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import guilds, users
 from hubbub.server.resources.members import store
@@ -96,7 +96,7 @@ def find_partial_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[i
     return {user_id: partial_member(row, roles.get(user_id, ())) for user_id, row in rows.items()}
 
 
-def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
+def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the members and presences of GUILD_CREATE for one viewer (gateway.md 4.4).
 
     The member count is read from the database, since the gateway's copy is not updated on every change."""
@@ -121,13 +121,13 @@ def _included_members(call: Call, view: GuildView, size: int) -> list[Membership
     guild_id = view.guild.id
     with_presences = bool(view.intents & Intents.GUILD_PRESENCES)
     if size <= view.large_threshold and (with_presences or view.intents & Intents.GUILD_MEMBERS):
-        return store.page(call.tx, guild_id, limit=wire.MEMBERS_PAGE_MAX)
-    if not with_presences or size > LARGE_GUILD:
-        ids = store.in_voice(call.tx, guild_id)
+        return store.list_page(call.tx, guild_id, limit=wire.MEMBERS_PAGE_MAX)
+    if not with_presences or size > LARGE_GUILD_MEMBERS:
+        ids = store.connected_ids(call.tx, guild_id)
     else:
         ids = [
             user_id
-            for user_id, noticed in store.noticed(call.tx, guild_id)
+            for user_id, noticed in store.list_with_prominence(call.tx, guild_id)
             if noticed or call.presences.find(user_id) is not None
         ]
     return list(store.find_many(call.tx, guild_id, ids).values())
@@ -149,9 +149,9 @@ def presence_in_guild(found: Presence) -> presence.Presence:
     )
 
 
-def harvest(call: Call, request: users.DataAsked) -> None:
+def export_data(call: Call, request: users.DataExportRequested) -> None:
     """Add the user's guild memberships to their data export."""
-    found = list(store.everywhere(call.tx, request.user_id))
+    found = list(store.memberships_of_user(call.tx, request.user_id))
     guilds_by_id = guilds.find_many(call.tx, [each.row.guild_id for each in found])
     request.records["guilds"] = [
         {

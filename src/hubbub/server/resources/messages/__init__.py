@@ -4,130 +4,142 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.bans import MemberBanned
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.members import MemberAdded
-from hubbub.server.resources.messages import actions, harvesting, jobs, routes, stages, views, welcomes
+from hubbub.server.resources.messages import actions, data_export, jobs, routes, stage_messages, views, welcome_messages
 from hubbub.server.resources.messages.actions import (
     EPHEMERAL_MS,
     audience,
-    change,
     delete,
-    delete_of_user_since,
+    delete_by_author_since,
     set_pinned,
+    update,
 )
-from hubbub.server.resources.messages.component_fields import ENTITIES, SELECTS
-from hubbub.server.resources.messages.components import INTERACTIVE, check_modal, is_required
-from hubbub.server.resources.messages.components import each as each_component
-from hubbub.server.resources.messages.components import texts as component_texts
+from hubbub.server.resources.messages.component_fields import SELECT_ENTITIES, SELECT_TYPES
+from hubbub.server.resources.messages.components import INTERACTIVE_TYPES, check_modal, is_required
+from hubbub.server.resources.messages.components import iterate as each_component
+from hubbub.server.resources.messages.components import text_contents as component_texts
+from hubbub.server.resources.messages.creation import CROSSPOST_FLAGS, create, create_crosspost, create_system_message
 from hubbub.server.resources.messages.drafts import file_bytes_max, require_emojis
-from hubbub.server.resources.messages.editing import edit, fill, set_flags
-from hubbub.server.resources.messages.facts import (
+from hubbub.server.resources.messages.edits import complete_deferred, edit, set_flags
+from hubbub.server.resources.messages.records import (
+    ApplicationOrigin,
+    Author,
+    Extra,
+    InteractionResponse,
+    MessageRow,
+    StoredInteraction,
+)
+from hubbub.server.resources.messages.row_building import encode_extra, find_by_nonce, is_nonce_enforced, parse_nonce
+from hubbub.server.resources.messages.rules import (
+    MESSAGE_CHANNEL_TYPES,
+    USER_MESSAGE_TYPES,
+    can_read_history,
+    require_send,
+)
+from hubbub.server.resources.messages.signals import (
+    DeferredMessageCompleted,
     DirectMessageDrafted,
     MessageChanged,
     MessageCreated,
     MessageCrossposted,
     MessageDrafted,
-    MessageFilled,
     MessagePinned,
     MessagesDeleted,
-    SkusNamed,
+    SkusReferenced,
 )
-from hubbub.server.resources.messages.records import Author, Extra, FromGame, Interacted, MessageRow, Response
-from hubbub.server.resources.messages.rows import encode_extra, is_enforced, nonce_of, said_before
-from hubbub.server.resources.messages.rules import SAID, SPOKEN_IN, can_read_history, require_send
-from hubbub.server.resources.messages.saying import CARRIED_FLAGS, copy, create, system
 from hubbub.server.resources.messages.store import (
+    AUTHOR_GUILD_COLUMNS,
     AUTHOR_WIDTH,
-    AUTHORS_GUILD,
     author_columns,
-    change_author,
+    extend_ephemeral,
     find,
     find_author,
     find_ephemeral,
     find_many,
     find_two_authors,
-    following,
     get,
-    newest,
-    prolong_ephemeral,
+    list_after,
+    list_newest,
     read_author,
+    reassign_author,
     recipients,
     set_reacted,
 )
-from hubbub.server.resources.stage_instances import StageSaid
+from hubbub.server.resources.stage_instances import StageMessageRequested
 
 SLICE = Slice(
     name="messages",
-    modules=(routes, harvesting),
-    jobs={jobs.FORGET_CHANNEL: jobs.forget_channel, jobs.FORGET_FILES: jobs.forget_files},
-    hears={
-        MemberAdded: welcomes.member_added,
+    modules=(routes, data_export),
+    jobs={jobs.DELETE_CHANNEL_MESSAGES: jobs.delete_channel_messages, jobs.DELETE_FILES: jobs.delete_files},
+    listeners={
+        MemberAdded: welcome_messages.member_added,
         MemberBanned: actions.member_banned,
         ChannelsDeleted: jobs.channels_deleted,
-        StageSaid: stages.hear,
+        StageMessageRequested: stage_messages.create_stage_message,
     },
 )
 
 __all__ = [
-    "AUTHORS_GUILD",
+    "AUTHOR_GUILD_COLUMNS",
     "AUTHOR_WIDTH",
-    "CARRIED_FLAGS",
-    "ENTITIES",
+    "CROSSPOST_FLAGS",
+    "SELECT_ENTITIES",
     "EPHEMERAL_MS",
     "Extra",
-    "FromGame",
-    "INTERACTIVE",
-    "SAID",
-    "SELECTS",
+    "ApplicationOrigin",
+    "INTERACTIVE_TYPES",
+    "USER_MESSAGE_TYPES",
+    "SELECT_TYPES",
     "SLICE",
-    "SPOKEN_IN",
+    "MESSAGE_CHANNEL_TYPES",
     "Author",
-    "Interacted",
+    "StoredInteraction",
     "DirectMessageDrafted",
     "MessageChanged",
     "MessageCreated",
     "MessageCrossposted",
     "MessageDrafted",
-    "MessageFilled",
+    "DeferredMessageCompleted",
     "MessagePinned",
     "MessageRow",
     "MessagesDeleted",
-    "Response",
-    "SkusNamed",
+    "InteractionResponse",
+    "SkusReferenced",
     "audience",
     "author_columns",
-    "change",
-    "change_author",
+    "update",
+    "reassign_author",
     "can_read_history",
     "check_modal",
     "component_texts",
-    "copy",
+    "create_crosspost",
     "create",
     "delete",
-    "delete_of_user_since",
+    "delete_by_author_since",
     "each_component",
     "edit",
     "encode_extra",
     "file_bytes_max",
-    "fill",
+    "complete_deferred",
     "find",
     "find_author",
     "find_two_authors",
     "find_ephemeral",
     "find_many",
-    "following",
+    "list_after",
     "get",
-    "is_enforced",
+    "is_nonce_enforced",
     "is_required",
-    "newest",
-    "nonce_of",
-    "prolong_ephemeral",
+    "list_newest",
+    "parse_nonce",
+    "extend_ephemeral",
     "read_author",
     "recipients",
     "require_emojis",
     "require_send",
-    "said_before",
+    "find_by_nonce",
     "set_flags",
     "set_pinned",
     "set_reacted",
-    "system",
+    "create_system_message",
     "views",
 ]

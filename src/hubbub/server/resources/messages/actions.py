@@ -1,6 +1,6 @@
 """Store, update and delete messages: write, raise signals, publish.
 
-Only this module of the slice emits events; `saying.py` and `editing.py` build the rows."""
+Only this module of the slice emits events; `creation.py` and `edits.py` build the rows."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -20,20 +20,20 @@ from hubbub.server.core import audit
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import members
 from hubbub.server.resources.bans import MemberBanned
-from hubbub.server.resources.messages import columns, jobs, readers, rules, store, views
-from hubbub.server.resources.messages.facts import (
+from hubbub.server.resources.messages import jobs, json_columns, rules, store, views, visibility
+from hubbub.server.resources.messages.mentions import Mentions
+from hubbub.server.resources.messages.records import Author, Extra, InteractionResponse, MessageRow
+from hubbub.server.resources.messages.signals import (
     MessageChanged,
     MessageCreated,
     MessagePinned,
     MessagesDeleted,
 )
-from hubbub.server.resources.messages.mentions import Mentions
-from hubbub.server.resources.messages.records import Author, Extra, MessageRow, Response
 
-DELETIONS_COUNTED_MS: Final = 5 * 60_000
+DELETION_ENTRY_WINDOW_MS: Final = 5 * 60_000
 """Deletions of one author's messages in one channel within this time share an audit log entry (http.md 3.4)."""
 EPHEMERAL_MS: Final = 15 * 60_000
 """Lifetime of an ephemeral message: as long as its app can edit it (decisions/0030)."""
@@ -44,21 +44,21 @@ BULK_EVENT_MAX: Final = 100
 # Creation
 
 
-Kept = tuple[wire.Message, bytes | None]
+CreatedMessage = tuple[wire.Message, bytes | None]
 """A new message, and its JSON if the event was built from it."""
 
 
-def keep(
+def store_and_publish(
     call: Call,
     channel_or_access: ChannelAccess | ChannelRef,
     row: MessageRow,
-    related: views.Around,
+    related: views.RelatedData,
     mentioned: Mentions,
     author: Author,
     *,
     plain: bool = False,
     nonce: int | str | None = None,
-) -> Kept:
+) -> CreatedMessage:
     """Store a new message, raise MessageCreated, publish the message and return it."""
     if isinstance(channel_or_access, ChannelRef):
         channel, standing = channel_or_access, None
@@ -68,17 +68,17 @@ def keep(
         store.insert_ephemeral(call.tx, row, call.now, call.now + EPHEMERAL_MS)
         related.load((row,))
         _emit(call, wire.MESSAGE_CREATE, channel, row, related, views.dispatched(related, channel, row), frozenset())
-        return views.show(wire.Message, related, row), None
-    invoker_id, invoker = None if plain else columns.asking(row), None
+        return views.build(wire.Message, related, row), None
+    invoker_id, invoker = None if plain else json_columns.invoker_id(row), None
     if plain:
         store.insert_plain(call.tx, row)
     else:
         store.insert(call.tx, row)
         if invoker_id is not None:
             invoker = store.find_author(call.tx, channel.guild_id, invoker_id)
-            related.know(author.user, *(() if invoker is None else (invoker.user,)))
+            related.add_users(author.user, *(() if invoker is None else (invoker.user,)))
         related.load((row,))
-    call.tell(MessageCreated(channel=channel, row=row, mentions=mentioned.users, mention_roles=mentioned.roles))
+    call.notify(MessageCreated(channel=channel, row=row, mentions=mentioned.users, mention_roles=mentioned.roles))
     member: PartialMember | UnsetType = UNSET
     members_by_user: dict[int, PartialMember] | None = None
     if channel.guild_id is not None:
@@ -93,8 +93,8 @@ def keep(
         if invoker_id is not None and invoker is not None and invoker.member is not None:
             role_ids = members.find_roles(call.tx, channel.guild_id, (invoker_id,)).get(invoker_id, ())
             members_by_user = {**(members_by_user or {}), invoker_id: members.partial_member(invoker.member, role_ids)}
-    unredacted_for = readers.of(call, row, mentioned.users)
-    view = views.show(wire.Message, related, row)
+    unredacted_for = visibility.reader_ids(call, row, mentioned.users)
+    view = views.build(wire.Message, related, row)
     if nonce is not None:
         view.nonce = nonce
     if plain and channel.guild_id is not None:
@@ -103,35 +103,35 @@ def keep(
         bare = _without_content(body, row)
         call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=unredacted_for)
         return view, encoded
-    payload = views.told_of(views.as_dispatched(view), channel, row, member, members_by_user)
+    payload = views.add_dispatch_fields(views.to_dispatched(view), channel, row, member, members_by_user)
     _emit(call, wire.MESSAGE_CREATE, channel, row, related, payload, unredacted_for)
     if view.referenced_message or view.message_snapshots:
         # Replying to or forwarding a message does not grant reading it.
-        view = views.as_read(related, row, view, channel.guild_id)
+        view = views.redact_for_caller(related, row, view, channel.guild_id)
     return view, None
 
 
-def keep_answer(
-    call: Call, access: ChannelAccess, row: MessageRow, author: Author, response: Response, invoker: Author
-) -> Kept:
-    """Do the same as `keep` for a response that consists of content only.
+def store_and_publish_response(
+    call: Call, access: ChannelAccess, row: MessageRow, author: Author, response: InteractionResponse, invoker: Author
+) -> CreatedMessage:
+    """Do the same as `store_and_publish` for a response that consists of content only.
 
     All its data is loaded, so the message is encoded once and nothing is read back from the row."""
     channel, interaction = access.channel, response.interaction
     guild_id = access.guild_id
-    store.insert_answer(call.tx, row)
-    related = views.Around(call)
+    store.insert_response(call.tx, row)
+    related = views.RelatedData(call)
     related.users |= {each.user.id: views.encoded_user(each.user) for each in (author, invoker)}
-    call.tell(MessageCreated(channel=channel, row=row, mentions=(), mention_roles=()))
-    view = views.show(wire.Message, related, row, kept=Extra(interaction=interaction))
+    call.notify(MessageCreated(channel=channel, row=row, mentions=(), mention_roles=()))
+    view = views.build(wire.Message, related, row, decoded_extra=Extra(interaction=interaction))
     unloaded = {user.user.id for user in (author, invoker) if user.member is not None}
     standing = access.guild
     roles: dict[int, tuple[RoleId, ...]] = {}
     if standing is not None and standing.user_id in unloaded:
         roles[standing.user_id] = tuple(core_access.role_ids(standing))
         unloaded.discard(standing.user_id)
-    if response.held is not None:
-        roles[invoker.user.id] = response.held
+    if response.invoker_role_ids is not None:
+        roles[invoker.user.id] = response.invoker_role_ids
         unloaded.discard(invoker.user.id)
     if unloaded:
         roles |= members.find_roles(call.tx, guild_id, unloaded)
@@ -144,7 +144,7 @@ def keep_answer(
     if view.interaction:
         # Only the event includes the member.
         view.interaction.member = UNSET
-    bare, unredacted_for = _without_content(body, row), readers.of(call, row, ())
+    bare, unredacted_for = _without_content(body, row), visibility.reader_ids(call, row, ())
     call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=unredacted_for)
     return view, None
 
@@ -157,31 +157,31 @@ def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Messa
     store.set_pinned(call.tx, row.channel_id, row.id, pinned_ms)
     channel = _channel_of(call, row)
     row = row._replace(pinned_ms=pinned_ms)
-    call.tell(MessagePinned(channel=channel, row=row))
+    call.notify(MessagePinned(channel=channel, row=row))
     return _publish_update(call, channel, row)
 
 
-def change(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
+def update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
     """Store an updated message and publish it."""
     store.update(call.tx, row)
     if not row.ephemeral:
-        call.tell(MessageChanged(channel=channel, row=row))
+        call.notify(MessageChanged(channel=channel, row=row))
     return _publish_update(call, channel, row)
 
 
 def _publish_update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
-    related = views.Around(call)
+    related = views.RelatedData(call)
     related.load((row,))
-    mentioned = columns.mentions(row)
+    mentioned = json_columns.mentions(row)
     members_by_user: dict[int, PartialMember] = {}
     if channel.guild_id is not None and not row.ephemeral:
-        invoker_id = columns.asking(row)
+        invoker_id = json_columns.invoker_id(row)
         user_ids = [row.author_id, *mentioned, *(() if invoker_id is None else (invoker_id,))]
         members_by_user = views.partial_members(call, channel.guild_id, user_ids)
     payload = views.dispatched(related, channel, row, members_by_user.get(row.author_id, UNSET), members_by_user)
     # gateway.md 6: an update is never read aloud.
     payload.tts = False
-    _emit(call, wire.MESSAGE_UPDATE, channel, row, related, payload, readers.of(call, row, mentioned))
+    _emit(call, wire.MESSAGE_UPDATE, channel, row, related, payload, visibility.reader_ids(call, row, mentioned))
     return views.message(call, row, guild_id=channel.guild_id)
 
 
@@ -202,7 +202,7 @@ def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
     if row.ephemeral:
         store.delete_ephemeral(call.tx, row)
         payload = wire.MessageDeleted(id=MessageId(row.id), channel_id=ChannelId(channel.id))
-        call.tx.emit(wire.MESSAGE_DELETE, payload, Audience.of_users(*columns.extra(row).seen_by))
+        call.tx.emit(wire.MESSAGE_DELETE, payload, Audience.of_users(*json_columns.extra(row).seen_by))
         return
     _remove(call, channel, (row,))
     actor = call.find_actor
@@ -217,7 +217,7 @@ def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
 
 
 def _log_deletion(call: Call, guild_id: int, channel: ChannelRef, author_id: int) -> None:
-    since = Snowflake.at(call.now - DELETIONS_COUNTED_MS)
+    since = Snowflake.at(call.now - DELETION_ENTRY_WINDOW_MS)
     entry = store.find_deletion(call.tx, guild_id, call.user_id, author_id, channel.id, since, call.reason)
     if entry is not None:
         store.count_deletion(call.tx, guild_id, entry[0], channel.id, entry[1] + 1)
@@ -248,16 +248,16 @@ def bulk_delete(call: Call, access: ChannelAccess, message_ids: Iterable[int]) -
     )
 
 
-def delete_of_user_since(call: Call, guild_id: int, user_id: int, since_ms: int) -> None:
+def delete_by_author_since(call: Call, guild_id: int, user_id: int, since_ms: int) -> None:
     """Delete the messages that a user sent in a guild since a time in milliseconds."""
     since = Snowflake.at(since_ms)
-    while rows := store.list_of_author(call.tx, guild_id, user_id, since, store.BATCH):
+    while rows := store.list_by_author_in_guild(call.tx, guild_id, user_id, since, store.BATCH_SIZE):
         by_channel: dict[int, list[MessageRow]] = {}
         for row in rows:
             by_channel.setdefault(row.channel_id, []).append(row)
         for group in by_channel.values():
             _delete_batch(call, _channel_of(call, group[0]), group)
-        if len(rows) < store.BATCH:
+        if len(rows) < store.BATCH_SIZE:
             return
 
 
@@ -265,7 +265,7 @@ def member_banned(call: Call, signal: MemberBanned) -> None:
     """Delete a banned user's recent messages, as far back as the ban requests."""
     if signal.delete_message_seconds > 0:
         since_ms = call.now - signal.delete_message_seconds * 1000
-        delete_of_user_since(call, signal.guild_id, signal.user_id, since_ms)
+        delete_by_author_since(call, signal.guild_id, signal.user_id, since_ms)
 
 
 def _delete_batch(call: Call, channel: ChannelRef, rows: Sequence[MessageRow]) -> None:
@@ -282,8 +282,8 @@ def _delete_batch(call: Call, channel: ChannelRef, rows: Sequence[MessageRow]) -
 
 def _remove(call: Call, channel: ChannelRef, rows: tuple[MessageRow, ...]) -> None:
     store.delete(call.tx, channel.id, rows)
-    jobs.messages_gone(call, rows)
-    call.tell(MessagesDeleted(channel=channel, rows=rows))
+    jobs.schedule_file_deletion(call, rows)
+    call.notify(MessagesDeleted(channel=channel, rows=rows))
 
 
 # Publishing
@@ -294,15 +294,15 @@ def audience(call: Call, channel: ChannelRef) -> Audience:
     if channel.guild_id is None:
         user_ids = [user_id for user_id, _ in store.recipients(call.tx, channel.id)]
         # Users can restrict which OAuth2 sessions receive their direct messages.
-        families_by_user = rules.heard_in_games(call, user_ids) if channel.type == ChannelType.DM else {}
-        return Audience.of_users(*user_ids, games_of=families_by_user)
+        families_by_user = rules.in_game_families(call, user_ids) if channel.type == ChannelType.DM else {}
+        return Audience.of_users(*user_ids, families_by_user=families_by_user)
     if channel.is_private_thread:
         return Audience(
             guild_id=channel.guild_id,
-            channel_id=channel.ruling_id,
+            channel_id=channel.overwrites_channel_id,
             members=frozenset(store.thread_member_ids(call.tx, channel.id)),
         )
-    return Audience(guild_id=channel.guild_id, channel_id=channel.ruling_id)
+    return Audience(guild_id=channel.guild_id, channel_id=channel.overwrites_channel_id)
 
 
 def _emit(
@@ -310,7 +310,7 @@ def _emit(
     event: Event[Any],
     channel: ChannelRef,
     row: MessageRow,
-    related: views.Around,
+    related: views.RelatedData,
     payload: wire.DispatchedMessage,
     unredacted_for: frozenset[int],
 ) -> None:
@@ -318,32 +318,32 @@ def _emit(
 
     In private channels no session gets the redacted version."""
     if row.ephemeral:
-        call.tx.emit(event, payload, Audience.of_users(*columns.extra(row).seen_by))
+        call.tx.emit(event, payload, Audience.of_users(*json_columns.extra(row).seen_by))
         return
-    if channel.guild_id is not None and views.is_words_alone(payload):
+    if channel.guild_id is not None and views.has_only_content(payload):
         body = json.encode(payload)
         recipients = audience(call, channel)
         call.tx.emit(event, body, recipients, redacted=_without_content(body, row), unredacted_for=unredacted_for)
         return
     bare = None if channel.guild_id is None else views.redacted(payload)
-    partial_views: readers.Partly = ()
+    partial_views: visibility.PartialViews = ()
     if bare is not None and (payload.referenced_message or payload.message_snapshots):
-        unredacted_for, partial_views = readers.apart(call, row, related, payload, unredacted_for)
+        unredacted_for, partial_views = visibility.split_readers(call, row, related, payload, unredacted_for)
     metadata_views = None
-    if channel.guild_id is None and row.extra is not None and (metadata := columns.extra(row).metadata):
-        metadata_views = {0: views.for_games(payload, metadata)}
+    if channel.guild_id is None and row.extra is not None and (metadata := json_columns.extra(row).metadata):
+        metadata_views = {0: views.with_metadata(payload, metadata)}
     recipients = audience(call, channel)
-    if recipients.games_of and payload.activity:
+    if recipients.families_by_user and payload.activity:
         # Activity invites are always delivered to the application's OAuth2 sessions.
-        recipients = msgspec.structs.replace(recipients, games_of={})
+        recipients = msgspec.structs.replace(recipients, families_by_user={})
     call.tx.emit(
         event,
         payload,
         recipients,
         redacted=bare,
         unredacted_for=unredacted_for,
-        partly=partial_views,
-        games=metadata_views,
+        partial_payloads=partial_views,
+        oauth2_payloads=metadata_views,
     )
 
 

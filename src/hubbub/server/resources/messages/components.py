@@ -11,16 +11,25 @@ from hubbub.protocol.enums import ButtonStyle, ComponentType, SeparatorSpacing, 
 from hubbub.protocol.resources import components as limits
 from hubbub.protocol.resources.attachments import is_file_type
 from hubbub.protocol.resources.components import Component
-from hubbub.server.resources.messages.component_fields import ENTITIES, KEYS, SELECTS, Fields, Kinds, Named, Steps, keep
+from hubbub.server.resources.messages.component_fields import (
+    COMPONENT_KEYS,
+    SELECT_ENTITIES,
+    SELECT_TYPES,
+    ComponentReferences,
+    ComponentTypes,
+    FieldPath,
+    FieldValidator,
+    retain_keys,
+)
 
 _LEGACY_COMPONENTS_MAX: Final = 30
 """Maximum number of components in total before components_40 (dated-changes.md 3)."""
 _LEGACY_LEVEL_MAX: Final = 10
 """Maximum number of top-level components, and of components in a container, before components_40."""
 
-INTERACTIVE: Final[Kinds] = SELECTS | {ComponentType.BUTTON}
+INTERACTIVE_TYPES: Final[ComponentTypes] = SELECT_TYPES | {ComponentType.BUTTON}
 """Component types that users can click or select from in a message."""
-INPUTS: Final[Kinds] = SELECTS | {
+INPUT_TYPES: Final[ComponentTypes] = SELECT_TYPES | {
     ComponentType.TEXT_INPUT,
     ComponentType.FILE_UPLOAD,
     ComponentType.RADIO_GROUP,
@@ -29,7 +38,7 @@ INPUTS: Final[Kinds] = SELECTS | {
 }
 """Component types that a label of a modal can contain."""
 
-_CONTAINER_TYPES: Final[Kinds] = frozenset(
+_CONTAINER_TYPES: Final[ComponentTypes] = frozenset(
     {
         ComponentType.ACTION_ROW,
         ComponentType.SECTION,
@@ -39,17 +48,17 @@ _CONTAINER_TYPES: Final[Kinds] = frozenset(
         ComponentType.SEPARATOR,
     }
 )
-_TOP_LEVEL_TYPES: Final[Kinds] = _CONTAINER_TYPES | {ComponentType.CONTAINER}
-_ROW_TYPES: Final[Kinds] = frozenset({ComponentType.ACTION_ROW})
-_TEXT_TYPES: Final[Kinds] = frozenset({ComponentType.TEXT_DISPLAY})
-_TEXT_INPUT_TYPES: Final[Kinds] = frozenset({ComponentType.TEXT_INPUT})
-_ACCESSORY_TYPES: Final[Kinds] = frozenset({ComponentType.BUTTON, ComponentType.THUMBNAIL})
+_TOP_LEVEL_TYPES: Final[ComponentTypes] = _CONTAINER_TYPES | {ComponentType.CONTAINER}
+_ROW_TYPES: Final[ComponentTypes] = frozenset({ComponentType.ACTION_ROW})
+_TEXT_TYPES: Final[ComponentTypes] = frozenset({ComponentType.TEXT_DISPLAY})
+_TEXT_INPUT_TYPES: Final[ComponentTypes] = frozenset({ComponentType.TEXT_INPUT})
+_ACCESSORY_TYPES: Final[ComponentTypes] = frozenset({ComponentType.BUTTON, ComponentType.THUMBNAIL})
 
-_REQUIRED_TYPES: Final[Kinds] = INPUTS - {ComponentType.CHECKBOX}
+_REQUIRED_TYPES: Final[ComponentTypes] = INPUT_TYPES - {ComponentType.CHECKBOX}
 """Inputs that are required unless they specify otherwise."""
 
 
-def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now: int) -> Named:
+def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now: int) -> ComponentReferences:
     """Validate a message's components by the rules at time `now`; return what they refer to."""
     top_level_max = total_max = container_max = limits.COMPONENTS_MAX
     if not changes.COMPONENTS_40.active(now):
@@ -63,15 +72,17 @@ def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now
         validator.component(component, ("components", index), _TOP_LEVEL_TYPES if v2 else _ROW_TYPES)
     if len(components) > top_level_max:
         form.add(("components",), *errors.bad_length(1, top_level_max))
-    elif len(validator.seen) > total_max:
+    elif len(validator.components) > total_max:
         form.add(("components",), *errors.bad_length(1, total_max))
     if validator.text_length > limits.COMPONENT_TEXT_MAX:
         form.add(("components",), *errors.max_length(limits.COMPONENT_TEXT_MAX))
-    validator.finish()
-    return validator.named
+    validator.complete()
+    return validator.references
 
 
-def check_modal(components: list[Component], form: errors.FormErrors, *, now: int, path: Steps = ()) -> Named:
+def check_modal(
+    components: list[Component], form: errors.FormErrors, *, now: int, path: FieldPath = ()
+) -> ComponentReferences:
     """Validate a modal's components by the rules at time `now`; return what they refer to."""
     components_path = (*path, "components")
     if not 1 <= len(components) <= limits.MODAL_COMPONENTS_MAX:
@@ -88,17 +99,17 @@ def check_modal(components: list[Component], form: errors.FormErrors, *, now: in
         validator.component(component, (*components_path, index), allowed)
     if not changes.CHANNEL_APPLICATION_ID_NULLABLE.active(now):
         # dated-changes.md 3: before this change, uploads could not be restricted by file type.
-        for component in validator.seen:
+        for component in validator.components:
             component.pop("file_types", None)
-    validator.finish()
-    return validator.named
+    validator.complete()
+    return validator.references
 
 
-def _modal_inputs(now: int) -> Kinds:
+def _modal_inputs(now: int) -> ComponentTypes:
     """Return the component types that a label can contain at time `now` (dated-changes.md)."""
-    inputs: Kinds = frozenset({ComponentType.TEXT_INPUT, ComponentType.STRING_SELECT})
+    inputs: ComponentTypes = frozenset({ComponentType.TEXT_INPUT, ComponentType.STRING_SELECT})
     for change, kinds in (
-        (changes.MODAL_SELECTS, SELECTS),
+        (changes.MODAL_SELECTS, SELECT_TYPES),
         (changes.MODAL_FILE_UPLOAD, {ComponentType.FILE_UPLOAD}),
         (changes.MODAL_CHOICES, {ComponentType.RADIO_GROUP, ComponentType.CHECKBOX_GROUP, ComponentType.CHECKBOX}),
     ):
@@ -107,24 +118,24 @@ def _modal_inputs(now: int) -> Kinds:
     return inputs
 
 
-def each(components: Iterable[Component]) -> Iterator[Component]:
+def iterate(components: Iterable[Component]) -> Iterator[Component]:
     """Iterate over all components in document order, including nested ones."""
     for component in components:
         yield component
-        yield from each(component.get("components") or ())
+        yield from iterate(component.get("components") or ())
         for key in ("accessory", "component"):
             if component.get(key) is not None:
-                yield from each((component[key],))
+                yield from iterate((component[key],))
 
 
-def texts(components: list[Component]) -> Iterator[str]:
+def text_contents(components: list[Component]) -> Iterator[str]:
     """Iterate over the contents of text displays, which can contain mentions (http.md 1.15)."""
-    for component in each(components):
+    for component in iterate(components):
         if component.get("type") == ComponentType.TEXT_DISPLAY and isinstance(component.get("content"), str):
             yield component["content"]
 
 
-class _ComponentValidator(Fields):
+class _ComponentValidator(FieldValidator):
     """Validator of all components of a message or a modal."""
 
     def __init__(
@@ -133,18 +144,18 @@ class _ComponentValidator(Fields):
         *,
         modal: bool,
         assigns_ids: bool,
-        inputs: Kinds = INPUTS,
+        inputs: ComponentTypes = INPUT_TYPES,
         container_max: int = limits.COMPONENTS_MAX,
     ) -> None:
-        super().__init__(form, modal=modal, numbered=assigns_ids)
+        super().__init__(form, modal=modal, assigns_ids=assigns_ids)
         self.inputs = inputs
         self.container_max = container_max
         self.text_length = 0
-        self.rules: dict[int, Callable[[Component, Steps], None]] = {
+        self.rules: dict[int, Callable[[Component, FieldPath], None]] = {
             ComponentType.ACTION_ROW: self.row,
             ComponentType.BUTTON: self.button,
             ComponentType.STRING_SELECT: self.string_select,
-            **dict.fromkeys(ENTITIES, self.entity_select),
+            **dict.fromkeys(SELECT_ENTITIES, self.entity_select),
             ComponentType.TEXT_INPUT: self.text_input,
             ComponentType.SECTION: self.section,
             ComponentType.TEXT_DISPLAY: self.text_display,
@@ -160,33 +171,35 @@ class _ComponentValidator(Fields):
             ComponentType.CHECKBOX: self.checkbox,
         }
 
-    def component(self, component: Any, path: Steps, allowed: Kinds) -> None:
+    def component(self, component: Any, path: FieldPath, allowed: ComponentTypes) -> None:
         """Validate one component at a position that allows only some types."""
         if not isinstance(component, dict):
-            self.note(path, errors.not_model())
+            self.add_error(path, errors.not_model())
             return
-        self.seen.append(component)
+        self.components.append(component)
         kind = component.get("type")
         if kind is None:
-            self.note((*path, "type"), errors.required())
+            self.add_error((*path, "type"), errors.required())
         elif not isinstance(kind, int) or isinstance(kind, bool):
-            self.note((*path, "type"), errors.not_number(kind))
+            self.add_error((*path, "type"), errors.not_number(kind))
         elif kind not in allowed:
-            self.note((*path, "type"), errors.component_type())
+            self.add_error((*path, "type"), errors.component_type())
         else:
-            keys = KEYS[kind]
+            keys = COMPONENT_KEYS[kind]
             # `required` and `disabled` are validated everywhere, but stored only where they apply.
-            keep(component, ("type", "id", *keys, "required", "disabled"))
-            self.identity(component, path)
+            retain_keys(component, ("type", "id", *keys, "required", "disabled"))
+            self.check_id(component, path)
             if self.modal:
-                self.enabled(component, path)
+                self.forbid_disabled(component, path)
             self.rules[kind](component, path)
-            keep(component, ("type", "id", *keys, *(("required",) if self.modal else ())))
+            retain_keys(component, ("type", "id", *keys, *(("required",) if self.modal else ())))
 
-    def children(self, component: Component, path: Steps, allowed: Kinds, *, children_max: int) -> list[Any]:
+    def children(
+        self, component: Component, path: FieldPath, allowed: ComponentTypes, *, children_max: int
+    ) -> list[Any]:
         found = component.get("components")
         if not isinstance(found, list) or not 1 <= len(found) <= children_max:
-            self.note((*path, "components"), errors.bad_length(1, children_max))
+            self.add_error((*path, "components"), errors.bad_length(1, children_max))
             return []
         for index, child in enumerate(found):
             self.component(child, (*path, "components", index), allowed)
@@ -194,155 +207,161 @@ class _ComponentValidator(Fields):
 
     # Components of messages
 
-    def row(self, component: Component, path: Steps) -> None:
+    def row(self, component: Component, path: FieldPath) -> None:
         if self.modal:
             # Legacy modals have an action row per text input, which then has its own label.
             self.children(component, path, _TEXT_INPUT_TYPES, children_max=1)
             return
-        found = self.children(component, path, INTERACTIVE, children_max=limits.ROW_WIDTH)
+        found = self.children(component, path, INTERACTIVE_TYPES, children_max=limits.ROW_WIDTH)
         width = sum(
             1 if isinstance(child, dict) and child.get("type") == ComponentType.BUTTON else limits.ROW_WIDTH
             for child in found
         )
         if width > limits.ROW_WIDTH:
-            self.note((*path, "components"), errors.component_width())
+            self.add_error((*path, "components"), errors.component_width())
 
-    def button(self, component: Component, path: Steps) -> None:
+    def button(self, component: Component, path: FieldPath) -> None:
         style = component.get("style")
         if style is None:
-            self.note((*path, "style"), errors.required())
+            self.add_error((*path, "style"), errors.required())
             return
-        if not self.choice(style, (*path, "style"), ButtonStyle):
+        if not self.check_choice(style, (*path, "style"), ButtonStyle):
             return
-        self.boolean(component, path, "disabled")
+        self.check_boolean(component, path, "disabled")
         if style == ButtonStyle.PREMIUM:
-            self.refuse(component, path, "custom_id", "label", "url", "emoji")
-            self.sku(component, path)
+            self.forbid_keys(component, path, "custom_id", "label", "url", "emoji")
+            self.check_sku(component, path)
             return
-        self.refuse(component, path, "sku_id")
+        self.forbid_keys(component, path, "sku_id")
         if "custom_id" in component and "url" in component:
-            self.note((*path, "custom_id"), errors.button_custom_id_or_url())
+            self.add_error((*path, "custom_id"), errors.button_custom_id_or_url())
         elif style == ButtonStyle.LINK:
-            self.refuse(component, path, "custom_id")
-            if self.string(component, path, "url", most=limits.BUTTON_URL_MAX, needed=True):
-                self.address(component["url"], (*path, "url"), ("http", "https", "discord", "hubbub"))
+            self.forbid_keys(component, path, "custom_id")
+            if self.check_string(component, path, "url", max_length=limits.BUTTON_URL_MAX, required=True):
+                self.check_url(component["url"], (*path, "url"), ("http", "https", "discord", "hubbub"))
         elif "custom_id" not in component:
-            self.refuse(component, path, "url")
-            self.note((*path, "custom_id"), errors.button_custom_id_required())
+            self.forbid_keys(component, path, "url")
+            self.add_error((*path, "custom_id"), errors.button_custom_id_required())
         else:
-            self.custom_id(component, path)
-        self.string(component, path, "label", most=limits.BUTTON_LABEL_MAX)
-        self.emoji(component, path)
+            self.check_custom_id(component, path)
+        self.check_string(component, path, "label", max_length=limits.BUTTON_LABEL_MAX)
+        self.check_emoji(component, path)
         if not component.get("label") and "emoji" not in component:
-            self.note((*path, "label"), errors.required())
+            self.add_error((*path, "label"), errors.required())
 
-    def section(self, component: Component, path: Steps) -> None:
+    def section(self, component: Component, path: FieldPath) -> None:
         self.children(component, path, _TEXT_TYPES, children_max=limits.SECTION_TEXTS_MAX)
         if "accessory" in component:
             self.component(component["accessory"], (*path, "accessory"), _ACCESSORY_TYPES)
         else:
-            self.note((*path, "accessory"), errors.required())
+            self.add_error((*path, "accessory"), errors.required())
 
-    def text_display(self, component: Component, path: Steps) -> None:
-        if self.string(component, path, "content", least=1, most=limits.COMPONENT_TEXT_MAX, needed=True):
+    def text_display(self, component: Component, path: FieldPath) -> None:
+        if self.check_string(
+            component, path, "content", min_length=1, max_length=limits.COMPONENT_TEXT_MAX, required=True
+        ):
             if component["content"].strip():
                 self.text_length += len(component["content"])
             else:
-                self.note((*path, "content"), errors.required())
+                self.add_error((*path, "content"), errors.required())
 
-    def thumbnail(self, component: Component, path: Steps) -> None:
-        self.media(component, "media", path, picture=True)
-        self.shown(component, path)
+    def thumbnail(self, component: Component, path: FieldPath) -> None:
+        self.check_media(component, "media", path, must_be_image=True)
+        self.check_media_display(component, path)
 
-    def gallery(self, component: Component, path: Steps) -> None:
-        for item, item_path in self.items(component, path, "items", most=limits.GALLERY_ITEMS_MAX):
-            keep(item, ("media", "description", "spoiler"))
-            self.media(item, "media", item_path)
-            self.shown(item, item_path)
+    def gallery(self, component: Component, path: FieldPath) -> None:
+        for item, item_path in self.checked_items(component, path, "items", max_items=limits.GALLERY_ITEMS_MAX):
+            retain_keys(item, ("media", "description", "spoiler"))
+            self.check_media(item, "media", item_path)
+            self.check_media_display(item, item_path)
 
-    def file(self, component: Component, path: Steps) -> None:
-        self.media(component, "file", path, attached=True)
-        self.boolean(component, path, "spoiler")
+    def file(self, component: Component, path: FieldPath) -> None:
+        self.check_media(component, "file", path, must_be_attachment=True)
+        self.check_boolean(component, path, "spoiler")
         # The server sets these.
         component.pop("name", None)
         component.pop("size", None)
 
-    def separator(self, component: Component, path: Steps) -> None:
-        self.boolean(component, path, "divider")
+    def separator(self, component: Component, path: FieldPath) -> None:
+        self.check_boolean(component, path, "divider")
         spacing = component.get("spacing")
         if spacing is not None:
-            self.choice(spacing, (*path, "spacing"), SeparatorSpacing)
+            self.check_choice(spacing, (*path, "spacing"), SeparatorSpacing)
 
-    def container(self, component: Component, path: Steps) -> None:
+    def container(self, component: Component, path: FieldPath) -> None:
         self.children(component, path, _CONTAINER_TYPES, children_max=self.container_max)
-        self.number(component, path, "accent_color", least=0, most=limits.COLOR_MAX)
-        self.boolean(component, path, "spoiler")
+        self.check_number(component, path, "accent_color", minimum=0, maximum=limits.COLOR_MAX)
+        self.check_boolean(component, path, "spoiler")
 
     # Components of messages and modals
 
-    def string_select(self, component: Component, path: Steps) -> None:
-        default_count = self.options(component, path, least=1, most=limits.SELECT_VALUES_MAX, emoji=True)
+    def string_select(self, component: Component, path: FieldPath) -> None:
+        default_count = self.check_options(
+            component, path, min_options=1, max_options=limits.SELECT_VALUES_MAX, allow_emoji=True
+        )
         self.select(component, path)
-        self.enough(component, path)
-        if default_count > self.most(component, 1):
-            self.note((*path, "options"), errors.too_many_default_values())
+        self.check_option_count(component, path)
+        if default_count > self.max_values(component, 1):
+            self.add_error((*path, "options"), errors.too_many_default_values())
 
-    def entity_select(self, component: Component, path: Steps) -> None:
+    def entity_select(self, component: Component, path: FieldPath) -> None:
         self.select(component, path)
         if component["type"] == ComponentType.CHANNEL_SELECT and "channel_types" in component:
-            self.channel_types(component["channel_types"], (*path, "channel_types"))
+            self.check_channel_types(component["channel_types"], (*path, "channel_types"))
         found = component.get("default_values")
         if found is None:
             return
         values_path = (*path, "default_values")
         if not isinstance(found, list):
-            self.note(values_path, errors.not_list())
+            self.add_error(values_path, errors.not_list())
             return
         for index, value in enumerate(found):
-            self.default_value(value, (*values_path, index), ENTITIES[component["type"]])
+            self.check_default_value(value, (*values_path, index), SELECT_ENTITIES[component["type"]])
         min_values = component.get("min_values", 1)
-        if found and not (min_values if isinstance(min_values, int) else 1) <= len(found) <= self.most(component, 1):
-            self.note(values_path, errors.too_many_default_values())
+        if found and not (min_values if isinstance(min_values, int) else 1) <= len(found) <= self.max_values(
+            component, 1
+        ):
+            self.add_error(values_path, errors.too_many_default_values())
 
-    def select(self, component: Component, path: Steps) -> None:
-        self.custom_id(component, path)
-        self.string(component, path, "placeholder", most=limits.SELECT_PLACEHOLDER_MAX)
-        self.range(component, path, limits.SELECT_VALUES_MAX)
-        self.boolean(component, path, "disabled")
+    def select(self, component: Component, path: FieldPath) -> None:
+        self.check_custom_id(component, path)
+        self.check_string(component, path, "placeholder", max_length=limits.SELECT_PLACEHOLDER_MAX)
+        self.check_value_range(component, path, limits.SELECT_VALUES_MAX)
+        self.check_boolean(component, path, "disabled")
 
     # Components of modals
 
-    def label(self, component: Component, path: Steps) -> None:
-        self.string(component, path, "label", least=1, most=limits.LABEL_MAX, needed=True)
-        self.string(component, path, "description", least=1, most=limits.LABEL_DESCRIPTION_MAX)
+    def label(self, component: Component, path: FieldPath) -> None:
+        self.check_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, required=True)
+        self.check_string(component, path, "description", min_length=1, max_length=limits.LABEL_DESCRIPTION_MAX)
         if "component" in component:
             self.component(component["component"], (*path, "component"), self.inputs)
         else:
-            self.note((*path, "component"), errors.required())
+            self.add_error((*path, "component"), errors.required())
 
-    def text_input(self, component: Component, path: Steps) -> None:
-        self.custom_id(component, path)
+    def text_input(self, component: Component, path: FieldPath) -> None:
+        self.check_custom_id(component, path)
         style = component.get("style")
         if style is None:
-            self.note((*path, "style"), errors.required())
+            self.add_error((*path, "style"), errors.required())
         else:
-            self.choice(style, (*path, "style"), TextInputStyle)
+            self.check_choice(style, (*path, "style"), TextInputStyle)
         if path[-1] == "component":
-            self.refuse(component, path, "label")
+            self.forbid_keys(component, path, "label")
         else:
-            self.string(component, path, "label", least=1, most=limits.LABEL_MAX, needed=True)
-        self.boolean(component, path, "required")
-        self.string(component, path, "value", most=limits.TEXT_INPUT_MAX)
-        self.string(component, path, "placeholder", most=limits.TEXT_INPUT_PLACEHOLDER_MAX)
-        min_length = self.number(component, path, "min_length", least=0, most=limits.TEXT_INPUT_MAX)
-        max_length = self.number(component, path, "max_length", least=1, most=limits.TEXT_INPUT_MAX)
+            self.check_string(component, path, "label", min_length=1, max_length=limits.LABEL_MAX, required=True)
+        self.check_boolean(component, path, "required")
+        self.check_string(component, path, "value", max_length=limits.TEXT_INPUT_MAX)
+        self.check_string(component, path, "placeholder", max_length=limits.TEXT_INPUT_PLACEHOLDER_MAX)
+        min_length = self.check_number(component, path, "min_length", minimum=0, maximum=limits.TEXT_INPUT_MAX)
+        max_length = self.check_number(component, path, "max_length", minimum=1, maximum=limits.TEXT_INPUT_MAX)
         if min_length is not None and max_length is not None and max_length < min_length:
-            self.note((*path, "max_length"), errors.number_min(min_length))
+            self.add_error((*path, "max_length"), errors.number_min(min_length))
 
-    def file_upload(self, component: Component, path: Steps) -> None:
-        self.custom_id(component, path)
+    def file_upload(self, component: Component, path: FieldPath) -> None:
+        self.check_custom_id(component, path)
         # The specification says: "min and max file count, each between 0 and 10".
-        self.range(component, path, limits.FILE_UPLOADS_MAX, least=0)
+        self.check_value_range(component, path, limits.FILE_UPLOADS_MAX, max_values_min=0)
         if component.get("max_values") == 0:
             component.setdefault("min_values", 0)
         found = component.get("file_types")
@@ -350,39 +369,39 @@ class _ComponentValidator(Fields):
             return
         types_path = (*path, "file_types")
         if not isinstance(found, list):
-            self.note(types_path, errors.not_list())
+            self.add_error(types_path, errors.not_list())
         elif len(found) > limits.FILE_TYPES_MAX:
-            self.note(types_path, errors.bad_length(0, limits.FILE_TYPES_MAX))
+            self.add_error(types_path, errors.bad_length(0, limits.FILE_TYPES_MAX))
         else:
             for index, kind in enumerate(found):
                 if not isinstance(kind, str):
-                    self.note((*types_path, index), errors.not_string(kind))
+                    self.add_error((*types_path, index), errors.not_string(kind))
                 elif not is_file_type(kind):
-                    self.note((*types_path, index), errors.regex())
+                    self.add_error((*types_path, index), errors.regex())
 
-    def radio_group(self, component: Component, path: Steps) -> None:
-        self.custom_id(component, path)
-        self.boolean(component, path, "required")
+    def radio_group(self, component: Component, path: FieldPath) -> None:
+        self.check_custom_id(component, path)
+        self.check_boolean(component, path, "required")
         min_options, max_options = limits.RADIO_OPTIONS_MIN, limits.GROUP_OPTIONS_MAX
-        if self.options(component, path, least=min_options, most=max_options) > 1:
-            self.note((*path, "options"), errors.too_many_default_values())
+        if self.check_options(component, path, min_options=min_options, max_options=max_options) > 1:
+            self.add_error((*path, "options"), errors.too_many_default_values())
 
-    def checkbox_group(self, component: Component, path: Steps) -> None:
-        self.custom_id(component, path)
-        default_count = self.options(component, path, least=1, most=limits.GROUP_OPTIONS_MAX)
+    def checkbox_group(self, component: Component, path: FieldPath) -> None:
+        self.check_custom_id(component, path)
+        default_count = self.check_options(component, path, min_options=1, max_options=limits.GROUP_OPTIONS_MAX)
         options = component.get("options")
         option_count = len(options) if isinstance(options, list) else limits.GROUP_OPTIONS_MAX
-        self.range(component, path, limits.GROUP_OPTIONS_MAX, default=max(1, option_count))
-        self.enough(component, path)
-        if default_count > self.most(component, option_count):
-            self.note((*path, "options"), errors.too_many_default_values())
+        self.check_value_range(component, path, limits.GROUP_OPTIONS_MAX, default=max(1, option_count))
+        self.check_option_count(component, path)
+        if default_count > self.max_values(component, option_count):
+            self.add_error((*path, "options"), errors.too_many_default_values())
         component.setdefault("max_values", option_count)
 
-    def checkbox(self, component: Component, path: Steps) -> None:
-        self.custom_id(component, path)
-        self.boolean(component, path, "default")
+    def checkbox(self, component: Component, path: FieldPath) -> None:
+        self.check_custom_id(component, path)
+        self.check_boolean(component, path, "default")
         if component.get("required"):
-            self.note((*path, "required"), errors.component_field())
+            self.add_error((*path, "required"), errors.component_field())
 
 
 def is_required(component: Component) -> bool:

@@ -36,14 +36,14 @@ from hubbub.server.core import cdn_urls
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call, Upload
 from hubbub.server.resources import applications, emojis, stickers
-from hubbub.server.resources.attachments import StoredAttachment, describe, from_upload
-from hubbub.server.resources.messages import columns, components, embeds, mentions
-from hubbub.server.resources.messages.component_fields import Named
-from hubbub.server.resources.messages.facts import SkusNamed
+from hubbub.server.resources.attachments import StoredAttachment, apply_metadata, from_upload
+from hubbub.server.resources.messages import components, embeds, json_columns, mentions
+from hubbub.server.resources.messages.component_fields import ComponentReferences
 from hubbub.server.resources.messages.records import Author, MessageRow
+from hubbub.server.resources.messages.signals import SkusReferenced
 
 MIB: Final = 1 << 20
-WEBHOOK_BYTES_MAX_BEFORE: Final = 25 * MIB
+LEGACY_WEBHOOK_BYTES_MAX: Final = 25 * MIB
 """Maximum size of a webhook's file before webhook_upload_10mib (dated-changes.md 2.2)."""
 
 # http.md 3.4: fields that a message with IS_COMPONENTS_V2 cannot have.
@@ -63,7 +63,7 @@ class Draft(msgspec.Struct, kw_only=True):
     theme: wire.SharedClientTheme | None = None
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Report whether the message has no content at all (http.md 3.4)."""
         if self.flags & MessageFlags.IS_COMPONENTS_V2:
             return not self.components
@@ -71,15 +71,15 @@ class Draft(msgspec.Struct, kw_only=True):
             self.content or self.embeds or self.components or self.files or self.stickers or self.poll or self.theme
         )
 
-    def texts(self) -> Iterator[str]:
+    def mention_texts(self) -> Iterator[str]:
         """Iterate over the texts in which mentions are searched."""
         yield self.content
         if self.flags & MessageFlags.IS_COMPONENTS_V2:
-            yield from components.texts(self.components)
+            yield from components.text_contents(self.components)
 
-    def words(self) -> Iterator[str]:
+    def readable_texts(self) -> Iterator[str]:
         """Iterate over all texts that users will read."""
-        yield from self.texts()
+        yield from self.mention_texts()
         for embed in self.embeds:
             yield from (embed.title or "", embed.description or "")
             yield from (embed.author.name if embed.author else "", embed.footer.text if embed.footer else "")
@@ -92,14 +92,14 @@ class Draft(msgspec.Struct, kw_only=True):
             yield from (file.filename, file.description or "")
 
 
-def clean(content: str | None) -> str:
+def clean_content(content: str | None) -> str:
     """Return content for storage: trimmed, and without NUL characters, which PostgreSQL cannot store."""
     return (content or "").replace("\x00", "").strip()
 
 
-def read(call: Call, access: ChannelAccess, author: Author, body: wire.CreateFirstMessage) -> Draft:
+def read_create(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessageContent) -> Draft:
     """Validate the body of a new message; raise if a part is rejected."""
-    draft = Draft(content=clean(body.content or None), flags=_settable_flags(call, body.flags or 0))
+    draft = Draft(content=clean_content(body.content or None), flags=_settable_flags(call, body.flags or 0))
     is_voice_message = bool(draft.flags & MessageFlags.IS_VOICE_MESSAGE)
     if call.files and not is_voice_message:
         access.require(Permissions.ATTACH_FILES)
@@ -110,7 +110,7 @@ def read(call: Call, access: ChannelAccess, author: Author, body: wire.CreateFir
     if body.sticker_ids:
         draft.stickers = stickers.require_sendable(call, access, body.sticker_ids)
     form = errors.FormErrors()
-    mentions.check(body.allowed_mentions, form)
+    mentions.check_allowed(body.allowed_mentions, form)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
         _reject_legacy_fields(body, form)
     draft.embeds = _embeds(call, access, body.embeds or [], form)
@@ -121,15 +121,15 @@ def read(call: Call, access: ChannelAccess, author: Author, body: wire.CreateFir
         draft.poll = _poll(call, access, body.poll, form)
     draft.theme = body.shared_client_theme or None
     form.raise_if_any()
-    embeds.claim(draft.embeds, draft.files)
+    embeds.mark_embedded_files(draft.embeds, draft.files)
     if is_voice_message:
         _require_voice_message(draft)
     return draft
 
 
-def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> Draft:
+def read_edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> Draft:
     """Validate an edit by the author; return the resulting content."""
-    stored = columns.extra(row)
+    stored = json_columns.extra(row)
     draft = Draft(
         content=row.content,
         flags=row.flags,
@@ -140,12 +140,12 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
     if call.files:
         access.require(Permissions.ATTACH_FILES)
     form = errors.FormErrors()
-    mentions.check(body.allowed_mentions, form)
+    mentions.check_allowed(body.allowed_mentions, form)
     if body.flags is not UNSET:
         draft.flags = edited_flags(call, row.flags, body.flags or 0)
     if body.content is not UNSET:
-        draft.content = clean(body.content)
-    draft.embeds = columns.embeds(row) if body.embeds is UNSET else _embeds(call, access, body.embeds or [], form)
+        draft.content = clean_content(body.content)
+    draft.embeds = json_columns.embeds(row) if body.embeds is UNSET else _embeds(call, access, body.embeds or [], form)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
         for name, value in (
             ("content", draft.content),
@@ -155,9 +155,9 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
         ):
             if value:
                 form.add((name,), *errors.components_v2_field(name))
-    references = Named()
+    references = ComponentReferences()
     if body.components is UNSET:
-        draft.components = columns.components(row)
+        draft.components = json_columns.components(row)
     else:
         references = _components(call, author, body.components or [], draft, form)
     draft.files = _edited_files(call, author, row, body, form)
@@ -167,13 +167,13 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
         # A file that is no longer used by an embed is listed as an attachment again.
         for file in draft.files:
             file.embedded = False
-    embeds.claim(draft.embeds, draft.files)
+    embeds.mark_embedded_files(draft.embeds, draft.files)
     return draft
 
 
-def first(call: Call, body: wire.UpdateMessage) -> wire.CreateFirstMessage:
+def as_create_body(call: Call, body: wire.UpdateMessage) -> wire.CreateMessageContent:
     """Return an edit of a deferred response as the body of a new message."""
-    return wire.CreateFirstMessage(
+    return wire.CreateMessageContent(
         content=body.content,
         embeds=body.embeds,
         allowed_mentions=body.allowed_mentions,
@@ -199,7 +199,7 @@ def _settable_flags(call: Call, requested: int) -> int:
     return flags
 
 
-def _reject_legacy_fields(body: wire.CreateFirstMessage, form: errors.FormErrors) -> None:
+def _reject_legacy_fields(body: wire.CreateMessageContent, form: errors.FormErrors) -> None:
     for name in _LEGACY_FIELDS:
         if getattr(body, name):
             form.add((name,), *errors.components_v2_field(name))
@@ -216,7 +216,9 @@ def _embeds(call: Call, access: ChannelAccess, requests: list[EmbedRequest], for
     return embeds.read(requests, form, now=call.now)
 
 
-def _components(call: Call, author: Author, found: list[Component], draft: Draft, form: errors.FormErrors) -> Named:
+def _components(
+    call: Call, author: Author, found: list[Component], draft: Draft, form: errors.FormErrors
+) -> ComponentReferences:
     """Validate and store the components; return what they refer to."""
     references = components.check(found, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now=call.now)
     require_emojis(call, references, form)
@@ -227,10 +229,10 @@ def _components(call: Call, author: Author, found: list[Component], draft: Draft
     elif references.skus:
         owner = applications.find_by_bot(call.tx, author.user.id) if author.application_id is None else None
         application_id = author.application_id if owner is None else owner.id
-        signal = SkusNamed(
+        signal = SkusReferenced(
             application_id=application_id, sku_ids=tuple(sku for _, sku in references.skus), active=set()
         )
-        call.tell(signal)
+        call.notify(signal)
         for path, sku_id in references.skus:
             if sku_id not in signal.active:
                 form.add(path, *errors.component_sku())
@@ -238,7 +240,7 @@ def _components(call: Call, author: Author, found: list[Component], draft: Draft
     return references
 
 
-def require_emojis(call: Call, references: Named, form: errors.FormErrors) -> None:
+def require_emojis(call: Call, references: ComponentReferences, form: errors.FormErrors) -> None:
     """Add an error for each unknown emoji in components, and complete the others."""
     for path, emoji in references.emojis:
         if "id" not in emoji:
@@ -254,7 +256,9 @@ def require_emojis(call: Call, references: Named, form: errors.FormErrors) -> No
                 emoji["animated"] = True
 
 
-def _require_named_files(references: Named, files: list[StoredAttachment], form: errors.FormErrors) -> None:
+def _require_named_files(
+    references: ComponentReferences, files: list[StoredAttachment], form: errors.FormErrors
+) -> None:
     """Add an error for each file that components refer to and that is missing or of the wrong type."""
     known = {file.filename: file for file in files}
     for path, name, must_be_image in references.files:
@@ -269,11 +273,13 @@ def file_bytes_max(call: Call, author: Author, *, app: bool = False) -> int:
     Depends on the guild's premium tier, the sender's premium type and the operator's limits."""
     guild_max = ATTACHMENT_BYTES_MAX_BY_TIER[min(author.premium_tier, 3)] if author.premium_tier > 1 else 0
     if (app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.active(call.now):
-        guild_max = max(guild_max, WEBHOOK_BYTES_MAX_BEFORE)
+        guild_max = max(guild_max, LEGACY_WEBHOOK_BYTES_MAX)
     max_by_premium = ATTACHMENT_BYTES_MAX_BY_PREMIUM
-    premium_max = max(max_by_premium.get(author.user.premium_type, 0), max_by_premium.get(author.asker_premium, 0))
+    premium_max = max(
+        max_by_premium.get(author.user.premium_type, 0), max_by_premium.get(author.invoker_premium_type, 0)
+    )
     http = call.config.http
-    return min(max(http.max_file_bytes, guild_max, premium_max), http.largest_file_bytes)
+    return min(max(http.max_file_bytes, guild_max, premium_max), http.multipart_file_bytes_max)
 
 
 def _store_upload(call: Call, author: Author, upload: Upload, request: AttachmentRequest | None) -> StoredAttachment:
@@ -322,7 +328,7 @@ def _edited_files(
 ) -> list[StoredAttachment]:
     """Return the files after an edit: exactly those listed, or without a list all old and new ones (http.md 1.11)."""
     uploads = _uploads(call)
-    old = {int(file.id): file for file in columns.attachments(row)}
+    old = {int(file.id): file for file in json_columns.attachments(row)}
     if body.attachments is UNSET:
         files = [*old.values(), *(_store_upload(call, author, upload, None) for _, upload in sorted(uploads.items()))]
         _require_attachment_limit(call, files)
@@ -332,7 +338,7 @@ def _edited_files(
         stored = old.pop(int(request.id), None)
         if stored is not None:
             if changes.ATTACHMENT_SPOILER.active(call.now):
-                describe(stored, request, spoiler_flag=True)
+                apply_metadata(stored, request, spoiler_flag=True)
             files.append(stored)
         elif (upload := uploads.pop(int(request.id), None)) is not None:
             files.append(_store_upload(call, author, upload, request))

@@ -28,7 +28,7 @@ ATTACHMENT: Final = "attachment://"
 # http.md 1.11: only these file types may be referenced by attachment:// in embeds.
 _IMAGE_EXTENSIONS: Final = ("jpg", "jpeg", "png", "webp", "gif")
 
-Steps = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 
 
 def read(requests: Sequence[EmbedRequest], form: errors.FormErrors, *, now: int) -> list[Embed]:
@@ -41,7 +41,7 @@ def read(requests: Sequence[EmbedRequest], form: errors.FormErrors, *, now: int)
     return found
 
 
-def claim(embeds: Iterable[Embed], files: Sequence[StoredAttachment]) -> None:
+def mark_embedded_files(embeds: Iterable[Embed], files: Sequence[StoredAttachment]) -> None:
     """Mark the files that embeds use; the message then does not list them as attachments."""
     by_name = {file.filename: file for file in files}
     for embed in embeds:
@@ -63,7 +63,7 @@ def _mark_embedded_url(url: str, by_name: dict[str, StoredAttachment]) -> str:
     return ATTACHMENT + name
 
 
-def _embed(request: EmbedRequest, form: errors.FormErrors, path: Steps) -> Embed:
+def _embed(request: EmbedRequest, form: errors.FormErrors, path: FieldPath) -> Embed:
     embed = Embed(
         title=_text(request.title),
         description=_text(request.description),
@@ -83,7 +83,7 @@ def _embed(request: EmbedRequest, form: errors.FormErrors, path: Steps) -> Embed
     return embed
 
 
-def _limit_fields(request: EmbedRequest, form: errors.FormErrors, path: Steps, now: int) -> None:
+def _limit_fields(request: EmbedRequest, form: errors.FormErrors, path: FieldPath, now: int) -> None:
     """Reject too many fields; before embed_fields_refused the surplus was dropped."""
     if not request.fields or len(request.fields) <= EMBED_FIELDS_MAX:
         return
@@ -92,7 +92,7 @@ def _limit_fields(request: EmbedRequest, form: errors.FormErrors, path: Steps, n
     request.fields = request.fields[:EMBED_FIELDS_MAX]
 
 
-def _field(request: EmbedFieldRequest, form: errors.FormErrors, path: Steps) -> EmbedField:
+def _field(request: EmbedFieldRequest, form: errors.FormErrors, path: FieldPath) -> EmbedField:
     name, value = request.name.strip(), request.value.strip()
     if not name:
         form.add((*path, "name"), *errors.required())
@@ -102,7 +102,7 @@ def _field(request: EmbedFieldRequest, form: errors.FormErrors, path: Steps) -> 
 
 
 def _author(
-    request: EmbedAuthorRequest | None | UnsetType, form: errors.FormErrors, path: Steps
+    request: EmbedAuthorRequest | None | UnsetType, form: errors.FormErrors, path: FieldPath
 ) -> EmbedAuthor | UnsetType:
     if not request or not (name := _text(request.name)):
         return UNSET
@@ -114,7 +114,7 @@ def _author(
 
 
 def _footer(
-    request: EmbedFooterRequest | None | UnsetType, form: errors.FormErrors, path: Steps
+    request: EmbedFooterRequest | None | UnsetType, form: errors.FormErrors, path: FieldPath
 ) -> EmbedFooter | UnsetType:
     if not request or not (text := _text(request.text)):
         return UNSET
@@ -122,7 +122,7 @@ def _footer(
 
 
 def _media(
-    request: EmbedMediaRequest | None | UnsetType, form: errors.FormErrors, path: Steps
+    request: EmbedMediaRequest | None | UnsetType, form: errors.FormErrors, path: FieldPath
 ) -> EmbedMedia | UnsetType:
     if not request or not (url := _url(request.url, form, (*path, "url"), media=True)):
         return UNSET
@@ -134,7 +134,7 @@ def _text(value: str | None | UnsetType) -> str | UnsetType:
 
 
 def _url(
-    value: str | None | UnsetType, form: errors.FormErrors, path: Steps, *, media: bool = False
+    value: str | None | UnsetType, form: errors.FormErrors, path: FieldPath, *, media: bool = False
 ) -> str | UnsetType:
     url = _text(value)
     if not url:

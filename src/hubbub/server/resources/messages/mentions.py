@@ -8,7 +8,7 @@ from msgspec import UnsetType
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import AllowedMentionType
-from hubbub.protocol.ids import MAX_WIDE, RoleId, UserId
+from hubbub.protocol.ids import WIDE_MAX, RoleId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.messages import AllowedMentions
 from hubbub.server.core.access import ChannelAccess
@@ -31,10 +31,10 @@ class Mentions(NamedTuple):
     everyone: bool = False
 
 
-NOBODY: Final = Mentions()
+NO_MENTIONS: Final = Mentions()
 
 
-def check(allowed: AllowedMentions | None | UnsetType, form: errors.FormErrors) -> None:
+def check_allowed(allowed: AllowedMentions | None | UnsetType, form: errors.FormErrors) -> None:
     """Add an error if `allowed_mentions` lists ids of a kind that `parse` already allows."""
     if not allowed or not allowed.parse:
         return
@@ -43,7 +43,7 @@ def check(allowed: AllowedMentions | None | UnsetType, form: errors.FormErrors) 
             form.add(("allowed_mentions",), *errors.mentions_exclusive(kind.value))
 
 
-def read(
+def resolve(
     call: Call,
     access: ChannelAccess,
     texts: Iterable[str],
@@ -79,13 +79,13 @@ def read(
 
 
 def _ids(pattern: re.Pattern[str], text: str) -> list[int]:
-    return [number for number in map(int, pattern.findall(text)) if number <= MAX_WIDE]
+    return [number for number in map(int, pattern.findall(text)) if number <= WIDE_MAX]
 
 
 def _existing_users(call: Call, ids: list[int]) -> tuple[UserId, ...]:
     if not ids:
         return ()
-    known = store.known_users(call.tx, ids)
+    known = store.existing_user_ids(call.tx, ids)
     return tuple(UserId(each) for each in ids if each in known)
 
 

@@ -64,12 +64,12 @@ class MessageRow(NamedTuple):
         return Snowflake(self.id).created_ms
 
     @property
-    def polled(self) -> bool:
+    def has_poll(self) -> bool:
         """Report whether the message has a poll, whose votes must be loaded."""
         return self.extra is not None and '"poll":' in self.extra
 
     @property
-    def of_user(self) -> bool:
+    def is_user_authored(self) -> bool:
         """Report whether the author is a user, including bots.
 
         A webhook's name and avatar are stored with the message instead."""
@@ -81,13 +81,13 @@ class MessageRow(NamedTuple):
         return bool(self.flags & MessageFlags.EPHEMERAL)
 
 
-class Line(NamedTuple):
+class HistoryRow(NamedTuple):
     """A history row, sufficient to show a message that consists of content only."""
 
     id: int
     author_id: int
     content: str
-    plain: int
+    is_plain: int
     """Whether the message consists of content only."""
 
 
@@ -113,7 +113,7 @@ class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
     sticker_items: list[StickerItem] = []
 
 
-class Identity(msgspec.Struct, kw_only=True, omit_defaults=True):
+class WebhookIdentity(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The name and avatar that a webhook used for a message.
 
     Stored as JSON: add fields with a default, never rename."""
@@ -122,7 +122,7 @@ class Identity(msgspec.Struct, kw_only=True, omit_defaults=True):
     avatar: str | None = None
 
 
-class Interacted(msgspec.Struct, kw_only=True, omit_defaults=True):
+class StoredInteraction(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The interaction that a message responds to.
 
     Stored as JSON: add fields with a default, never rename."""
@@ -138,26 +138,26 @@ class Interacted(msgspec.Struct, kw_only=True, omit_defaults=True):
     target_user_id: UserId | None = None
     target_message_id: MessageId | None = None
     interacted_message_id: MessageId | None = None
-    triggering: "Interacted | None" = None
+    triggering: "StoredInteraction | None" = None
     """The interaction that opened the submitted modal."""
 
 
-class Response(NamedTuple):
+class InteractionResponse(NamedTuple):
     """Properties of a new message that is an interaction response."""
 
-    interaction: Interacted
+    interaction: StoredInteraction
     kind: int = 0
     reference: MessageReference | None = None
     flags: int = 0
     """LOADING for a deferred response, EPHEMERAL for one visible only to `seen_by`."""
     seen_by: tuple[int, ...] = ()
-    person: "Author | None" = None
+    invoker: "Author | None" = None
     """The invoking user, or None if not loaded."""
-    held: tuple[RoleId, ...] | None = None
+    invoker_role_ids: tuple[RoleId, ...] | None = None
     """The invoking user's roles, or None if not loaded."""
 
     @property
-    def silent(self) -> bool:
+    def may_be_empty(self) -> bool:
         """Report whether the message may be empty because it is deferred or its type implies its content."""
         return bool(self.flags & MessageFlags.LOADING) or self.kind == MessageType.INTERACTION_PREMIUM_UPSELL
 
@@ -172,9 +172,9 @@ class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
     sticker_items: list[StickerItem] = []
     poll: Poll | None = None
     shared_client_theme: SharedClientTheme | None = None
-    author: Identity | None = None
+    author: WebhookIdentity | None = None
     """Name and avatar of a webhook message; its author id is the webhook id."""
-    interaction: Interacted | None = None
+    interaction: StoredInteraction | None = None
     """Set on interaction responses."""
     seen_by: list[UserId] = []
     """Users who can see an ephemeral message."""
@@ -190,7 +190,7 @@ class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Whether other messages use its files, so that these remain when it is deleted."""
 
 
-class FromGame(NamedTuple):
+class ApplicationOrigin(NamedTuple):
     """Properties of a new message that an application sends for its user."""
 
     application_id: int
@@ -213,9 +213,9 @@ class Author(NamedTuple):
     """The application that owns the webhook."""
     moderated: int = 0
     """Bit mask of what the guild's AutoMod rules check; 0 means that no rule has to be loaded."""
-    known: bool = False
+    is_bot_response: bool = False
     """For interaction responses: whether the app's bot is the author, whatever the webhook id."""
-    asker_premium: int = 0
+    invoker_premium_type: int = 0
     """For interaction responses: the invoking user's premium type, which sets the file size limit (http.md 1.11)."""
 
 

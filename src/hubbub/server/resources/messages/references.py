@@ -12,11 +12,11 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.server.core import access as core_access
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
-from hubbub.server.resources.messages import columns, rules, store
+from hubbub.server.resources.messages import json_columns, rules, store
 from hubbub.server.resources.messages.records import MessageRow, StoredSnapshot
 
 
-class Refers(msgspec.Struct):
+class ResolvedReference(msgspec.Struct):
     """The message that a new message replies to or forwards."""
 
     kind: int
@@ -25,7 +25,7 @@ class Refers(msgspec.Struct):
     snapshot: StoredSnapshot | None = None
 
 
-def refer(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> Refers | None:
+def resolve(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> ResolvedReference | None:
     """Resolve a message reference; None if the message is unknown and `fail_if_not_exists` is false."""
     if body.type == MessageReferenceType.FORWARD and changes.MESSAGE_FORWARDING.active(call.now):
         return _forward(call, access, body)
@@ -35,9 +35,9 @@ def refer(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest)
         if body.fail_if_not_exists is False:
             return None
         raise errors.invalid("message_reference", *errors.reply_unknown_message())
-    if row.type not in rules.SAID:
+    if row.type not in rules.USER_MESSAGE_TYPES:
         raise errors.invalid("message_reference", *errors.reply_system_message())
-    return Refers(MessageType.REPLY, _reference(access.channel, row.id), replied=row)
+    return ResolvedReference(MessageType.REPLY, _reference(access.channel, row.id), replied=row)
 
 
 def _reference(channel: ChannelRef, message_id: int, kind: int = 0) -> wire.MessageReference:
@@ -49,7 +49,7 @@ def _reference(channel: ChannelRef, message_id: int, kind: int = 0) -> wire.Mess
     )
 
 
-def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> Refers:
+def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> ResolvedReference:
     """Return a snapshot of a message that the caller may read."""
     source_access = core_access.require_channel(
         call, body.channel_id or access.channel.id, Permissions.READ_MESSAGE_HISTORY
@@ -58,17 +58,19 @@ def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceReque
     source = source_access.channel
     row = store.get(call.tx, source.id, body.message_id)
     rules.require_forwardable(call, source, row)
-    rules.require_forwards_left(call)
-    share_files(call, row)
-    snapshots = columns.snapshots(row)
+    rules.require_forward_quota(call)
+    mark_files_shared(call, row)
+    snapshots = json_columns.snapshots(row)
     # Forwarding a forward copies its snapshot; snapshots are never nested.
     snapshot = snapshots[0] if snapshots else _snapshot(row)
-    return Refers(MessageType.DEFAULT, _reference(source, row.id, MessageReferenceType.FORWARD), snapshot=snapshot)
+    return ResolvedReference(
+        MessageType.DEFAULT, _reference(source, row.id, MessageReferenceType.FORWARD), snapshot=snapshot
+    )
 
 
-def share_files(call: Call, row: MessageRow) -> None:
+def mark_files_shared(call: Call, row: MessageRow) -> None:
     """Mark the files of a message as shared, so that they remain when it is deleted."""
-    extra = columns.extra(row)
+    extra = json_columns.extra(row)
     if row.attachments is not None and not extra.shared:
         extra.shared = True
         store.set_extra(call.tx, row, extra)
@@ -83,10 +85,10 @@ def _snapshot(row: MessageRow) -> StoredSnapshot:
         flags=row.flags,
         content=row.content,
         edited_ms=row.edited_ms,
-        mentions=columns.mentions(row),
+        mentions=json_columns.mentions(row),
         mention_roles=[] if row.mention_roles is None else json.decode(row.mention_roles, list[RoleId]),
-        attachments=columns.attachments(row),
-        embeds=columns.embeds(row),
-        components=columns.components(row),
-        sticker_items=columns.extra(row).sticker_items,
+        attachments=json_columns.attachments(row),
+        embeds=json_columns.embeds(row),
+        components=json_columns.components(row),
+        sticker_items=json_columns.extra(row).sticker_items,
     )

@@ -9,7 +9,7 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.server.core import access as core_access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
-from hubbub.server.resources.messages import actions, drafts, editing, histories, rules, saying, store, views
+from hubbub.server.resources.messages import actions, creation, drafts, edits, history_pages, rules, store, views
 
 
 @handles(wire.LIST_MESSAGES)
@@ -22,18 +22,18 @@ def list_messages(call: Call, channel_id: ChannelId, query: wire.ListMessages) -
         return []
     limit = query.limit
     if query.around is not UNSET:
-        after = store.lines_after(call.tx, channel_id, limit // 2 + 1, query.around - 1)
-        history = after + store.lines_before(call.tx, channel_id, limit - limit // 2 - 1, query.around)
+        after = store.history_after(call.tx, channel_id, limit // 2 + 1, query.around - 1)
+        history = after + store.history_before(call.tx, channel_id, limit - limit // 2 - 1, query.around)
         history = history[:limit]
     elif query.before is not UNSET:
         if access.channel.is_thread and query.before < channel_id:
             raise errors.BEFORE_THREAD_CREATION()
-        history = store.lines_before(call.tx, channel_id, limit, query.before)
+        history = store.history_before(call.tx, channel_id, limit, query.before)
     elif query.after is not UNSET:
-        history = store.lines_after(call.tx, channel_id, limit, query.after)
+        history = store.history_after(call.tx, channel_id, limit, query.after)
     else:
-        history = store.lines_before(call.tx, channel_id, limit)
-    return histories.page(call, access.channel, history)
+        history = store.history_before(call.tx, channel_id, limit)
+    return history_pages.encode_page(call, access.channel, history)
 
 
 @handles(wire.GET_MESSAGE)
@@ -50,7 +50,7 @@ def create_message(call: Call, channel_id: ChannelId, body: wire.CreateMessage) 
     """Create a message."""
     access = core_access.channel(call, channel_id)
     author = rules.require_send(call, access)
-    return saying.send(call, access, author, body)
+    return creation.send(call, access, author, body)
 
 
 @handles(wire.UPDATE_MESSAGE)
@@ -61,12 +61,12 @@ def update_message(call: Call, channel_id: ChannelId, message_id: MessageId, bod
     access = core_access.channel(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     if not rules.require_edit(call, access, row, body):
-        return editing.suppress(call, access, row, body.flags or 0)
+        return edits.suppress_embeds(call, access, row, body.flags or 0)
     author = rules.require_author(call, access.channel)
     if row.flags & MessageFlags.LOADING:
         # A deferred response whose interaction token may have expired (decisions/0030).
-        return editing.fill(call, access, author, row, drafts.first(call, body))
-    return editing.edit(call, access, author, row, body)
+        return edits.complete_deferred(call, access, author, row, drafts.as_create_body(call, body))
+    return edits.edit(call, access, author, row, body)
 
 
 @handles(wire.DELETE_MESSAGE)
@@ -84,11 +84,11 @@ def bulk_delete_messages(call: Call, channel_id: ChannelId, body: wire.BulkDelet
     access = core_access.channel(call, channel_id)
     if access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
-    rules.require_open(access)
+    rules.require_unarchived(access)
     message_ids = dict.fromkeys(body.messages)
     if not wire.BULK_DELETE_MIN <= len(message_ids) <= wire.BULK_DELETE_MAX:
         raise errors.BAD_BULK_DELETE_COUNT()
-    oldest_ms = call.now - wire.BULK_DELETE_AGE.total_seconds() * 1000
+    oldest_ms = call.now - wire.BULK_DELETE_AGE_MAX.total_seconds() * 1000
     if any(each.created_ms < oldest_ms for each in message_ids):
         raise errors.BULK_DELETE_TOO_OLD()
     actions.bulk_delete(call, access, message_ids)
@@ -102,4 +102,4 @@ def crosspost_message(call: Call, channel_id: ChannelId, message_id: MessageId) 
     access = core_access.channel(call, channel_id)
     row = store.get(call.tx, channel_id, message_id)
     rules.require_crosspost(call, access, row)
-    return editing.crosspost(call, access, row)
+    return edits.crosspost(call, access, row)

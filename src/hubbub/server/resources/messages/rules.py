@@ -16,11 +16,11 @@ from hubbub.server.core import quotas
 from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.resources import relationships, user_settings
-from hubbub.server.resources.messages import columns, store, views
-from hubbub.server.resources.messages.facts import DirectMessageDrafted
+from hubbub.server.resources.messages import json_columns, store, views
 from hubbub.server.resources.messages.records import Author, MessageRow
+from hubbub.server.resources.messages.signals import DirectMessageDrafted
 
-SPOKEN_IN: Final = frozenset(
+MESSAGE_CHANNEL_TYPES: Final = frozenset(
     {
         ChannelType.GUILD_TEXT,
         ChannelType.DM,
@@ -33,28 +33,28 @@ SPOKEN_IN: Final = frozenset(
         ChannelType.GUILD_STAGE_VOICE,
     }
 )
-FORUMS: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA})
+FORUM_TYPES: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA})
 
 # http.md 1.7: system messages cannot be replied to; these types are written by users, or by apps on their behalf.
-SAID: Final = frozenset(
+USER_MESSAGE_TYPES: Final = frozenset(
     {MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND}
 )
 
-REGISTERED_MS: Final = 5 * 60_000
+ACCOUNT_AGE_MIN_MS: Final = 5 * 60_000
 """Minimum account age in milliseconds for verification level MEDIUM and above."""
-JOINED_MS: Final = 10 * 60_000
+MEMBERSHIP_AGE_MIN_MS: Final = 10 * 60_000
 """Minimum membership age in milliseconds for verification level HIGH and above."""
 
 FORWARDED_BYTES_MAX: Final = 100 << 20
-FORWARDED_BYTES_MS: Final = 60_000
+FORWARDED_BYTES_WINDOW_MS: Final = 60_000
 """Window of the limit on forwarded attachment bytes (http.md 1.14)."""
 
 
 def require_send(call: Call, access: ChannelAccess) -> Author:
     """Return the caller as an author; raise unless they may send messages in the channel."""
     channel = access.channel
-    if channel.type not in SPOKEN_IN:
-        raise (errors.CANNOT_SEND_IN_FORUM if channel.type in FORUMS else errors.CANNOT_SEND_IN_CHANNEL)()
+    if channel.type not in MESSAGE_CHANNEL_TYPES:
+        raise (errors.CANNOT_SEND_IN_FORUM if channel.type in FORUM_TYPES else errors.CANNOT_SEND_IN_CHANNEL)()
     # In threads, this bit already represents SEND_MESSAGES_IN_THREADS.
     if not access.allowed & Permissions.SEND_MESSAGES:
         raise errors.MISSING_PERMISSIONS()
@@ -79,15 +79,15 @@ def require_author(call: Call, channel: ChannelRef, user_id: int | None = None) 
 
 def _require_verified(call: Call, access: ChannelAccess, author: Author) -> None:
     """Raise unless a member without roles meets the guild's verification level."""
-    if author.user.bot or access.guild is None or len(access.guild.roles) > 1 or access.guild.owns:
+    if author.user.bot or access.guild is None or len(access.guild.roles) > 1 or access.guild.is_owner:
         return
     level = author.verification_level
     joined_ms = call.now if author.member is None else author.member.joined_ms
     is_verified = bool(author.user.verified)
     if level >= VerificationLevel.MEDIUM:
-        is_verified = is_verified and call.now - Snowflake(author.user.id).created_ms >= REGISTERED_MS
+        is_verified = is_verified and call.now - Snowflake(author.user.id).created_ms >= ACCOUNT_AGE_MIN_MS
     if level >= VerificationLevel.HIGH:
-        is_verified = is_verified and call.now - joined_ms >= JOINED_MS
+        is_verified = is_verified and call.now - joined_ms >= MEMBERSHIP_AGE_MIN_MS
     if not is_verified:
         raise errors.VERIFICATION_LEVEL_TOO_HIGH()
 
@@ -104,27 +104,27 @@ def _require_reachable(call: Call, channel: ChannelRef) -> None:
         if call.actor.is_bot:
             if bot:
                 raise errors.CANNOT_MESSAGE_USER()
-            if not store.share_a_guild(call.tx, call.user_id, user_id):
+            if not store.have_mutual_guild(call.tx, call.user_id, user_id):
                 raise errors.NO_MUTUAL_GUILDS()
-        call.tell(DirectMessageDrafted(channel=channel, recipient_id=UserId(user_id)))
+        call.notify(DirectMessageDrafted(channel=channel, recipient_id=UserId(user_id)))
 
 
-def heard_in_games(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset[int]]:
+def in_game_families(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset[int]]:
     """Return the application families in which each user of a DM receives its messages (sdk.md 9.3).
 
     Users who receive them in all applications are absent."""
     families: dict[int, frozenset[int]] = {}
-    for user_id, settings in user_settings.find_some(call.tx, user_ids).items():
+    for user_id, settings in user_settings.find_many(call.tx, user_ids).items():
         setting = settings.slayer_sdk_receive_dms_in_game
         if setting == InGameMessages.NONE:
             families[user_id] = frozenset()
         elif setting == InGameMessages.USERS_WITH_GAME:
             other = next((each for each in user_ids if each != user_id), user_id)
-            families[user_id] = frozenset(relationships.Cast(call.tx, (other,)).families(other))
+            families[user_id] = frozenset(relationships.PlayerDirectory(call.tx, (other,)).families(other))
     return families
 
 
-def is_slowed(call: Call, access: ChannelAccess) -> bool:
+def is_slowmode_applied(call: Call, access: ChannelAccess) -> bool:
     """Report whether slowmode applies to the caller: never to bots, nor to users who may bypass it."""
     if not access.channel.rate_limit_per_user or call.actor.is_bot:
         return False
@@ -134,9 +134,9 @@ def is_slowed(call: Call, access: ChannelAccess) -> bool:
     return not access.allowed & bits
 
 
-def require_patience(call: Call, access: ChannelAccess) -> None:
+def require_slowmode_elapsed(call: Call, access: ChannelAccess) -> None:
     """Raise SLOWMODE_RATE_LIMIT if the caller sent a message too recently."""
-    last_ms = store.last_spoke(call.tx, access.channel.id, call.user_id)
+    last_ms = store.last_message_ms(call.tx, access.channel.id, call.user_id)
     if last_ms is None or last_ms > call.now:
         return
     left_ms = last_ms + access.channel.rate_limit_per_user * 1000 - call.now
@@ -148,7 +148,7 @@ def require_history(call: Call, access: ChannelAccess) -> bool:
     """Report whether the caller may read the channel's history.
 
     Raise if the channel cannot contain messages, or if the caller may not connect to a voice channel."""
-    if access.channel.type not in SPOKEN_IN:
+    if access.channel.type not in MESSAGE_CHANNEL_TYPES:
         raise errors.CANNOT_SEND_IN_CHANNEL()
     if access.channel.is_voice:
         access.require(Permissions.CONNECT)
@@ -158,7 +158,7 @@ def require_history(call: Call, access: ChannelAccess) -> bool:
 def can_read_history(access: ChannelAccess) -> bool:
     """Report whether the caller may read the channel's history; False where `require_history` raises."""
     bits = Permissions.READ_MESSAGE_HISTORY | (Permissions.CONNECT if access.channel.is_voice else 0)
-    return access.channel.type in SPOKEN_IN and access.can(bits)
+    return access.channel.type in MESSAGE_CHANNEL_TYPES and access.can(bits)
 
 
 def require_repliable(access: ChannelAccess, reference: wire.MessageReferenceRequest) -> None:
@@ -171,27 +171,27 @@ def require_repliable(access: ChannelAccess, reference: wire.MessageReferenceReq
 
 def require_forwardable(call: Call, source: ChannelRef, row: MessageRow) -> None:
     """Raise unless the caller may forward the message."""
-    if row.type not in wire.FORWARDABLE_TYPES or columns.extra(row).poll is not None:
+    if row.type not in wire.FORWARDABLE_TYPES or json_columns.extra(row).poll is not None:
         raise errors.INVALID_MESSAGE_TYPE()
     # Forwarding a forward copies its snapshot, so the snapshot must be readable.
-    parts = columns.snapshots(row) or (row,)
+    parts = json_columns.snapshots(row) or (row,)
     if changes.FORWARD_READABLE_CONTENT.active(call.now) and not all(
-        views.readable(call.actor, each, source.guild_id) for each in parts
+        views.can_read(call.actor, each, source.guild_id) for each in parts
     ):
         raise errors.FORWARD_NEEDS_READABLE_CONTENT()
 
 
-def require_forwards_left(call: Call) -> None:
+def require_forward_quota(call: Call) -> None:
     """Raise RATE_LIMITED if the caller forwarded too many messages or bytes recently."""
     if call.config.rate_limits != "real":
         return
     window_ms = round(wire.FORWARD_LIMIT.seconds * 1000)
-    forwards = store.forwards_since(call.tx, call.user_id, Snowflake.at(call.now - FORWARDED_BYTES_MS))
+    forwards = store.forwards_since(call.tx, call.user_id, Snowflake.at(call.now - FORWARDED_BYTES_WINDOW_MS))
     recent = [each for each, _ in forwards if Snowflake(each).created_ms > call.now - window_ms]
     if len(recent) >= wire.FORWARD_LIMIT.calls:
         _raise_rate_limited(Snowflake(recent[0]).created_ms + window_ms - call.now)
-    if sum(columns.forwarded_bytes(snapshots_json) for _, snapshots_json in forwards) > FORWARDED_BYTES_MAX:
-        _raise_rate_limited(Snowflake(forwards[0][0]).created_ms + FORWARDED_BYTES_MS - call.now)
+    if sum(json_columns.forwarded_bytes(snapshots_json) for _, snapshots_json in forwards) > FORWARDED_BYTES_MAX:
+        _raise_rate_limited(Snowflake(forwards[0][0]).created_ms + FORWARDED_BYTES_WINDOW_MS - call.now)
 
 
 def _raise_rate_limited(left_ms: int) -> None:
@@ -202,7 +202,7 @@ def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.
     """Report whether the caller edits as the author.
 
     Other callers may only suppress embeds; raise CANNOT_EDIT_OTHERS_MESSAGE for other edits."""
-    require_open(access)
+    require_unarchived(access)
     if access.channel.locked and not access.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
     only_flags = body.flags is not UNSET and not _changes_content(call, body)
@@ -211,14 +211,14 @@ def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
         core_access.require_channel(call, access.channel.id, Permissions.MANAGE_MESSAGES)
         return False
-    if row.type not in SAID:
+    if row.type not in USER_MESSAGE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
     if body.sticker_ids:
         raise errors.CANNOT_EDIT_STICKERS()
     if _changes_content(call, body):
         if row.flags & MessageFlags.IS_VOICE_MESSAGE:
             raise errors.VOICE_MESSAGE_CANNOT_EDIT()
-        if row.extra is not None and columns.extra(row).poll is not None:
+        if row.extra is not None and json_columns.extra(row).poll is not None:
             raise errors.POLL_CANNOT_EDIT()
     return True
 
@@ -226,9 +226,9 @@ def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.
 def count_edit(call: Call, row: MessageRow) -> None:
     """Count an edit against the limits of old messages (30046) and of crossposted ones (20022)."""
     if call.now - row.created_ms > wire.OLD_MESSAGE_AGE.total_seconds() * 1000:
-        quotas.take(call, "old edit", row.channel_id, wire.OLD_EDIT_LIMIT, user_id=call.user_id)
+        quotas.consume(call, "old edit", row.channel_id, wire.OLD_EDIT_LIMIT, user_id=call.user_id)
     if row.flags & MessageFlags.CROSSPOSTED:
-        quotas.take(call, "published edit", row.channel_id, wire.ANNOUNCEMENT_EDIT_LIMIT, user_id=call.user_id)
+        quotas.consume(call, "published edit", row.channel_id, wire.ANNOUNCEMENT_EDIT_LIMIT, user_id=call.user_id)
 
 
 def _changes_content(call: Call, body: wire.UpdateMessage) -> bool:
@@ -238,7 +238,7 @@ def _changes_content(call: Call, body: wire.UpdateMessage) -> bool:
     )
 
 
-def require_open(access: ChannelAccess) -> None:
+def require_unarchived(access: ChannelAccess) -> None:
     """Raise THREAD_ARCHIVED in an archived thread, whose messages cannot change (http.md 3.3)."""
     if access.channel.archived:
         raise errors.THREAD_ARCHIVED()
@@ -252,7 +252,7 @@ def require_delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
         core_access.require_channel(call, access.channel.id, Permissions.MANAGE_MESSAGES)
     if row.type in wire.UNDELETABLE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
-    require_open(access)
+    require_unarchived(access)
 
 
 def require_crosspost(call: Call, access: ChannelAccess, row: MessageRow) -> None:

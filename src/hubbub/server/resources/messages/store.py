@@ -11,16 +11,16 @@ import msgspec
 from hubbub.protocol import errors, wire
 from hubbub.protocol.resources.polls import PollAnswerCount
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.resources import members, users
-from hubbub.server.resources.messages.records import Author, Extra, Line, MessageRow, ReactionRow
+from hubbub.server.resources.messages.records import Author, Extra, HistoryRow, MessageRow, ReactionRow
 
-BATCH: Final = 500
+BATCH_SIZE: Final = 500
 """Number of ids in one IN list."""
 
 
 COLUMNS: Final = ", ".join(MessageRow._fields)
-_PLACEHOLDERS: Final = places(MessageRow._fields)
+_PLACEHOLDERS: Final = placeholders(MessageRow._fields)
 _INSERT: Final = f"INSERT INTO messages ({COLUMNS}) VALUES ({_PLACEHOLDERS})"
 # Most messages consist of content only; all other columns have defaults.
 _INSERT_PLAIN: Final = (
@@ -41,19 +41,21 @@ _SELECT_HISTORY: Final = (
     f"SELECT id, author_id, content, CASE WHEN {_IS_PLAIN} THEN 1 ELSE 0 END FROM messages WHERE channel_id = ?"
 )
 
-_USER_WIDTH: Final = len(users.SHOWN)
-AUTHOR_WIDTH: Final = _USER_WIDTH + len(members.SHOWN)
-AUTHORS_GUILD: Final = "g.verification_level, g.premium_tier, g.moderated"
+_USER_WIDTH: Final = len(users.PUBLIC_FIELDS)
+AUTHOR_WIDTH: Final = _USER_WIDTH + len(members.VIEW_COLUMNS)
+AUTHOR_GUILD_COLUMNS: Final = "g.verification_level, g.premium_tier, g.moderated"
 """Guild columns that `read_author` needs."""
 
 
 def author_columns(user: str = "u", member: str = "m") -> str:
     """Return the user and member columns that `read_author` needs, with these table aliases."""
-    return ", ".join([*(f"{user}.{name}" for name in users.SHOWN), *(f"{member}.{name}" for name in members.SHOWN)])
+    return ", ".join(
+        [*(f"{user}.{name}" for name in users.PUBLIC_FIELDS), *(f"{member}.{name}" for name in members.VIEW_COLUMNS)]
+    )
 
 
 _SELECT_AUTHOR: Final = (
-    f"SELECT {author_columns()}, {AUTHORS_GUILD} "
+    f"SELECT {author_columns()}, {AUTHOR_GUILD_COLUMNS} "
     "FROM users u LEFT JOIN members m ON m.guild_id = ? AND m.user_id = u.id LEFT JOIN guilds g ON g.id = ? WHERE u.id "
 )
 
@@ -72,7 +74,7 @@ def find_two_authors(tx: Tx, guild_id: int | None, one_id: int, other_id: int) -
 
 
 def read_author(row: Sequence[Any], guild: Sequence[Any]) -> Author:
-    """Build an author from the columns of `author_columns` and `AUTHORS_GUILD`."""
+    """Build an author from the columns of `author_columns` and `AUTHOR_GUILD_COLUMNS`."""
     return Author(
         users.UserRow(*row[:_USER_WIDTH]),
         None if row[_USER_WIDTH] is None else members.MemberRow(*row[_USER_WIDTH:]),
@@ -101,44 +103,44 @@ def find_many(tx: Tx, channel_id: int, message_ids: Iterable[int]) -> dict[int, 
     ids = list(dict.fromkeys(message_ids))
     found: dict[int, MessageRow] = {}
     for batch in batches(ids):
-        for row in tx.all(f"{_SELECT} AND id IN ({places(batch)})", channel_id, *batch):
+        for row in tx.all(f"{_SELECT} AND id IN ({placeholders(batch)})", channel_id, *batch):
             found[row[1]] = MessageRow._make(row)
     return found
 
 
-def change_author(tx: Tx, channel_id: int, author_id: int, new_author_id: int) -> None:
+def reassign_author(tx: Tx, channel_id: int, author_id: int, new_author_id: int) -> None:
     """Change the author of one account's messages in a channel to another account."""
     tx.run(
         "UPDATE messages SET author_id = ? WHERE channel_id = ? AND author_id = ?", new_author_id, channel_id, author_id
     )
 
 
-def newest(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
+def list_newest(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
     """Return a channel's newest messages, newest first."""
     return [MessageRow._make(row) for row in tx.all(f"{_SELECT} ORDER BY id DESC LIMIT ?", channel_id, limit)]
 
 
-def following(tx: Tx, channel_id: int, after: int, limit: int) -> list[MessageRow]:
+def list_after(tx: Tx, channel_id: int, after: int, limit: int) -> list[MessageRow]:
     """Return the messages that directly follow an id, newest first."""
     rows = tx.all(f"{_SELECT} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
     rows.reverse()
     return [MessageRow._make(row) for row in rows]
 
 
-def lines_before(tx: Tx, channel_id: int, limit: int, before: int | None = None) -> list[Line]:
+def history_before(tx: Tx, channel_id: int, limit: int, before: int | None = None) -> list[HistoryRow]:
     """Return a channel's newest history rows, optionally before an id, newest first."""
     if before is None:
         rows = tx.all(f"{_SELECT_HISTORY} ORDER BY id DESC LIMIT ?", channel_id, limit)
     else:
         rows = tx.all(f"{_SELECT_HISTORY} AND id < ? ORDER BY id DESC LIMIT ?", channel_id, before, limit)
-    return list(map(Line._make, rows))
+    return list(map(HistoryRow._make, rows))
 
 
-def lines_after(tx: Tx, channel_id: int, limit: int, after: int) -> list[Line]:
+def history_after(tx: Tx, channel_id: int, limit: int, after: int) -> list[HistoryRow]:
     """Return the history rows that directly follow an id, newest first."""
     rows = tx.all(f"{_SELECT_HISTORY} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
     rows.reverse()
-    return list(map(Line._make, rows))
+    return list(map(HistoryRow._make, rows))
 
 
 def insert(tx: Tx, row: MessageRow) -> None:
@@ -146,7 +148,7 @@ def insert(tx: Tx, row: MessageRow) -> None:
     tx.run(_INSERT, *row)
 
 
-def insert_answer(tx: Tx, row: MessageRow) -> None:
+def insert_response(tx: Tx, row: MessageRow) -> None:
     """Insert an interaction response that consists of content only."""
     tx.run(_INSERT_RESPONSE, *row[:6], row.webhook_id, row.application_id, row.extra)
 
@@ -199,7 +201,7 @@ def insert_ephemeral(tx: Tx, row: MessageRow, now: int, expires_ms: int) -> None
         tx.run("DELETE FROM ephemeral_messages WHERE channel_id = ? AND id = ?", channel_id, message_id)
 
 
-def prolong_ephemeral(tx: Tx, row: MessageRow, expires_ms: int) -> None:
+def extend_ephemeral(tx: Tx, row: MessageRow, expires_ms: int) -> None:
     """Set a new expiry time of an ephemeral message."""
     tx.run(
         "UPDATE ephemeral_messages SET expires_ms = ? WHERE channel_id = ? AND id = ?",
@@ -240,16 +242,16 @@ def delete(tx: Tx, channel_id: int, rows: Sequence[MessageRow]) -> None:
     """Delete messages with their reactions and votes."""
     for batch in batches(rows):
         ids = [row.id for row in batch]
-        tx.run(f"DELETE FROM messages WHERE channel_id = ? AND id IN ({places(ids)})", channel_id, *ids)
+        tx.run(f"DELETE FROM messages WHERE channel_id = ? AND id IN ({placeholders(ids)})", channel_id, *ids)
         reacted = [row.id for row in batch if row.reacted]
         if reacted:
-            tx.run(f"DELETE FROM reactions WHERE message_id IN ({places(reacted)})", *reacted)
-        polled = [row.id for row in batch if row.polled]
+            tx.run(f"DELETE FROM reactions WHERE message_id IN ({placeholders(reacted)})", *reacted)
+        polled = [row.id for row in batch if row.has_poll]
         for table in ("poll_votes", "poll_counts") if polled else ():
-            tx.run(f"DELETE FROM {table} WHERE message_id IN ({places(polled)})", *polled)
+            tx.run(f"DELETE FROM {table} WHERE message_id IN ({placeholders(polled)})", *polled)
 
 
-def list_of_author(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: int) -> list[MessageRow]:
+def list_by_author_in_guild(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: int) -> list[MessageRow]:
     """Return a user's messages in a guild from an id on, oldest first."""
     columns = ", ".join(f"m.{name}" for name in MessageRow._fields)
     rows = tx.all(
@@ -263,7 +265,7 @@ def list_of_author(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: 
     return [MessageRow._make(row) for row in rows]
 
 
-def list_written(tx: Tx, author_id: int, after_id: int, limit: int) -> list[MessageRow]:
+def list_by_author(tx: Tx, author_id: int, after_id: int, limit: int) -> list[MessageRow]:
     """Return a user's messages in all channels after an id, oldest first."""
     columns = ", ".join(MessageRow._fields)
     rows = tx.all(
@@ -272,12 +274,12 @@ def list_written(tx: Tx, author_id: int, after_id: int, limit: int) -> list[Mess
     return [MessageRow._make(row) for row in rows]
 
 
-def guilds_of(tx: Tx, channel_ids: Iterable[int]) -> dict[int, int | None]:
+def guild_ids(tx: Tx, channel_ids: Iterable[int]) -> dict[int, int | None]:
     """Return the guild ids of existing channels by channel id; None for private channels."""
     ids = sorted(set(channel_ids))
     if not ids:
         return {}
-    return dict(tx.all(f"SELECT id, guild_id FROM channels WHERE id IN ({places(ids)})", *ids))
+    return dict(tx.all(f"SELECT id, guild_id FROM channels WHERE id IN ({placeholders(ids)})", *ids))
 
 
 def forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int, str]]:
@@ -294,7 +296,7 @@ def forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int, str
 
 def delete_of_channel(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
     """Delete the newest messages of a deleted channel; return them."""
-    rows = newest(tx, channel_id, limit)
+    rows = list_newest(tx, channel_id, limit)
     delete(tx, channel_id, rows)
     return rows
 
@@ -315,7 +317,7 @@ def recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
     ]
 
 
-def share_a_guild(tx: Tx, one: int, other: int) -> bool:
+def have_mutual_guild(tx: Tx, one: int, other: int) -> bool:
     """Report whether two users have a mutual guild."""
     return (
         tx.value(
@@ -332,20 +334,22 @@ def thread_member_ids(tx: Tx, thread_id: int) -> list[int]:
     return [row[0] for row in tx.all("SELECT user_id FROM thread_members WHERE thread_id = ?", thread_id)]
 
 
-def known_users(tx: Tx, user_ids: Sequence[int]) -> set[int]:
+def existing_user_ids(tx: Tx, user_ids: Sequence[int]) -> set[int]:
     """Return those users that exist."""
-    return {row[0] for row in tx.all(f"SELECT id FROM users WHERE id IN ({places(user_ids)})", *user_ids)}
+    return {row[0] for row in tx.all(f"SELECT id FROM users WHERE id IN ({placeholders(user_ids)})", *user_ids)}
 
 
 def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], everyone: bool) -> set[int]:
     """Return those roles that may be mentioned; all of the guild's if `everyone` is set."""
     rows = tx.all(
-        f"SELECT id, mentionable FROM roles WHERE guild_id = ? AND id IN ({places(role_ids)})", guild_id, *role_ids
+        f"SELECT id, mentionable FROM roles WHERE guild_id = ? AND id IN ({placeholders(role_ids)})",
+        guild_id,
+        *role_ids,
     )
     return {row[0] for row in rows if everyone or row[1]}
 
 
-def take_nonce(
+def claim_nonce(
     tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int, window_ms: int
 ) -> int | None:
     """Record a nonce; return the id of the message that used it within the window, or None."""
@@ -385,7 +389,7 @@ def replace_nonce(tx: Tx, author_id: int, channel_id: int, nonce: str, message_i
     )
 
 
-def last_spoke(tx: Tx, channel_id: int, user_id: int) -> int | None:
+def last_message_ms(tx: Tx, channel_id: int, user_id: int) -> int | None:
     """Return when a user last sent a message in a channel with slowmode, or None."""
     found: int | None = tx.value(
         "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = 'message'", channel_id, user_id
@@ -393,7 +397,7 @@ def last_spoke(tx: Tx, channel_id: int, user_id: int) -> int | None:
     return found
 
 
-def spoke(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
+def record_last_message(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
     """Record when a user sent a message in a channel with slowmode."""
     tx.run(
         "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, 'message', ?) "
@@ -412,7 +416,8 @@ def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, l
             "SELECT message_id, MAX(emoji_id), MAX(emoji_name), MAX(animated), SUM(1 - burst), SUM(burst), "
             "MAX(CASE WHEN user_id = ? AND burst = 0 THEN 1 ELSE 0 END), "
             "MAX(CASE WHEN user_id = ? AND burst = 1 THEN 1 ELSE 0 END) "
-            f"FROM reactions WHERE message_id IN ({places(batch)}) GROUP BY message_id, emoji ORDER BY MIN(created_ms), emoji",
+            f"FROM reactions WHERE message_id IN ({placeholders(batch)}) "
+            "GROUP BY message_id, emoji ORDER BY MIN(created_ms), emoji",
             viewer_id,
             viewer_id,
             *batch,
@@ -431,7 +436,7 @@ def poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int,
         rows = tx.all(
             "SELECT c.message_id, c.answer_id, c.votes, v.user_id FROM poll_counts c LEFT JOIN poll_votes v "
             "ON v.message_id = c.message_id AND v.user_id = ? AND v.answer_id = c.answer_id "
-            f"WHERE c.message_id IN ({places(batch)}) AND c.votes > 0 ORDER BY c.answer_id",
+            f"WHERE c.message_id IN ({placeholders(batch)}) AND c.votes > 0 ORDER BY c.answer_id",
             viewer_id,
             *batch,
         )

@@ -31,21 +31,21 @@ from hubbub.protocol.resources.users import User
 from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.resources import members, users
-from hubbub.server.resources.messages import columns, files
-from hubbub.server.resources.messages.around import PLAIN, SHOWS_REFERENCED, Around
-from hubbub.server.resources.messages.columns import attachments, components, embeds, extra, mentions, snapshots
+from hubbub.server.resources.messages import file_urls, json_columns
+from hubbub.server.resources.messages.json_columns import attachments, components, embeds, extra, mentions, snapshots
 from hubbub.server.resources.messages.records import (
     Extra,
-    Identity,
-    Interacted,
     MessageRow,
+    StoredInteraction,
     StoredSnapshot,
+    WebhookIdentity,
 )
+from hubbub.server.resources.messages.related_data import PLAIN_COLUMNS, REFERENCE_SHOWING_TYPES, RelatedData
 
 __all__ = [
-    "READS_CONTENT",
+    "CONTENT_INTENT_FLAGS",
     "WEBHOOK_DISCRIMINATOR",
-    "Around",
+    "RelatedData",
     "attachments",
     "components",
     "dispatched",
@@ -54,24 +54,26 @@ __all__ = [
     "mentions",
     "message",
     "messages",
-    "show",
-    "shown_owners",
+    "build",
+    "owners_view",
     "snapshots",
 ]
 """The interface for other slices, including re-exported functions."""
 
 M = TypeVar("M", bound=wire.Message)
 
-Part = MessageRow | StoredSnapshot
+MessagePart = MessageRow | StoredSnapshot
 
-READS_CONTENT: Final = ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+CONTENT_INTENT_FLAGS: Final = (
+    ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+)
 
 WEBHOOK_DISCRIMINATOR: Final = "0000"
 
-_PLAIN_LIST: Final = list(PLAIN)
+_PLAIN_LIST: Final = list(PLAIN_COLUMNS)
 
 
-class GameMessage(wire.DispatchedMessage, kw_only=True):
+class MessageWithMetadata(wire.DispatchedMessage, kw_only=True):
     """A direct message with the metadata that OAuth2 sessions receive."""
 
     metadata: dict[str, str]
@@ -81,10 +83,10 @@ def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None
     """Return messages of one guild or private channel as the caller may read them, in the given order.
 
     Without a caller, in a job, nothing is redacted."""
-    related = Around(call)
+    related = RelatedData(call)
     actor = call.find_actor
     related.load(rows, 0 if actor is None else actor.user_id)
-    return [as_read(related, row, show(wire.Message, related, row), guild_id) for row in rows]
+    return [redact_for_caller(related, row, build(wire.Message, related, row), guild_id) for row in rows]
 
 
 def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Message:
@@ -92,19 +94,21 @@ def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Me
     return messages(call, (row,), guild_id=guild_id)[0]
 
 
-def reads_all(actor: Actor | None, guild_id: int | None) -> bool:
+def can_read_all(actor: Actor | None, guild_id: int | None) -> bool:
     """Report whether a caller may read all content.
 
     Users may, as may bots with the intent or in private channels, and jobs, which have no caller."""
-    return actor is None or actor.kind != "bot" or guild_id is None or bool(actor.application_flags & READS_CONTENT)
+    return (
+        actor is None or actor.kind != "bot" or guild_id is None or bool(actor.application_flags & CONTENT_INTENT_FLAGS)
+    )
 
 
-def readable(actor: Actor, part: Part, guild_id: int | None) -> bool:
+def can_read(actor: Actor, part: MessagePart, guild_id: int | None) -> bool:
     """Report whether a caller may read a message or snapshot: bots may read their own, and those that mention them."""
-    return reads_all(actor, guild_id) or concerns(part, actor.user_id, actor.application_id)
+    return can_read_all(actor, guild_id) or concerns_bot(part, actor.user_id, actor.application_id)
 
 
-def concerns(part: Part, bot_id: int, application_id: int | None) -> bool:
+def concerns_bot(part: MessagePart, bot_id: int, application_id: int | None) -> bool:
     """Report whether a bot or its application wrote a message or snapshot, or is mentioned in it."""
     if part.author_id == bot_id:
         return True
@@ -115,49 +119,49 @@ def concerns(part: Part, bot_id: int, application_id: int | None) -> bool:
     return part.mentions is not None and bot_id in mentions(part)
 
 
-def parts(related: Around, row: MessageRow) -> list[Part]:
+def parts(related: RelatedData, row: MessageRow) -> list[MessagePart]:
     """Return the parts that are redacted separately (gateway.md 5.2).
 
     These are the message, its forwards and its referenced message."""
-    found: list[Part] = [row, *snapshots(row)]
-    if row.type in SHOWS_REFERENCED and (reference := columns.reference(row)) is not None:
+    found: list[MessagePart] = [row, *snapshots(row)]
+    if row.type in REFERENCE_SHOWING_TYPES and (reference := json_columns.reference(row)) is not None:
         referenced = related.referenced.get((reference.channel_id, reference.message_id or 0))
         if referenced is not None:
             found += (referenced, *snapshots(referenced))
     return found
 
 
-def veiled(message: M, readable_parts: Iterator[bool]) -> M:
+def redact_parts(message: M, readable_parts: Iterator[bool]) -> M:
     """Return a copy of a message without its unreadable parts.
 
     `readable_parts` yields for each of `parts` whether the reader may read it."""
     redacted_message = copy.copy(message)
     if not next(readable_parts):
-        strip(redacted_message)
+        strip_content(redacted_message)
     if message.message_snapshots:
         redacted_message.message_snapshots = [
             each if next(readable_parts) else _redacted_snapshot(each) for each in message.message_snapshots
         ]
     if message.referenced_message:
-        redacted_message.referenced_message = veiled(message.referenced_message, readable_parts)
+        redacted_message.referenced_message = redact_parts(message.referenced_message, readable_parts)
     return redacted_message
 
 
 def _redacted_snapshot(snapshot: wire.MessageSnapshot) -> wire.MessageSnapshot:
     content = copy.copy(snapshot.message)
-    strip(content)
+    strip_content(content)
     return wire.MessageSnapshot(message=content)
 
 
-def as_read(related: Around, row: MessageRow, view: M, guild_id: int | None) -> M:
+def redact_for_caller(related: RelatedData, row: MessageRow, view: M, guild_id: int | None) -> M:
     """Return a message as the caller may read it."""
     actor = related.call.find_actor
-    if actor is None or reads_all(actor, guild_id):
+    if actor is None or can_read_all(actor, guild_id):
         return view
-    return veiled(view, (readable(actor, part, guild_id) for part in parts(related, row)))
+    return redact_parts(view, (can_read(actor, part, guild_id) for part in parts(related, row)))
 
 
-def strip(content: wire.MessageContent) -> None:
+def strip_content(content: wire.MessageContent) -> None:
     """Remove the fields that require the message content intent (gateway.md 5.2)."""
     content.content = ""
     content.embeds = []
@@ -168,7 +172,7 @@ def strip(content: wire.MessageContent) -> None:
 
 
 def dispatched(
-    related: Around,
+    related: RelatedData,
     channel: ChannelRef,
     row: MessageRow,
     member: PartialMember | UnsetType = UNSET,
@@ -177,10 +181,10 @@ def dispatched(
     """Return the event payload of a message.
 
     `member` is the author's membership, `members_by_user` has those of mentioned users."""
-    return told_of(show(wire.DispatchedMessage, related, row), channel, row, member, members_by_user)
+    return add_dispatch_fields(build(wire.DispatchedMessage, related, row), channel, row, member, members_by_user)
 
 
-def as_dispatched(message: wire.Message) -> wire.DispatchedMessage:
+def to_dispatched(message: wire.Message) -> wire.DispatchedMessage:
     """Convert a message to an event payload, which is cheaper than building it from the row."""
     payload = wire.DispatchedMessage(**{name: getattr(message, name) for name in message.__struct_fields__})
     if message.interaction:
@@ -189,7 +193,7 @@ def as_dispatched(message: wire.Message) -> wire.DispatchedMessage:
     return payload
 
 
-def told_of(
+def add_dispatch_fields(
     payload: wire.DispatchedMessage,
     channel: ChannelRef,
     row: MessageRow,
@@ -209,9 +213,11 @@ def told_of(
     return payload
 
 
-def for_games(payload: wire.DispatchedMessage, metadata: dict[str, str]) -> GameMessage:
+def with_metadata(payload: wire.DispatchedMessage, metadata: dict[str, str]) -> MessageWithMetadata:
     """Return the payload with the metadata of the sending application."""
-    return GameMessage(**{name: getattr(payload, name) for name in payload.__struct_fields__}, metadata=metadata)
+    return MessageWithMetadata(
+        **{name: getattr(payload, name) for name in payload.__struct_fields__}, metadata=metadata
+    )
 
 
 # The same apps and users recur in responses and their payloads depend on the rows alone, so the encoded form is cached.
@@ -240,7 +246,7 @@ def encoded_dispatch(encoded: bytes, channel: ChannelRef, member: PartialMember 
     )
 
 
-def is_words_alone(payload: wire.DispatchedMessage) -> bool:
+def has_only_content(payload: wire.DispatchedMessage) -> bool:
     """Report whether content is the only field of the message that requires the message content intent."""
     return bool(payload.content) and not (
         payload.embeds
@@ -264,7 +270,7 @@ def redacted(payload: wire.DispatchedMessage) -> wire.DispatchedMessage | None:
         or payload.message_snapshots
     ):
         return None
-    return veiled(payload, repeat(False))
+    return redact_parts(payload, repeat(False))
 
 
 def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> dict[int, PartialMember]:
@@ -276,7 +282,14 @@ def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> d
     return {user_id: members.partial_member(row, roles.get(user_id, ())) for user_id, row in rows.items()}
 
 
-def show(kind: type[M], related: Around, row: MessageRow, *, references: bool = True, kept: Extra | None = None) -> M:
+def build(
+    kind: type[M],
+    related: RelatedData,
+    row: MessageRow,
+    *,
+    include_referenced: bool = True,
+    decoded_extra: Extra | None = None,
+) -> M:
     """Build a message.
 
     `references` includes the referenced message; `kept` is the decoded extra, if already available."""
@@ -304,17 +317,19 @@ def show(kind: type[M], related: Around, row: MessageRow, *, references: bool = 
         return view
     uploads = attachments(row)
     if uploads:
-        view.attachments = related.sign().attachments(row.channel_id, uploads, ephemeral=row.ephemeral)
+        view.attachments = related.get_signer().attachments(row.channel_id, uploads, ephemeral=row.ephemeral)
     if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
-        view.embeds = files.in_embeds(related, row.channel_id, embeds(row), uploads, ephemeral=row.ephemeral)
+        view.embeds = file_urls.resolve_in_embeds(
+            related, row.channel_id, embeds(row), uploads, ephemeral=row.ephemeral
+        )
     if row.components is not None:
-        view.components = files.in_components(
+        view.components = file_urls.resolve_in_components(
             related, row.channel_id, components(row), uploads, ephemeral=row.ephemeral
         )
     if row.mentions is not None:
         view.mentions = [related.user(each) for each in mentions(row)]
     if row.mention_roles is not None:
-        view.mention_roles = columns.mention_roles(row)
+        view.mention_roles = json_columns.mention_roles(row)
     if row.reacted and row.id in related.reactions:
         view.reactions = related.reactions[row.id]
     if row.webhook_id is not None:
@@ -323,57 +338,59 @@ def show(kind: type[M], related: Around, row: MessageRow, *, references: bool = 
         view.application_id = ApplicationId(row.application_id)
     if row.flags & MessageFlags.HAS_THREAD and row.id in related.threads:
         view.thread = related.threads[row.id]
-    reference = columns.reference(row)
+    reference = json_columns.reference(row)
     if reference is not None:
         view.message_reference = reference
-        if references and row.type in SHOWS_REFERENCED:
+        if include_referenced and row.type in REFERENCE_SHOWING_TYPES:
             inner = related.referenced.get((reference.channel_id, reference.message_id or 0))
-            view.referenced_message = None if inner is None else show(wire.Message, related, inner, references=False)
+            view.referenced_message = (
+                None if inner is None else build(wire.Message, related, inner, include_referenced=False)
+            )
     if row.snapshots is not None:
         view.message_snapshots = [_snapshot(related, each) for each in snapshots(row)]
     if row.extra is not None:
-        kept = extra(row) if kept is None else kept
-        if kept.author is not None:
-            view.author = _webhook_user(author_id, kept.author)
-        if kept.position is not None:
-            view.position = kept.position
-        if kept.sticker_items:
-            view.sticker_items = kept.sticker_items
-        if kept.poll is not None:
-            view.poll = kept.poll
+        decoded_extra = extra(row) if decoded_extra is None else decoded_extra
+        if decoded_extra.author is not None:
+            view.author = _webhook_user(author_id, decoded_extra.author)
+        if decoded_extra.position is not None:
+            view.position = decoded_extra.position
+        if decoded_extra.sticker_items:
+            view.sticker_items = decoded_extra.sticker_items
+        if decoded_extra.poll is not None:
+            view.poll = decoded_extra.poll
             view.poll.results.answer_counts = related.polls.get(message_id, [])
-        if kept.call is not None:
-            view.call = kept.call
-        if kept.shared_client_theme is not None:
-            view.shared_client_theme = kept.shared_client_theme
-        if kept.activity is not None and kept.application is not None:
-            view.activity, view.application = kept.activity, kept.application
-        if kept.interaction is not None:
+        if decoded_extra.call is not None:
+            view.call = decoded_extra.call
+        if decoded_extra.shared_client_theme is not None:
+            view.shared_client_theme = decoded_extra.shared_client_theme
+        if decoded_extra.activity is not None and decoded_extra.application is not None:
+            view.activity, view.application = decoded_extra.activity, decoded_extra.application
+        if decoded_extra.interaction is not None:
             if changes.USER_INSTALLS.active(related.call.now):
-                view.interaction_metadata = _interaction_metadata(related, kept.interaction)
-            if kept.interaction.name is not None:
+                view.interaction_metadata = _interaction_metadata(related, decoded_extra.interaction)
+            if decoded_extra.interaction.name is not None:
                 view.interaction = wire.MessageInteraction(
-                    id=kept.interaction.id,
-                    type=kept.interaction.type,
-                    name=kept.interaction.name,
-                    user=related.user(kept.interaction.user_id),
+                    id=decoded_extra.interaction.id,
+                    type=decoded_extra.interaction.type,
+                    name=decoded_extra.interaction.name,
+                    user=related.user(decoded_extra.interaction.user_id),
                 )
     return view
 
 
-def shown_owners(owners: dict[str, Snowflake], now: int) -> dict[str, Snowflake]:
+def owners_view(owners: dict[str, Snowflake], now: int) -> dict[str, Snowflake]:
     """Return the installation owners as shown at a time; before external_apps the 0 of a bot DM was a number."""
     if changes.EXTERNAL_APPS.active(now):
         return owners
     return {key: owner or cast("Snowflake", 0) for key, owner in owners.items()}
 
 
-def _interaction_metadata(related: Around, interaction: Interacted) -> wire.InteractionMetadata:
+def _interaction_metadata(related: RelatedData, interaction: StoredInteraction) -> wire.InteractionMetadata:
     view = wire.InteractionMetadata(
         id=interaction.id,
         type=interaction.type,
         user=related.user(interaction.user_id),
-        authorizing_integration_owners=shown_owners(interaction.owners, related.call.now),
+        authorizing_integration_owners=owners_view(interaction.owners, related.call.now),
     )
     if interaction.original_id is not None:
         view.original_response_message_id = interaction.original_id
@@ -388,7 +405,7 @@ def _interaction_metadata(related: Around, interaction: Interacted) -> wire.Inte
     return view
 
 
-def _webhook_user(webhook_id: int, identity: Identity) -> User:
+def _webhook_user(webhook_id: int, identity: WebhookIdentity) -> User:
     """Return the author of a webhook message (webhooks-and-interactions.md 6)."""
     return User(
         id=UserId(webhook_id),
@@ -399,7 +416,7 @@ def _webhook_user(webhook_id: int, identity: Identity) -> User:
     )
 
 
-def _snapshot(related: Around, snapshot: StoredSnapshot) -> wire.MessageSnapshot:
+def _snapshot(related: RelatedData, snapshot: StoredSnapshot) -> wire.MessageSnapshot:
     suppressed = snapshot.flags & MessageFlags.SUPPRESS_EMBEDS
     return wire.MessageSnapshot(
         message=wire.MessageContent(
@@ -407,11 +424,13 @@ def _snapshot(related: Around, snapshot: StoredSnapshot) -> wire.MessageSnapshot
             content=snapshot.content,
             embeds=[]
             if suppressed
-            else files.in_embeds(related, snapshot.channel_id, snapshot.embeds, snapshot.attachments),
-            attachments=related.sign().attachments(snapshot.channel_id, snapshot.attachments)
+            else file_urls.resolve_in_embeds(related, snapshot.channel_id, snapshot.embeds, snapshot.attachments),
+            attachments=related.get_signer().attachments(snapshot.channel_id, snapshot.attachments)
             if snapshot.attachments
             else [],
-            components=files.in_components(related, snapshot.channel_id, snapshot.components, snapshot.attachments),
+            components=file_urls.resolve_in_components(
+                related, snapshot.channel_id, snapshot.components, snapshot.attachments
+            ),
             timestamp=json.timestamp(snapshot.message_id.created_ms),
             edited_timestamp=None if snapshot.edited_ms is None else json.timestamp(snapshot.edited_ms),
             flags=snapshot.flags,

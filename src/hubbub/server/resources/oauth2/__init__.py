@@ -8,38 +8,38 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.applications import ApplicationDeleting
 from hubbub.server.resources.oauth2 import actions, routes, views
-from hubbub.server.resources.oauth2.actions import authorize, deauthorize, deauthorize_all, forget_application, issue
+from hubbub.server.resources.oauth2.actions import authorize, deauthorize, deauthorize_all, deauthorize_all_users, issue
 from hubbub.server.resources.oauth2.clients import is_public
-from hubbub.server.resources.oauth2.facts import (
+from hubbub.server.resources.oauth2.id_token_signatures import sign
+from hubbub.server.resources.oauth2.signals import (
+    AccountLinkRequested,
     ApplicationAuthorized,
     ApplicationDeauthorized,
     ExternalCredential,
-    GuildsAsked,
-    InstallationAsked,
-    LinkAsked,
-    TokenAsked,
-    WebhookAsked,
+    InstallableGuildsRequested,
+    InstallationRequested,
+    TokenRequested,
+    WebhookRequested,
 )
-from hubbub.server.resources.oauth2.signing import sign
 from hubbub.server.resources.oauth2.store import (
     AccessRow,
     InstallationRow,
     applications_of,
     approved_scopes,
+    authorized_among,
     client_secret_hash,
     delete_installation,
     delete_installations,
     find_access,
     find_authorization,
     find_installation,
-    keep_installation,
     list_guild_installations,
     list_installations,
-    players_among,
+    upsert_installation,
 )
 from hubbub.server.resources.oauth2.store import approve_scopes as _approve
-from hubbub.server.resources.oauth2.views import id_claims, public_applications, shown_scopes
-from hubbub.server.resources.users import DataAsked, UserDeleted
+from hubbub.server.resources.oauth2.views import granted_scopes, id_claims, public_applications
+from hubbub.server.resources.users import DataExportRequested, UserDeleted
 
 
 def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> None:
@@ -59,9 +59,9 @@ def _ready(call: Call) -> dict[str, Any]:
 SLICE = Slice(
     name="oauth2",
     modules=(routes,),
-    hears={
-        UserDeleted: actions.forget_user,
-        DataAsked: views.harvest,
+    listeners={
+        UserDeleted: actions.user_deleted,
+        DataExportRequested: views.export_data,
         ApplicationDeleting: actions.application_deleting,
     },
     ready=_ready,
@@ -73,12 +73,12 @@ __all__ = [
     "ApplicationAuthorized",
     "ApplicationDeauthorized",
     "ExternalCredential",
-    "GuildsAsked",
-    "InstallationAsked",
+    "InstallableGuildsRequested",
+    "InstallationRequested",
     "InstallationRow",
-    "LinkAsked",
-    "TokenAsked",
-    "WebhookAsked",
+    "AccountLinkRequested",
+    "TokenRequested",
+    "WebhookRequested",
     "applications_of",
     "approve_scopes",
     "approved_scopes",
@@ -91,15 +91,15 @@ __all__ = [
     "find_access",
     "find_authorization",
     "find_installation",
-    "forget_application",
+    "deauthorize_all_users",
     "id_claims",
     "is_public",
     "issue",
-    "keep_installation",
+    "upsert_installation",
     "list_guild_installations",
     "list_installations",
-    "players_among",
+    "authorized_among",
     "public_applications",
-    "shown_scopes",
+    "granted_scopes",
     "sign",
 ]

@@ -8,25 +8,25 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, GuildId, Snowflake, UserId
 from hubbub.protocol.resources import oauth2 as wire
-from hubbub.protocol.scopes import expand, parse_scopes
+from hubbub.protocol.scopes import expand_scopes, parse_scopes
 from hubbub.server.core import auth
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources.applications import ApplicationDeleting, ApplicationRow
 from hubbub.server.resources.oauth2 import clients, redirects, store
-from hubbub.server.resources.oauth2.facts import (
+from hubbub.server.resources.oauth2.oauth_errors import invalid_scope
+from hubbub.server.resources.oauth2.rules import AuthorizationRequest
+from hubbub.server.resources.oauth2.signals import (
     ApplicationAuthorized,
     ApplicationDeauthorized,
-    InstallationAsked,
-    WebhookAsked,
+    InstallationRequested,
+    WebhookRequested,
 )
-from hubbub.server.resources.oauth2.refusals import invalid_scope
-from hubbub.server.resources.oauth2.rules import Request
 from hubbub.server.resources.oauth2.store import AuthorizationRow, CodeRow, InstallationRow, RefreshRow
 from hubbub.server.resources.users import UserDeleted
 
-USER_CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ23456789"
+USER_CODE_ALPHABET = "BCDFGHJKLMNPQRSTVWXZ23456789"
 """User code alphabet: no vowels, to avoid words, and no characters that look alike."""
 
 
@@ -38,7 +38,7 @@ def new_secret() -> str:
 # Authorization
 
 
-def grant(call: Call, request: Request, query: wire.AuthorizeQuery, body: wire.Authorize) -> str:
+def grant(call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision) -> str:
     """Apply the user's consent; return the URL to redirect to."""
     guild_id: GuildId | None = None
     permissions = request.permissions
@@ -50,7 +50,7 @@ def grant(call: Call, request: Request, query: wire.AuthorizeQuery, body: wire.A
     if request.response_type is not None or request.integration_type == 1:
         authorize(call, request.application, call.user_id, request.scopes)
     if not (request.integration_type == 0 and request.waits_for_code):
-        tell_authorized(call, request.application, request.scopes, request.integration_type, guild_id)
+        signal_authorized(call, request.application, request.scopes, request.integration_type, guild_id)
     if request.response_type is None:
         return authorized_page(call, request)
     guild_fields = {} if guild_id is None else {"guild_id": str(int(guild_id)), "permissions": str(permissions)}
@@ -69,9 +69,11 @@ def grant(call: Call, request: Request, query: wire.AuthorizeQuery, body: wire.A
     return redirects.with_query(request.redirect_uri, {"code": code, **guild_fields} | _response_fields(call, request))
 
 
-def deny(call: Call, request: Request) -> str:
+def deny(call: Call, request: AuthorizationRequest) -> str:
     """Return the redirect URL after the user denied the request."""
-    fields = {"error": wire.ACCESS_DENIED, "error_description": wire.DENIED} | _response_fields(call, request)
+    fields = {"error": wire.ACCESS_DENIED, "error_description": wire.ACCESS_DENIED_DESCRIPTION} | _response_fields(
+        call, request
+    )
     if request.redirect_uri is None:
         return redirects.with_query(authorized_page(call, request), fields)
     if request.response_type == "token":
@@ -79,18 +81,18 @@ def deny(call: Call, request: Request) -> str:
     return redirects.with_query(request.redirect_uri, fields)
 
 
-def authorized_page(call: Call, request: Request) -> str:
+def authorized_page(call: Call, request: AuthorizationRequest) -> str:
     """Return the URL after an installation without a grant: the application's redirect URI, or our own page."""
     return request.redirect_uri or f"{call.config.web_url}/oauth2/authorized"
 
 
-def _response_fields(call: Call, request: Request) -> dict[str, str]:
+def _response_fields(call: Call, request: AuthorizationRequest) -> dict[str, str]:
     """Return the fields of every authorization response: `state`, and `iss` against mix-up attacks (RFC 9207)."""
     return ({} if request.state is None else {"state": request.state}) | {"iss": call.config.web_url}
 
 
 def _install_in_guild(
-    call: Call, request: Request, query: wire.AuthorizeQuery, body: wire.Authorize
+    call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision
 ) -> tuple[GuildId, int]:
     guild_id = body.guild_id or query.guild_id
     if not isinstance(guild_id, GuildId):
@@ -99,29 +101,31 @@ def _install_in_guild(
         raise errors.invalid("guild_id", *errors.choices([str(int(query.guild_id))]))
     # A user may grant fewer permissions than requested, never more.
     permissions = request.permissions & int(body.permissions) if body.permissions is not UNSET else request.permissions
-    signal = InstallationAsked(
+    signal = InstallationRequested(
         application=request.application,
         guild_id=guild_id,
         scopes=request.scopes,
         permissions=permissions,
-        act=not request.waits_for_code,
+        execute=not request.waits_for_code,
     )
-    call.tell(signal)
+    call.notify(signal)
     return guild_id, signal.permissions
 
 
-def _webhook_channel(call: Call, request: Request, query: wire.AuthorizeQuery, body: wire.Authorize) -> int | None:
+def _webhook_channel(
+    call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision
+) -> int | None:
     if Scope.WEBHOOK_INCOMING not in request.scopes:
         return None
     channel_id = body.webhook_channel_id or query.channel_id
     if not isinstance(channel_id, int):
         raise errors.invalid("webhook_channel_id", *errors.required())
-    call.tell(WebhookAsked(application=request.application, channel_id=channel_id, act=False))
+    call.notify(WebhookRequested(application=request.application, channel_id=channel_id, execute=False))
     return channel_id
 
 
 def _issue_code(
-    call: Call, request: Request, guild_id: int | None, permissions: int, webhook_channel_id: int | None
+    call: Call, request: AuthorizationRequest, guild_id: int | None, permissions: int, webhook_channel_id: int | None
 ) -> str:
     code = new_secret()
     row = CodeRow(
@@ -147,7 +151,7 @@ def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tup
     """Store an authorization; its scopes are added to those granted before."""
     known = store.find_authorization(call.tx, user_id, application.id)
     granted = parse_scopes(f"{known.scopes if known is not None else ''} {' '.join(scopes)}")
-    store.keep_authorization(
+    store.upsert_authorization(
         call.tx,
         AuthorizationRow(
             id=known.id if known is not None else call.new_id(Snowflake),
@@ -162,7 +166,7 @@ def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tup
 
 def install_for_user(call: Call, application: ApplicationRow, scopes: tuple[str, ...]) -> None:
     """Install the application for the caller."""
-    store.keep_installation(
+    store.upsert_installation(
         call.tx,
         InstallationRow(
             application_id=application.id,
@@ -175,7 +179,7 @@ def install_for_user(call: Call, application: ApplicationRow, scopes: tuple[str,
     )
 
 
-def tell_authorized(
+def signal_authorized(
     call: Call,
     application: ApplicationRow,
     scopes: tuple[str, ...],
@@ -183,7 +187,7 @@ def tell_authorized(
     guild_id: int | None = None,
 ) -> None:
     """Signal that the caller authorized an application."""
-    call.tell(
+    call.notify(
         ApplicationAuthorized(
             application_id=ApplicationId(application.id),
             user_id=call.user_id,
@@ -211,7 +215,7 @@ def issue(
 
     `granted` are the scopes of the refresh token, if the access token has fewer."""
     family_id = call.new_id(Snowflake) if family_id is None else family_id
-    store.drop_ended_tokens(call.tx, user_id, call.now)
+    store.delete_expired_tokens(call.tx, user_id, call.now)
     access_token = auth.issue(
         call.tx,
         kind="bearer",
@@ -219,7 +223,7 @@ def issue(
         now=call.now,
         ids=call.ids,
         application_id=application.id,
-        scopes=expand(scopes),
+        scopes=expand_scopes(scopes),
         expires_ms=call.now + wire.ACCESS_TOKEN_SECONDS * 1000,
         token_id=family_id,
     )
@@ -246,19 +250,19 @@ def rotate(call: Call, application: ApplicationRow, row: RefreshRow, scope: str 
         return None
     granted = parse_scopes(row.scopes)
     scopes = granted if scope is None else parse_scopes(scope)
-    if not expand(scopes) <= expand(granted):
+    if not expand_scopes(scopes) <= expand_scopes(granted):
         raise invalid_scope("The requested scope exceeds the granted scope")
     # The new token keeps the id of the old one, so a gateway session continues (sdk.md 5.6) and still ends on
     # revocation. Tokens of a publisher's applications remain valid until they expire (sdk.md 8.7).
-    store.drop_access_token(call.tx, row.user_id, row.family_id)
-    auth.changed(call.tx, row.user_id)
+    store.delete_access_token(call.tx, row.user_id, row.family_id)
+    auth.publish_actor_changed(call.tx, row.user_id)
     return issue(call, application, row.user_id, scopes, refresh=True, granted=granted, family_id=row.family_id)
 
 
 # Revocation
 
 
-def end_family(call: Call, user_id: int, family_id: int) -> None:
+def revoke_family(call: Call, user_id: int, family_id: int) -> None:
     """Revoke all tokens of a grant whose code or refresh token was replayed (RFC 9700 4.14)."""
     auth.revoke(call.tx, user_id, kind="bearer", token_id=family_id)
     # The access token may have expired while its session is still open.
@@ -268,38 +272,38 @@ def end_family(call: Call, user_id: int, family_id: int) -> None:
 
 def deauthorize(call: Call, user_id: int, application_id: int) -> bool:
     """Revoke an application's authorization and tokens for a user; return False if there were none."""
-    families = store.families(call.tx, user_id, application_id)
+    families = store.family_ids(call.tx, user_id, application_id)
     ended = auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
-    removed = store.forget_authorization(call.tx, user_id, application_id)
+    removed = store.delete_grants(call.tx, user_id, application_id)
     if not ended and not removed:
         return False
     if families:
         auth.end_sessions(call.tx, user_id, families)
     payload = wire.TokenRevoked(application_id=ApplicationId(application_id))
     call.tx.emit(wire.OAUTH2_TOKEN_REVOKE, payload, Audience.of_users(user_id, application_id=application_id))
-    call.tell(ApplicationDeauthorized(application_id=ApplicationId(application_id), user_id=UserId(user_id)))
+    call.notify(ApplicationDeauthorized(application_id=ApplicationId(application_id), user_id=UserId(user_id)))
     return True
 
 
 def deauthorize_all(call: Call, user_id: int) -> None:
     """Revoke the authorizations and tokens of all applications for a user."""
-    for application_id in store.authorized(call.tx, user_id):
+    for application_id in store.authorized_application_ids(call.tx, user_id):
         deauthorize(call, user_id, application_id)
 
 
-def forget_application(call: Call, application_id: int) -> None:
+def deauthorize_all_users(call: Call, application_id: int) -> None:
     """Revoke all users' authorizations of an application."""
-    for user_id in store.who_authorized(call.tx, application_id):
+    for user_id in store.authorized_user_ids(call.tx, application_id):
         deauthorize(call, user_id, application_id)
 
 
-def forget_user(call: Call, signal: UserDeleted) -> None:
+def user_deleted(call: Call, signal: UserDeleted) -> None:
     """Delete the authorizations and codes of a deleted user."""
-    store.forget_user(call.tx, signal.user_id)
+    store.delete_user_grants(call.tx, signal.user_id)
 
 
 def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Revoke all authorizations of a deleted application."""
-    for user_id in store.holders(call.tx, signal.row.id):
+    for user_id in store.users_with_grants(call.tx, signal.row.id):
         deauthorize(call, user_id, signal.row.id)
-    store.forget_application(call.tx, signal.row.id)
+    store.delete_application_data(call.tx, signal.row.id)

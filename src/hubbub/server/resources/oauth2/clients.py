@@ -14,7 +14,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import applications
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.oauth2 import store
-from hubbub.server.resources.oauth2.refusals import invalid_client, invalid_request
+from hubbub.server.resources.oauth2.oauth_errors import invalid_client, invalid_request
 
 
 def is_public(row: ApplicationRow) -> bool:

@@ -19,20 +19,20 @@ from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import GuildId, Snowflake, UserId
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.resources.identities import CREDENTIAL_MAX, ExternalAuthType
-from hubbub.protocol.scopes import expand, parse_scopes
+from hubbub.protocol.scopes import expand_scopes, parse_scopes
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.resources import applications, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.oauth2 import actions, clients, rules, store, views
-from hubbub.server.resources.oauth2.facts import (
+from hubbub.server.resources.oauth2.oauth_errors import OAuthError, invalid_grant, invalid_request, invalid_scope
+from hubbub.server.resources.oauth2.signals import (
+    AccountLinkRequested,
     ExternalCredential,
-    InstallationAsked,
-    LinkAsked,
-    TokenAsked,
-    WebhookAsked,
+    InstallationRequested,
+    TokenRequested,
+    WebhookRequested,
 )
-from hubbub.server.resources.oauth2.refusals import OAuthError, invalid_grant, invalid_request, invalid_scope
 from hubbub.server.resources.oauth2.store import CodeRow, DeviceRow
 
 log = logging.getLogger(__name__)
@@ -42,14 +42,14 @@ USER_CODE_LENGTH: Final = 8
 _VERIFIER: Final = re.compile(wire.VERIFIER_PATTERN, re.ASCII)
 
 
-class Granted(NamedTuple):
+class IssuedTokens(NamedTuple):
     """Issued tokens, and the claims of the ID token, which is signed later."""
 
-    answer: wire.TokenResult
+    result: wire.TokenResult
     claims: dict[str, Any] | None = None
 
 
-Outcome = Granted | OAuthError
+Outcome = IssuedTokens | OAuthError
 
 
 def exchange(call: Call, body: wire.TokenRequest, credential: ExternalCredential | None = None) -> Outcome:
@@ -66,7 +66,7 @@ def exchange(call: Call, body: wire.TokenRequest, credential: ExternalCredential
     return grant(call, client, body, credential)
 
 
-def linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRow | None:
+def find_linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRow | None:
     """Return the client whose external credential must be verified.
 
     Return None if the grant would fail or is pending, so that the provider is not contacted in vain."""
@@ -90,7 +90,7 @@ def linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRow | None
 
 def _link_account(call: Call, client: ApplicationRow, user_id: int, credential: ExternalCredential | None) -> None:
     if credential is not None:
-        call.tell(LinkAsked(application=client, user_id=UserId(user_id), credential=credential))
+        call.notify(AccountLinkRequested(application=client, user_id=UserId(user_id), credential=credential))
 
 
 def _authorization_code(
@@ -100,27 +100,27 @@ def _authorization_code(
     row = store.find_code(call.tx, code)
     if row is None or row.application_id != client.id:
         # Do not consume the code: it may be stolen, and its owner may still exchange it.
-        raise invalid_grant(wire.INVALID_CODE)
+        raise invalid_grant(wire.INVALID_CODE_DESCRIPTION)
     if row.family_id is not None:
         return _replayed_code(call, row, row.family_id)
     if row.expires_ms <= call.now:
-        raise invalid_grant(wire.INVALID_CODE)
+        raise invalid_grant(wire.INVALID_CODE_DESCRIPTION)
     _require_same_redirect(row, body.redirect_uri)
     _require_verifier(row, body.code_verifier, proven=not _lacks_secret(call, body))
     family_id = call.new_id(Snowflake)
     if not store.use_code(call.tx, code, family_id):
-        return invalid_grant(wire.INVALID_CODE)
+        return invalid_grant(wire.INVALID_CODE_DESCRIPTION)
     scopes = parse_scopes(row.scopes)
     result = actions.issue(call, client, row.user_id, scopes, refresh=True, family_id=family_id)
     _apply_grant(call, client, row, scopes, result)
     _link_account(call, client, row.user_id, credential)
     claims = _claims(call, client, row.user_id, scopes, row.nonce, result.access_token)
-    return Granted(result, claims)
+    return IssuedTokens(result, claims)
 
 
 def _replayed_code(call: Call, row: CodeRow, family_id: int) -> OAuthError:
-    actions.end_family(call, row.user_id, family_id)
-    return invalid_grant(wire.INVALID_CODE)
+    actions.revoke_family(call, row.user_id, family_id)
+    return invalid_grant(wire.INVALID_CODE_DESCRIPTION)
 
 
 def _lacks_secret(call: Call, body: wire.TokenRequest) -> bool:
@@ -159,21 +159,21 @@ def _apply_grant(
     granter_call = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
     try:
         if row.guild_id is not None:
-            installation = InstallationAsked(
+            installation = InstallationRequested(
                 application=client,
                 guild_id=GuildId(row.guild_id),
                 scopes=scopes,
                 permissions=row.permissions,
-                act=bool(row.installs),
+                execute=bool(row.installs),
             )
-            granter_call.tell(installation)
+            granter_call.notify(installation)
             if installation.guild is not None:
                 result.guild = installation.guild
             if row.installs:
-                actions.tell_authorized(granter_call, client, scopes, 0, row.guild_id)
+                actions.signal_authorized(granter_call, client, scopes, 0, row.guild_id)
         if row.webhook_channel_id is not None:
-            webhook = WebhookAsked(application=client, channel_id=row.webhook_channel_id, act=True)
-            granter_call.tell(webhook)
+            webhook = WebhookRequested(application=client, channel_id=row.webhook_channel_id, execute=True)
+            granter_call.notify(webhook)
             result.webhook = webhook.webhook
     except ApiError:
         raise invalid_grant("The user can no longer grant this request") from None
@@ -184,21 +184,21 @@ def _refresh_token(
 ) -> Outcome:
     row = store.find_refresh(call.tx, _required("refresh_token", body.refresh_token))
     if row is None or row.application_id != client.id:
-        raise invalid_grant(wire.INVALID_REFRESH_TOKEN)
+        raise invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
     if row.expires_ms is not None and row.expires_ms <= call.now:
-        raise invalid_grant(wire.INVALID_REFRESH_TOKEN)
+        raise invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
     user = users.find(call.tx, row.user_id)
     if user is None:
-        raise invalid_grant(wire.INVALID_REFRESH_TOKEN)
+        raise invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
     scope = body.scope if isinstance(body.scope, str) and body.scope.strip() else None
     result = actions.rotate(call, client, row, scope)
     if result is None:
-        actions.end_family(call, row.user_id, row.family_id)
-        return invalid_grant(wire.INVALID_REFRESH_TOKEN)
+        actions.revoke_family(call, row.user_id, row.family_id)
+        return invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
     if user.flags & UserFlags.PROVISIONAL_ACCOUNT:
         # Spec, Authentication 5: deprecated; clients should send a new credential of the provider instead.
         log.info("deprecated: a provisional account's token was refreshed", extra={"application": int(client.id)})
-    return Granted(result)
+    return IssuedTokens(result)
 
 
 def _client_credentials(
@@ -208,13 +208,13 @@ def _client_credentials(
     if not scopes:
         raise invalid_scope("scope is required")
     rules.require_scopes(call, client, scopes)
-    rules.require_granted_alone(scopes)
-    signal = TokenAsked(user_id=client.owner_id)
-    call.tell(signal)
+    rules.require_no_consent_scopes(scopes)
+    signal = TokenRequested(user_id=client.owner_id)
+    call.notify(signal)
     if signal.refused:
         # A ban revokes the owner's tokens at once, and prevents new ones.
         raise invalid_grant("The account that owns this application is closed")
-    return Granted(actions.issue(call, client, client.owner_id, scopes, refresh=False))
+    return IssuedTokens(actions.issue(call, client, client.owner_id, scopes, refresh=False))
 
 
 def _device_code(
@@ -226,19 +226,19 @@ def _device_code(
     if row.expires_ms <= call.now:
         raise OAuthError(wire.EXPIRED_TOKEN, "The device code has expired")
     if row.polled_ms and call.now < row.polled_ms + row.interval_s * 1000:
-        store.note_poll(call.tx, row, row.interval_s + wire.DEVICE_INTERVAL_SECONDS, call.now)
+        store.record_poll(call.tx, row, row.interval_s + wire.DEVICE_INTERVAL_SECONDS, call.now)
         return OAuthError(wire.SLOW_DOWN, "Polling too frequently")
     if row.state == "pending":
-        store.note_poll(call.tx, row, row.interval_s, call.now)
+        store.record_poll(call.tx, row, row.interval_s, call.now)
         return OAuthError(wire.AUTHORIZATION_PENDING, "The user has not yet responded to the request")
     if not store.delete_device(call.tx, row):
         raise invalid_grant('Invalid "device_code" in request.')
     if row.state != "granted" or row.user_id is None:
-        return OAuthError(wire.ACCESS_DENIED, wire.DENIED)
+        return OAuthError(wire.ACCESS_DENIED, wire.ACCESS_DENIED_DESCRIPTION)
     scopes = parse_scopes(row.scopes)
     result = actions.issue(call, client, row.user_id, scopes, refresh=True)
     _link_account(call, client, row.user_id, credential)
-    return Granted(result, _claims(call, client, row.user_id, scopes, None, result.access_token))
+    return IssuedTokens(result, _claims(call, client, row.user_id, scopes, None, result.access_token))
 
 
 _Grant = Callable[[Call, ApplicationRow, wire.TokenRequest, ExternalCredential | None], Outcome]
@@ -269,7 +269,7 @@ def _claims(
     if Scope.OPENID not in scopes or row is None:
         return None
     return views.id_claims(
-        call.config, row, client.id, expand(scopes), now=call.now, nonce=nonce, access_token=access_token
+        call.config, row, client.id, expand_scopes(scopes), now=call.now, nonce=nonce, access_token=access_token
     )
 
 
@@ -295,7 +295,7 @@ def revoke(call: Call, body: wire.RevokeRequest) -> None:
 # The local agent
 
 
-def vouch(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
+def issue_rpc_token(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
     """Issue an RPC token to an authenticated backend; public clients have no secret and cannot get one (rpc.md 7)."""
     client = clients.require(call, body.client_id, body.client_secret, secret_needed=True)
     token = actions.new_secret()
@@ -306,19 +306,19 @@ def vouch(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
 # Devices
 
 
-def begin_device(call: Call, body: wire.DeviceRequest) -> wire.DeviceResult:
+def start_device_authorization(call: Call, body: wire.DeviceRequest) -> wire.DeviceResult:
     """Issue a device code and a user code for a device without a browser (RFC 8628)."""
     client = clients.require(call, body.client_id, body.client_secret)
     scopes = parse_scopes(body.scope) if isinstance(body.scope, str) else ()
     if not scopes:
         raise invalid_scope("scope is required")
     rules.require_scopes(call, client, scopes)
-    rules.require_granted_alone(scopes)
-    rules.require_for_people(scopes)
-    rules.require_head(client, scopes)
+    rules.require_no_consent_scopes(scopes)
+    rules.require_user_scopes(scopes)
+    rules.require_family_head(client, scopes)
     device_code = actions.new_secret()
     while True:
-        user_code = "".join(secrets.choice(actions.USER_CODE_LETTERS) for _ in range(USER_CODE_LENGTH))
+        user_code = "".join(secrets.choice(actions.USER_CODE_ALPHABET) for _ in range(USER_CODE_LENGTH))
         row = DeviceRow(
             hash=hash_token(device_code),
             user_code=user_code,
@@ -341,7 +341,7 @@ def begin_device(call: Call, body: wire.DeviceRequest) -> wire.DeviceResult:
     )
 
 
-def find_waiting(call: Call, user_code: str) -> tuple[DeviceRow, ApplicationRow] | None:
+def find_pending_device(call: Call, user_code: str) -> tuple[DeviceRow, ApplicationRow] | None:
     """Return the pending device with a user code, and its application; None if unknown or expired."""
     row = store.find_device_by_user_code(call.tx, re.sub(r"[\s-]", "", user_code).upper())
     if row is None or row.expires_ms <= call.now:

@@ -9,15 +9,15 @@ from joserfc.jwk import ECKey, RSAKey
 from hubbub.protocol import wire as json
 from hubbub.protocol.resources import oauth2 as wire
 
-RSA: Final = "RS256"
+RS256: Final = "RS256"
 """Default algorithm, supported by every client; a signature takes milliseconds."""
-EC: Final = "ES256"
+ES256: Final = "ES256"
 """Faster algorithm; a signature takes about a thirtieth of the time of RS256."""
-BITS: Final = 2048
+RSA_KEY_BITS: Final = 2048
 
-SIGNS_MS: Final = 90 * 86_400_000
+SIGNING_PERIOD_MS: Final = 90 * 86_400_000
 """Time during which a key signs, in milliseconds."""
-SHOWN_MS: Final = SIGNS_MS + wire.ID_TOKEN_SECONDS * 1000 + 86_400_000
+PUBLICATION_PERIOD_MS: Final = SIGNING_PERIOD_MS + wire.ID_TOKEN_SECONDS * 1000 + 86_400_000
 """Time during which a key is published: until its last token expires, plus a day for clock skew."""
 
 
@@ -26,10 +26,10 @@ def generate(algorithm: str) -> tuple[str, str]:
 
     An RS256 key takes a good part of a second."""
     key: RSAKey | ECKey
-    if algorithm == EC:
+    if algorithm == ES256:
         key = ECKey.generate_key("P-256", parameters={"use": "sig", "alg": algorithm})
     else:
-        key = RSAKey.generate_key(BITS, parameters={"use": "sig", "alg": algorithm})
+        key = RSAKey.generate_key(RSA_KEY_BITS, parameters={"use": "sig", "alg": algorithm})
     return key.thumbprint(), json.encode(key.as_dict(private=True)).decode()
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-from hubbub.protocol.resources.oauth2 import STANDARD_SCHEME
-from hubbub.server.resources.applications import is_sound_redirect, standard_redirect
+from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
+from hubbub.server.resources.applications import is_valid_redirect, standard_redirect
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -20,9 +20,9 @@ def is_custom(uri: str) -> bool:
 
 def matches(registered: Sequence[str], application_id: int, uri: str) -> bool:
     """Report whether a request may use this redirect URI."""
-    if not is_sound_redirect(uri):
+    if not is_valid_redirect(uri):
         return False
-    if uri.startswith(f"{STANDARD_SCHEME}-"):
+    if uri.startswith(f"{REDIRECT_SCHEME_PREFIX}-"):
         # The standard scheme of another application never matches, even if it is registered here.
         return uri == standard_redirect(application_id)
     if uri in registered:

@@ -9,13 +9,13 @@ from hubbub.protocol.ids import ApplicationId, Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.scopes import parse_scopes
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import Answer, handles
-from hubbub.server.core.work import Work
+from hubbub.server.core.slices import Response, handles
 from hubbub.server.resources import applications, identity_providers, users
-from hubbub.server.resources.oauth2 import actions, grants, keys, rules, signing, store, views
-from hubbub.server.resources.oauth2.facts import ExternalCredential, GuildsAsked
-from hubbub.server.resources.oauth2.refusals import NO_STORE, OAuthError
+from hubbub.server.resources.oauth2 import actions, grants, id_token_signatures, keys, rules, store, views
+from hubbub.server.resources.oauth2.oauth_errors import NO_STORE, OAuthError
+from hubbub.server.resources.oauth2.signals import ExternalCredential, InstallableGuildsRequested
 from hubbub.server.resources.oauth2.store import AuthorizationRow
 
 # Consent
@@ -35,7 +35,7 @@ def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire
         application=views.public_applications(call.tx, [request.application], call.now)[0],
         owner=views.owner(call.tx, request.application),
         user=users.user(user),
-        scopes=rules.in_words(request.scopes),
+        scopes=rules.scope_descriptions(request.scopes),
         redirect_uri=request.redirect_uri,
         authorized=known is not None and rules.is_granted(known.scopes, request.scopes),
         prompt=query.prompt if isinstance(query.prompt, str) else "consent",
@@ -44,18 +44,20 @@ def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire
         preview.integration_type = request.integration_type
         preview.permissions = Permissions(request.permissions)
     if request.integration_type == 0:
-        signal = GuildsAsked()
-        call.tell(signal)
+        signal = InstallableGuildsRequested()
+        call.notify(signal)
         preview.guilds = signal.guilds
     return preview
 
 
 @handles(wire.AUTHORIZE_OAUTH2_APPLICATION)
-def authorize_oauth2_application(call: Call, query: wire.AuthorizeQuery, body: wire.Authorize) -> wire.AuthorizeResult:
+def authorize_oauth2_application(
+    call: Call, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision
+) -> wire.AuthorizeResult:
     """Authorize an application, or deny the request."""
     request = rules.require_request(call, query, body.integration_type)
     if isinstance(query.rpc_token, str):
-        rules.require_vouched(call, request, query.rpc_token)
+        rules.require_rpc_token(call, request, query.rpc_token)
     url = actions.grant(call, request, query, body) if body.authorize else actions.deny(call, request)
     return wire.AuthorizeResult(url=url)
 
@@ -64,7 +66,7 @@ def authorize_oauth2_application(call: Call, query: wire.AuthorizeQuery, body: w
 
 
 @handles(wire.EXCHANGE_OAUTH2_TOKEN)
-async def exchange_oauth2_token(work: Work, body: wire.TokenRequest) -> Answer:
+async def exchange_oauth2_token(work: AsyncOperation, body: wire.TokenRequest) -> Response:
     """Exchange a grant for OAuth2 tokens.
 
     Supports authorization codes, refresh tokens, device codes and client credentials."""
@@ -73,16 +75,16 @@ async def exchange_oauth2_token(work: Work, body: wire.TokenRequest) -> Answer:
     if isinstance(outcome, OAuthError):
         raise outcome
     if outcome.claims is not None:
-        outcome.answer.id_token = await signing.sign(work, outcome.claims)
-    return Answer(200, outcome.answer, NO_STORE)
+        outcome.result.id_token = await id_token_signatures.sign(work, outcome.claims)
+    return Response(200, outcome.result, NO_STORE)
 
 
-async def _credential(work: Work, body: wire.TokenRequest) -> ExternalCredential | None:
+async def _credential(work: AsyncOperation, body: wire.TokenRequest) -> ExternalCredential | None:
     """Verify the external credential of a token request with its provider; None if there is none."""
     kind, token = body.external_auth_type, body.external_auth_token
     if kind is UNSET and token is UNSET:
         return None
-    client = await work.read(lambda call: grants.linking_client(call, body))
+    client = await work.read(lambda call: grants.find_linking_client(call, body))
     if client is None or not isinstance(kind, str) or not isinstance(token, str):
         return None
     if kind not in identity_providers.PROVIDERS:
@@ -90,35 +92,35 @@ async def _credential(work: Work, body: wire.TokenRequest) -> ExternalCredential
     try:
         verified = await identity_providers.verify(work, client.id, kind, token)
     except errors.ApiError as error:
-        if identity_providers.is_about_credential(error):
+        if identity_providers.is_credential_error(error):
             raise identity_providers.InvalidCredential() from None
         raise
     return ExternalCredential(verified=verified, token="")
 
 
 @handles(wire.REVOKE_OAUTH2_TOKEN)
-def revoke_oauth2_token(call: Call, body: wire.RevokeRequest) -> Answer:
+def revoke_oauth2_token(call: Call, body: wire.RevokeRequest) -> Response:
     """Revoke an OAuth2 token.
 
     Revokes all tokens of the same user and application."""
     grants.revoke(call, body)
-    return Answer(200, wire.Revoked(), NO_STORE)
+    return Response(200, wire.RevokeResult(), NO_STORE)
 
 
 @handles(wire.CREATE_RPC_TOKEN)
-def create_rpc_token(call: Call, body: wire.RpcTokenRequest) -> Answer:
+def create_rpc_token(call: Call, body: wire.RpcTokenRequest) -> Response:
     """Create an RPC token.
 
     It lets a program skip one consent prompt of the local agent."""
-    return Answer(200, grants.vouch(call, body), NO_STORE)
+    return Response(200, grants.issue_rpc_token(call, body), NO_STORE)
 
 
 @handles(wire.AUTHORIZE_OAUTH2_DEVICE)
-def authorize_oauth2_device(call: Call, body: wire.DeviceRequest) -> Answer:
+def authorize_oauth2_device(call: Call, body: wire.DeviceRequest) -> Response:
     """Start a device authorization.
 
     Returns a device code and a user code for a device without a browser."""
-    return Answer(200, grants.begin_device(call, body), NO_STORE)
+    return Response(200, grants.start_device_authorization(call, body), NO_STORE)
 
 
 # Device verification
@@ -127,7 +129,7 @@ def authorize_oauth2_device(call: Call, body: wire.DeviceRequest) -> Answer:
 @handles(wire.VERIFY_OAUTH2_DEVICE, writes=False)
 def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVerification:
     """Get the authorization request of a device by its user code."""
-    found = grants.find_waiting(call, body.user_code)
+    found = grants.find_pending_device(call, body.user_code)
     if found is None:
         raise _unknown_code()
     row, application = found
@@ -135,22 +137,22 @@ def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVeri
         client_id=ApplicationId(application.id),
         application=views.public_applications(call.tx, [application], call.now)[0],
         owner=views.owner(call.tx, application),
-        scopes=rules.in_words(parse_scopes(row.scopes)),
+        scopes=rules.scope_descriptions(parse_scopes(row.scopes)),
         type=row.state,
     )
 
 
 @handles(wire.FINISH_OAUTH2_DEVICE)
-def finish_oauth2_device(call: Call, body: wire.FinishDevice) -> None:
+def finish_oauth2_device(call: Call, body: wire.DeviceDecision) -> None:
     """Approve or deny a device authorization."""
-    found = grants.find_waiting(call, body.user_code)
-    if found is None or not store.answer_device(call.tx, found[0], body.result, call.user_id):
+    found = grants.find_pending_device(call, body.user_code)
+    if found is None or not store.record_device_decision(call.tx, found[0], body.result, call.user_id):
         raise _unknown_code()
     if body.result == "granted":
         row, application = found
         scopes = parse_scopes(row.scopes)
         actions.authorize(call, application, call.user_id, scopes)
-        actions.tell_authorized(call, application, scopes)
+        actions.signal_authorized(call, application, scopes)
 
 
 def _unknown_code() -> errors.ApiError:
@@ -167,11 +169,11 @@ def get_my_oauth2_authorization(call: Call) -> wire.CurrentAuthorization:
     row = None if actor.application_id is None else applications.find(call.tx, actor.application_id)
     if row is None:
         raise errors.UNAUTHORIZED()
-    expires_ms = store.access_token_ends(call.tx, actor.token_id, actor.user_id) or call.now
+    expires_ms = store.access_token_expiry(call.tx, actor.token_id, actor.user_id) or call.now
     user = users.find(call.tx, actor.user_id) if Scope.IDENTIFY in actor.scopes else None
     return wire.CurrentAuthorization(
         application=views.authorized_application(call.tx, row, call.now),
-        scopes=views.shown_scopes(actor.scopes),
+        scopes=views.granted_scopes(actor.scopes),
         expires=json.timestamp(expires_ms),
         user=users.user(user) if user is not None else UNSET,
     )
@@ -190,12 +192,12 @@ def get_openid_connect_userinfo(call: Call) -> wire.UserInfo:
 
 
 @handles(wire.GET_PUBLIC_KEYS)
-async def get_public_keys(work: Work) -> wire.PublicKeys:
+async def get_public_keys(work: AsyncOperation) -> wire.PublicKeys:
     """Get the public keys that verify ID tokens.
 
     The first key is created on the first request."""
-    await signing.signing_key(work)
-    rows = await work.read(lambda call: store.list_keys(call.tx, call.now - keys.SHOWN_MS))
+    await id_token_signatures.signing_key(work)
+    rows = await work.read(lambda call: store.list_keys(call.tx, call.now - keys.PUBLICATION_PERIOD_MS))
     return wire.PublicKeys(keys=[keys.public(row.kid, row.jwk) for row in rows])
 
 

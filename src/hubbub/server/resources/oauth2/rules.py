@@ -12,11 +12,11 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration
 from hubbub.protocol.scopes import (
-    ALWAYS_ASKED,
-    FOR_TESTERS,
-    INSTALLING,
+    ALWAYS_PROMPTED_SCOPES,
+    INSTALL_SCOPES,
     SCOPES,
-    expand,
+    TESTER_SCOPES,
+    expand_scopes,
     missing_approvals,
     parse_scopes,
 )
@@ -24,7 +24,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import applications
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.oauth2 import clients, redirects, store
-from hubbub.server.resources.oauth2.refusals import (
+from hubbub.server.resources.oauth2.oauth_errors import (
     OAuthError,
     invalid_request,
     invalid_scope,
@@ -37,7 +37,7 @@ TEXT_MAX: Final = 2048
 _CHALLENGE: Final = re.compile(wire.CHALLENGE_PATTERN, re.ASCII)
 
 
-class Request(NamedTuple):
+class AuthorizationRequest(NamedTuple):
     """A validated authorization request."""
 
     application: ApplicationRow
@@ -60,7 +60,9 @@ class Request(NamedTuple):
         return bool(self.application.bot_require_code_grant) and Scope.BOT in self.scopes
 
 
-def require_request(call: Call, query: wire.AuthorizeQuery, integration_type: int | UnsetType = UNSET) -> Request:
+def require_request(
+    call: Call, query: wire.AuthorizeQuery, integration_type: int | UnsetType = UNSET
+) -> AuthorizationRequest:
     """Validate an authorization request; raise an OAuth error.
 
     The error's return URL is set only if the requested redirect URI is registered."""
@@ -92,7 +94,7 @@ def _error_redirect(call: Call, query: wire.AuthorizeQuery, row: ApplicationRow,
 
 def _read_request(
     call: Call, query: wire.AuthorizeQuery, row: ApplicationRow, integration_type: int | UnsetType
-) -> Request:
+) -> AuthorizationRequest:
     for name in ("state", "nonce"):
         value = getattr(query, name)
         if isinstance(value, str) and len(value) > TEXT_MAX:
@@ -100,10 +102,10 @@ def _read_request(
     chosen = integration_type if integration_type is not UNSET else query.integration_type
     scopes, permissions = _scopes(query, row, chosen)
     require_scopes(call, row, scopes)
-    require_head(row, scopes)
+    require_family_head(row, scopes)
     response_type = _response_type(query, row, scopes)
     redirect_uri = _redirect_uri(query, row, response_type)
-    request = Request(
+    request = AuthorizationRequest(
         application=row,
         response_type=response_type,
         scopes=scopes,
@@ -119,7 +121,7 @@ def _read_request(
     return request
 
 
-def require_vouched(call: Call, request: Request, rpc_token: str) -> None:
+def require_rpc_token(call: Call, request: AuthorizationRequest, rpc_token: str) -> None:
     """Consume an RPC token of the application's backend (rpc.md 7).
 
     Raise if it is invalid, or if messages.read is requested."""
@@ -146,7 +148,7 @@ def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> 
         approved = store.approved_scopes(call.tx, row.id)
         missing = [scope for scope in dict.fromkeys(missing) if scope not in approved]
         if missing and _is_tester(call, row):
-            missing = [scope for scope in missing if scope not in FOR_TESTERS]
+            missing = [scope for scope in missing if scope not in TESTER_SCOPES]
     if missing:
         raise invalid_scope(f"The application is not approved for {' '.join(missing)}")
     if Scope.BOT in scopes and row.bot_id is None:
@@ -161,31 +163,31 @@ def _is_tester(call: Call, row: ApplicationRow) -> bool:
     return actor.user_id == row.owner_id or applications.is_tester(call.tx, row.id, actor.user_id)
 
 
-def require_granted_alone(scopes: tuple[str, ...]) -> None:
+def require_no_consent_scopes(scopes: tuple[str, ...]) -> None:
     """Raise for scopes that need the consent page, or that install something."""
     for scope in scopes:
-        if SCOPES[scope].code_only or scope in INSTALLING:
+        if SCOPES[scope].code_only or scope in INSTALL_SCOPES:
             raise invalid_scope(f"{scope} cannot be granted with this grant type")
 
 
-def require_for_people(scopes: tuple[str, ...]) -> None:
+def require_user_scopes(scopes: tuple[str, ...]) -> None:
     """Raise for scopes that are only for the client credentials grant."""
     for scope in scopes:
         if SCOPES[scope].client_credentials_only:
             raise invalid_scope(f"{scope} requires the client_credentials grant")
 
 
-def require_head(row: ApplicationRow, scopes: tuple[str, ...]) -> None:
+def require_family_head(row: ApplicationRow, scopes: tuple[str, ...]) -> None:
     """Raise if a publisher's application requests user scopes (sdk.md 8.7).
 
     Users authorize the head of its family instead. It may still be installed."""
-    if row.parent_id is not None and not INSTALLING.issuperset(scopes):
+    if row.parent_id is not None and not INSTALL_SCOPES.issuperset(scopes):
         raise OAuthError(wire.UNAUTHORIZED_CLIENT, "Users must authorize the publisher's application instead")
 
 
-def in_words(scopes: tuple[str, ...]) -> list[wire.ScopeInWords]:
+def scope_descriptions(scopes: tuple[str, ...]) -> list[wire.ScopeDescription]:
     """Return the scopes with descriptions for the consent page."""
-    return [wire.ScopeInWords(name=scope, description=SCOPES[scope].words) for scope in scopes]
+    return [wire.ScopeDescription(name=scope, description=SCOPES[scope].description) for scope in scopes]
 
 
 def _scopes(
@@ -202,14 +204,14 @@ def _scopes(
     return parse_scopes(" ".join(install.scopes)), permissions
 
 
-def contexts(row: ApplicationRow) -> dict[int, IntegrationTypeConfiguration]:
+def installation_types(row: ApplicationRow) -> dict[int, IntegrationTypeConfiguration]:
     """Return the installation types that an application supports, with their settings."""
     stored = json.decode(row.integration_types_config, dict[str, IntegrationTypeConfiguration])
     return {int(key): value for key, value in stored.items()}
 
 
 def _install_params(row: ApplicationRow, integration_type: int | UnsetType) -> InstallParams | None:
-    supported = contexts(row)
+    supported = installation_types(row)
     chosen = integration_type if isinstance(integration_type, int) else min(supported, default=0)
     configured = supported.get(chosen)
     if configured is not None and configured.oauth2_install_params is not UNSET:
@@ -221,9 +223,9 @@ def _install_params(row: ApplicationRow, integration_type: int | UnsetType) -> I
 
 
 def _response_type(query: wire.AuthorizeQuery, row: ApplicationRow, scopes: tuple[str, ...]) -> str | None:
-    require_for_people(scopes)
+    require_user_scopes(scopes)
     if query.response_type is UNSET:
-        if not INSTALLING.issuperset(scopes):
+        if not INSTALL_SCOPES.issuperset(scopes):
             raise invalid_request("response_type is required")
         response_type = None
     elif query.response_type in ("code", "token"):
@@ -247,7 +249,7 @@ def _redirect_uri(query: wire.AuthorizeQuery, row: ApplicationRow, response_type
         return query.redirect_uri
     if response_type is None:
         return None
-    if not registered or not applications.is_sound_redirect(registered[0]):
+    if not registered or not applications.is_valid_redirect(registered[0]):
         raise invalid_request("redirect_uri is required")
     return registered[0]
 
@@ -274,9 +276,9 @@ def _code_challenge(
 
 
 def _integration_type(row: ApplicationRow, scopes: tuple[str, ...], chosen: int | UnsetType) -> int | None:
-    if not INSTALLING.intersection(scopes):
+    if not INSTALL_SCOPES.intersection(scopes):
         return None
-    supported = contexts(row)
+    supported = installation_types(row)
     if isinstance(chosen, int):
         if chosen not in supported:
             raise invalid_request("The application does not support this installation type")
@@ -291,7 +293,7 @@ def _integration_type(row: ApplicationRow, scopes: tuple[str, ...], chosen: int 
 # Installation
 
 
-def require_installer(call: Call, request: Request) -> None:
+def require_installer(call: Call, request: AuthorizationRequest) -> None:
     """Raise unless the caller may install the application; a private one only its owner may install."""
     if request.integration_type is not None and not request.application.bot_public:
         if call.user_id != request.application.owner_id:
@@ -300,6 +302,6 @@ def require_installer(call: Call, request: Request) -> None:
 
 def is_granted(granted: str, scopes: tuple[str, ...]) -> bool:
     """Report whether the user already granted all these scopes, so that consent can be skipped."""
-    if ALWAYS_ASKED.intersection(scopes):
+    if ALWAYS_PROMPTED_SCOPES.intersection(scopes):
         return False
-    return expand(parse_scopes(granted)) >= expand(scopes)
+    return expand_scopes(parse_scopes(granted)) >= expand_scopes(scopes)

@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 from hubbub.protocol.ids import Snowflake
 from hubbub.server.core.auth import hash_token
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
-CODE_KEPT_MS: Final = 86_400_000
+CODE_RETENTION_MS: Final = 86_400_000
 """Time that an expired code is stored, in milliseconds, to detect replays."""
-USED_KEPT_MS: Final = 30 * 86_400_000
+USED_TOKEN_RETENTION_MS: Final = 30 * 86_400_000
 """Time that a used refresh token is stored, in milliseconds, to detect replays."""
-VOUCHED: Final = "vouched"
+RPC_TOKEN_STATE: Final = "vouched"
 """State of a device code that is an RPC token of a backend."""
 
 
@@ -126,7 +126,7 @@ def approve_scopes(tx: Tx, application_id: int, scopes: Iterable[str]) -> None:
     )
 
 
-def holders(tx: Tx, application_id: int) -> list[int]:
+def users_with_grants(tx: Tx, application_id: int) -> list[int]:
     """Return the users that have an authorization or token for an application."""
     rows = tx.all(
         "SELECT user_id FROM authorizations WHERE application_id = ? "
@@ -137,7 +137,7 @@ def holders(tx: Tx, application_id: int) -> list[int]:
     return [row[0] for row in rows]
 
 
-def forget_application(tx: Tx, application_id: int) -> None:
+def delete_application_data(tx: Tx, application_id: int) -> None:
     """Delete the approvals, codes and user installations of a deleted application."""
     for table in ("approved_scopes", "device_codes", "authorization_codes"):
         tx.run(f"DELETE FROM {table} WHERE application_id = ?", application_id)
@@ -174,13 +174,13 @@ def list_authorizations(tx: Tx, user_id: int) -> list[AuthorizationRow]:
     )
 
 
-def players_among(tx: Tx, application_ids: Sequence[int], user_ids: Iterable[int]) -> set[int]:
+def authorized_among(tx: Tx, application_ids: Sequence[int], user_ids: Iterable[int]) -> set[int]:
     """Return those users that have an authorization or token for one of the applications.
 
     Provisional accounts have only a token."""
     ids, found = list(dict.fromkeys(user_ids)), set[int]()
     for batch in batches(ids):
-        where = f"application_id IN ({places(application_ids)}) AND user_id IN ({places(batch)})"
+        where = f"application_id IN ({placeholders(application_ids)}) AND user_id IN ({placeholders(batch)})"
         rows = tx.all(
             f"SELECT user_id FROM authorizations WHERE {where} "
             f"UNION SELECT user_id FROM tokens WHERE kind = 'bearer' AND {where}",
@@ -198,9 +198,9 @@ def applications_of(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
     ids, found = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for batch in batches(ids):
         rows = tx.all(
-            f"SELECT user_id, application_id FROM authorizations WHERE user_id IN ({places(batch)}) "
+            f"SELECT user_id, application_id FROM authorizations WHERE user_id IN ({placeholders(batch)}) "
             "UNION SELECT user_id, application_id FROM tokens "
-            f"WHERE kind = 'bearer' AND application_id IS NOT NULL AND user_id IN ({places(batch)})",
+            f"WHERE kind = 'bearer' AND application_id IS NOT NULL AND user_id IN ({placeholders(batch)})",
             *batch,
             *batch,
         )
@@ -208,16 +208,16 @@ def applications_of(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
     return found
 
 
-def keep_authorization(tx: Tx, row: AuthorizationRow) -> None:
+def upsert_authorization(tx: Tx, row: AuthorizationRow) -> None:
     """Insert an authorization, or replace the scopes of an existing one."""
     tx.run(
-        f"INSERT INTO authorizations ({_AUTHORIZATION_COLUMNS}) VALUES ({places(row)}) "
+        f"INSERT INTO authorizations ({_AUTHORIZATION_COLUMNS}) VALUES ({placeholders(row)}) "
         "ON CONFLICT (user_id, application_id) DO UPDATE SET scopes = excluded.scopes, changed_ms = excluded.changed_ms",
         *row,
     )
 
 
-def forget_authorization(tx: Tx, user_id: int, application_id: int) -> int:
+def delete_grants(tx: Tx, user_id: int, application_id: int) -> int:
     """Delete a user's grants to an application, except access tokens; return the number of rows."""
     removed = 0
     for table in ("authorizations", "authorization_codes", "refresh_tokens", "device_codes"):
@@ -230,13 +230,13 @@ def forget_authorization(tx: Tx, user_id: int, application_id: int) -> int:
     return removed
 
 
-def forget_user(tx: Tx, user_id: int) -> None:
+def delete_user_grants(tx: Tx, user_id: int) -> None:
     """Delete a user's grants to all applications, except access tokens."""
     for table in ("authorizations", "authorization_codes", "refresh_tokens", "device_codes"):
         tx.run(f"DELETE FROM {table} WHERE user_id = ?", user_id)
 
 
-def authorized(tx: Tx, user_id: int) -> list[int]:
+def authorized_application_ids(tx: Tx, user_id: int) -> list[int]:
     """Return the applications that have an authorization or token of a user."""
     rows = tx.all(
         "SELECT application_id FROM authorizations WHERE user_id = ? "
@@ -247,7 +247,7 @@ def authorized(tx: Tx, user_id: int) -> list[int]:
     return sorted(row[0] for row in rows)
 
 
-def who_authorized(tx: Tx, application_id: int) -> list[int]:
+def authorized_user_ids(tx: Tx, application_id: int) -> list[int]:
     """Return the users that have an authorization or token for an application, sorted."""
     rows = tx.all(
         "SELECT user_id FROM authorizations WHERE application_id = ? "
@@ -263,8 +263,8 @@ def who_authorized(tx: Tx, application_id: int) -> list[int]:
 
 def insert_code(tx: Tx, row: CodeRow, now: int) -> None:
     """Insert a code, and delete those that are too old to be stored."""
-    tx.run("DELETE FROM authorization_codes WHERE expires_ms < ?", now - CODE_KEPT_MS)
-    tx.run(f"INSERT INTO authorization_codes ({_CODE_COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run("DELETE FROM authorization_codes WHERE expires_ms < ?", now - CODE_RETENTION_MS)
+    tx.run(f"INSERT INTO authorization_codes ({_CODE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def find_code(tx: Tx, code: str) -> CodeRow | None:
@@ -313,7 +313,7 @@ def find_access(tx: Tx, token: str, now: int) -> AccessRow | None:
     )
 
 
-def access_token_ends(tx: Tx, token_id: int, user_id: int) -> int | None:
+def access_token_expiry(tx: Tx, token_id: int, user_id: int) -> int | None:
     """Return the expiry time of an access token in milliseconds, or None."""
     ends: int | None = tx.value(
         "SELECT expires_ms FROM tokens WHERE user_id = ? AND kind = 'bearer' AND id = ?", user_id, token_id
@@ -321,19 +321,23 @@ def access_token_ends(tx: Tx, token_id: int, user_id: int) -> int | None:
     return ends
 
 
-def drop_ended_tokens(tx: Tx, user_id: int, now: int) -> None:
+def delete_expired_tokens(tx: Tx, user_id: int, now: int) -> None:
     """Delete a user's long-expired access tokens, which no gateway session can still use."""
-    tx.run("DELETE FROM tokens WHERE user_id = ? AND kind = 'bearer' AND expires_ms <= ?", user_id, now - USED_KEPT_MS)
+    tx.run(
+        "DELETE FROM tokens WHERE user_id = ? AND kind = 'bearer' AND expires_ms <= ?",
+        user_id,
+        now - USED_TOKEN_RETENTION_MS,
+    )
 
 
-def drop_access_token(tx: Tx, user_id: int, token_id: int) -> None:
+def delete_access_token(tx: Tx, user_id: int, token_id: int) -> None:
     """Delete an access token that is replaced by another."""
     tx.run("DELETE FROM tokens WHERE user_id = ? AND kind = 'bearer' AND id = ?", user_id, token_id)
 
 
 def insert_refresh(tx: Tx, row: RefreshRow) -> None:
     """Insert a refresh token."""
-    tx.run(f"INSERT INTO refresh_tokens ({_REFRESH_COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO refresh_tokens ({_REFRESH_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def find_refresh(tx: Tx, token: str) -> RefreshRow | None:
@@ -343,11 +347,13 @@ def find_refresh(tx: Tx, token: str) -> RefreshRow | None:
 
 def use_refresh(tx: Tx, row: RefreshRow, now: int) -> bool:
     """Mark a refresh token as used; return False if it was already used."""
-    tx.run("DELETE FROM refresh_tokens WHERE family_id = ? AND used_ms < ?", row.family_id, now - USED_KEPT_MS)
+    tx.run(
+        "DELETE FROM refresh_tokens WHERE family_id = ? AND used_ms < ?", row.family_id, now - USED_TOKEN_RETENTION_MS
+    )
     return bool(tx.run("UPDATE refresh_tokens SET used_ms = ? WHERE hash = ? AND used_ms IS NULL", now, row.hash))
 
 
-def families(tx: Tx, user_id: int, application_id: int) -> list[int]:
+def family_ids(tx: Tx, user_id: int, application_id: int) -> list[int]:
     """Return the family ids of the refresh tokens that an application has for a user."""
     sql = "SELECT DISTINCT family_id FROM refresh_tokens WHERE user_id = ? AND application_id = ?"
     return [row[0] for row in tx.all(sql, user_id, application_id)]
@@ -363,10 +369,10 @@ def delete_family(tx: Tx, family_id: int) -> None:
 
 def insert_device(tx: Tx, row: DeviceRow, now: int) -> bool:
     """Insert a device code, and delete old ones; return False if the user code is taken."""
-    tx.run("DELETE FROM device_codes WHERE expires_ms < ?", now - CODE_KEPT_MS)
+    tx.run("DELETE FROM device_codes WHERE expires_ms < ?", now - CODE_RETENTION_MS)
     return bool(
         tx.run(
-            f"INSERT INTO device_codes ({_DEVICE_COLUMNS}) VALUES ({places(row)}) ON CONFLICT (user_code) DO NOTHING",
+            f"INSERT INTO device_codes ({_DEVICE_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (user_code) DO NOTHING",
             *row,
         )
     )
@@ -382,7 +388,7 @@ def insert_rpc_token(tx: Tx, rpc_token: str, application_id: int, now: int, expi
         user_code=f"rpc-{secrets.token_hex(16)}",
         application_id=application_id,
         scopes="",
-        state=VOUCHED,
+        state=RPC_TOKEN_STATE,
         user_id=None,
         interval_s=0,
         polled_ms=0,
@@ -398,7 +404,7 @@ def use_rpc_token(tx: Tx, rpc_token: str, application_id: int, now: int) -> bool
             "DELETE FROM device_codes WHERE hash = ? AND application_id = ? AND state = ? AND expires_ms > ?",
             hash_token(rpc_token),
             application_id,
-            VOUCHED,
+            RPC_TOKEN_STATE,
             now,
         )
     )
@@ -414,12 +420,12 @@ def find_device_by_user_code(tx: Tx, user_code: str) -> DeviceRow | None:
     return tx.find(DeviceRow, f"SELECT {_DEVICE_COLUMNS} FROM device_codes WHERE user_code = ?", user_code)
 
 
-def note_poll(tx: Tx, row: DeviceRow, interval_s: int, now: int) -> None:
+def record_poll(tx: Tx, row: DeviceRow, interval_s: int, now: int) -> None:
     """Record when a device polled, and its required polling interval in seconds."""
     tx.run("UPDATE device_codes SET polled_ms = ?, interval_s = ? WHERE hash = ?", now, interval_s, row.hash)
 
 
-def answer_device(tx: Tx, row: DeviceRow, state: str, user_id: int) -> bool:
+def record_device_decision(tx: Tx, row: DeviceRow, state: str, user_id: int) -> bool:
     """Record the user's decision; return False if there was one before."""
     return bool(
         tx.run(
@@ -454,11 +460,11 @@ def insert_key(tx: Tx, row: KeyRow, *, keep_since_ms: int) -> None:
 # Installations
 
 
-def keep_installation(tx: Tx, row: InstallationRow) -> bool:
+def upsert_installation(tx: Tx, row: InstallationRow) -> bool:
     """Insert an installation, or update its scopes; return whether it is new."""
     known = find_installation(tx, row.application_id, row.integration_type, row.target_id)
     tx.run(
-        f"INSERT INTO installations ({_INSTALLATION_COLUMNS}) VALUES ({places(row)}) "
+        f"INSERT INTO installations ({_INSTALLATION_COLUMNS}) VALUES ({placeholders(row)}) "
         "ON CONFLICT (application_id, integration_type, target_id) DO UPDATE SET scopes = excluded.scopes",
         *row,
     )

@@ -22,7 +22,7 @@ from hubbub.server.resources import applications, users
 from hubbub.server.resources.applications import ApplicationRow
 from hubbub.server.resources.oauth2 import store
 from hubbub.server.resources.oauth2.store import AuthorizationRow
-from hubbub.server.resources.users import DataAsked, UserRow
+from hubbub.server.resources.users import DataExportRequested, UserRow
 
 DEFAULT_AVATARS = 6
 
@@ -50,7 +50,7 @@ def authorized_application(tx: Tx, row: ApplicationRow, now: int) -> wire.Author
 
 def _public_view(row: ApplicationRow, bot: UserRow | None, model: Any, now: int | None) -> Any:
     settings = applications.settings(row)
-    flags, flags_new = application_wire.flags_on_the_wire(row.flags, now)
+    flags, flags_new = application_wire.wire_flags(row.flags, now)
     return model(
         id=ApplicationId(row.id),
         name=row.name,
@@ -86,7 +86,7 @@ def authorizations(tx: Tx, rows: Sequence[AuthorizationRow], now: int) -> list[w
     ]
 
 
-def harvest(call: Call, request: DataAsked) -> None:
+def export_data(call: Call, request: DataExportRequested) -> None:
     """Add the user's authorizations to their data export."""
     rows = store.list_authorizations(call.tx, request.user_id)
     request.records["authorizations"] = [
@@ -99,7 +99,7 @@ def harvest(call: Call, request: DataAsked) -> None:
     ]
 
 
-def shown_scopes(scopes: frozenset[str]) -> list[str]:
+def granted_scopes(scopes: frozenset[str]) -> list[str]:
     """Return a token's scopes as granted: scopes implied by an umbrella scope are omitted."""
     umbrellas = [scope for scope in scopes if scope in SCOPES and SCOPES[scope].expands]
     implied = {str(inner) for umbrella in umbrellas for inner in SCOPES[umbrella].expands}

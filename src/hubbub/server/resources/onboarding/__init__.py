@@ -4,12 +4,16 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.members import MemberRemoved
 from hubbub.server.resources.onboarding import actions, routes, views
-from hubbub.server.resources.users import DataAsked
+from hubbub.server.resources.users import DataExportRequested
 
 SLICE = Slice(
     name="onboarding",
     modules=(routes,),
-    hears={GuildDeleted: actions.forget_guild, MemberRemoved: actions.forget_member, DataAsked: views.harvest},
+    listeners={
+        GuildDeleted: actions.forget_guild,
+        MemberRemoved: actions.forget_member,
+        DataExportRequested: views.export_data,
+    },
 )
 
 __all__ = ["SLICE"]

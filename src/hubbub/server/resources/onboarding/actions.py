@@ -35,7 +35,7 @@ def change(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> No
         guilds.change(call, guild, guilds.with_feature(guild, GuildFeature.GUILD_ONBOARDING, bool(after.enabled)))
 
 
-def answer(call: Call, row: OnboardingRow, member: Membership, chosen: Sequence[Snowflake]) -> Membership:
+def set_answers(call: Call, row: OnboardingRow, member: Membership, chosen: Sequence[Snowflake]) -> Membership:
     """Store a member's answers and replace the roles of the earlier answers by those of the new ones."""
     previous = store.find_answers(call.tx, row.guild_id, member.row.user_id)
     store.put_answers(call.tx, row.guild_id, member.row.user_id, chosen)
@@ -56,7 +56,7 @@ def _option_role_ids(row: OnboardingRow, chosen: Iterable[Snowflake]) -> set[int
     wanted = set(chosen)
     return {
         int(role_id)
-        for prompt in row.questions
+        for prompt in row.decoded_prompts
         for option in prompt.options
         if option.id in wanted
         for role_id in option.role_ids
@@ -91,8 +91,8 @@ def _record_prompts(
 def _view(row: OnboardingRow) -> wire.Onboarding:
     return wire.Onboarding(
         guild_id=GuildId(row.guild_id),
-        prompts=row.questions,
-        default_channel_ids=row.channels,
+        prompts=row.decoded_prompts,
+        default_channel_ids=row.decoded_channel_ids,
         enabled=bool(row.enabled),
         mode=row.mode,
     )

@@ -30,13 +30,13 @@ def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboardin
 
     Requires enough default channels while onboarding is enabled. Fields that are absent from the body stay
     unchanged."""
-    contents = rules.Surroundings(call, access.guild(call, guild_id))
+    contents = rules.GuildContents(call, access.guild(call, guild_id))
     stored = store.find(call.tx, guild_id)
     before = stored or OnboardingRow(guild_id)
     after = before
     form = FormErrors()
     if body.prompts is not UNSET:
-        prompts = rules.prompts(contents, body.prompts or [], before.questions, form)
+        prompts = rules.build_prompts(contents, body.prompts or [], before.decoded_prompts, form)
         after = after._replace(prompts=json.encode(prompts).decode())
     if body.default_channel_ids is not UNSET:
         listed = body.default_channel_ids or []
@@ -47,13 +47,13 @@ def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboardin
         after = after._replace(enabled=int(body.enabled))
     if body.mode is not UNSET:
         after = after._replace(mode=int(body.mode or OnboardingMode.DEFAULT))
-    rules.require_enough(call, contents, before, after)
+    rules.require_channels(call, contents, before, after)
     actions.change(call, stored, after)
     return views.onboarding(call.tx, after)
 
 
 @handles(wire.GET_GUILD_ONBOARDING_RESPONSES)
-def get_guild_onboarding_responses(call: Call, guild_id: GuildId) -> wire.OnboardingAnswers:
+def get_guild_onboarding_responses(call: Call, guild_id: GuildId) -> wire.OnboardingResponses:
     """Get the current user's onboarding responses in a guild."""
     access.guild(call, guild_id)
     row = store.find(call.tx, guild_id) or OnboardingRow(guild_id)
@@ -62,15 +62,15 @@ def get_guild_onboarding_responses(call: Call, guild_id: GuildId) -> wire.Onboar
 
 @handles(wire.SET_GUILD_ONBOARDING_RESPONSES)
 def set_guild_onboarding_responses(
-    call: Call, guild_id: GuildId, body: wire.SetOnboardingAnswers
-) -> wire.OnboardingAnswers:
+    call: Call, guild_id: GuildId, body: wire.SetOnboardingResponses
+) -> wire.OnboardingResponses:
     """Set the current user's onboarding responses in a guild.
 
     Replaces earlier responses: the member receives the roles of the chosen options and loses those of options no longer
     chosen."""
-    row = rules.require_answering(access.guild(call, guild_id), store.find(call.tx, guild_id))
-    rules.check_answers(row.questions, body.onboarding_responses)
-    after = actions.answer(call, row, _member(call, guild_id), body.onboarding_responses)
+    row = rules.require_enabled(access.guild(call, guild_id), store.find(call.tx, guild_id))
+    rules.check_answers(row.decoded_prompts, body.onboarding_responses)
+    after = actions.set_answers(call, row, _member(call, guild_id), body.onboarding_responses)
     return views.answers(call.tx, row, after.row)
 
 

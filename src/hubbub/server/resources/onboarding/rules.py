@@ -20,11 +20,11 @@ _TEXT_CHANNEL_TYPES = frozenset(
 )
 
 
-def require_answering(standing: GuildAccess, row: OnboardingRow | None) -> OnboardingRow:
+def require_enabled(standing: GuildAccess, row: OnboardingRow | None) -> OnboardingRow:
     """Return the guild's enabled onboarding.
 
     Raises an error if the caller is timed out or pending, or if onboarding is not enabled."""
-    if standing.only_reads:
+    if standing.is_read_only:
         raise errors.MISSING_PERMISSIONS()
     if row is None or not row.enabled:
         raise errors.FEATURE_DISABLED(message="This server has no onboarding")
@@ -57,7 +57,7 @@ def check_answers(prompts: Sequence[wire.OnboardingPrompt], chosen: Sequence[int
     form.raise_if_any()
 
 
-class Surroundings:
+class GuildContents:
     """The guild's roles, channels and emoji, loaded once to validate all ids of a request."""
 
     def __init__(self, call: Call, standing: GuildAccess) -> None:
@@ -67,13 +67,13 @@ class Surroundings:
         self.channels = {row.id: row for row in channels.list_of_guild(call.tx, standing.guild_id)}
         self.emojis = {emoji.id: emoji for emoji in emojis.of_guild(call.tx, standing.guild_id)}
 
-    def can_give(self, role_id: int) -> bool:
+    def can_assign(self, role_id: int) -> bool:
         """Return whether the caller may let new members choose this role."""
         row = self.roles.get(role_id)
-        return row is not None and not row.managed and not row.is_everyone and self.standing.above(row.rank)
+        return row is not None and not row.managed and not row.is_everyone and self.standing.outranks_role(row.rank)
 
 
-def check_channels(contents: Surroundings, ids: Sequence[int], path: tuple[str | int, ...], form: FormErrors) -> None:
+def check_channels(contents: GuildContents, ids: Sequence[int], path: tuple[str | int, ...], form: FormErrors) -> None:
     """Add a form error for each id that is not a channel of the guild, or that is listed twice."""
     seen: set[int] = set()
     for index, channel_id in enumerate(ids):
@@ -84,8 +84,8 @@ def check_channels(contents: Surroundings, ids: Sequence[int], path: tuple[str |
         seen.add(channel_id)
 
 
-def prompts(
-    contents: Surroundings,
+def build_prompts(
+    contents: GuildContents,
     wanted: Sequence[wire.SetOnboardingPrompt],
     known: Iterable[wire.OnboardingPrompt],
     form: FormErrors,
@@ -114,7 +114,7 @@ def prompts(
 
 
 def _option(
-    contents: Surroundings,
+    contents: GuildContents,
     option: wire.SetOnboardingOption,
     known: dict[Snowflake, wire.OnboardingOption],
     path: tuple[str | int, ...],
@@ -123,7 +123,7 @@ def _option(
     old = known.pop(option.id, None) if option.id else None
     role_ids, channel_ids = _as_list(option.role_ids), _as_list(option.channel_ids)
     for index, role_id in enumerate(role_ids):
-        if not contents.can_give(role_id):
+        if not contents.can_assign(role_id):
             form.add((*path, "role_ids", index), "ROLE_INVALID", "Invalid role")
         elif role_id in role_ids[:index]:
             form.add((*path, "role_ids", index), *errors.duplicate())
@@ -139,7 +139,7 @@ def _option(
 
 
 def _emoji(
-    contents: Surroundings, option: wire.SetOnboardingOption, path: tuple[str | int, ...], form: FormErrors
+    contents: GuildContents, option: wire.SetOnboardingOption, path: tuple[str | int, ...], form: FormErrors
 ) -> wire.OnboardingEmoji:
     if option.emoji_id:
         known = contents.emojis.get(option.emoji_id)
@@ -155,17 +155,17 @@ def _as_list(values: Sequence[int] | UnsetType | None) -> list[int]:
     return [] if values is UNSET or values is None else list(values)
 
 
-def require_enough(call: Call, contents: Surroundings, before: OnboardingRow, after: OnboardingRow) -> None:
+def require_channels(call: Call, contents: GuildContents, before: OnboardingRow, after: OnboardingRow) -> None:
     """Raise an error if enabled onboarding lacks channels.
 
     It needs 7 default channels; @everyone must be able to send messages in 5 of them."""
     if not after.enabled:
         return
-    offered = set(after.channels)
+    offered = set(after.decoded_channel_ids)
     if after.mode == OnboardingMode.ADVANCED:
         # In advanced mode the channels of prompt options count as well.
         offered |= {
-            channel for prompt in after.questions for option in prompt.options for channel in option.channel_ids
+            channel for prompt in after.decoded_prompts for option in prompt.options for channel in option.channel_ids
         }
     offered &= contents.channels.keys()
     everyone = contents.roles[contents.standing.guild_id].permissions
@@ -176,5 +176,5 @@ def require_enough(call: Call, contents: Surroundings, before: OnboardingRow, af
         own = {each.target_id: (each.allow, each.deny) for each in overwrites.get(channel_id, [])}
         bits = channel_permissions(everyone, own.get(contents.standing.guild_id), [], None)
         writable += contents.channels[channel_id].type in _TEXT_CHANNEL_TYPES and not needed & ~bits
-    if len(offered) < wire.DEFAULT_CHANNELS_LEAST or writable < wire.WRITABLE_CHANNELS_LEAST:
+    if len(offered) < wire.DEFAULT_CHANNELS_MIN or writable < wire.WRITABLE_CHANNELS_MIN:
         raise errors.CANNOT_UPDATE_ONBOARDING() if before.enabled else errors.CANNOT_ENABLE_ONBOARDING()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ChannelId, Snowflake
 from hubbub.protocol.resources import onboarding as wire
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class OnboardingRow(NamedTuple):
@@ -21,12 +21,12 @@ class OnboardingRow(NamedTuple):
     """JSON list of `OnboardingPrompt`."""
 
     @property
-    def channels(self) -> list[ChannelId]:
+    def decoded_channel_ids(self) -> list[ChannelId]:
         """Return the default channel ids. Some channels may have been deleted."""
         return json.decode(self.default_channel_ids, list[ChannelId])
 
     @property
-    def questions(self) -> list[wire.OnboardingPrompt]:
+    def decoded_prompts(self) -> list[wire.OnboardingPrompt]:
         """Return the decoded prompts."""
         return json.decode(self.prompts, list[wire.OnboardingPrompt])
 
@@ -43,7 +43,7 @@ def put(tx: Tx, row: OnboardingRow) -> None:
     """Insert or update a guild's onboarding."""
     assignments = ", ".join(f"{field} = excluded.{field}" for field in OnboardingRow._fields[1:])
     tx.run(
-        f"INSERT INTO onboardings ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT (guild_id) DO UPDATE SET {assignments}",
+        f"INSERT INTO onboardings ({COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (guild_id) DO UPDATE SET {assignments}",
         *row,
     )
 

@@ -9,16 +9,16 @@ from hubbub.server.resources import channels, roles
 from hubbub.server.resources.members import MemberRow
 from hubbub.server.resources.onboarding import store
 from hubbub.server.resources.onboarding.store import OnboardingRow
-from hubbub.server.resources.users import DataAsked
+from hubbub.server.resources.users import DataExportRequested
 
 
 def onboarding(tx: Tx, row: OnboardingRow) -> wire.Onboarding:
     """Return a guild's onboarding without deleted roles and channels."""
     existing_channels = channels.find_many(
-        tx, [*row.channels, *(each for prompt in row.questions for each in _channels(prompt))]
+        tx, [*row.decoded_channel_ids, *(each for prompt in row.decoded_prompts for each in _channels(prompt))]
     )
     existing_roles = {role.id for role in roles.list_of_guild(tx, row.guild_id)}
-    prompts = row.questions
+    prompts = row.decoded_prompts
     for prompt in prompts:
         for option in prompt.options:
             option.role_ids = [each for each in option.role_ids if each in existing_roles]
@@ -26,19 +26,19 @@ def onboarding(tx: Tx, row: OnboardingRow) -> wire.Onboarding:
     return wire.Onboarding(
         guild_id=GuildId(row.guild_id),
         prompts=prompts,
-        default_channel_ids=[each for each in row.channels if each in existing_channels],
+        default_channel_ids=[each for each in row.decoded_channel_ids if each in existing_channels],
         enabled=bool(row.enabled),
         mode=row.mode,
     )
 
 
-def answers(tx: Tx, row: OnboardingRow, member: MemberRow) -> wire.OnboardingAnswers:
+def answers(tx: Tx, row: OnboardingRow, member: MemberRow) -> wire.OnboardingResponses:
     """Return a member's answers without deleted options, roles and channels."""
     view = onboarding(tx, row)
     chosen = set(store.find_answers(tx, row.guild_id, member.user_id))
     options = [option for prompt in view.prompts for option in prompt.options if option.id in chosen]
     given = [channel_id for option in options for channel_id in option.channel_ids]
-    return wire.OnboardingAnswers(
+    return wire.OnboardingResponses(
         guild_id=view.guild_id,
         user_id=UserId(member.user_id),
         onboarding_responses=[option.id for option in options],
@@ -47,7 +47,7 @@ def answers(tx: Tx, row: OnboardingRow, member: MemberRow) -> wire.OnboardingAns
     )
 
 
-def harvest(call: Call, export: DataAsked) -> None:
+def export_data(call: Call, export: DataExportRequested) -> None:
     """Add a user's onboarding responses to the export of their data."""
     export.records["onboarding_responses"] = [
         {"guild_id": str(guild_id), "responses": [str(int(each)) for each in chosen]}

@@ -31,7 +31,7 @@ def pin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
     reference = MessageReference(
         channel_id=ChannelId(channel.id), message_id=MessageId(message.id), guild_id=channel.guild_id or UNSET
     )
-    messages.system(call, channel, MessageType.CHANNEL_PINNED_MESSAGE, call.user_id, reference=reference)
+    messages.create_system_message(call, channel, MessageType.CHANNEL_PINNED_MESSAGE, call.user_id, reference=reference)
 
 
 def unpin(call: Call, channel: ChannelRef, message: MessageRow) -> None:

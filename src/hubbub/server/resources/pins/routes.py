@@ -16,7 +16,7 @@ def list_pins(call: Call, channel_id: ChannelId, query: wire.ListPins) -> wire.P
     """List a channel's pinned messages.
 
     The most recent pin comes first. The list is empty without READ_MESSAGE_HISTORY."""
-    rules.require_pages(call.now)
+    rules.require_paginated_routes(call.now)
     here = access.channel(call, channel_id)
     if not rules.can_read_pins(here):
         return wire.PinnedMessages(items=[], has_more=False)
@@ -40,14 +40,14 @@ def deprecated_list_pins(call: Call, channel_id: ChannelId) -> list[Message]:
     here = access.channel(call, channel_id)
     if not rules.can_read_pins(here):
         return []
-    rows = store.list_newest(call.tx, channel_id, wire.OLD_ROUTE_PINS_MAX)
+    rows = store.list_newest(call.tx, channel_id, wire.DEPRECATED_ROUTE_PINS_MAX)
     return messages.views.messages(call, rows, guild_id=here.channel.guild_id)
 
 
 @handles(wire.CREATE_PIN)
 def create_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     """Pin a message."""
-    rules.require_pages(call.now)
+    rules.require_paginated_routes(call.now)
     _pin(call, channel_id, message_id)
 
 
@@ -60,7 +60,7 @@ def deprecated_create_pin(call: Call, channel_id: ChannelId, message_id: Message
 @handles(wire.DELETE_PIN)
 def delete_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     """Unpin a message."""
-    rules.require_pages(call.now)
+    rules.require_paginated_routes(call.now)
     _unpin(call, channel_id, message_id)
 
 
@@ -73,7 +73,7 @@ def deprecated_delete_pin(call: Call, channel_id: ChannelId, message_id: Message
 def _pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     here = access.channel(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
-    rules.require_pinner(call, here)
+    rules.require_pin_permission(call, here)
     rules.require_open(here)
     rules.require_pinnable(message)
     actions.pin(call, here.channel, message)
@@ -82,6 +82,6 @@ def _pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
 def _unpin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
     here = access.channel(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
-    rules.require_pinner(call, here)
+    rules.require_pin_permission(call, here)
     rules.require_open(here)
     actions.unpin(call, here.channel, message)

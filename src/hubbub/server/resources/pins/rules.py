@@ -9,13 +9,13 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources.messages import MessageRow
 
 
-def require_pages(now: int) -> None:
+def require_paginated_routes(now: int) -> None:
     """Raise NOT_FOUND before paginated routes were introduced; the older routes always exist (dated-changes.md 3)."""
     if not changes.PAGINATED_PINS.active(now):
         raise errors.NOT_FOUND()
 
 
-def require_pinner(call: Call, here: ChannelAccess) -> None:
+def require_pin_permission(call: Call, here: ChannelAccess) -> None:
     """Raise an error unless the caller may pin messages in the channel (dated-changes.md 2.5).
 
     The permission is PIN_MESSAGES. Before 2026-02-23 MANAGE_MESSAGES was accepted too, and originally it was the only

@@ -8,7 +8,7 @@ SLICE = Slice(
     name="polls",
     modules=(routes,),
     jobs={actions.EXPIRE: jobs.expire},
-    hears={messages.MessageCreated: actions.begin, messages.MessageFilled: actions.begin},
+    listeners={messages.MessageCreated: actions.schedule_end, messages.DeferredMessageCompleted: actions.schedule_end},
 )
 
 __all__ = ["SLICE"]

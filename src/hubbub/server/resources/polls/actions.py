@@ -23,25 +23,25 @@ from hubbub.server.resources.polls import rules, store, views
 EXPIRE: Final = "polls.expire"
 
 
-class Ending(msgspec.Struct):
+class PollExpiry(msgspec.Struct):
     """Payload of the job that ends a poll."""
 
     channel_id: ChannelId
     message_id: MessageId
 
 
-def begin(call: Call, signal: messages.MessageCreated | messages.MessageFilled) -> None:
+def schedule_end(call: Call, signal: messages.MessageCreated | messages.DeferredMessageCompleted) -> None:
     """Schedule the end of the poll of a new message, if it has one."""
     poll = rules.find_poll(signal.row)
     if poll is not None:
         due_ms = json.milliseconds(datetime.fromisoformat(poll.expiry))
-        ending = Ending(channel_id=ChannelId(signal.row.channel_id), message_id=MessageId(signal.row.id))
+        ending = PollExpiry(channel_id=ChannelId(signal.row.channel_id), message_id=MessageId(signal.row.id))
         call.tx.enqueue(EXPIRE, ending, due_ms=due_ms, key=_key(signal.row.id))
 
 
 def vote(call: Call, channel: ChannelRef, row: MessageRow, chosen: set[int]) -> None:
     """Replace the caller's votes with exactly these answers."""
-    before = store.votes_of(call.tx, row.id, call.user_id)
+    before = store.list_votes(call.tx, row.id, call.user_id)
     removed, added = sorted(before - chosen), sorted(chosen - before)
     store.remove(call.tx, row.id, call.user_id, removed)
     store.add(call.tx, row.id, call.user_id, added)
@@ -72,7 +72,7 @@ def end(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> Me
         poll.expiry = json.timestamp(call.now)
     extra = messages.views.extra(row)
     extra.poll = poll
-    view = messages.change(call, channel, row._replace(extra=json.encode(extra).decode()))
+    view = messages.update(call, channel, row._replace(extra=json.encode(extra).decode()))
     _post_result(call, channel, row, poll)
     return view
 
@@ -84,7 +84,7 @@ def _post_result(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Po
     reference = MessageReference(
         channel_id=ChannelId(channel.id), message_id=MessageId(row.id), guild_id=channel.guild_id or UNSET
     )
-    messages.system(
+    messages.create_system_message(
         call,
         # The result is a system message, so it does not unarchive a thread.
         channel._replace(archived=0),

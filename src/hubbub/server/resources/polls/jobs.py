@@ -9,7 +9,7 @@ from hubbub.server.resources.polls import actions, rules
 
 def expire(call: Call, job: Job) -> None:
     """End an expired poll, unless it has ended already or its message was deleted."""
-    expiry = job.decode(actions.Ending)
+    expiry = job.decode(actions.PollExpiry)
     channel = find_channel(call.tx, expiry.channel_id)
     row = messages.find(call.tx, expiry.channel_id, expiry.message_id)
     poll = None if row is None else rules.find_poll(row)

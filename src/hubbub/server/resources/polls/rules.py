@@ -10,7 +10,7 @@ from hubbub.server.resources.messages import MessageRow
 
 def find_poll(row: MessageRow) -> wire.Poll | None:
     """Return the poll of a message without its votes, or None."""
-    return messages.views.extra(row).poll if row.polled else None
+    return messages.views.extra(row).poll if row.has_poll else None
 
 
 def require_answer(row: MessageRow, answer_id: int) -> None:
@@ -25,7 +25,7 @@ def require_answer(row: MessageRow, answer_id: int) -> None:
 
 def require_vote(here: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) -> set[int]:
     """Return the answer ids to vote for, or raise an error if the vote is not allowed."""
-    if here.guild is not None and here.guild.only_reads:
+    if here.guild is not None and here.guild.is_read_only:
         # Members who are timed out or pending have read-only access.
         raise errors.MISSING_PERMISSIONS()
     if here.channel.archived:

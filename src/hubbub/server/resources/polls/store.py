@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from hubbub.server.core.store import Tx
 
 
-def votes_of(tx: Tx, message_id: int, user_id: int) -> set[int]:
+def list_votes(tx: Tx, message_id: int, user_id: int) -> set[int]:
     """Return the answer ids that a user voted for."""
     rows = tx.all("SELECT answer_id FROM poll_votes WHERE message_id = ? AND user_id = ?", message_id, user_id)
     return {answer_id for (answer_id,) in rows}

@@ -4,23 +4,28 @@ The voice states slice stores the participants; the voice server carries the med
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.direct_messages import RecipientCame, RecipientGoes
+from hubbub.server.resources.direct_messages import RecipientAdded, RecipientRemoving
 from hubbub.server.resources.private_calls import actions, commands, routes, views
 from hubbub.server.resources.relationships import UserBlocked
-from hubbub.server.resources.voice_states import CallerDisplaced, CallerLeaves, PrivateVoiceAsked, WaitingForgotten
+from hubbub.server.resources.voice_states import (
+    CallerDisplaced,
+    CallerMustLeave,
+    PendingJoinsCanceled,
+    PrivateVoiceRequested,
+)
 
 SLICE = Slice(
     name="private_calls",
     modules=(routes, commands),
-    jobs={commands.JOIN: commands.join_at_last, actions.SILENCE: actions.silence},
-    hears={
-        PrivateVoiceAsked: commands.set_private_voice_state,
-        CallerLeaves: actions.caller_leaves,
-        CallerDisplaced: actions.caller_displaced,
-        WaitingForgotten: commands.forget_waiting,
-        RecipientCame: actions.recipient_came,
-        RecipientGoes: actions.recipient_goes,
-        UserBlocked: actions.user_blocked,
+    jobs={commands.JOIN: commands.join_after_delay, actions.RING_TIMEOUT: actions.expire_rings},
+    listeners={
+        PrivateVoiceRequested: commands.set_private_voice_state,
+        CallerMustLeave: actions.on_caller_left,
+        CallerDisplaced: actions.on_caller_displaced,
+        PendingJoinsCanceled: commands.cancel_pending_joins,
+        RecipientAdded: actions.on_recipient_added,
+        RecipientRemoving: actions.on_recipient_removed,
+        UserBlocked: actions.on_user_blocked,
     },
     ready=views.ready,
 )

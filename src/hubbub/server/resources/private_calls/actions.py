@@ -16,19 +16,19 @@ from hubbub.protocol.resources.voice_states import VOICE_SERVER_UPDATE, VOICE_ST
 from hubbub.server.core import access, jobs
 from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import channels, direct_messages, messages, voice_states
-from hubbub.server.resources.direct_messages import RecipientCame, RecipientGoes
+from hubbub.server.resources.direct_messages import RecipientAdded, RecipientRemoving
 from hubbub.server.resources.private_calls import store, views
 from hubbub.server.resources.private_calls.store import CallRow
 from hubbub.server.resources.relationships import UserBlocked
-from hubbub.server.resources.voice_states import CallerDisplaced, CallerLeaves, CallKind, CallStateRow
+from hubbub.server.resources.voice_states import CallerDisplaced, CallerMustLeave, CallKind, CallStateRow
 
-SILENCE: Final = "private_calls.silence"
+RING_TIMEOUT: Final = "private_calls.silence"
 """Kind of the job that ends unanswered rings."""
 
 
-class Silence(msgspec.Struct, kw_only=True):
+class RingTimeout(msgspec.Struct, kw_only=True):
     """Payload of the job that ends unanswered rings."""
 
     channel_id: ChannelId
@@ -50,16 +50,16 @@ def put(call: Call, channel: ChannelRef, row: CallStateRow) -> None:
         # voice.md 1: the state always precedes the server, since libraries connect when they receive the server.
         _send_voice_server(call, row)
     if done.changed or done.needs_ticket:
-        voice_states.calls.tell_server(call, row)
+        voice_states.calls.notify_voice_server(call, row)
 
 
 def _begin(call: Call, channel: ChannelRef, user_id: int) -> None:
-    message = messages.system(
-        call, channel, MessageType.CALL, user_id, about=MessageCall(participants=[UserId(user_id)])
+    message = messages.create_system_message(
+        call, channel, MessageType.CALL, user_id, call_info=MessageCall(participants=[UserId(user_id)])
     )
     row = CallRow(int(channel.id), int(message.id))
     store.insert(call.tx, row)
-    _publish(call, channel.id, wire.CALL_CREATE, views.call(call.tx, row))
+    _publish(call, channel.id, wire.CALL_CREATE, views.private_call(call.tx, row))
 
 
 def _add_participant(call: Call, channel: ChannelRef, known: CallRow, user_id: int) -> None:
@@ -73,13 +73,13 @@ def _add_participant(call: Call, channel: ChannelRef, known: CallRow, user_id: i
 def _update_message(call: Call, channel: ChannelRef, message: messages.MessageRow, about: MessageCall) -> None:
     extra = messages.views.extra(message)
     extra.call = about
-    messages.change(call, channel, message._replace(extra=messages.encode_extra(extra)))
+    messages.update(call, channel, message._replace(extra=messages.encode_extra(extra)))
 
 
 def _send_voice_server(call: Call, row: CallStateRow) -> None:
-    token, endpoint = voice_states.calls.admit(call, row)
+    token, endpoint = voice_states.calls.issue_ticket(call, row)
     server = VoiceServer(token=token, guild_id=None, channel_id=ChannelId(row.call_id), endpoint=endpoint)
-    call.tx.emit(VOICE_SERVER_UPDATE, server, voice_states.calls.holder(row))
+    call.tx.emit(VOICE_SERVER_UPDATE, server, voice_states.calls.session_audience(row))
 
 
 def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> None:
@@ -90,18 +90,18 @@ def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> N
         voice_states.calls.remove(call, row)
         _publish(call, row.call_id, VOICE_STATE_UPDATE, views.voice_state(row, left=True))
     left = dict.fromkeys(int(row.call_id) for row in rows)
-    remaining = voice_states.calls.callers(call.tx, list(left))
+    remaining = voice_states.calls.list_callers(call.tx, list(left))
     for channel_id in left:
         known = store.find(call.tx, channel_id)
         if channel_id not in remaining and known is not None:
             _end(call, known)
     for row in rows:
-        voice_states.calls.tell_server(call, row, ended=ended)
+        voice_states.calls.notify_voice_server(call, row, ended=ended)
 
 
 def _end(call: Call, known: CallRow) -> None:
     store.delete(call.tx, known.channel_id)
-    jobs.cancel(call.tx, SILENCE, _key(known.channel_id))
+    jobs.cancel(call.tx, RING_TIMEOUT, _key(known.channel_id))
     _publish(call, known.channel_id, wire.CALL_DELETE, wire.CallEnded(channel_id=ChannelId(known.channel_id)))
     channel = access.find_channel(call.tx, known.channel_id)
     message = messages.find(call.tx, known.channel_id, known.message_id)
@@ -122,8 +122,8 @@ def reset(call: Call) -> None:
 
 def ring(call: Call, known: CallRow, user_ids: Sequence[int]) -> None:
     """Ring users for a limited time; a ring that is already active is extended."""
-    ringing = store.ringing(call.tx, known.channel_id)
-    store.ring(call.tx, known.channel_id, user_ids, call.now + wire.RING_SECONDS * 1000)
+    ringing = store.list_ringing(call.tx, known.channel_id)
+    store.ring(call.tx, known.channel_id, user_ids, call.now + wire.RING_TIMEOUT_SECONDS * 1000)
     if not user_ids:
         return
     _schedule_ring_timeout(call, known)
@@ -139,53 +139,53 @@ def stop_ringing(call: Call, known: CallRow, user_ids: Sequence[int]) -> None:
 
 
 def _schedule_ring_timeout(call: Call, known: CallRow) -> None:
-    jobs.cancel(call.tx, SILENCE, _key(known.channel_id))
-    ends = store.ringing(call.tx, known.channel_id).values()
+    jobs.cancel(call.tx, RING_TIMEOUT, _key(known.channel_id))
+    ends = store.list_ringing(call.tx, known.channel_id).values()
     if ends:
-        timeout = Silence(channel_id=ChannelId(known.channel_id))
-        call.tx.enqueue(SILENCE, timeout, due_ms=min(ends), key=_key(known.channel_id))
+        timeout = RingTimeout(channel_id=ChannelId(known.channel_id))
+        call.tx.enqueue(RING_TIMEOUT, timeout, due_ms=min(ends), key=_key(known.channel_id))
 
 
-def silence(call: Call, job: jobs.Job) -> None:
+def expire_rings(call: Call, job: jobs.Job) -> None:
     """End expired rings."""
-    known = store.find(call.tx, job.decode(Silence).channel_id)
+    known = store.find(call.tx, job.decode(RingTimeout).channel_id)
     if known is not None:
-        ringing = store.ringing(call.tx, known.channel_id)
+        ringing = store.list_ringing(call.tx, known.channel_id)
         stop_ringing(call, known, [user_id for user_id, ends_ms in ringing.items() if ends_ms <= call.now])
 
 
 def _key(channel_id: int) -> str:
-    return f"{SILENCE}:{int(channel_id)}"
+    return f"{RING_TIMEOUT}:{int(channel_id)}"
 
 
 def _publish_ringing(call: Call, known: CallRow) -> None:
-    _publish(call, known.channel_id, wire.CALL_UPDATE, views.change(call.tx, known))
+    _publish(call, known.channel_id, wire.CALL_UPDATE, views.call_change(call.tx, known))
 
 
 # Listeners
 
 
-def caller_leaves(call: Call, signal: CallerLeaves) -> None:
+def on_caller_left(call: Call, signal: CallerMustLeave) -> None:
     """Remove a user after the voice server lost them for good, or after they joined another channel."""
     if signal.row.kind == CallKind.PRIVATE:
         leave(call, [signal.row])
 
 
-def caller_displaced(call: Call, signal: CallerDisplaced) -> None:
+def on_caller_displaced(call: Call, signal: CallerDisplaced) -> None:
     """Send a new voice server to a user after theirs was lost."""
     if signal.row.kind == CallKind.PRIVATE:
         _send_voice_server(call, signal.row)
-        voice_states.calls.tell_server(call, signal.row)
+        voice_states.calls.notify_voice_server(call, signal.row)
 
 
-def recipient_came(call: Call, signal: RecipientCame) -> None:
+def on_recipient_added(call: Call, signal: RecipientAdded) -> None:
     """Publish the current call to a new recipient of a group channel."""
     known = store.find(call.tx, signal.channel_id)
     if known is not None:
-        call.tx.emit(wire.CALL_CREATE, views.call(call.tx, known), Audience.of_users(signal.user_id))
+        call.tx.emit(wire.CALL_CREATE, views.private_call(call.tx, known), Audience.of_users(signal.user_id))
 
 
-def recipient_goes(call: Call, signal: RecipientGoes) -> None:
+def on_recipient_removed(call: Call, signal: RecipientRemoving) -> None:
     """Remove a recipient who leaves a group channel from its call."""
     known = store.find(call.tx, signal.channel_id)
     if known is None:
@@ -196,11 +196,11 @@ def recipient_goes(call: Call, signal: RecipientGoes) -> None:
         leave(call, [row])
 
 
-def user_blocked(call: Call, signal: UserBlocked) -> None:
+def on_user_blocked(call: Call, signal: UserBlocked) -> None:
     """End the direct message call of two users when one blocks the other. Group calls continue."""
     channel_id = direct_messages.find_channel(call.tx, signal.user_id, signal.other_id)
     if channel_id is not None:
-        leave(call, voice_states.calls.callers(call.tx, [channel_id]).get(channel_id, []), ended=True)
+        leave(call, voice_states.calls.list_callers(call.tx, [channel_id]).get(channel_id, []), ended=True)
 
 
 def _publish(call: Call, channel_id: int, event: Event[Any], payload: Any) -> None:

@@ -8,15 +8,15 @@ from hubbub.protocol.ids import ChannelId, UserId
 from hubbub.protocol.resources import private_calls as wire
 from hubbub.server.core import jobs, voice
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import obeys
+from hubbub.server.core.slices import handles_command
 from hubbub.server.resources import voice_states
 from hubbub.server.resources.private_calls import actions, rules, store, views
-from hubbub.server.resources.voice_states import CallKind, PrivateVoiceAsked, WaitingForgotten
+from hubbub.server.resources.voice_states import CallKind, PendingJoinsCanceled, PrivateVoiceRequested
 
 JOIN: Final = "private_calls.join"
 
 
-class Wish(msgspec.Struct, kw_only=True):
+class JoinRequest(msgspec.Struct, kw_only=True):
     """A user's request to join a call, with their initial voice state."""
 
     channel_id: ChannelId
@@ -28,7 +28,7 @@ class Wish(msgspec.Struct, kw_only=True):
     self_video: bool
 
 
-def set_private_voice_state(call: Call, signal: PrivateVoiceAsked) -> None:
+def set_private_voice_state(call: Call, signal: PrivateVoiceRequested) -> None:
     """Join or leave the call of a private channel.
 
     Joining starts the call if there is none. A request that is not allowed is ignored without an error."""
@@ -38,7 +38,7 @@ def set_private_voice_state(call: Call, signal: PrivateVoiceAsked) -> None:
     if body.channel_id is None:
         actions.leave(call, voice_states.calls.list_of_user(call, CallKind.PRIVATE, call.user_id))
         return
-    request = Wish(
+    request = JoinRequest(
         channel_id=body.channel_id,
         user_id=call.user_id,
         session_id=voice.session_id(call.session_id),
@@ -46,26 +46,26 @@ def set_private_voice_state(call: Call, signal: PrivateVoiceAsked) -> None:
         self_deaf=body.self_deaf,
         self_video=body.self_video,
     )
-    if waits_ms := voice_states.calls.waits_ms(call, request.channel_id, request.user_id):
+    if waits_ms := voice_states.calls.join_delay_ms(call, request.channel_id, request.user_id):
         call.tx.enqueue(JOIN, request, due_ms=call.now + waits_ms, key=_key(request.channel_id, request.user_id))
     else:
         _join(call, request)
 
 
-def join_at_last(call: Call, job: jobs.Job) -> None:
+def join_after_delay(call: Call, job: jobs.Job) -> None:
     """Join a call after the delay imposed because the voice server refused an earlier attempt."""
-    _join(call, job.decode(Wish))
+    _join(call, job.decode(JoinRequest))
 
 
-def _join(call: Call, request: Wish) -> None:
-    channel = rules.find_place(call.tx, request.channel_id, request.user_id)
+def _join(call: Call, request: JoinRequest) -> None:
+    channel = rules.find_private_channel(call.tx, request.channel_id, request.user_id)
     if channel is None or not rules.can_call(call.tx, channel, request.user_id):
         return
     # voice.md 1: a user is in at most one voice channel or call.
     voice_states.leave_guilds(call, request.user_id)
     current = voice_states.calls.list_of_user(call, CallKind.PRIVATE, request.user_id)
     actions.leave(call, [row for row in current if row.call_id != request.channel_id])
-    row = voice_states.calls.state(
+    row = voice_states.calls.new_state(
         request.channel_id,
         request.user_id,
         CallKind.PRIVATE,
@@ -78,19 +78,19 @@ def _join(call: Call, request: Wish) -> None:
     actions.put(call, channel, row)
 
 
-@obeys(wire.CONNECT_CALL)
+@handles_command(wire.CONNECT_CALL)
 def connect_call(call: Call, body: wire.ConnectCall) -> None:
     """Send the state of the call in one of the caller's private channels, if there is one."""
     known = store.find(call.tx, body.channel_id)
     if (
         known is not None
         and views.can_read(call)
-        and rules.find_place(call.tx, body.channel_id, call.user_id) is not None
+        and rules.find_private_channel(call.tx, body.channel_id, call.user_id) is not None
     ):
-        call.replies.append((wire.CALL_CREATE, views.call(call.tx, known)))
+        call.replies.append((wire.CALL_CREATE, views.private_call(call.tx, known)))
 
 
-def forget_waiting(call: Call, signal: WaitingForgotten) -> None:
+def cancel_pending_joins(call: Call, signal: PendingJoinsCanceled) -> None:
     """Cancel the pending joins of a user."""
     for channel_id in signal.server_ids:
         jobs.cancel(call.tx, JOIN, _key(channel_id, signal.user_id))

@@ -13,7 +13,7 @@ from hubbub.server.resources import channels, relationships, users
 PRIVATE = frozenset({ChannelType.DM, ChannelType.GROUP_DM})
 
 
-def find_place(tx: Tx, channel_id: int, user_id: int) -> ChannelRef | None:
+def find_private_channel(tx: Tx, channel_id: int, user_id: int) -> ChannelRef | None:
     """Return a private channel that the user is a recipient of, or None."""
     ref = access.find_channel(tx, channel_id)
     if ref is None or ref.type not in PRIVATE or user_id not in channels.recipients_of(tx, channel_id):
@@ -21,7 +21,7 @@ def find_place(tx: Tx, channel_id: int, user_id: int) -> ChannelRef | None:
     return ref
 
 
-def require_place(call: Call, channel_id: int) -> ChannelRef:
+def require_private_channel(call: Call, channel_id: int) -> ChannelRef:
     """Return a private channel that the caller is a recipient of, or raise an error."""
     here = access.channel(call, channel_id)
     if here.channel.type not in PRIVATE:
@@ -40,7 +40,9 @@ def can_call(tx: Tx, channel: ChannelRef, user_id: int) -> bool:
     )
 
 
-def ringable(call: Call, channel: ChannelRef, named: Sequence[int] | None, participants: Collection[int]) -> list[int]:
+def list_ringable(
+    call: Call, channel: ChannelRef, named: Sequence[int] | None, participants: Collection[int]
+) -> list[int]:
     """Return the users to ring: those named, or all recipients who are not in the call.
 
     Bots have no private calls. A user who blocked the caller, or is blocked by them, is skipped silently."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class CallRow(NamedTuple):
@@ -45,7 +45,7 @@ def delete(tx: Tx, channel_id: int) -> None:
         tx.run(f"DELETE FROM {table} WHERE channel_id = ?", channel_id)
 
 
-def ringing(tx: Tx, channel_id: int) -> dict[int, int]:
+def list_ringing(tx: Tx, channel_id: int) -> dict[int, int]:
     """Return the ringing users of a call, each with the end of the ring in milliseconds."""
     rows = tx.all("SELECT user_id, ends_ms FROM private_call_rings WHERE channel_id = ? ORDER BY user_id", channel_id)
     return {row[0]: row[1] for row in rows}
@@ -66,6 +66,10 @@ def stop_ringing(tx: Tx, channel_id: int, user_ids: Iterable[int]) -> bool:
     if not ids:
         return False
     return (
-        tx.run(f"DELETE FROM private_call_rings WHERE channel_id = ? AND user_id IN ({places(ids)})", channel_id, *ids)
+        tx.run(
+            f"DELETE FROM private_call_rings WHERE channel_id = ? AND user_id IN ({placeholders(ids)})",
+            channel_id,
+            *ids,
+        )
         > 0
     )

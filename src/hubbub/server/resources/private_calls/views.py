@@ -31,20 +31,20 @@ def voice_state(row: CallStateRow, *, left: bool = False) -> VoiceState:
     )
 
 
-def change(tx: Tx, row: CallRow) -> wire.CallChange:
+def call_change(tx: Tx, row: CallRow) -> wire.RingingCall:
     """Return the payload about a call's ringing recipients."""
-    return wire.CallChange(
+    return wire.RingingCall(
         channel_id=ChannelId(row.channel_id),
         message_id=MessageId(row.message_id),
         region=voice_regions.REGIONS[0].id,
-        ringing=[UserId(each) for each in store.ringing(tx, row.channel_id)],
+        ringing=[UserId(each) for each in store.list_ringing(tx, row.channel_id)],
     )
 
 
-def call(tx: Tx, row: CallRow) -> wire.PrivateCall:
+def private_call(tx: Tx, row: CallRow) -> wire.PrivateCall:
     """Return a call with its participants."""
-    ringing = change(tx, row)
-    participants = voice_states.calls.callers(tx, [row.channel_id]).get(row.channel_id, [])
+    ringing = call_change(tx, row)
+    participants = voice_states.calls.list_callers(tx, [row.channel_id]).get(row.channel_id, [])
     return wire.PrivateCall(
         channel_id=ringing.channel_id,
         message_id=ringing.message_id,
@@ -64,4 +64,4 @@ def ready(request: Call) -> dict[str, Any]:
     """Return the ongoing calls of the caller's private channels for READY."""
     if not can_read(request):
         return {}
-    return {"calls": [call(request.tx, row) for row in store.list_of_user(request.tx, request.user_id)]}
+    return {"calls": [private_call(request.tx, row) for row in store.list_of_user(request.tx, request.user_id)]}

@@ -27,7 +27,7 @@ def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) 
         burst=bool(row.burst),
         type=row.burst,
         # The author of a webhook's message is not a user.
-        message_author_id=UserId(message.author_id) if message.of_user else UNSET,
+        message_author_id=UserId(message.author_id) if message.is_user_authored else UNSET,
     )
     if row.burst == ReactionType.BURST:
         payload.burst_colors = []

@@ -4,7 +4,7 @@ import re
 from typing import Final, NamedTuple
 
 from hubbub.protocol import errors
-from hubbub.protocol.ids import MAX_WIDE, EmojiId
+from hubbub.protocol.ids import WIDE_MAX, EmojiId
 from hubbub.server.resources.emojis import VARIATION, is_unicode
 
 # Libraries write an animated emoji as `a:name:id`.
@@ -21,12 +21,12 @@ class EmojiKey(NamedTuple):
     id: EmojiId | None = None
 
 
-def read(text: str) -> EmojiKey:
+def parse(text: str) -> EmojiKey:
     """Parse the emoji of a path.
 
     Raises UNKNOWN_EMOJI if the text is not an emoji."""
     custom = _CUSTOM.fullmatch(text)
-    if custom is not None and int(custom["id"]) <= MAX_WIDE:
+    if custom is not None and int(custom["id"]) <= WIDE_MAX:
         emoji_id = EmojiId(int(custom["id"]))
         return EmojiKey(str(int(emoji_id)), custom["name"], emoji_id)
     if not is_unicode(text):

@@ -21,8 +21,8 @@ def list_message_reactions_by_emoji(
 
     Users are ordered by id."""
     messages.get(call.tx, channel_id, message_id)
-    named = emoji.read(emoji_name)
-    rules.find_standing(call.tx, message_id, named)
+    named = emoji.parse(emoji_name)
+    rules.find_existing(call.tx, message_id, named)
     ids = store.list_users(call.tx, message_id, named.key, int(query.type), query.after or 0, query.limit)
     found = users.find_many(call.tx, ids)
     return [users.user(found[user_id]) for user_id in ids if user_id in found]
@@ -36,14 +36,14 @@ def add_my_message_reaction(
 
     Requires ADD_REACTIONS unless the message already has a reaction with this emoji."""
     here, message = _load_open(call, channel_id, message_id)
-    named = emoji.read(emoji_name)
+    named = emoji.parse(emoji_name)
     rules.require_active(here)
-    rules.require_welcome(call, message)
+    rules.require_not_blocked(call, message)
     if query.type == ReactionType.BURST:
         rules.require_burst(call)
     existing = store.find_one(call.tx, message_id, named.key)
     if existing is None:
-        existing = rules.require_first(call, here, message_id, named)
+        existing = rules.require_new_emoji(call, here, message_id, named)
     row = existing._replace(user_id=call.user_id, burst=int(query.type), created_ms=call.now)
     actions.add(call, here.channel, message, row)
 
@@ -52,7 +52,7 @@ def add_my_message_reaction(
 def delete_my_message_reaction(call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str) -> None:
     """Remove the current user's reaction from a message."""
     here, message = _load_open(call, channel_id, message_id)
-    existing = rules.find_standing(call.tx, message_id, emoji.read(emoji_name))
+    existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
     if existing is not None:
         actions.remove(call, here.channel, message, existing, call.user_id)
 
@@ -65,7 +65,7 @@ def delete_user_message_reaction(
 
     Requires MANAGE_MESSAGES."""
     here, message = _load_moderated(call, channel_id, message_id)
-    existing = rules.find_standing(call.tx, message_id, emoji.read(emoji_name))
+    existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
     if existing is not None:
         actions.remove(call, here.channel, message, existing, user_id)
 
@@ -87,7 +87,7 @@ def delete_all_message_reactions_by_emoji(
 
     Requires MANAGE_MESSAGES."""
     here, message = _load_moderated(call, channel_id, message_id)
-    existing = rules.find_standing(call.tx, message_id, emoji.read(emoji_name))
+    existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
     if existing is not None:
         actions.clear_emoji(call, here.channel, message, existing)
 

@@ -25,11 +25,11 @@ def require_active(here: ChannelAccess) -> None:
     """Raise an error for members who are timed out or pending.
 
     They have read-only access, so they may not add to existing reactions either (decisions/0016)."""
-    if here.guild is not None and here.guild.only_reads:
+    if here.guild is not None and here.guild.is_read_only:
         raise errors.MISSING_PERMISSIONS()
 
 
-def require_first(call: Call, here: ChannelAccess, message_id: int, emoji: EmojiKey) -> ReactionRow:
+def require_new_emoji(call: Call, here: ChannelAccess, message_id: int, emoji: EmojiKey) -> ReactionRow:
     """Return the row template for an emoji that is new on a message, or raise an error.
 
     The caller needs ADD_REACTIONS and access to a custom emoji; a message has at most twenty different emoji (http.md
@@ -49,7 +49,7 @@ def require_first(call: Call, here: ChannelAccess, message_id: int, emoji: Emoji
     return template
 
 
-def require_welcome(call: Call, message: MessageRow) -> None:
+def require_not_blocked(call: Call, message: MessageRow) -> None:
     """Raise an error if the author of the message blocked the caller, who may also be a bot (http.md 1.9)."""
     known = relationships.find(call.tx, message.author_id, call.user_id)
     if known is not None and known.type == RelationshipType.BLOCKED:
@@ -70,7 +70,7 @@ def require_moderator(call: Call, here: ChannelAccess) -> None:
     access.require_channel(call, here.channel.id, Permissions.MANAGE_MESSAGES)
 
 
-def find_standing(tx: Tx, message_id: int, emoji: EmojiKey) -> ReactionRow | None:
+def find_existing(tx: Tx, message_id: int, emoji: EmojiKey) -> ReactionRow | None:
     """Return a stored reaction with this emoji, or None.
 
     Raises UNKNOWN_EMOJI for a custom emoji without reactions on the message."""

@@ -18,10 +18,10 @@ def _ready(call: Call) -> dict[str, Any]:
 SLICE = Slice(
     name="read_states",
     modules=(routes,),
-    hears={
+    listeners={
         channels.ChannelsDeleted: actions.forget_channels,
         users.UserDeleted: actions.forget,
-        users.DataAsked: actions.harvest,
+        users.DataExportRequested: actions.export_data,
     },
     ready=_ready,
 )

@@ -9,11 +9,11 @@ from hubbub.server.resources.read_states import actions, store
 
 
 @handles(wire.ACK_MESSAGE)
-def ack_message(call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.AckMessage) -> wire.Acked:
+def ack_message(call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.AckMessage) -> wire.AckResult:
     """Mark a channel as read up to a message."""
     here = access.channel(call, channel_id)
-    actions.mark(call, {ChannelId(here.channel.id): message_id}, back=body.manual is True)
-    return wire.Acked()
+    actions.mark(call, {ChannelId(here.channel.id): message_id}, allow_backward=body.manual is True)
+    return wire.AckResult()
 
 
 @handles(wire.ACK_BULK)
@@ -22,5 +22,5 @@ def ack_bulk(call: Call, body: wire.AckBulk) -> None:
 
     Channels that the caller is not in are ignored."""
     requested = {each.channel_id: each.message_id for each in body.read_states}
-    accessible = store.channels_among(call.tx, call.user_id, requested)
+    accessible = store.filter_accessible(call.tx, call.user_id, requested)
     actions.mark(call, {channel_id: each for channel_id, each in requested.items() if channel_id in accessible})

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources.read_states import ReadState
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 def list_all(tx: Tx, user_id: int) -> list[ReadState]:
@@ -13,18 +13,18 @@ def list_all(tx: Tx, user_id: int) -> list[ReadState]:
     return [ReadState(id=ChannelId(row[0]), last_message_id=MessageId(row[1])) for row in rows]
 
 
-def find_some(tx: Tx, user_id: int, channel_ids: Collection[int]) -> dict[int, int]:
+def find_many(tx: Tx, user_id: int, channel_ids: Collection[int]) -> dict[int, int]:
     """Return the last read message id of each listed channel that has a read state."""
     if not channel_ids:
         return {}
-    sql = f"SELECT channel_id, last_message_id FROM read_states WHERE user_id = ? AND channel_id IN ({places(channel_ids)})"
+    sql = f"SELECT channel_id, last_message_id FROM read_states WHERE user_id = ? AND channel_id IN ({placeholders(channel_ids)})"
     return {row[0]: row[1] for row in tx.all(sql, user_id, *channel_ids)}
 
 
-def channels_among(tx: Tx, user_id: int, channel_ids: Collection[int]) -> set[int]:
+def filter_accessible(tx: Tx, user_id: int, channel_ids: Collection[int]) -> set[int]:
     """Return those of the channels that belong to a guild or private channel of the user."""
     sql = (
-        f"SELECT c.id FROM channels c WHERE c.id IN ({places(channel_ids)}) AND ("
+        f"SELECT c.id FROM channels c WHERE c.id IN ({placeholders(channel_ids)}) AND ("
         "EXISTS (SELECT 1 FROM members m WHERE m.guild_id = c.guild_id AND m.user_id = ?) "
         "OR EXISTS (SELECT 1 FROM recipients r WHERE r.channel_id = c.id AND r.user_id = ?))"
     )
@@ -43,7 +43,7 @@ def put(tx: Tx, user_id: int, marks: Mapping[ChannelId, MessageId]) -> None:
 def delete_channels(tx: Tx, channel_ids: Collection[int]) -> None:
     """Delete the read states of channels."""
     if channel_ids:
-        tx.run(f"DELETE FROM read_states WHERE channel_id IN ({places(channel_ids)})", *channel_ids)
+        tx.run(f"DELETE FROM read_states WHERE channel_id IN ({placeholders(channel_ids)})", *channel_ids)
 
 
 def delete(tx: Tx, user_id: int) -> None:

@@ -4,32 +4,32 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources import identities, users
 from hubbub.server.resources.relationships import actions, routes, views
 from hubbub.server.resources.relationships.actions import befriend
-from hubbub.server.resources.relationships.facts import UserBlocked
-from hubbub.server.resources.relationships.rules import players_among, plays
+from hubbub.server.resources.relationships.rules import filter_players, is_player
+from hubbub.server.resources.relationships.signals import UserBlocked
 from hubbub.server.resources.relationships.store import (
     PLATFORM,
     RelationshipRow,
     are_friends,
-    between,
-    blocked_by,
-    blocks_among,
+    filter_blocked,
     find,
     friend_ids,
-    friends,
     is_blocked_between,
+    list_between,
+    list_blockers,
+    list_friends,
 )
-from hubbub.server.resources.relationships.views import Cast
+from hubbub.server.resources.relationships.views import PlayerDirectory
 
 SLICE = Slice(
     name="relationships",
     modules=(routes,),
-    hears={
-        identities.AccountsMerged: actions.move,
-        identities.AccountUnmerged: actions.copy,
+    listeners={
+        identities.AccountsMerged: actions.merge_accounts,
+        identities.AccountUnmerged: actions.copy_to_provisional,
         identities.FamilyJoined: actions.forget_family,
-        identities.ProfileChanged: actions.profile_changed,
-        users.DataAsked: views.harvest,
-        users.UserChanged: actions.user_changed,
+        identities.ProfileChanged: actions.on_profile_changed,
+        users.DataExportRequested: views.export_data,
+        users.UserChanged: actions.on_user_changed,
         users.UserDeleted: actions.forget,
     },
     ready=views.ready,
@@ -38,18 +38,18 @@ SLICE = Slice(
 __all__ = [
     "PLATFORM",
     "SLICE",
-    "Cast",
+    "PlayerDirectory",
     "RelationshipRow",
     "UserBlocked",
     "are_friends",
     "befriend",
-    "between",
-    "blocked_by",
-    "blocks_among",
+    "list_between",
+    "list_blockers",
+    "filter_blocked",
     "find",
     "friend_ids",
-    "friends",
+    "list_friends",
     "is_blocked_between",
-    "players_among",
-    "plays",
+    "filter_players",
+    "is_player",
 ]

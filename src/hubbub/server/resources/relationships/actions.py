@@ -8,37 +8,37 @@ from hubbub.protocol.resources import presence as presence_wire
 from hubbub.protocol.resources import relationships as wire
 from hubbub.server.core import presences
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import identities, users
 from hubbub.server.resources.relationships import rules, store, views
-from hubbub.server.resources.relationships.facts import UserBlocked
 from hubbub.server.resources.relationships.rules import Pair
+from hubbub.server.resources.relationships.signals import UserBlocked
 from hubbub.server.resources.relationships.store import PLATFORM, RelationshipRow
-from hubbub.server.resources.relationships.views import Cast
+from hubbub.server.resources.relationships.views import PlayerDirectory
 from hubbub.server.resources.users import UserRow
 
 
-class Book:
+class RelationshipSet:
     """The relationships among some users, loaded at once and synchronized with the store."""
 
     def __init__(self, call: Call, rows: Iterable[RelationshipRow], user_ids: Iterable[int]) -> None:
         self._tx = call.tx
         self._rows = {(row.user_id, row.family_id, row.other_id): row for row in rows}
-        self.cast = Cast(call.tx, user_ids)
+        self.directory = PlayerDirectory(call.tx, user_ids)
 
     def __iter__(self) -> Iterator[RelationshipRow]:
         return iter(list(self._rows.values()))
 
-    def side(self, user_id: int, family_id: int, other_id: int) -> RelationshipRow | None:
+    def find_side(self, user_id: int, family_id: int, other_id: int) -> RelationshipRow | None:
         """Return one side of a relationship, or None."""
         return self._rows.get((user_id, family_id, other_id))
 
-    def pair(self, user_id: int, family_id: int, other_id: int) -> Pair:
+    def find_pair(self, user_id: int, family_id: int, other_id: int) -> Pair:
         """Return the types of both sides of a relationship."""
-        mine, theirs = self.side(user_id, family_id, other_id), self.side(other_id, family_id, user_id)
+        mine, theirs = self.find_side(user_id, family_id, other_id), self.find_side(other_id, family_id, user_id)
         return Pair(mine.type if mine else rules.NONE, theirs.type if theirs else rules.NONE)
 
-    def with_user(self, user_id: int) -> list[tuple[int, int]]:
+    def list_of_user(self, user_id: int) -> list[tuple[int, int]]:
         """Return (family id, other user's id) of each of a user's relationships; platform relationships come first."""
         keys = {
             (family, other if one == user_id else one) for one, family, other in self._rows if user_id in (one, other)
@@ -56,18 +56,18 @@ class Book:
         del self._rows[row.user_id, row.family_id, row.other_id]
 
 
-def _book(call: Call, one: int, other: int) -> Book:
-    return Book(call, store.between(call.tx, one, other), (one, other))
+def _book(call: Call, one: int, other: int) -> RelationshipSet:
+    return RelationshipSet(call, store.list_between(call.tx, one, other), (one, other))
 
 
-def ask(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
+def send_request(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
     """Send a friend request, or accept the other user's request.
 
     A request that is already pending stays unchanged."""
     book = _book(call, call.user_id, other.id)
-    current = book.pair(call.user_id, family_id, other.id).mine
+    current = book.find_pair(call.user_id, family_id, other.id).mine
     if current != rules.OUTGOING:
-        pair = rules.FRIENDS if current == rules.INCOMING else rules.ASKED
+        pair = rules.FRIENDS if current == rules.INCOMING else rules.REQUESTED
         _set_pair(call, book, (call.user_id, other.id), family_id, pair, _calling_application(call))
 
 
@@ -79,25 +79,25 @@ def befriend(call: Call, one: int, other: int) -> None:
 def block(call: Call, other_id: int) -> None:
     """Block a user and end all other relationships with them, on the platform and in games (sdk.md 9.3)."""
     book = _book(call, call.user_id, other_id)
-    for family_id, _ in book.with_user(call.user_id):
+    for family_id, _ in book.list_of_user(call.user_id):
         if family_id != PLATFORM:
-            _set_pair(call, book, (call.user_id, other_id), family_id, rules.STRANGERS)
-    theirs = book.pair(call.user_id, PLATFORM, other_id).theirs
+            _set_pair(call, book, (call.user_id, other_id), family_id, rules.UNRELATED)
+    theirs = book.find_pair(call.user_id, PLATFORM, other_id).theirs
     remaining = rules.BLOCKED if theirs == rules.BLOCKED else rules.NONE
     _set_pair(call, book, (call.user_id, other_id), PLATFORM, Pair(rules.BLOCKED, remaining))
-    call.tell(UserBlocked(user_id=call.user_id, other_id=UserId(other_id)))
+    call.notify(UserBlocked(user_id=call.user_id, other_id=UserId(other_id)))
 
 
-def let_go(call: Call, other_id: int, family_id: int = PLATFORM) -> None:
+def remove(call: Call, other_id: int, family_id: int = PLATFORM) -> None:
     """End a friendship, withdraw or decline a request, or remove the caller's block."""
     book = _book(call, call.user_id, other_id)
-    theirs = book.pair(call.user_id, family_id, other_id).theirs
+    theirs = book.find_pair(call.user_id, family_id, other_id).theirs
     # Unblocking a user does not remove the other user's block.
     remaining = rules.BLOCKED if theirs == rules.BLOCKED else rules.NONE
     _set_pair(call, book, (call.user_id, other_id), family_id, Pair(rules.NONE, remaining))
 
 
-def call_by(call: Call, row: RelationshipRow, nickname: str | None) -> None:
+def set_nickname(call: Call, row: RelationshipRow, nickname: str | None) -> None:
     """Set the caller's nickname for a friend and publish it if it changed."""
     changed = row._replace(nickname=nickname)
     if changed != row:
@@ -108,7 +108,7 @@ def call_by(call: Call, row: RelationshipRow, nickname: str | None) -> None:
 # Account changes
 
 
-def user_changed(call: Call, signal: users.UserChanged) -> None:
+def on_user_changed(call: Call, signal: users.UserChanged) -> None:
     """Publish a user's changed name or avatar to related users.
 
     Recipients are friends, users with a pending request, and users who block the changed user. Game friends receive the
@@ -116,8 +116,8 @@ def user_changed(call: Call, signal: users.UserChanged) -> None:
     share a private channel with the changed user."""
     if signal.tag_only:
         return
-    related = store.acquaintances(call.tx, signal.row.id)
-    friends = related.pop(PLATFORM, set()).union(store.blocked_by(call.tx, signal.row.id))
+    related = store.list_related_by_family(call.tx, signal.row.id)
+    friends = related.pop(PLATFORM, set()).union(store.list_blockers(call.tx, signal.row.id))
     payload = wire.RelationshipChange(id=UserId(signal.row.id), user=users.user(signal.row))
     if friends:
         call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, Audience.of_users(*friends))
@@ -126,68 +126,72 @@ def user_changed(call: Call, signal: users.UserChanged) -> None:
             call.tx.emit(
                 wire.RELATIONSHIP_UPDATE,
                 payload,
-                Audience.of_users(*game_friends, family_id=family_id, games_only=True),
+                Audience.of_users(*game_friends, family_id=family_id, oauth2_only=True),
             )
-    if others := store.correspondents(call.tx, signal.row.id) - friends:
+    if others := store.list_private_channel_partners(call.tx, signal.row.id) - friends:
         # The event belongs to a private channel, so only OAuth2 sessions that may read private channels receive it.
-        audience = Audience.of_users(*others, games_only=True, granted=Scope.DM_CHANNELS_READ)
+        audience = Audience.of_users(*others, oauth2_only=True, with_scope=Scope.DM_CHANNELS_READ)
         call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, audience)
 
 
-def move(call: Call, signal: identities.AccountsMerged) -> None:
+def merge_accounts(call: Call, signal: identities.AccountsMerged) -> None:
     """Move the relationships of a merged provisional account to the full account, blocks included (sdk.md 8.5)."""
     source, target = int(signal.source_id), int(signal.user_id)
     moved = store.list_all(call.tx, source)
     if not moved:
         return
     rows = {*moved, *store.list_all(call.tx, target)}
-    book = Book(call, rows, {source, target} | {row.other_id for row in rows} | {row.user_id for row in rows})
+    book = RelationshipSet(
+        call, rows, {source, target} | {row.other_id for row in rows} | {row.user_id for row in rows}
+    )
     # Platform relationships are processed first, so that a moved block is effective when game relationships follow.
-    for family_id, other in book.with_user(source):
-        side = book.side(source, family_id, other) or book.side(other, family_id, source)
-        pair = book.pair(source, family_id, other)
-        _set_pair(call, book, (source, other), family_id, rules.STRANGERS)
+    for family_id, other in book.list_of_user(source):
+        side = book.find_side(source, family_id, other) or book.find_side(other, family_id, source)
+        pair = book.find_pair(source, family_id, other)
+        _set_pair(call, book, (source, other), family_id, rules.UNRELATED)
         if other == target:
             continue
-        wanted = rules.joined(book.pair(target, family_id, other), pair)
-        if family_id != PLATFORM and rules.BLOCKED in book.pair(target, PLATFORM, other):
-            wanted = rules.STRANGERS
+        wanted = rules.merge(book.find_pair(target, family_id, other), pair)
+        if family_id != PLATFORM and rules.BLOCKED in book.find_pair(target, PLATFORM, other):
+            wanted = rules.UNRELATED
         _set_pair(call, book, (target, other), family_id, wanted, side.application_id if side else None)
         if rules.BLOCKED in wanted:
-            for game, known_id in book.with_user(target):
+            for game, known_id in book.list_of_user(target):
                 if known_id == other and game != PLATFORM:
-                    _set_pair(call, book, (target, other), game, rules.STRANGERS)
+                    _set_pair(call, book, (target, other), game, rules.UNRELATED)
 
 
-def copy(call: Call, signal: identities.AccountUnmerged) -> None:
+def copy_to_provisional(call: Call, signal: identities.AccountUnmerged) -> None:
     """Copy relationships from a full account to the provisional account that replaces it in a game (sdk.md 8.6).
 
     Copied are the game friends, the platform friends who use the application, and the blocks."""
     full, provisional, family = int(signal.user_id), int(signal.provisional_id), int(signal.family_id)
     rows = store.list_all(call.tx, full)
-    book = Book(call, rows, {provisional, full} | {row.other_id for row in rows} | {row.user_id for row in rows})
-    for family_id, other in book.with_user(full):
-        pair = book.pair(full, family_id, other)
+    book = RelationshipSet(
+        call, rows, {provisional, full} | {row.other_id for row in rows} | {row.user_id for row in rows}
+    )
+    for family_id, other in book.list_of_user(full):
+        pair = book.find_pair(full, family_id, other)
         friends = pair == rules.FRIENDS and (
-            family_id == family or (family_id == PLATFORM and family in book.cast.families(other))
+            family_id == family or (family_id == PLATFORM and family in book.directory.families(other))
         )
         if other != provisional and (friends or rules.BLOCKED in pair):
-            side = book.side(full, family_id, other) or book.side(other, family_id, full)
+            side = book.find_side(full, family_id, other) or book.find_side(other, family_id, full)
             _set_pair(call, book, (provisional, other), family_id, pair, side.application_id if side else None)
 
 
-def profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
+def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     """Publish a user's changed profile in a game to their friends there."""
-    related = store.acquaintances(call.tx, signal.told.user_id)
-    friends = related.get(PLATFORM, set()) | related.get(int(signal.told.application_id), set())
-    identities.show_profile(call, signal.told, friends)
+    related = store.list_related_by_family(call.tx, signal.profile.user_id)
+    friends = related.get(PLATFORM, set()) | related.get(int(signal.profile.application_id), set())
+    identities.publish_profile(call, signal.profile, friends)
 
 
 def forget(call: Call, signal: users.UserDeleted) -> None:
     """Delete all relationships of a deleted user and publish their removal."""
     rows = store.list_all(call.tx, signal.user_id)
     store.remove_user(call.tx, signal.user_id)
-    cast = Cast(call.tx, [signal.user_id])
+    cast = PlayerDirectory(call.tx, [signal.user_id])
     for row in rows:
         if row.user_id != signal.user_id:
             _publish_removed(call, row, cast)
@@ -197,7 +201,7 @@ def forget_family(call: Call, signal: identities.FamilyJoined) -> None:
     """Delete the game relationships of an application that joins a publisher (sdk.md 8.7)."""
     rows = store.list_family(call.tx, signal.application_id)
     store.remove_family(call.tx, signal.application_id)
-    cast = Cast(call.tx, [row.other_id for row in rows])
+    cast = PlayerDirectory(call.tx, [row.other_id for row in rows])
     for row in rows:
         _publish_removed(call, row, cast)
 
@@ -211,23 +215,28 @@ def _calling_application(call: Call) -> int | None:
 
 
 def _set_pair(
-    call: Call, book: Book, two: tuple[int, int], family_id: int, pair: Pair, application_id: int | None = None
+    call: Call,
+    book: RelationshipSet,
+    two: tuple[int, int],
+    family_id: int,
+    pair: Pair,
+    application_id: int | None = None,
 ) -> None:
     """Store both sides of a relationship and publish each side that changed.
 
     The first user of `two` is the one who acts; only the other one is notified."""
     one, other = two
-    before = book.pair(one, family_id, other)
+    before = book.find_pair(one, family_id, other)
     if before == pair:
         return
     for user_id, other_id, type in ((one, other, pair.mine), (other, one, pair.theirs)):
-        previous = book.side(user_id, family_id, other_id)
+        previous = book.find_side(user_id, family_id, other_id)
         if type == (previous.type if previous else rules.NONE):
             continue
         if type == rules.NONE:
             assert previous is not None
             book.remove(previous)
-            _publish_removed(call, previous, book.cast)
+            _publish_removed(call, previous, book.directory)
             continue
         row = RelationshipRow(
             user_id=user_id,
@@ -239,33 +248,33 @@ def _set_pair(
             since_ms=call.now,
         )
         book.put(row)
-        _publish_added(call, row, book.cast, notify=user_id == other and type in (rules.INCOMING, rules.FRIEND))
+        _publish_added(call, row, book.directory, notify=user_id == other and type in (rules.INCOMING, rules.FRIEND))
     if pair == rules.FRIENDS:
         for user_id, friend_id in (two, two[::-1]):
-            if family_id == PLATFORM or book.pair(one, PLATFORM, other) != rules.FRIENDS:
-                _publish_presence(call, user_id, friend_id, family_id, book.cast)
+            if family_id == PLATFORM or book.find_pair(one, PLATFORM, other) != rules.FRIENDS:
+                _publish_presence(call, user_id, friend_id, family_id, book.directory)
     elif family_id == PLATFORM and before == rules.FRIENDS:
         # Remaining game friendships expose less of each other's presence from now on.
-        for game, known_id in book.with_user(one):
-            if known_id == other and game != PLATFORM and book.pair(one, game, other) == rules.FRIENDS:
+        for game, known_id in book.list_of_user(one):
+            if known_id == other and game != PLATFORM and book.find_pair(one, game, other) == rules.FRIENDS:
                 for user_id, friend_id in (two, two[::-1]):
-                    _publish_presence(call, user_id, friend_id, game, book.cast, even_offline=True)
+                    _publish_presence(call, user_id, friend_id, game, book.directory, even_offline=True)
 
 
-def _publish_added(call: Call, row: RelationshipRow, cast: Cast, *, notify: bool) -> None:
+def _publish_added(call: Call, row: RelationshipRow, cast: PlayerDirectory, *, notify: bool) -> None:
     other = cast.users.get(row.other_id)
     if other is None:
         return
     if row.is_game:
         audience = Audience.of_users(row.user_id, family_id=row.family_id)
         in_game = views.game(row, other, cast.profiles(row.other_id, row.family_id))
-        call.tx.emit(wire.GAME_RELATIONSHIP_ADD, views.game(row, other), audience, games={0: in_game})
+        call.tx.emit(wire.GAME_RELATIONSHIP_ADD, views.game(row, other), audience, oauth2_payloads={0: in_game})
         return
     call.tx.emit(
         wire.RELATIONSHIP_ADD,
         views.added(row, other, notify=notify),
         Audience.of_users(row.user_id),
-        games={
+        oauth2_payloads={
             0: views.added(row, other, notify=notify, played=False),
             **{
                 family_id: views.added(
@@ -277,7 +286,7 @@ def _publish_added(call: Call, row: RelationshipRow, cast: Cast, *, notify: bool
     )
 
 
-def _publish_removed(call: Call, row: RelationshipRow, cast: Cast) -> None:
+def _publish_removed(call: Call, row: RelationshipRow, cast: PlayerDirectory) -> None:
     if row.is_game:
         audience = Audience.of_users(row.user_id, family_id=row.family_id)
         call.tx.emit(wire.GAME_RELATIONSHIP_REMOVE, views.game(row, cast.users.get(row.other_id)), audience)
@@ -286,7 +295,7 @@ def _publish_removed(call: Call, row: RelationshipRow, cast: Cast) -> None:
 
 
 def _publish_presence(
-    call: Call, user_id: int, friend_id: int, family_id: int, cast: Cast, *, even_offline: bool = False
+    call: Call, user_id: int, friend_id: int, family_id: int, cast: PlayerDirectory, *, even_offline: bool = False
 ) -> None:
     """Publish a user's presence to a friend.
 
@@ -295,11 +304,11 @@ def _publish_presence(
         presence, audience = call.presences.find(user_id), Audience.of_users(friend_id)
     else:
         presence = call.presences.find(user_id, family_id=family_id)
-        audience = Audience.of_users(friend_id, family_id=family_id, games_only=True)
+        audience = Audience.of_users(friend_id, family_id=family_id, oauth2_only=True)
     if presence is not None or even_offline:
         call.tx.emit(
             presence_wire.PRESENCE_UPDATE,
-            presences.shown(user_id, presence),
+            presences.presence_update(user_id, presence),
             audience,
-            games=presences.for_games(user_id, presence, cast.families(user_id)),
+            oauth2_payloads=presences.oauth2_presence_updates(user_id, presence, cast.families(user_id)),
         )

@@ -27,24 +27,24 @@ class Pair(NamedTuple):
 
 
 FRIENDS: Final = Pair(FRIEND, FRIEND)
-ASKED: Final = Pair(OUTGOING, INCOMING)
-STRANGERS: Final = Pair()
+REQUESTED: Final = Pair(OUTGOING, INCOMING)
+UNRELATED: Final = Pair()
 
 
-def joined(existing: Pair, moved: Pair) -> Pair:
+def merge(existing: Pair, moved: Pair) -> Pair:
     """Return the relationship after one account takes over another's relationship with the same user.
 
     A block takes precedence over everything, a friendship over a request, and crossing requests become a friendship
     (sdk.md 8.5)."""
     blocks = Pair(*(BLOCKED if BLOCKED in sides else NONE for sides in zip(existing, moved, strict=True)))
-    if blocks != STRANGERS:
+    if blocks != UNRELATED:
         return blocks
     if FRIENDS in (existing, moved) or {existing.mine, moved.mine} == {INCOMING, OUTGOING}:
         return FRIENDS
-    return existing if existing != STRANGERS else moved
+    return existing if existing != UNRELATED else moved
 
 
-def require_person(call: Call, user_id: int) -> UserRow:
+def require_user(call: Call, user_id: int) -> UserRow:
     """Return a user, or raise UNKNOWN_USER."""
     found = users.find(call.tx, user_id)
     if found is None:
@@ -52,19 +52,19 @@ def require_person(call: Call, user_id: int) -> UserRow:
     return found
 
 
-def require_named(call: Call, body: wire.RequestFriend) -> UserRow:
+def require_user_by_name(call: Call, body: wire.RequestFriend) -> UserRow:
     """Return a user by name, or raise NO_USER_WITH_TAG.
 
     Names are unique, so a legacy discriminator matches no user."""
     found = None
     if body.discriminator in (None, 0, "0", ""):
-        found = users.find_person(call.tx, body.username.lower())
+        found = users.find_by_username(call.tx, body.username.lower())
     if found is None:
         raise errors.NO_USER_WITH_TAG()
     return found
 
 
-def require_askable(call: Call, other: UserRow) -> None:
+def require_befriendable(call: Call, other: UserRow) -> None:
     """Raise an error if the caller cannot befriend this user, on the platform or in a game."""
     if other.id == call.user_id:
         raise errors.CANNOT_BEFRIEND_SELF()
@@ -77,19 +77,19 @@ def require_askable(call: Call, other: UserRow) -> None:
         raise errors.FRIEND_REQUEST_BLOCKED()
 
 
-def require_welcome(call: Call, other: UserRow, family_id: int) -> None:
+def require_requests_accepted(call: Call, other: UserRow, family_id: int) -> None:
     """Raise an error if a user's settings do not accept friend requests from the caller."""
     accepted = user_settings.find(call.tx, other.id).friend_source_flags
     if accepted.all:
         return
-    if accepted.mutual_friends and store.have_a_friend_in_common(call.tx, call.user_id, other.id, family_id):
+    if accepted.mutual_friends and store.have_mutual_friend(call.tx, call.user_id, other.id, family_id):
         return
-    if accepted.mutual_guilds and store.share_a_guild(call.tx, call.user_id, other.id):
+    if accepted.mutual_guilds and store.have_mutual_guild(call.tx, call.user_id, other.id):
         return
     raise errors.FRIEND_REQUESTS_DISABLED()
 
 
-def require_room_for_friend(call: Call) -> None:
+def require_friends_below_max(call: Call) -> None:
     """Raise MAX_FRIENDS at 1000 friends (sdk.md 9.3).
 
     Outgoing requests count as well, so that every acceptance fits."""
@@ -97,7 +97,7 @@ def require_room_for_friend(call: Call) -> None:
         raise errors.MAX_FRIENDS()
 
 
-def require_room_for_block(call: Call) -> None:
+def require_blocks_below_max(call: Call) -> None:
     """Raise an error at 5000 blocked users (sdk.md 9.3)."""
     if store.count(call.tx, call.user_id, (BLOCKED,)) >= wire.BLOCKED_MAX:
         # Open in the spec: the error code. This is the code for friends with a different message (decisions/0040).
@@ -106,18 +106,18 @@ def require_room_for_block(call: Call) -> None:
 
 def require_player(call: Call, other: UserRow, family_id: int) -> None:
     """Raise an error unless the target of a game friend request has authorized the application (sdk.md 9.3)."""
-    if not plays(call.tx, other.id, family_id):
+    if not is_player(call.tx, other.id, family_id):
         raise errors.FRIEND_REQUESTS_DISABLED()
 
 
-def plays(tx: Tx, user_id: int, family_id: int) -> bool:
+def is_player(tx: Tx, user_id: int, family_id: int) -> bool:
     """Return whether a user plays a game of a family.
 
     A player has authorized one of its applications or has an identity in it."""
-    return user_id in players_among(tx, [user_id], family_id)
+    return user_id in filter_players(tx, [user_id], family_id)
 
 
-def players_among(tx: Tx, user_ids: Collection[int], family_id: int) -> set[int]:
+def filter_players(tx: Tx, user_ids: Collection[int], family_id: int) -> set[int]:
     """Return those of the users who play a game of a family."""
-    known = {user_id for user_id, family in identities.players(tx, user_ids) if family == family_id}
-    return known | oauth2.players_among(tx, applications.family(tx, family_id), set(user_ids) - known)
+    known = {user_id for user_id, family in identities.list_user_families(tx, user_ids) if family == family_id}
+    return known | oauth2.authorized_among(tx, applications.family(tx, family_id), set(user_ids) - known)

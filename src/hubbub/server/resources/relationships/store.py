@@ -5,11 +5,11 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.enums import RelationshipType
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 PLATFORM: Final = 0
 """Family id of relationships that do not belong to a game."""
-CONVERSATIONS: Final = 200
+RECENT_CHANNELS_MAX: Final = 200
 """Number of a user's newest private channels whose recipients receive a changed name."""
 
 
@@ -47,7 +47,7 @@ def find(tx: Tx, user_id: int, other_id: int, family_id: int | None = None) -> R
     )
 
 
-def between(tx: Tx, one: int, other: int) -> list[RelationshipRow]:
+def list_between(tx: Tx, one: int, other: int) -> list[RelationshipRow]:
     """Return all relationships between two users: both sides, on the platform and in every game."""
     return tx.fetch(
         RelationshipRow,
@@ -60,7 +60,9 @@ def between(tx: Tx, one: int, other: int) -> list[RelationshipRow]:
     )
 
 
-def list_of(tx: Tx, user_id: int, family_id: int | None = None, *, type: int | None = None) -> list[RelationshipRow]:
+def list_of_user(
+    tx: Tx, user_id: int, family_id: int | None = None, *, type: int | None = None
+) -> list[RelationshipRow]:
     """Return a user's relationships on the platform, or in a game's family."""
     where, parameters = "user_id = ? AND family_id = ?", [user_id, family_id or PLATFORM]
     if type is not None:
@@ -105,13 +107,13 @@ def are_friends(tx: Tx, one: int, other: int, *, family_id: int | None = None) -
     )
 
 
-def have_a_friend_in_common(tx: Tx, one: int, other: int, family_id: int) -> bool:
+def have_mutual_friend(tx: Tx, one: int, other: int, family_id: int) -> bool:
     """Return whether two users have a mutual friend on the platform or in this family's games."""
     families = (PLATFORM, family_id)
     found = tx.value(
         "SELECT 1 FROM relationships a JOIN relationships b ON b.other_id = a.other_id "
-        f"WHERE a.user_id = ? AND a.type = 1 AND a.family_id IN ({places(families)}) "
-        f"AND b.user_id = ? AND b.type = 1 AND b.family_id IN ({places(families)}) LIMIT 1",
+        f"WHERE a.user_id = ? AND a.type = 1 AND a.family_id IN ({placeholders(families)}) "
+        f"AND b.user_id = ? AND b.type = 1 AND b.family_id IN ({placeholders(families)}) LIMIT 1",
         one,
         *families,
         other,
@@ -120,7 +122,7 @@ def have_a_friend_in_common(tx: Tx, one: int, other: int, family_id: int) -> boo
     return found is not None
 
 
-def share_a_guild(tx: Tx, one: int, other: int) -> bool:
+def have_mutual_guild(tx: Tx, one: int, other: int) -> bool:
     """Return whether two users share a guild."""
     sql = "SELECT 1 FROM members a JOIN members b ON b.guild_id = a.guild_id WHERE a.user_id = ? AND b.user_id = ? LIMIT 1"
     return tx.value(sql, one, other) is not None
@@ -128,14 +130,14 @@ def share_a_guild(tx: Tx, one: int, other: int) -> bool:
 
 def is_blocked_between(tx: Tx, one: int, other: int) -> bool:
     """Return whether either of two users blocks the other."""
-    return bool(blocks_among(tx, one, (other,)))
+    return bool(filter_blocked(tx, one, (other,)))
 
 
-def blocks_among(tx: Tx, user_id: int, others: Iterable[int]) -> set[int]:
+def filter_blocked(tx: Tx, user_id: int, others: Iterable[int]) -> set[int]:
     """Return those of the users who are blocked by the user or block the user."""
     wanted, found = list(others), set[int]()
     for batch in batches(wanted):
-        within = f"IN ({places(batch)})"
+        within = f"IN ({placeholders(batch)})"
         rows = tx.all(
             f"SELECT other_id FROM relationships WHERE user_id = ? AND family_id = 0 AND type = 2 AND other_id {within} "
             f"UNION SELECT user_id FROM relationships WHERE other_id = ? AND family_id = 0 AND type = 2 AND user_id {within}",
@@ -148,7 +150,7 @@ def blocks_among(tx: Tx, user_id: int, others: Iterable[int]) -> set[int]:
     return found
 
 
-def blocked_by(tx: Tx, user_id: int) -> list[int]:
+def list_blockers(tx: Tx, user_id: int) -> list[int]:
     """Return the ids of users who block a user."""
     sql = "SELECT user_id FROM relationships WHERE other_id = ? AND type = ? ORDER BY user_id"
     return [row[0] for row in tx.all(sql, user_id, RelationshipType.BLOCKED)]
@@ -166,30 +168,30 @@ def friend_ids(tx: Tx, user_id: int, family_id: int | None = None) -> list[int]:
     return [row[0] for row in rows]
 
 
-def friends(tx: Tx, user_id: int) -> list[tuple[int, int]]:
+def list_friends(tx: Tx, user_id: int) -> list[tuple[int, int]]:
     """Return (family id, friend's id) for all friends of a user."""
     sql = "SELECT family_id, other_id FROM relationships WHERE user_id = ? AND type = ? ORDER BY family_id, other_id"
     return [(row[0], row[1]) for row in tx.all(sql, user_id, RelationshipType.FRIEND)]
 
 
-def acquaintances(tx: Tx, user_id: int) -> dict[int, set[int]]:
+def list_related_by_family(tx: Tx, user_id: int) -> dict[int, set[int]]:
     """Return friends and users with a pending request, grouped by family id."""
     types = (RelationshipType.FRIEND, RelationshipType.PENDING_INCOMING, RelationshipType.PENDING_OUTGOING)
-    sql = f"SELECT family_id, other_id FROM relationships WHERE user_id = ? AND type IN ({places(types)})"
+    sql = f"SELECT family_id, other_id FROM relationships WHERE user_id = ? AND type IN ({placeholders(types)})"
     found: dict[int, set[int]] = {}
     for family_id, other_id in tx.all(sql, user_id, *types):
         found.setdefault(family_id, set()).add(other_id)
     return found
 
 
-def correspondents(tx: Tx, user_id: int) -> set[int]:
+def list_private_channel_partners(tx: Tx, user_id: int) -> set[int]:
     """Return the users with a visible private channel among the user's newest ones."""
     rows = tx.all(
         "SELECT o.user_id FROM recipients o JOIN users u ON u.id = o.user_id WHERE o.channel_id IN "
         "(SELECT channel_id FROM recipients WHERE user_id = ? ORDER BY channel_id DESC LIMIT ?) "
         "AND o.user_id <> ? AND o.hidden = 0 AND u.bot = 0",
         user_id,
-        CONVERSATIONS,
+        RECENT_CHANNELS_MAX,
         user_id,
     )
     return {row[0] for row in rows}
@@ -198,7 +200,7 @@ def correspondents(tx: Tx, user_id: int) -> set[int]:
 def count(tx: Tx, user_id: int, types: Collection[int]) -> int:
     """Return the number of a user's platform relationships with these types."""
     counted: int = tx.value(
-        f"SELECT COUNT(*) FROM relationships WHERE user_id = ? AND family_id = 0 AND type IN ({places(types)})",
+        f"SELECT COUNT(*) FROM relationships WHERE user_id = ? AND family_id = 0 AND type IN ({placeholders(types)})",
         user_id,
         *types,
     )
@@ -208,7 +210,8 @@ def count(tx: Tx, user_id: int, types: Collection[int]) -> int:
 def put(tx: Tx, row: RelationshipRow) -> None:
     """Insert or update one side of a relationship."""
     tx.run(
-        f"INSERT INTO relationships ({_COLUMNS}) VALUES ({places(row)}) ON CONFLICT (user_id, family_id, other_id) DO UPDATE SET "
+        f"INSERT INTO relationships ({_COLUMNS}) VALUES ({placeholders(row)}) "
+        "ON CONFLICT (user_id, family_id, other_id) DO UPDATE SET "
         "type = excluded.type, nickname = excluded.nickname, application_id = excluded.application_id, "
         "since_ms = excluded.since_ms",
         *row,

@@ -22,7 +22,7 @@ from hubbub.server.resources.users import UserRow
 Profiles = list[UserApplicationProfile]
 
 
-class Cast:
+class PlayerDirectory:
     """Some users with the families of games that each of them plays, loaded once."""
 
     def __init__(self, tx: Tx, user_ids: Iterable[int]) -> None:
@@ -35,7 +35,7 @@ class Cast:
             if (row := known.get(application_id)) is not None:
                 self._families.setdefault(user_id, set()).add(int(row.family_id))
         self._tx = tx
-        self._known = set(identities.players(tx, wanted))
+        self._known = set(identities.list_user_families(tx, wanted))
         for user_id, family_id in self._known:
             self._families.setdefault(user_id, set()).add(family_id)
 
@@ -108,10 +108,10 @@ def game(row: RelationshipRow, other: UserRow | None, profiles: Profiles | Unset
     )
 
 
-def listed(call: Call) -> list[wire.Relationship]:
+def list_platform(call: Call) -> list[wire.Relationship]:
     """Return the caller's platform relationships; OAuth2 sessions receive friends only (sdk.md 9.6)."""
     bearer = call.actor.kind == "bearer"
-    return _platform(call, store.list_of(call.tx, call.user_id, type=rules.FRIEND if bearer else None))
+    return _platform(call, store.list_of_user(call.tx, call.user_id, type=rules.FRIEND if bearer else None))
 
 
 def _platform(call: Call, rows: list[RelationshipRow]) -> list[wire.Relationship]:
@@ -128,13 +128,13 @@ def players(call: Call, user_ids: list[int]) -> set[int] | None:
     """Return those of the users who play the calling game's family, or None if the caller is not an OAuth2 session."""
     if call.actor.kind != "bearer" or call.actor.family_id is None:
         return None
-    return rules.players_among(call.tx, user_ids, call.actor.family_id)
+    return rules.filter_players(call.tx, user_ids, call.actor.family_id)
 
 
-def games_listed(call: Call, *, with_users: bool) -> list[wire.GameRelationship]:
+def list_games(call: Call, *, with_users: bool) -> list[wire.GameRelationship]:
     """Return the caller's game relationships: in the calling game's family, or for a user in all games."""
     if call.actor.kind == "bearer":
-        rows = store.list_of(call.tx, call.user_id, call.actor.family_id) if call.actor.family_id else []
+        rows = store.list_of_user(call.tx, call.user_id, call.actor.family_id) if call.actor.family_id else []
     else:
         rows = store.list_in_games(call.tx, call.user_id)
     found = users.find_many(call.tx, [row.other_id for row in rows])
@@ -148,19 +148,19 @@ def ready(call: Call) -> dict[str, Any]:
         return {}
     if actor.kind == "bearer" and Scope.RELATIONSHIPS_READ not in actor.scopes:
         return {"relationships": [], "game_relationships": [], "merged_presences": {"guilds": [], "friends": []}}
-    mine = _platform(call, store.list_of(call.tx, call.user_id))
-    games = games_listed(call, with_users=True)
+    mine = _platform(call, store.list_of_user(call.tx, call.user_id))
+    games = list_games(call, with_users=True)
     friend_presences: dict[int, Any] = {}
     for one in mine:
         if one.type == rules.FRIEND and (presence := call.presences.find(one.id)) is not None:
             played = None if one.has_played_game is UNSET else bool(one.has_played_game)
-            friend_presences[one.id] = presences.shown(one.id, presence, has_played_game=played)
+            friend_presences[one.id] = presences.presence_update(one.id, presence, has_played_game=played)
     if actor.kind == "bearer" and actor.family_id is not None:
         for other in games:
             if other.type == rules.FRIEND and other.id not in friend_presences:
                 presence = call.presences.find(other.id, family_id=actor.family_id)
                 if presence is not None:
-                    friend_presences[other.id] = presences.shown(other.id, presence, has_played_game=True)
+                    friend_presences[other.id] = presences.presence_update(other.id, presence, has_played_game=True)
     parts: dict[str, Any] = {
         "relationships": mine,
         "game_relationships": games,
@@ -172,9 +172,9 @@ def ready(call: Call) -> dict[str, Any]:
     return parts
 
 
-def harvest(call: Call, export: users.DataAsked) -> None:
+def export_data(call: Call, export: users.DataExportRequested) -> None:
     """Add a user's own sides of relationships to the export of their data."""
-    rows = [*store.list_of(call.tx, export.user_id), *store.list_in_games(call.tx, export.user_id)]
+    rows = [*store.list_of_user(call.tx, export.user_id), *store.list_in_games(call.tx, export.user_id)]
     export.records["relationships"] = [
         {
             "id": str(row.other_id),

@@ -9,7 +9,7 @@ from hubbub.server.resources.users import UserDeleted
 SLICE = Slice(
     name="role_connections",
     modules=(routes,),
-    hears={GuildDeleted: actions.forget_guild, RoleDeleted: actions.forget_role, UserDeleted: actions.forget_user},
+    listeners={GuildDeleted: actions.forget_guild, RoleDeleted: actions.forget_role, UserDeleted: actions.forget_user},
 )
 
 __all__ = ["SLICE"]

@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import RoleId
-from hubbub.protocol.resources.role_connections import Requirement, RoleConnectionMetadata
+from hubbub.protocol.resources.role_connections import RoleConnectionMetadata, RoleConnectionRequirement
 from hubbub.protocol.resources.roles import RoleTags
 from hubbub.server.core.call import Call
 from hubbub.server.resources import members, roles
@@ -25,13 +25,13 @@ def set_metadata(call: Call, application_id: int, records: list[RoleConnectionMe
     store.put_metadata(call.tx, application_id, records)
 
 
-def tell(call: Call, row: RoleConnectionRow) -> None:
+def set_connection(call: Call, row: RoleConnectionRow) -> None:
     """Store a user's role connection and update their linked roles."""
     store.put(call.tx, row)
     _update_linked_roles(call, row.user_id)
 
 
-def forget(call: Call, user_id: int, application_id: int) -> None:
+def delete_connection(call: Call, user_id: int, application_id: int) -> None:
     """Delete a user's role connection and update their linked roles."""
     if store.delete(call.tx, user_id, application_id):
         _update_linked_roles(call, user_id)
@@ -39,27 +39,27 @@ def forget(call: Call, user_id: int, application_id: int) -> None:
 
 def _update_linked_roles(call: Call, user_id: int) -> None:
     """Assign and remove linked roles in every guild of a user, according to their current connections."""
-    linked = store.linked_of_user(call.tx, user_id)
+    linked = store.list_linked_of_user(call.tx, user_id)
     if not linked:
         return
     connections = store.list_of_user(call.tx, user_id)
-    known = store.metadata(call.tx, connections)
+    known = store.find_metadata(call.tx, connections)
     by_guild: dict[int, dict[int, bool]] = {}
     for role in linked:
         by_guild.setdefault(role.guild_id, {})[role.role_id] = rules.qualifies(role, connections, known, call.now)
     for guild_id, wanted in by_guild.items():
         found = members.find(call.tx, guild_id, user_id)
         if found is not None:
-            set_worn(call, found, wanted)
+            set_roles(call, found, wanted)
 
 
-def set_worn(call: Call, member: Membership, wanted: dict[int, bool]) -> None:
+def set_roles(call: Call, member: Membership, wanted: dict[int, bool]) -> None:
     """Assign or remove a member's roles without an audit log entry, since no user acts (http.md 4.10)."""
     role_ids = {role for role in member.roles if wanted.get(role, True)} | {role for role, on in wanted.items() if on}
     members.change(call, member, member.row, role_ids, logged=False)
 
 
-def link(call: Call, row: RoleRow, alternatives: Sequence[Sequence[Requirement]]) -> None:
+def set_requirements(call: Call, row: RoleRow, alternatives: Sequence[Sequence[RoleConnectionRequirement]]) -> None:
     """Set the requirements of a linked role. Without alternatives it becomes an ordinary role."""
     tags = json.decode(row.tags, RoleTags) if row.tags else RoleTags()
     if alternatives:

@@ -22,7 +22,7 @@ def get_application_role_connections_metadata(
 ) -> list[wire.RoleConnectionMetadata]:
     """List an application's role connection metadata records."""
     applications.require_manager(call, application_id)
-    return store.metadata(call.tx, [application_id]).get(application_id, [])
+    return store.find_metadata(call.tx, [application_id]).get(application_id, [])
 
 
 @handles(wire.UPDATE_APPLICATION_ROLE_CONNECTIONS_METADATA)
@@ -31,7 +31,7 @@ def update_application_role_connections_metadata(
 ) -> list[wire.RoleConnectionMetadata]:
     """Replace an application's role connection metadata records."""
     applications.require_manager(call, application_id)
-    records = rules.records(body or [])
+    records = rules.build_records(body or [])
     actions.set_metadata(call, application_id, records)
     return records
 
@@ -53,7 +53,7 @@ def update_application_user_role_connection(
     Fields that are left out are cleared. The user's linked roles are updated in every guild."""
     rules.require_own_connection(call, application_id)
     values = body.metadata or {}
-    rules.require_values(store.metadata(call.tx, [application_id]).get(application_id, []), values)
+    rules.require_values(store.find_metadata(call.tx, [application_id]).get(application_id, []), values)
     row = RoleConnectionRow(
         user_id=call.user_id,
         application_id=application_id,
@@ -61,7 +61,7 @@ def update_application_user_role_connection(
         platform_username=body.platform_username or None,
         metadata=json.encode(values).decode(),
     )
-    actions.tell(call, row)
+    actions.set_connection(call, row)
     return _connection(row)
 
 
@@ -71,13 +71,13 @@ def delete_application_user_role_connection(call: Call, application_id: Applicat
 
     The user's linked roles are updated in every guild."""
     rules.require_own_connection(call, application_id)
-    actions.forget(call, call.user_id, application_id)
+    actions.delete_connection(call, call.user_id, application_id)
 
 
 @handles(wire.GET_GUILD_ROLE_CONNECTIONS_CONFIGURATION)
 def get_guild_role_connections_configuration(
     call: Call, guild_id: GuildId, role_id: RoleId
-) -> list[list[wire.Requirement]]:
+) -> list[list[wire.RoleConnectionRequirement]]:
     """Get the requirements of a linked role.
 
     The list is empty for an ordinary role."""
@@ -89,8 +89,8 @@ def get_guild_role_connections_configuration(
 
 @handles(wire.UPDATE_GUILD_ROLE_CONNECTIONS_CONFIGURATION)
 def update_guild_role_connections_configuration(
-    call: Call, guild_id: GuildId, role_id: RoleId, body: wire.Configuration
-) -> list[list[wire.Requirement]]:
+    call: Call, guild_id: GuildId, role_id: RoleId, body: wire.RoleConnectionConfiguration
+) -> list[list[wire.RoleConnectionRequirement]]:
     """Set the requirements of a linked role.
 
     An empty list makes it an ordinary role."""
@@ -98,13 +98,13 @@ def update_guild_role_connections_configuration(
     row = _get_role(call, guild_id, role_id)
     if row.is_everyone or row.managed:
         raise errors.INVALID_ROLE()
-    if not standing.above(row.rank):
+    if not standing.outranks_role(row.rank):
         raise errors.MISSING_PERMISSIONS()
     application_ids = {requirement.application_id for requirements in body for requirement in requirements}
     if any(applications.find(call.tx, each) is None for each in application_ids):
         raise errors.UNKNOWN_APPLICATION()
-    rules.require_configuration(body, store.metadata(call.tx, application_ids))
-    actions.link(call, row, body)
+    rules.require_configuration(body, store.find_metadata(call.tx, application_ids))
+    actions.set_requirements(call, row, body)
     return body
 
 
@@ -115,16 +115,16 @@ def assign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId)
     The user must meet the role's requirements."""
     linked, member = _load_linked(call, guild_id, role_id)
     connections = store.list_of_user(call.tx, call.user_id)
-    if not rules.qualifies(linked, connections, store.metadata(call.tx, connections), call.now):
+    if not rules.qualifies(linked, connections, store.find_metadata(call.tx, connections), call.now):
         raise errors.MISSING_PERMISSIONS()
-    actions.set_worn(call, member, {role_id: True})
+    actions.set_roles(call, member, {role_id: True})
 
 
 @handles(wire.UNASSIGN_GUILD_ROLE_CONNECTION)
 def unassign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId) -> None:
     """Remove a linked role from the current user."""
     _, member = _load_linked(call, guild_id, role_id)
-    actions.set_worn(call, member, {role_id: False})
+    actions.set_roles(call, member, {role_id: False})
 
 
 def _get_role(call: Call, guild_id: GuildId, role_id: RoleId) -> RoleRow:

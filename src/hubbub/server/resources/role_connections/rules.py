@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 from hubbub.protocol import errors
 from hubbub.protocol.enums import LOCALES, RoleConnectionMetadataType
 from hubbub.protocol.resources import role_connections as wire
-from hubbub.protocol.resources.role_connections import Requirement, RoleConnectionMetadata
+from hubbub.protocol.resources.role_connections import RoleConnectionMetadata, RoleConnectionRequirement
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications
 from hubbub.server.resources.role_connections.store import LinkedRoleRow, RoleConnectionRow
@@ -30,7 +30,7 @@ def require_own_connection(call: Call, application_id: int) -> None:
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
 
 
-def records(wanted: Sequence[wire.SetRoleConnectionMetadata]) -> list[RoleConnectionMetadata]:
+def build_records(wanted: Sequence[wire.SetRoleConnectionMetadata]) -> list[RoleConnectionMetadata]:
     """Return the records to store, or raise the form errors."""
     form = errors.FormErrors()
     seen: set[str] = set()
@@ -97,7 +97,7 @@ def _parse_time(text: str) -> int | None:
 
 
 def require_configuration(
-    alternatives: Sequence[Sequence[Requirement]], known: Mapping[int, Sequence[RoleConnectionMetadata]]
+    alternatives: Sequence[Sequence[RoleConnectionRequirement]], known: Mapping[int, Sequence[RoleConnectionMetadata]]
 ) -> None:
     """Raise form errors for requirements that cannot be compared with any value."""
     form = errors.FormErrors()
@@ -136,7 +136,7 @@ def qualifies(
 
 
 def _meets(
-    requirement: Requirement,
+    requirement: RoleConnectionRequirement,
     connections: Mapping[int, RoleConnectionRow],
     known: Mapping[int, Sequence[RoleConnectionMetadata]],
     now: int,
@@ -151,10 +151,10 @@ def _meets(
     value = row.values.get(key)
     if kind is None or value is None or requirement.value is None or _problem(kind, value) is not None:
         return False
-    return compares(kind, value, requirement.value, now)
+    return is_satisfied(kind, value, requirement.value, now)
 
 
-def compares(kind: int, value: str, wanted: str, now: int) -> bool:
+def is_satisfied(kind: int, value: str, wanted: str, now: int) -> bool:
     """Return whether a value satisfies the guild's requirement, by the record's type.
 
     Times are compared by their age in whole days."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from hubbub.protocol import wire as json
-from hubbub.protocol.resources.role_connections import Requirement, RoleConnectionMetadata
-from hubbub.server.core.store import Tx, places
+from hubbub.protocol.resources.role_connections import RoleConnectionMetadata, RoleConnectionRequirement
+from hubbub.server.core.store import Tx, placeholders
 
 
 class RoleConnectionRow(NamedTuple):
@@ -33,22 +33,22 @@ class LinkedRoleRow(NamedTuple):
     """JSON list of alternatives."""
 
     @property
-    def alternatives(self) -> list[list[Requirement]]:
+    def alternatives(self) -> list[list[RoleConnectionRequirement]]:
         """Return the alternative sets of requirements; any one of them suffices."""
-        return json.decode(self.configuration, list[list[Requirement]])
+        return json.decode(self.configuration, list[list[RoleConnectionRequirement]])
 
 
 _CONNECTION_COLUMNS = ", ".join(RoleConnectionRow._fields)
 _LINKED_COLUMNS = ", ".join(LinkedRoleRow._fields)
 
 
-def metadata(tx: Tx, application_ids: Iterable[int]) -> dict[int, list[RoleConnectionMetadata]]:
+def find_metadata(tx: Tx, application_ids: Iterable[int]) -> dict[int, list[RoleConnectionMetadata]]:
     """Return metadata records by application id. Applications without records are left out."""
     wanted = list(dict.fromkeys(application_ids))
     if not wanted:
         return {}
     rows = tx.all(
-        f"SELECT application_id, records FROM role_connection_metadata WHERE application_id IN ({places(wanted)})",
+        f"SELECT application_id, records FROM role_connection_metadata WHERE application_id IN ({placeholders(wanted)})",
         *wanted,
     )
     return {row[0]: json.decode(row[1], list[RoleConnectionMetadata]) for row in rows}
@@ -83,7 +83,7 @@ def list_of_user(tx: Tx, user_id: int) -> dict[int, RoleConnectionRow]:
 def put(tx: Tx, row: RoleConnectionRow) -> None:
     """Insert or update a connection."""
     tx.run(
-        f"INSERT INTO role_connections ({_CONNECTION_COLUMNS}) VALUES ({places(row)}) "
+        f"INSERT INTO role_connections ({_CONNECTION_COLUMNS}) VALUES ({placeholders(row)}) "
         "ON CONFLICT (user_id, application_id) DO UPDATE SET platform_name = excluded.platform_name, "
         "platform_username = excluded.platform_username, metadata = excluded.metadata",
         *row,
@@ -102,7 +102,7 @@ def find_linked(tx: Tx, role_id: int) -> LinkedRoleRow | None:
     return tx.find(LinkedRoleRow, f"SELECT {_LINKED_COLUMNS} FROM linked_roles WHERE role_id = ?", role_id)
 
 
-def linked_of_user(tx: Tx, user_id: int) -> list[LinkedRoleRow]:
+def list_linked_of_user(tx: Tx, user_id: int) -> list[LinkedRoleRow]:
     """Return the linked roles of all guilds that a user is in."""
     columns = ", ".join(f"l.{field}" for field in LinkedRoleRow._fields)
     return tx.fetch(
@@ -116,7 +116,7 @@ def linked_of_user(tx: Tx, user_id: int) -> list[LinkedRoleRow]:
 def put_linked(tx: Tx, row: LinkedRoleRow) -> None:
     """Insert or update the requirements of a role."""
     tx.run(
-        f"INSERT INTO linked_roles ({_LINKED_COLUMNS}) VALUES ({places(row)}) "
+        f"INSERT INTO linked_roles ({_LINKED_COLUMNS}) VALUES ({placeholders(row)}) "
         "ON CONFLICT (role_id) DO UPDATE SET configuration = excluded.configuration",
         *row,
     )

@@ -3,15 +3,15 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.roles import routes, views
 from hubbub.server.resources.roles.actions import change, create, delete
-from hubbub.server.resources.roles.facts import RoleDeleted
+from hubbub.server.resources.roles.signals import RoleDeleted
 from hubbub.server.resources.roles.store import (
     RoleRow,
     delete_of_guild,
     find,
     find_many,
+    find_permissions,
     insert_many,
     list_of_guild,
-    permissions_of,
 )
 from hubbub.server.resources.roles.views import partial_role, role
 
@@ -30,6 +30,6 @@ __all__ = [
     "insert_many",
     "list_of_guild",
     "partial_role",
-    "permissions_of",
+    "find_permissions",
     "role",
 ]

@@ -7,9 +7,9 @@ from hubbub.protocol.ids import GuildId, RoleId
 from hubbub.protocol.resources import roles as wire
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources.roles import store, views
-from hubbub.server.resources.roles.facts import RoleDeleted
+from hubbub.server.resources.roles.signals import RoleDeleted
 from hubbub.server.resources.roles.store import RoleRow
 
 _AUDITED = ("name", "permissions", "color", "colors", "hoist", "mentionable", "icon", "unicode_emoji", "position")
@@ -69,7 +69,7 @@ def delete(call: Call, row: RoleRow) -> None:
         Audience.guild(row.guild_id),
         refresh="guild",
     )
-    call.tell(RoleDeleted(GuildId(row.guild_id), RoleId(row.id)))
+    call.notify(RoleDeleted(GuildId(row.guild_id), RoleId(row.id)))
 
 
 def _record_update(call: Call, before: RoleRow, role: wire.Role) -> None:

@@ -90,7 +90,7 @@ def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveR
             raise errors.UNKNOWN_ROLE()
         elif move.position is not UNSET and move.position is not None:
             wanted[move.id] = move.position
-    after = rules.reordered(before, wanted) if wanted else before
+    after = rules.reorder(before, wanted) if wanted else before
     rules.require_reorder(standing, before, after)
     actions.reorder(call, before, after)
     return [views.role(row, call.now) for row in (everyone, *after)]

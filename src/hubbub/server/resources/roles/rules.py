@@ -23,7 +23,7 @@ class Colors(NamedTuple):
 
 def require_below(access: GuildAccess, row: RoleRow) -> None:
     """Raise an error unless the role is below the caller's highest role (http.md 2.3)."""
-    if not access.above(row.rank):
+    if not access.outranks_role(row.rank):
         raise errors.MISSING_PERMISSIONS()
 
 
@@ -81,7 +81,7 @@ def colors(body: wire.UpdateRole, before: Colors, features: frozenset[str], now:
     return Colors(wanted.primary_color, secondary)
 
 
-def reordered(rows: Sequence[RoleRow], wanted: Mapping[int, int]) -> list[RoleRow]:
+def reorder(rows: Sequence[RoleRow], wanted: Mapping[int, int]) -> list[RoleRow]:
     """Return the roles with some moved to the wanted positions and the others filling the gaps.
 
     `rows` are sorted from lowest to highest, without @everyone. Positions count from 1. A position that is wanted twice
@@ -104,6 +104,6 @@ def reordered(rows: Sequence[RoleRow], wanted: Mapping[int, int]) -> list[RoleRo
 
 def require_reorder(access: GuildAccess, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
     """Raise an error if the order of roles at or above the caller's highest role would change."""
-    protected = [row.id for row in before if not access.above(row.rank)]
+    protected = [row.id for row in before if not access.outranks_role(row.rank)]
     if protected and [row.id for row in after[-len(protected) :]] != protected:
         raise errors.MISSING_PERMISSIONS()

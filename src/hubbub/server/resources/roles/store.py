@@ -6,7 +6,7 @@ from typing import NamedTuple
 from hubbub.protocol import wire
 from hubbub.protocol.ids import RoleId
 from hubbub.protocol.permissions import Rank, base_permissions
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class RoleRow(NamedTuple):
@@ -54,7 +54,7 @@ def find_many(tx: Tx, guild_id: int, role_ids: Iterable[int]) -> dict[int, RoleR
     if not wanted:
         return {}
     rows = tx.fetch(
-        RoleRow, f"SELECT {COLUMNS} FROM roles WHERE id IN ({places(wanted)}) AND guild_id = ?", *wanted, guild_id
+        RoleRow, f"SELECT {COLUMNS} FROM roles WHERE id IN ({placeholders(wanted)}) AND guild_id = ?", *wanted, guild_id
     )
     return {row.id: row for row in rows}
 
@@ -73,12 +73,12 @@ def count(tx: Tx, guild_id: int) -> int:
 
 def insert(tx: Tx, row: RoleRow) -> None:
     """Insert a role."""
-    tx.run(f"INSERT INTO roles ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO roles ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def insert_many(tx: Tx, rows: Sequence[RoleRow]) -> None:
     """Insert roles."""
-    tx.run_many(f"INSERT INTO roles ({COLUMNS}) VALUES ({places(RoleRow._fields)})", rows)
+    tx.run_many(f"INSERT INTO roles ({COLUMNS}) VALUES ({placeholders(RoleRow._fields)})", rows)
 
 
 def update(tx: Tx, row: RoleRow) -> None:
@@ -122,7 +122,7 @@ def guild_features(tx: Tx, guild_id: int) -> frozenset[str]:
     return frozenset(wire.decode(text or "[]", list[str]))
 
 
-def permissions_of(tx: Tx, user_id: int, guilds: Iterable[tuple[int, int]]) -> dict[int, int]:
+def find_permissions(tx: Tx, user_id: int, guilds: Iterable[tuple[int, int]]) -> dict[int, int]:
     """Return a member's permissions in each guild; `guilds` are pairs of guild id and owner id."""
     owners = dict(guilds)
     if not owners:
@@ -131,8 +131,8 @@ def permissions_of(tx: Tx, user_id: int, guilds: Iterable[tuple[int, int]]) -> d
     bits: dict[int, list[int]] = {guild_id: [] for guild_id in ids}
     for guild_id, permissions in tx.all(
         "SELECT mr.guild_id, r.permissions FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
-        f"WHERE mr.guild_id IN ({places(ids)}) AND mr.user_id = ? "
-        f"UNION ALL SELECT id, permissions FROM roles WHERE id IN ({places(ids)})",
+        f"WHERE mr.guild_id IN ({placeholders(ids)}) AND mr.user_id = ? "
+        f"UNION ALL SELECT id, permissions FROM roles WHERE id IN ({placeholders(ids)})",
         *ids,
         user_id,
         *ids,

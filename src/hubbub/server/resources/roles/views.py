@@ -11,7 +11,7 @@ from hubbub.protocol.ids import RoleId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import roles as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.realtime import GuildView
+from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.resources.roles.store import RoleRow
 
 
@@ -53,7 +53,7 @@ def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
     Cached roles may be older than a dated change."""
     if changes.ROLE_GRADIENTS.active(call.now):
         return {}
-    return {"roles": [msgspec.structs.replace(each, colors=UNSET) for each in view.guild.common["roles"]]}
+    return {"roles": [msgspec.structs.replace(each, colors=UNSET) for each in view.guild.shared_fields["roles"]]}
 
 
 def _colors(row: RoleRow, now: int | None) -> wire.RoleColors | UnsetType:

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.server.core.call import Call
-from hubbub.server.core.realtime import GuildView
+from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.channels import ChannelsDeleted
@@ -44,7 +44,7 @@ def _invite(call: Call, signal: InviteResolved) -> None:
     An event in another channel is left out, since it may be hidden from users with the invite code (decisions/0055)."""
     invite = signal.invite
     row = store.find(call.tx, signal.event_id)
-    if row is None or row.finished or row.guild_id != invite.guild_id:
+    if row is None or row.is_finished or row.guild_id != invite.guild_id:
         return
     if row.channel_id is None or (invite.channel is not None and row.channel_id == invite.channel.id):
         (invite.guild_scheduled_event,) = views.scheduled_events(call.tx, [row])
@@ -54,15 +54,15 @@ SLICE = Slice(
     name="scheduled_events",
     modules=(routes,),
     jobs=JOBS,
-    hears={
+    listeners={
         AuditLogRead: _audit_log,
         ChannelsDeleted: actions.forget_channels,
         GuildDeleted: actions.forget_guild,
         InviteResolved: _invite,
         MemberRemoved: actions.forget_member,
         StageInstanceClosed: actions.end_with_stage,
-        StageInstanceOpened: actions.begin_with_stage,
-        VoiceChannelChanged: actions.watch_channel,
+        StageInstanceOpened: actions.start_with_stage,
+        VoiceChannelChanged: actions.on_voice_channel_changed,
     },
     guild=_guild,
 )

@@ -13,7 +13,7 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import scheduled_events as wire
 from hubbub.server.core import audit, jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import stage_instances, voice_states
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.guilds import GuildDeleted
@@ -42,7 +42,7 @@ _AUDITED: Final = (
 _AUDITED_EXCEPTION: Final = ("scheduled_start_time", "scheduled_end_time", "is_canceled")
 
 
-class Due(msgspec.Struct):
+class EventJob(msgspec.Struct):
     """Payload of the jobs about an event."""
 
     event_id: ScheduledEventId
@@ -99,10 +99,10 @@ def _store(call: Call, before: EventRow, after: EventRow, exceptions: Sequence[E
         audit.record(call, after.guild_id, action, target_id=after.id, changes=changes)
     if after.channel_id is not None and after.channel_id != before.channel_id:
         # Members who saw the old channel and cannot see the new one must drop the event.
-        blind = _audience(before, blind_to=after.channel_id)
+        blind = _audience(before, without_view_channel_id=after.channel_id)
         call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, old, blind)
     # Events of a deleted channel lose their channel, so the update goes to those who could see the old one.
-    channel_deleted = after.channel_id is None and after.finished
+    channel_deleted = after.channel_id is None and after.is_finished
     call.tx.emit(wire.GUILD_SCHEDULED_EVENT_UPDATE, view, _audience(before if channel_deleted else after))
     _schedule(call, after, exceptions)
 
@@ -174,7 +174,7 @@ def _audience(row: EventRow, **more: Any) -> Audience:
 
 
 def _list_exceptions(call: Call, row: EventRow) -> list[ExceptionRow]:
-    return [] if row.recurrence is None else store.exceptions_of(call.tx, [row.id]).get(row.id, [])
+    return [] if row.recurrence is None else store.list_exceptions(call.tx, [row.id]).get(row.id, [])
 
 
 # Jobs
@@ -194,7 +194,7 @@ def _schedule(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> 
     _cancel_jobs(call, row)
     due_ms = _due(row, exceptions)
     if due_ms is not None:
-        call.tx.enqueue(ADVANCE, Due(ScheduledEventId(row.id)), due_ms=due_ms, key=_key(ADVANCE, row.id))
+        call.tx.enqueue(ADVANCE, EventJob(ScheduledEventId(row.id)), due_ms=due_ms, key=_key(ADVANCE, row.id))
 
 
 def _due(row: EventRow, exceptions: Sequence[ExceptionRow]) -> int | None:
@@ -204,7 +204,7 @@ def _due(row: EventRow, exceptions: Sequence[ExceptionRow]) -> int | None:
     if row.status == EventStatus.SCHEDULED:
         if occurrence.canceled or external:
             return occurrence.start_ms
-        return occurrence.start_ms + wire.EVENT_UNSTARTED_MS
+        return occurrence.start_ms + wire.EVENT_CANCEL_AFTER_MS
     return occurrence.end_ms if row.status == EventStatus.ACTIVE and external else None
 
 
@@ -241,7 +241,7 @@ def end(call: Call, event_id: int) -> None:
     if (
         row is not None
         and row.status == EventStatus.ACTIVE
-        and not voice_states.connected(call.tx, row.channel_id or 0)
+        and not voice_states.count_connected(call.tx, row.channel_id or 0)
     ):
         change(call, row, row._replace(status=int(EventStatus.COMPLETED)))
 
@@ -249,7 +249,7 @@ def end(call: Call, event_id: int) -> None:
 # Listeners
 
 
-def begin_with_stage(call: Call, signal: StageInstanceOpened) -> None:
+def start_with_stage(call: Call, signal: StageInstanceOpened) -> None:
     """Start the event that a new stage instance is for.
 
     Raises an error if the event does not belong to this stage channel."""
@@ -268,14 +268,14 @@ def end_with_stage(call: Call, signal: StageInstanceClosed) -> None:
         change(call, row, row._replace(status=int(EventStatus.COMPLETED)))
 
 
-def watch_channel(call: Call, signal: VoiceChannelChanged) -> None:
+def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
     """Schedule the end of an active event when its voice channel becomes empty; cancel it when a user joins."""
     for row in store.list_of_channels(call.tx, (signal.channel_id,)):
         if row.status == EventStatus.ACTIVE and row.entity_type == EventEntityType.VOICE:
             jobs.cancel(call.tx, END, _key(END, row.id))
-            if not voice_states.connected(call.tx, signal.channel_id):
+            if not voice_states.count_connected(call.tx, signal.channel_id):
                 call.tx.enqueue(
-                    END, Due(ScheduledEventId(row.id)), due_ms=call.now + wire.EVENT_IDLE_MS, key=_key(END, row.id)
+                    END, EventJob(ScheduledEventId(row.id)), due_ms=call.now + wire.EVENT_IDLE_MS, key=_key(END, row.id)
                 )
 
 
@@ -371,7 +371,7 @@ def _record_exception(
 # Users
 
 
-def answer(call: Call, row: EventRow, answer: EventUserRow) -> None:
+def respond(call: Call, row: EventRow, answer: EventUserRow) -> None:
     """Store a member's response to an event or to one occurrence, and publish it if it changed."""
     before = store.find_user(call.tx, row.id, answer.exception_id, answer.user_id)
     if before == answer:

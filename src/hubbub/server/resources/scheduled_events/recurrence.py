@@ -28,7 +28,7 @@ _NOT_SETTABLE: Final = ("end", "by_year_day", "count")
 _PATH: Final = "recurrence_rule"
 
 
-def read(body: wire.SetRecurrenceRule, form: FormErrors) -> wire.RecurrenceRule:
+def parse(body: wire.SetRecurrenceRule, form: FormErrors) -> wire.RecurrenceRule:
     """Build a rule from a body and add its problems to the form errors."""
     interval = body.interval or 1
     days = _as_list(body.by_weekday)
@@ -121,7 +121,7 @@ def _is_day(month: int, day: int) -> bool:
 # Occurrences
 
 
-def begun_at(rule: wire.RecurrenceRule, ms: int) -> wire.RecurrenceRule:
+def starting_at(rule: wire.RecurrenceRule, ms: int) -> wire.RecurrenceRule:
     """Return the rule with its start replaced.
 
     A series starts with its event, regardless of the start in the body (decisions/0021)."""

@@ -48,9 +48,9 @@ def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.Creat
     )
     if row.entity_type == EventEntityType.EXTERNAL:
         row = row._replace(location=rules.location(body.entity_metadata or None))
-    rules.require_planner(call, row, rules.creating(call))
+    rules.require_permissions(call, row, rules.creation_permissions(call))
     if body.recurrence_rule:
-        row = row.repeating(recurrence.begun_at(recurrence.read(body.recurrence_rule, form), row.start_ms))
+        row = row.with_rule(recurrence.starting_at(recurrence.parse(body.recurrence_rule, form), row.start_ms))
     rules.check(row, None, call.now, form)
     form.raise_if_any()
     if store.count_open(call.tx, guild_id) >= wire.ACTIVE_EVENTS_MAX:
@@ -80,12 +80,12 @@ def update_guild_scheduled_event(
     form = FormErrors()
     after = _apply(before, body, form)
     if (after.channel_id, after.entity_type) != (before.channel_id, before.entity_type):
-        rules.require_planner(call, after, rules.editing(call, after))
+        rules.require_permissions(call, after, rules.edit_permissions(call, after))
         if before.status == EventStatus.ACTIVE:
             form.add("channel_id", "GUILD_SCHEDULED_EVENT_ACTIVE", "The channel of an active event cannot be changed.")
     rules.check(after, before, call.now, form)
     status = body.status or before.status
-    rules.require_step(before, status, form)
+    rules.check_transition(before, status, form)
     form.raise_if_any()
     after = actions.change(call, before, after._replace(status=int(status)))
     return _view(call, after)
@@ -95,7 +95,7 @@ def update_guild_scheduled_event(
 def delete_guild_scheduled_event(call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId) -> None:
     """Delete a guild scheduled event."""
     row = _get(call, guild_id, guild_scheduled_event_id)
-    rules.require_planner(call, row, rules.editing(call, row))
+    rules.require_permissions(call, row, rules.edit_permissions(call, row))
     actions.delete(call, row)
 
 
@@ -167,7 +167,7 @@ def count_guild_scheduled_event_users(
     """Count the users interested in a guild scheduled event and in some of its occurrences."""
     row = _get(call, guild_id, guild_scheduled_event_id)
     wanted = list(dict.fromkeys(query.guild_scheduled_event_exception_ids))
-    counts = store.count_answers(call.tx, row.id, wanted)
+    counts = store.count_occurrence_users(call.tx, row.id, wanted)
     return wire.ScheduledEventUserCount(
         guild_scheduled_event_count=store.count_users(call.tx, [row.id])[row.id],
         guild_scheduled_event_exception_counts={Snowflake(each): counts[each] for each in wanted},
@@ -196,7 +196,7 @@ def create_guild_scheduled_event_user(
     row = _get(call, guild_id, guild_scheduled_event_id)
     rules.require_open(row)
     answer = EventUserRow(row.id, 0, call.user_id, 1)
-    actions.answer(call, row, answer)
+    actions.respond(call, row, answer)
     return views.event_user(answer)
 
 
@@ -215,14 +215,14 @@ def create_guild_scheduled_event_exception_user(
     guild_id: GuildId,
     guild_scheduled_event_id: ScheduledEventId,
     guild_scheduled_event_exception_id: Snowflake,
-    body: wire.AnswerScheduledEvent,
+    body: wire.RespondToScheduledEvent,
 ) -> wire.ScheduledEventUser:
     """Set the current user's response to one occurrence of a guild scheduled event."""
     row = _get(call, guild_id, guild_scheduled_event_id)
     rules.require_open(row)
     rules.occurrence(row, guild_scheduled_event_exception_id)
     answer = EventUserRow(row.id, guild_scheduled_event_exception_id, call.user_id, int(body.response))
-    actions.answer(call, row, answer)
+    actions.respond(call, row, answer)
     return views.event_user(answer)
 
 
@@ -249,13 +249,13 @@ def _get(call: Call, guild_id: int, event_id: int) -> EventRow:
 
 def _get_editable(call: Call, guild_id: int, event_id: int) -> EventRow:
     row = _get(call, guild_id, event_id)
-    rules.require_planner(call, row, rules.editing(call, row))
+    rules.require_permissions(call, row, rules.edit_permissions(call, row))
     rules.require_open(row)
     return row
 
 
 def _find_exception(call: Call, row: EventRow, exception_id: int) -> ExceptionRow | None:
-    found = store.exceptions_of(call.tx, [row.id]).get(row.id, [])
+    found = store.list_exceptions(call.tx, [row.id]).get(row.id, [])
     return next((each for each in found if each.id == exception_id), None)
 
 
@@ -281,7 +281,7 @@ def _view(call: Call, row: EventRow, *, with_user_count: bool = False) -> wire.S
 def _list_users(
     call: Call, row: EventRow, exception_id: int, query: wire.ListScheduledEventUsers
 ) -> list[wire.ScheduledEventUser]:
-    rows = store.page_of_users(
+    rows = store.list_users(
         call.tx,
         row.id,
         exception_id,
@@ -328,10 +328,10 @@ def _apply(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) -> 
     if row.entity_type != EventEntityType.EXTERNAL:
         row = row._replace(location=None)
     if body.recurrence_rule is not UNSET:
-        row = row.repeating(recurrence.read(body.recurrence_rule, form) if body.recurrence_rule else None)
+        row = row.with_rule(recurrence.parse(body.recurrence_rule, form) if body.recurrence_rule else None)
     rule = row.rule
     if rule is not None and (row.start_ms, rule) != (before.start_ms, before.rule):
-        row = row.repeating(recurrence.begun_at(rule, row.start_ms))
+        row = row.with_rule(recurrence.starting_at(rule, row.start_ms))
     return row
 
 
@@ -351,6 +351,6 @@ def _apply_exception(
     original_ms = Snowflake(exception.id).created_ms
     start_ms = original_ms if exception.start_ms is None else exception.start_ms
     starts = bool(body.scheduled_start_time)
-    rules.check_times(start_ms, exception.end_ms, call.now, form, starts=starts)
+    rules.check_times(start_ms, exception.end_ms, call.now, form, check_start=starts)
     form.raise_if_any()
     return exception

@@ -10,7 +10,7 @@ from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import scheduled_events as wire
-from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR
+from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR_PERMISSIONS
 from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.resources.scheduled_events import recurrence
@@ -19,7 +19,7 @@ from hubbub.server.resources.scheduled_events.store import EventRow
 YEAR_MS: Final = 366 * 86_400_000
 
 _CHANNELS: Final = {
-    EventEntityType.STAGE_INSTANCE: (ChannelType.GUILD_STAGE_VOICE, STAGE_MODERATOR),
+    EventEntityType.STAGE_INSTANCE: (ChannelType.GUILD_STAGE_VOICE, STAGE_MODERATOR_PERMISSIONS),
     EventEntityType.VOICE: (ChannelType.GUILD_VOICE, Permissions.VIEW_CHANNEL | Permissions.CONNECT),
 }
 """Channel type and required permissions for each type of event (http.md 3.9)."""
@@ -30,7 +30,7 @@ _TRANSITIONS: Final[dict[int, tuple[EventStatus, ...]]] = {
 }
 
 
-def creating(call: Call) -> int:
+def creation_permissions(call: Call) -> int:
     """Return the permissions that allow creating events; one is enough.
 
     These are CREATE_EVENTS and, until the permission split, MANAGE_EVENTS (dated-changes.md 2.5)."""
@@ -40,14 +40,14 @@ def creating(call: Call) -> int:
     return bits
 
 
-def editing(call: Call, row: EventRow) -> int:
+def edit_permissions(call: Call, row: EventRow) -> int:
     """Return the permissions that allow updating or deleting this event; one is enough."""
     if row.creator_id != call.user_id:
         return Permissions.MANAGE_EVENTS
-    return creating(call) | Permissions.MANAGE_EVENTS
+    return creation_permissions(call) | Permissions.MANAGE_EVENTS
 
 
-def require_planner(call: Call, row: EventRow, bits: int) -> None:
+def require_permissions(call: Call, row: EventRow, bits: int) -> None:
     """Raise an error unless the caller has one of these permissions, and those that the event's channel requires."""
     allowed = access.guild(call, row.guild_id).allowed
     if row.channel_id is not None and row.entity_type in _CHANNELS:
@@ -73,7 +73,7 @@ def require_visible(call: Call, row: EventRow) -> None:
 
 def require_open(row: EventRow) -> None:
     """Raise an error if the event has ended or was canceled."""
-    if row.finished:
+    if row.is_finished:
         raise errors.CANNOT_UPDATE_FINISHED_EVENT()
 
 
@@ -93,15 +93,15 @@ def check(row: EventRow, before: EventRow | None, now: int, form: FormErrors) ->
         form.add("entity_type", *errors.choices([*(int(kind) for kind in _CHANNELS), int(EventEntityType.EXTERNAL)]))
     times = (row.start_ms, row.end_ms)
     if before is None or times != (before.start_ms, before.end_ms):
-        check_times(row.start_ms, row.end_ms, now, form, starts=before is None or row.start_ms != before.start_ms)
+        check_times(row.start_ms, row.end_ms, now, form, check_start=before is None or row.start_ms != before.start_ms)
 
 
-def check_times(start_ms: int, end_ms: int | None, now: int, form: FormErrors, *, starts: bool = True) -> None:
+def check_times(start_ms: int, end_ms: int | None, now: int, form: FormErrors, *, check_start: bool = True) -> None:
     """Add form errors unless the event starts in the future and ends after its start.
 
     The start is checked only with `starts`."""
     latest = now + wire.EVENT_YEARS_MAX * YEAR_MS
-    if starts and start_ms <= now:
+    if check_start and start_ms <= now:
         form.add("scheduled_start_time", "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "Cannot schedule event in the past.")
     for field, ms in (("scheduled_start_time", start_ms), ("scheduled_end_time", end_ms)):
         if ms is not None and ms > latest:
@@ -110,7 +110,7 @@ def check_times(start_ms: int, end_ms: int | None, now: int, form: FormErrors, *
         form.add("scheduled_end_time", "GUILD_SCHEDULED_EVENT_END_BEFORE_START", "Must be after the start time.")
 
 
-def require_step(row: EventRow, status: int, form: FormErrors) -> None:
+def check_transition(row: EventRow, status: int, form: FormErrors) -> None:
     """Add a form error unless the status transition is allowed (http.md 3.9)."""
     allowed = _TRANSITIONS.get(row.status, ())
     if status not in allowed:

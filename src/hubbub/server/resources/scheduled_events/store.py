@@ -7,7 +7,7 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.enums import EventStatus
 from hubbub.protocol.resources import scheduled_events as wire
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 FINISHED = frozenset({EventStatus.COMPLETED, EventStatus.CANCELED})
 
@@ -32,7 +32,7 @@ class EventRow(NamedTuple):
     """JSON of `RecurrenceRule`, or None."""
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Return whether the event is completed or canceled."""
         return self.status in FINISHED
 
@@ -41,7 +41,7 @@ class EventRow(NamedTuple):
         """Return the recurrence rule, or None."""
         return None if self.recurrence is None else json.decode(self.recurrence, wire.RecurrenceRule)
 
-    def repeating(self, rule: wire.RecurrenceRule | None) -> "EventRow":
+    def with_rule(self, rule: wire.RecurrenceRule | None) -> "EventRow":
         """Return a copy of the event with another rule, or without one."""
         return self._replace(recurrence=None if rule is None else json.encode(rule).decode())
 
@@ -82,7 +82,7 @@ def find_many(tx: Tx, guild_id: int, event_ids: Sequence[int]) -> list[EventRow]
         return []
     return tx.fetch(
         EventRow,
-        f"SELECT {COLUMNS} FROM scheduled_events WHERE guild_id = ? AND id IN ({places(event_ids)}) ORDER BY id",
+        f"SELECT {COLUMNS} FROM scheduled_events WHERE guild_id = ? AND id IN ({placeholders(event_ids)}) ORDER BY id",
         guild_id,
         *event_ids,
     )
@@ -103,7 +103,7 @@ def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[EventRow]:
     for batch in batches(channel_ids):
         found += tx.fetch(
             EventRow,
-            f"SELECT {COLUMNS} FROM scheduled_events WHERE channel_id IN ({places(batch)}) AND status IN {_OPEN} ORDER BY id",
+            f"SELECT {COLUMNS} FROM scheduled_events WHERE channel_id IN ({placeholders(batch)}) AND status IN {_OPEN} ORDER BY id",
             *batch,
         )
     return found
@@ -118,7 +118,7 @@ def count_open(tx: Tx, guild_id: int) -> int:
 
 def insert(tx: Tx, row: EventRow) -> None:
     """Insert an event."""
-    tx.run(f"INSERT INTO scheduled_events ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO scheduled_events ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: EventRow) -> None:
@@ -144,14 +144,14 @@ def delete_of_guild(tx: Tx, guild_id: int) -> None:
 # Exceptions
 
 
-def exceptions_of(tx: Tx, event_ids: Iterable[int]) -> dict[int, list[ExceptionRow]]:
+def list_exceptions(tx: Tx, event_ids: Iterable[int]) -> dict[int, list[ExceptionRow]]:
     """Return the exceptions of events by event id, in the order of occurrences."""
     wanted = list(event_ids)
     found: dict[int, list[ExceptionRow]] = {}
     if wanted:
         for row in tx.fetch(
             ExceptionRow,
-            f"SELECT {_EXCEPTION_COLUMNS} FROM scheduled_event_exceptions WHERE event_id IN ({places(wanted)}) "
+            f"SELECT {_EXCEPTION_COLUMNS} FROM scheduled_event_exceptions WHERE event_id IN ({placeholders(wanted)}) "
             "ORDER BY event_id, id",
             *wanted,
         ):
@@ -162,7 +162,7 @@ def exceptions_of(tx: Tx, event_ids: Iterable[int]) -> dict[int, list[ExceptionR
 def put_exception(tx: Tx, row: ExceptionRow) -> None:
     """Insert or update an exception."""
     tx.run(
-        f"INSERT INTO scheduled_event_exceptions ({_EXCEPTION_COLUMNS}) VALUES ({places(row)}) ON CONFLICT (event_id, id) "
+        f"INSERT INTO scheduled_event_exceptions ({_EXCEPTION_COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT (event_id, id) "
         "DO UPDATE SET start_ms = excluded.start_ms, end_ms = excluded.end_ms, canceled = excluded.canceled",
         *row,
     )
@@ -193,7 +193,7 @@ def find_user(tx: Tx, event_id: int, exception_id: int, user_id: int) -> EventUs
     )
 
 
-def page_of_users(
+def list_users(
     tx: Tx, event_id: int, exception_id: int, *, before: int | None, after: int | None, limit: int
 ) -> list[EventUserRow]:
     """Return a page of responses by ascending user id. `before` takes precedence over `after`."""
@@ -220,19 +220,19 @@ def count_users(tx: Tx, event_ids: Iterable[int]) -> dict[int, int]:
         return {}
     rows = tx.all(
         "SELECT event_id, COUNT(*) FROM scheduled_event_users "
-        f"WHERE event_id IN ({places(wanted)}) AND exception_id = 0 AND response = 1 GROUP BY event_id",
+        f"WHERE event_id IN ({placeholders(wanted)}) AND exception_id = 0 AND response = 1 GROUP BY event_id",
         *wanted,
     )
     return dict.fromkeys(wanted, 0) | dict(rows)
 
 
-def count_answers(tx: Tx, event_id: int, exception_ids: Sequence[int]) -> dict[int, int]:
+def count_occurrence_users(tx: Tx, event_id: int, exception_ids: Sequence[int]) -> dict[int, int]:
     """Return the number of interested users of each occurrence."""
     if not exception_ids:
         return {}
     rows = tx.all(
         "SELECT exception_id, COUNT(*) FROM scheduled_event_users "
-        f"WHERE event_id = ? AND exception_id IN ({places(exception_ids)}) AND response = 1 GROUP BY exception_id",
+        f"WHERE event_id = ? AND exception_id IN ({placeholders(exception_ids)}) AND response = 1 GROUP BY exception_id",
         event_id,
         *exception_ids,
     )
@@ -242,7 +242,7 @@ def count_answers(tx: Tx, event_id: int, exception_ids: Sequence[int]) -> dict[i
 def put_user(tx: Tx, row: EventUserRow) -> None:
     """Insert or update a response."""
     tx.run(
-        f"INSERT INTO scheduled_event_users ({_USER_COLUMNS}) VALUES ({places(row)}) "
+        f"INSERT INTO scheduled_event_users ({_USER_COLUMNS}) VALUES ({placeholders(row)}) "
         "ON CONFLICT (event_id, exception_id, user_id) DO UPDATE SET response = excluded.response",
         *row,
     )

@@ -48,7 +48,7 @@ def scheduled_events(
 ) -> list[wire.ScheduledEvent]:
     """Return several events with a constant number of queries."""
     ids = [row.id for row in rows]
-    exceptions = store.exceptions_of(tx, [row.id for row in rows if row.recurrence is not None])
+    exceptions = store.list_exceptions(tx, [row.id for row in rows if row.recurrence is not None])
     creator_ids = [row.creator_id for row in rows if row.creator_id is not None] if with_creators else []
     creators = users.find_many(tx, creator_ids)
     counts = store.count_users(tx, ids) if with_user_count else {}

@@ -2,23 +2,23 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import channels, guilds, messages
-from hubbub.server.resources.search import indexing, routes
+from hubbub.server.resources.search import index_jobs, routes
 
 SLICE = Slice(
     name="search",
     modules=(routes,),
     jobs={
-        indexing.BUILD: indexing.build,
-        indexing.CATCH_UP: indexing.catch_up,
-        indexing.FORGET: indexing.forget,
+        index_jobs.BUILD: index_jobs.build,
+        index_jobs.CATCH_UP: index_jobs.catch_up,
+        index_jobs.FORGET: index_jobs.forget,
     },
-    hears={
-        messages.MessageCreated: indexing.hear_message,
-        messages.MessageChanged: indexing.hear_message,
-        messages.MessagePinned: indexing.hear_message,
-        messages.MessagesDeleted: indexing.hear_deletion,
-        channels.ChannelsDeleted: indexing.hear_channels_deleted,
-        guilds.GuildDeleted: indexing.hear_guild_deleted,
+    listeners={
+        messages.MessageCreated: index_jobs.on_message_changed,
+        messages.MessageChanged: index_jobs.on_message_changed,
+        messages.MessagePinned: index_jobs.on_message_changed,
+        messages.MessagesDeleted: index_jobs.on_messages_deleted,
+        channels.ChannelsDeleted: index_jobs.on_channels_deleted,
+        guilds.GuildDeleted: index_jobs.on_guild_deleted,
     },
 )
 

@@ -23,7 +23,7 @@ from hubbub.server.core.access import ChannelRef
 from hubbub.server.resources import messages
 from hubbub.server.resources.attachments import StoredAttachment
 from hubbub.server.resources.messages import MessageRow
-from hubbub.server.resources.search.words import words
+from hubbub.server.resources.search.tokens import tokenize
 
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 _GUILD_DIGITS: Final = 13
@@ -77,7 +77,7 @@ def in_channel(channel_id: int) -> str:
     return f"c{int(channel_id)}"
 
 
-def under(channel_id: int) -> str:
+def governed_by(channel_id: int) -> str:
     """Return the mark of the channel whose permissions apply: the channel itself, or a thread's parent."""
     return f"v{int(channel_id)}"
 
@@ -150,7 +150,7 @@ def mark_term(guild: str, mark: str) -> str:
     return f"{guild}_{mark}"
 
 
-def terms(document: Document) -> list[str]:
+def build_terms(document: Document) -> list[str]:
     """Return all terms of a message, starting with its words in order."""
     guild = prefix(document.guild_id)
     found = [f"{guild}w{word}" for word in document.words.split()]
@@ -162,12 +162,12 @@ def terms(document: Document) -> list[str]:
 # Building documents
 
 
-def document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied: Mapping[int, int]) -> Document:
+def build_document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied: Mapping[int, int]) -> Document:
     """Build the document of a message.
 
     `bots` are the authors that are bots. `replied` maps ids of replied-to messages to their authors."""
-    marks = [author(row.author_id), in_channel(channel.id), under(channel.ruling_id)]
-    if not row.of_user:
+    marks = [author(row.author_id), in_channel(channel.id), governed_by(channel.overwrites_channel_id)]
+    if not row.is_user_authored:
         marks.append(AUTHOR_TYPES["webhook"])
     else:
         marks.append(AUTHOR_TYPES["bot" if row.author_id in bots else "user"])
@@ -182,7 +182,7 @@ def document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied:
         marks += [mentions_user(user_id) for user_id in messages.views.mentions(row)]
     if row.mention_roles is not None:
         marks += [mentions_role(role_id) for role_id in json.decode(row.mention_roles, list[RoleId])]
-    replied_id = replied_to(row)
+    replied_id = find_replied_id(row)
     if replied_id is not None:
         marks.append(replies_to_message(replied_id))
         if replied_id in replied:
@@ -206,11 +206,11 @@ def document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied:
         if extra.poll is not None:
             marks.append(HAS["poll"])
             texts += _poll_texts(extra.poll)
-    found_words = [word for text in texts if text for word in words(text)]
+    found_words = [word for text in texts if text for word in tokenize(text)]
     return Document(row.id, channel.guild_id or 0, channel.id, " ".join(found_words), " ".join(dict.fromkeys(marks)))
 
 
-def replied_to(row: MessageRow) -> int | None:
+def find_replied_id(row: MessageRow) -> int | None:
     """Return the id of the message that a reply refers to, or None."""
     if row.type != MessageType.REPLY or row.reference is None:
         return None

@@ -6,11 +6,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.resources.channels import ThreadMemberRow
 from hubbub.server.resources.search import documents
 from hubbub.server.resources.search.documents import Document
-from hubbub.server.resources.search.words import Unit, reach
+from hubbub.server.resources.search.tokens import Phrase, window_size
 
 _POSITION_MAX: Final = 1 << 30
 """A word position behind every real one."""
@@ -20,26 +20,26 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     """A query for messages of one guild."""
 
     guild_id: int
-    units: tuple[Unit, ...] = ()
+    phrases: tuple[Phrase, ...] = ()
     """Words and phrases that must all be present."""
     slop: int = 0
     """Maximum number of other words among the matched ones."""
-    every: tuple[tuple[str, ...], ...] = ()
+    required_groups: tuple[tuple[str, ...], ...] = ()
     """Groups of marks; one mark of each group must be present."""
-    none: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
     """Marks that must not be present."""
-    private: tuple[str, ...] | None = None
+    private_thread_marks: tuple[str, ...] | None = None
     """Marks of which one must be present on messages in private threads; None searches all private threads."""
-    after: int = 0
-    before: int | None = None
+    after_id: int = 0
+    before_id: int | None = None
 
     @property
-    def needs_nearness(self) -> bool:
+    def needs_proximity(self) -> bool:
         """Return whether the query has several words, which must be near each other."""
-        return sum(len(unit) for unit in self.units) > 1
+        return sum(len(unit) for unit in self.phrases) > 1
 
 
-class State(NamedTuple):
+class IndexState(NamedTuple):
     """The state of a guild's index."""
 
     ready: bool
@@ -52,17 +52,17 @@ class State(NamedTuple):
 # Guilds
 
 
-def find_state(tx: Tx, guild_id: int) -> State | None:
+def find_state(tx: Tx, guild_id: int) -> IndexState | None:
     """Return the state of a guild's index, or None if the guild was never searched."""
     row = tx.one(
         "SELECT b.guild_id, b.documents, EXISTS (SELECT 1 FROM search_changes c WHERE c.guild_id = g.guild_id) "
         "FROM search_guilds g LEFT JOIN search_builds b ON b.guild_id = g.guild_id WHERE g.guild_id = ?",
         guild_id,
     )
-    return None if row is None else State(row[0] is None, row[1] or 0, bool(row[2]))
+    return None if row is None else IndexState(row[0] is None, row[1] or 0, bool(row[2]))
 
 
-def begin(tx: Tx, guild_id: int) -> bool:
+def insert_guild(tx: Tx, guild_id: int) -> bool:
     """Insert a guild to be indexed and return whether it is new."""
     if not tx.run("INSERT INTO search_guilds (guild_id) VALUES (?) ON CONFLICT (guild_id) DO NOTHING", guild_id):
         return False
@@ -75,7 +75,7 @@ def count_built(tx: Tx, guild_id: int, number: int) -> None:
     tx.run("UPDATE search_builds SET documents = documents + ? WHERE guild_id = ?", number, guild_id)
 
 
-def finish(tx: Tx, guild_id: int) -> None:
+def finish_build(tx: Tx, guild_id: int) -> None:
     """Mark the index of a guild as complete."""
     tx.run("DELETE FROM search_builds WHERE guild_id = ?", guild_id)
 
@@ -85,7 +85,7 @@ def is_building(tx: Tx, guild_id: int) -> bool:
     return tx.value("SELECT 1 FROM search_builds WHERE guild_id = ?", guild_id) is not None
 
 
-def forget_guild(tx: Tx, guild_id: int) -> None:
+def delete_guild(tx: Tx, guild_id: int) -> None:
     """Delete the index state of a guild. Its documents are deleted with its channels."""
     for table in ("search_guilds", "search_builds", "search_changes"):
         tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
@@ -105,7 +105,7 @@ _INSERT_CHANGE: Final = (
 )
 
 
-def note(tx: Tx, guild_id: int, channel_id: int, message_id: int) -> bool:
+def record_change(tx: Tx, guild_id: int, channel_id: int, message_id: int) -> bool:
     """Record a changed message if its guild is indexed; return whether a job must be scheduled.
 
     This runs for every message, so a guild without an index costs one small query only."""
@@ -128,7 +128,7 @@ def take_changes(tx: Tx, guild_id: int, limit: int) -> list[tuple[int, int]]:
         limit,
     )
     for ids in batches([message_id for _, message_id in rows]):
-        tx.run(f"DELETE FROM search_changes WHERE guild_id = ? AND message_id IN ({places(ids)})", guild_id, *ids)
+        tx.run(f"DELETE FROM search_changes WHERE guild_id = ? AND message_id IN ({placeholders(ids)})", guild_id, *ids)
     return [(channel_id, message_id) for channel_id, message_id in rows]
 
 
@@ -142,7 +142,7 @@ def find_documents(tx: Tx, ids: Sequence[int]) -> dict[int, Document]:
     """Return the indexed documents with these ids, by id."""
     found: dict[int, Document] = {}
     for batch in batches(ids):
-        for row in tx.all(f"SELECT {_COLUMNS} FROM search_documents WHERE id IN ({places(batch)})", *batch):
+        for row in tx.all(f"SELECT {_COLUMNS} FROM search_documents WHERE id IN ({placeholders(batch)})", *batch):
             found[row[0]] = Document(*row)
     return found
 
@@ -168,7 +168,9 @@ def channels_with_documents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
     """Return those of the channels that have documents."""
     found: list[int] = []
     for batch in batches(channel_ids):
-        rows = tx.all(f"SELECT DISTINCT channel_id FROM search_documents WHERE channel_id IN ({places(batch)})", *batch)
+        rows = tx.all(
+            f"SELECT DISTINCT channel_id FROM search_documents WHERE channel_id IN ({placeholders(batch)})", *batch
+        )
         found += [channel_id for (channel_id,) in rows]
     return found
 
@@ -179,12 +181,12 @@ def _add(tx: Tx, new: Sequence[Document]) -> None:
     if tx.dialect == "sqlite":
         tx.run_many(f"INSERT INTO search_documents ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)", new)
         # FTS5 inserts fastest in the order of row ids.
-        rows = sorted((document.id, " ".join(documents.terms(document))) for document in new)
+        rows = sorted((document.id, " ".join(documents.build_terms(document))) for document in new)
         tx.run_many("INSERT INTO search_terms (rowid, terms) VALUES (?, ?)", rows)
     else:
         tx.run_many(
             f"INSERT INTO search_documents ({_COLUMNS}, terms) VALUES (?, ?, ?, ?, ?, CAST(? AS tsvector))",
-            [(*document, " ".join(f"'{term}'" for term in documents.terms(document))) for document in new],
+            [(*document, " ".join(f"'{term}'" for term in documents.build_terms(document))) for document in new],
         )
 
 
@@ -193,20 +195,20 @@ def _remove(tx: Tx, old: Sequence[Document]) -> None:
         return
     if tx.dialect == "sqlite":
         # The FTS5 table is contentless, so deleting requires the original terms.
-        tx.run_many(_DELETE_TERMS, [(document.id, " ".join(documents.terms(document))) for document in old])
+        tx.run_many(_DELETE_TERMS, [(document.id, " ".join(documents.build_terms(document))) for document in old])
     for ids in batches([document.id for document in old]):
-        tx.run(f"DELETE FROM search_documents WHERE id IN ({places(ids)})", *ids)
+        tx.run(f"DELETE FROM search_documents WHERE id IN ({placeholders(ids)})", *ids)
 
 
 # Message authors
 
 
-def bots_among(tx: Tx, user_ids: Iterable[int]) -> set[int]:
+def filter_bots(tx: Tx, user_ids: Iterable[int]) -> set[int]:
     """Return those of the users who are bots."""
     wanted = list(dict.fromkeys(user_ids))
     found: set[int] = set()
     for batch in batches(wanted):
-        rows = tx.all(f"SELECT id FROM users WHERE bot = 1 AND id IN ({places(batch)})", *batch)
+        rows = tx.all(f"SELECT id FROM users WHERE bot = 1 AND id IN ({placeholders(batch)})", *batch)
         found.update(user_id for (user_id,) in rows)
     return found
 
@@ -218,7 +220,7 @@ def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
     """Return the ids of matching messages, ordered by time."""
     order = "DESC" if newest_first else "ASC"
     if tx.dialect == "sqlite":
-        bounds = f"rowid > ?{'' if query.before is None else ' AND rowid < ?'}"
+        bounds = f"rowid > ?{'' if query.before_id is None else ' AND rowid < ?'}"
         text = _fetch_joined(
             tx,
             "SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_terms "
@@ -229,10 +231,10 @@ def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
         )
         return list(map(int, text.split(","))) if text else []
     condition = "guild_id = ? AND terms @@ CAST(? AS tsquery) AND id > ?" + (
-        "" if query.before is None else " AND id < ?"
+        "" if query.before_id is None else " AND id < ?"
     )
     parameters: tuple[Any, ...] = (query.guild_id, _tsquery(query), *_bounds(query))
-    if query.needs_nearness:
+    if query.needs_proximity:
         # tsquery supports exact distances only, so proximity is checked for each message that has all words, in order
         # of time until enough are found: the limit counts hits (decisions/0023).
         near, wanted = _proximity_condition(query)
@@ -248,13 +250,13 @@ def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
     return list(map(int, text.split(","))) if text else []
 
 
-def words_of(tx: Tx, ids: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+def iterate_words(tx: Tx, ids: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
     """Yield the words of messages in order, one message at a time to limit garbage collection."""
     joined = "group_concat(id || ' ' || words, char(10))"
     if tx.dialect != "sqlite":
         joined = "string_agg(id || ' ' || words, chr(10))"
     for batch in batches(ids):
-        text = _fetch_joined(tx, f"SELECT {joined} FROM search_documents WHERE id IN ({places(batch)})", *batch)
+        text = _fetch_joined(tx, f"SELECT {joined} FROM search_documents WHERE id IN ({placeholders(batch)})", *batch)
         for line in text.split("\n") if text else ():
             id, *words = line.split(" ")
             yield int(id), words
@@ -267,7 +269,7 @@ def _fetch_joined(tx: Tx, sql: str, *parameters: Any) -> str | None:
 
 
 def _bounds(query: Query) -> tuple[int, ...]:
-    return (query.after,) if query.before is None else (query.after, query.before)
+    return (query.after_id,) if query.before_id is None else (query.after_id, query.before_id)
 
 
 def _fts5(query: Query) -> str:
@@ -278,21 +280,21 @@ def _fts5(query: Query) -> str:
         return f'"{documents.mark_term(guild, value)}"'
 
     parts = []
-    if query.units:
-        phrases = [f'"{" ".join(documents.word_term(guild, word) for word in unit)}"' for unit in query.units]
+    if query.phrases:
+        phrases = [f'"{" ".join(documents.word_term(guild, word) for word in unit)}"' for unit in query.phrases]
         if len(phrases) == 1:
             parts += phrases
         else:
-            parts.append(f"NEAR({' '.join(phrases)}, {reach(query.units, query.slop)})")
-    parts += [f"({' OR '.join(mark(value) for value in group)})" for group in query.every]
+            parts.append(f"NEAR({' '.join(phrases)}, {window_size(query.phrases, query.slop)})")
+    parts += [f"({' OR '.join(mark(value) for value in group)})" for group in query.required_groups]
     if not parts:
         parts.append(f'"{guild}"')
     text = " AND ".join(parts)
-    unwanted = [mark(value) for value in query.none]
-    if query.private is not None:
+    unwanted = [mark(value) for value in query.excluded]
+    if query.private_thread_marks is not None:
         hidden = mark(documents.PRIVATE)
-        if query.private:
-            hidden = f"({hidden} NOT ({' OR '.join(mark(value) for value in query.private)}))"
+        if query.private_thread_marks:
+            hidden = f"({hidden} NOT ({' OR '.join(mark(value) for value in query.private_thread_marks)}))"
         unwanted.append(hidden)
     return f"({text}) NOT ({' OR '.join(unwanted)})" if unwanted else text
 
@@ -304,26 +306,26 @@ def _tsquery(query: Query) -> str:
     def mark(value: str) -> str:
         return f"'{documents.mark_term(guild, value)}'"
 
-    parts = [f"'{documents.word_term(guild, word)}'" for unit in query.units for word in unit]
-    parts += [f"({' | '.join(mark(value) for value in group)})" for group in query.every]
+    parts = [f"'{documents.word_term(guild, word)}'" for unit in query.phrases for word in unit]
+    parts += [f"({' | '.join(mark(value) for value in group)})" for group in query.required_groups]
     if not parts:
         parts.append(f"'{guild}'")
-    parts += [f"!{mark(value)}" for value in query.none]
-    if query.private is not None:
+    parts += [f"!{mark(value)}" for value in query.excluded]
+    if query.private_thread_marks is not None:
         hidden = mark(documents.PRIVATE)
-        if query.private:
-            hidden = f"({hidden} & !({' | '.join(mark(value) for value in query.private)}))"
+        if query.private_thread_marks:
+            hidden = f"({hidden} & !({' | '.join(mark(value) for value in query.private_thread_marks)}))"
         parts.append(f"!{hidden}")
     return " & ".join(parts)
 
 
 def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
-    """Return the SQL equivalent of `words.near` for the message `candidates.id` on PostgreSQL.
+    """Return the SQL equivalent of `tokens.is_near` for the message `candidates.id` on PostgreSQL.
 
     It uses the same window, in one pass from the last word backward, so the cost is linear in the length of the
     message."""
     marks, wanted = [], []
-    for number, unit in enumerate(query.units):
+    for number, unit in enumerate(query.phrases):
         if len(unit) == 1:
             found = "unnest(array_positions(tokens, CAST(? AS text))) AS ordinal"
         else:
@@ -343,19 +345,19 @@ def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
         f"AS text CROSS JOIN LATERAL (SELECT ordinal, size, GREATEST({nexts}) AS last "
         f"FROM ({' UNION ALL '.join(marks)}) AS marks "
         "WINDOW back AS (ORDER BY ordinal DESC, number DESC ROWS UNBOUNDED PRECEDING)) AS spans WHERE last <= ordinal + size + ?)"
-    ), (*wanted, reach(query.units, query.slop))
+    ), (*wanted, window_size(query.phrases, query.slop))
 
 
 # Channels
 
 
-def guild_channels(tx: Tx, guild_id: int) -> dict[int, tuple[int, int]]:
+def list_guild_channels(tx: Tx, guild_id: int) -> dict[int, tuple[int, int]]:
     """Return (type, age restriction) of every channel of a guild by id, without threads."""
     rows = tx.all("SELECT id, type, nsfw FROM channels WHERE guild_id = ? AND type NOT IN (10, 11, 12)", guild_id)
     return {channel_id: (kind, nsfw) for channel_id, kind, nsfw in rows}
 
 
-def joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int]:
+def list_joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int]:
     """Return the private threads of a guild that a user is a member of."""
     rows = tx.all(
         "SELECT c.id FROM thread_members m JOIN channels c ON c.id = m.thread_id "
@@ -366,14 +368,14 @@ def joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int]:
     return [thread_id for (thread_id,) in rows]
 
 
-def memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
+def find_memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
     """Return a user's memberships in threads, by thread id."""
     if not thread_ids:
         return {}
     rows = tx.fetch(
         ThreadMemberRow,
         "SELECT thread_id, user_id, joined_ms, flags FROM thread_members "
-        f"WHERE user_id = ? AND thread_id IN ({places(thread_ids)})",
+        f"WHERE user_id = ? AND thread_id IN ({placeholders(thread_ids)})",
         user_id,
         *thread_ids,
     )

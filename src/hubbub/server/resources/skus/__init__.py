@@ -2,19 +2,29 @@
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.messages import SkusNamed
+from hubbub.server.resources.messages import SkusReferenced
 from hubbub.server.resources.skus import routes
 from hubbub.server.resources.skus.actions import create
 from hubbub.server.resources.skus.rules import is_active, is_on_sale
 from hubbub.server.resources.skus.store import SkuRow, find, find_many
-from hubbub.server.resources.skus.views import seller, store_sku
+from hubbub.server.resources.skus.views import store_application, store_sku
 
 
-def _mark_active(call: Call, signal: SkusNamed) -> None:
+def _mark_active(call: Call, signal: SkusReferenced) -> None:
     if signal.application_id is not None:
         signal.active.update(each for each in signal.sku_ids if is_active(call.tx, signal.application_id, each))
 
 
-SLICE = Slice(name="skus", modules=(routes,), hears={SkusNamed: _mark_active})
+SLICE = Slice(name="skus", modules=(routes,), listeners={SkusReferenced: _mark_active})
 
-__all__ = ["SLICE", "SkuRow", "create", "find", "find_many", "is_active", "is_on_sale", "seller", "store_sku"]
+__all__ = [
+    "SLICE",
+    "SkuRow",
+    "create",
+    "find",
+    "find_many",
+    "is_active",
+    "is_on_sale",
+    "store_application",
+    "store_sku",
+]

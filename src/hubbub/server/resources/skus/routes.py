@@ -66,7 +66,7 @@ def list_store_skus(call: Call, application_id: ApplicationId) -> list[wire.Stor
 
     Includes unpublished SKUs; groups and deleted SKUs are left out."""
     applications.require_manager(call, application_id)
-    return [views.store_sku(row) for row in store.list_of_application(call.tx, application_id) if rules.is_own(row)]
+    return [views.store_sku(row) for row in store.list_of_application(call.tx, application_id) if rules.is_managed(row)]
 
 
 @handles(wire.GET_STORE)
@@ -76,7 +76,7 @@ def get_store(call: Call, application_id: ApplicationId) -> wire.Store:
     Contains the listed SKUs that are on sale."""
     application = _application(call, application_id)
     rows = store.list_of_application(call.tx, application_id)
-    return views.shop(application, [row for row in rows if rules.is_on_sale(row) and row.listed])
+    return views.store_view(application, [row for row in rows if rules.is_on_sale(row) and row.listed])
 
 
 @handles(wire.GET_STORE_SKU)

@@ -8,7 +8,7 @@ from hubbub.server.core.store import Tx
 from hubbub.server.resources.skus import store
 from hubbub.server.resources.skus.store import SkuRow
 
-SUBSCRIPTIONS = SkuFlags.GUILD_SUBSCRIPTION | SkuFlags.USER_SUBSCRIPTION
+SUBSCRIPTION_FLAGS = SkuFlags.GUILD_SUBSCRIPTION | SkuFlags.USER_SUBSCRIPTION
 
 
 def is_on_sale(row: SkuRow) -> bool:
@@ -16,7 +16,7 @@ def is_on_sale(row: SkuRow) -> bool:
     return row.state == store.PUBLISHED and row.type != SkuType.SUBSCRIPTION_GROUP
 
 
-def is_own(row: SkuRow) -> bool:
+def is_managed(row: SkuRow) -> bool:
     """Return whether a SKU is neither a group nor deleted."""
     return row.type != SkuType.SUBSCRIPTION_GROUP and row.state != store.DELETED
 
@@ -33,7 +33,7 @@ def require_creation(present: list[SkuRow], body: wire.CreateSku) -> None:
     The number of SKUs is limited, and subscriptions are offered either to users or to guilds, not both."""
     if body.type is SkuType.SUBSCRIPTION_GROUP:
         raise errors.invalid("type", *errors.choices((2, 3, 5)))
-    own = [row for row in present if is_own(row)]
+    own = [row for row in present if is_managed(row)]
     if len(own) >= wire.SKUS_MAX:
         raise errors.invalid("type", "SKU_LIMIT_REACHED", f"An application can have at most {wire.SKUS_MAX} SKUs.")
     if body.type != SkuType.SUBSCRIPTION:
@@ -42,7 +42,7 @@ def require_creation(present: list[SkuRow], body: wire.CreateSku) -> None:
         return
     if body.flags not in (SkuFlags.GUILD_SUBSCRIPTION, SkuFlags.USER_SUBSCRIPTION):
         raise errors.invalid("flags", "SKU_FLAGS_INVALID", "A subscription must be for either guilds or users.")
-    if any(row.is_subscription and row.flags & SUBSCRIPTIONS != body.flags for row in own):
+    if any(row.is_subscription and row.flags & SUBSCRIPTION_FLAGS != body.flags for row in own):
         raise errors.invalid(
             "flags", "SKU_FLAGS_MIXED", "An application can offer subscriptions to users or to guilds, not both."
         )

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from hubbub.protocol.enums import SkuType
 from hubbub.protocol.flags import SkuFlags
 from hubbub.protocol.ids import ApplicationId, SkuId
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 UNPUBLISHED: Final = 0
 PUBLISHED: Final = 1
@@ -54,7 +54,7 @@ def find_many(tx: Tx, sku_ids: Iterable[int]) -> dict[int, SkuRow]:
     wanted = list(dict.fromkeys(sku_ids))
     if not wanted:
         return {}
-    rows = tx.all(f"SELECT {COLUMNS} FROM skus WHERE id IN ({places(wanted)})", *wanted)
+    rows = tx.all(f"SELECT {COLUMNS} FROM skus WHERE id IN ({placeholders(wanted)})", *wanted)
     return {row.id: row for row in map(_row, rows)}
 
 
@@ -67,7 +67,7 @@ def list_of_application(tx: Tx, application_id: int) -> list[SkuRow]:
 
 def insert(tx: Tx, row: SkuRow) -> None:
     """Insert a SKU."""
-    tx.run(f"INSERT INTO skus ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO skus ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: SkuRow) -> None:

@@ -32,14 +32,14 @@ def store_sku(row: SkuRow) -> wire.StoreSku:
     )
 
 
-def seller(row: ApplicationRow) -> wire.StoreApplication:
+def store_application(row: ApplicationRow) -> wire.StoreApplication:
     """Return the application that sells a SKU."""
     return wire.StoreApplication(id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description)
 
 
-def shop(application: ApplicationRow, rows: list[SkuRow]) -> wire.Store:
+def store_view(application: ApplicationRow, rows: list[SkuRow]) -> wire.Store:
     """Return an application's store."""
-    return wire.Store(application=seller(application), skus=[store_sku(row) for row in rows])
+    return wire.Store(application=store_application(application), skus=[store_sku(row) for row in rows])
 
 
 def _common(row: SkuRow) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from hubbub.server.resources.emojis import EmojiDeleted
 from hubbub.server.resources.soundboard import actions, commands, routes
 from hubbub.server.resources.soundboard.defaults import find_file
 from hubbub.server.resources.soundboard.store import SoundRow, find
-from hubbub.server.resources.soundboard.views import of_guild
+from hubbub.server.resources.soundboard.views import list_of_guild
 
 SLICE = Slice(
     name="soundboard",
     modules=(routes, commands),
-    hears={EmojiDeleted: actions.emoji_deleted},
+    listeners={EmojiDeleted: actions.on_emoji_deleted},
     assets={"soundboard-sounds": find_file},
 )
 
-__all__ = ["SLICE", "SoundRow", "find", "of_guild"]
+__all__ = ["SLICE", "SoundRow", "find", "list_of_guild"]

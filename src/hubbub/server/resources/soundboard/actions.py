@@ -9,7 +9,7 @@ from hubbub.protocol.resources.emojis import PartialEmoji
 from hubbub.server.core import audit
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import emojis
 from hubbub.server.resources.soundboard import store, views
 from hubbub.server.resources.soundboard.store import SoundRow
@@ -58,7 +58,7 @@ def play(call: Call, here: ChannelAccess, sound: wire.SoundboardSound) -> None:
         sound_id=str(int(sound.sound_id)) if is_guild_sound else int(sound.sound_id),
         sound_volume=sound.volume,
     )
-    audience = Audience.guild(here.guild_id, users=store.listeners(call.tx, here.channel.id))
+    audience = Audience.guild(here.guild_id, users=store.list_connected_users(call.tx, here.channel.id))
     call.tx.emit(wire.VOICE_CHANNEL_EFFECT_SEND, payload, audience)
 
 
@@ -69,10 +69,10 @@ def _emoji(call: Call, sound: wire.SoundboardSound) -> PartialEmoji | None:
     return None if sound.emoji_name is None else PartialEmoji(id=None, name=sound.emoji_name)
 
 
-def emoji_deleted(call: Call, signal: emojis.EmojiDeleted) -> None:
+def on_emoji_deleted(call: Call, signal: emojis.EmojiDeleted) -> None:
     """Remove a deleted emoji from the guild's sounds and publish all sounds in one event."""
-    if store.forget_emoji(call.tx, signal.guild_id, signal.emoji_id):
+    if store.remove_emoji(call.tx, signal.guild_id, signal.emoji_id):
         payload = wire.SoundboardSounds(
-            guild_id=signal.guild_id, soundboard_sounds=views.of_guild(call.tx, signal.guild_id)
+            guild_id=signal.guild_id, soundboard_sounds=views.list_of_guild(call.tx, signal.guild_id)
         )
         call.tx.emit(wire.GUILD_SOUNDBOARD_SOUNDS_UPDATE, payload, Audience.guild(signal.guild_id))

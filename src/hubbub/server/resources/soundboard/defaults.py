@@ -33,7 +33,7 @@ _DEFAULTS: Final = (
 _BY_ID: Final = {each.id: each for each in _DEFAULTS}
 
 
-def sounds() -> list[wire.SoundboardSound]:
+def list_sounds() -> list[wire.SoundboardSound]:
     """Return all default sounds."""
     return [_sound(each) for each in _DEFAULTS]
 

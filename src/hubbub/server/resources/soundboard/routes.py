@@ -17,7 +17,7 @@ from hubbub.server.resources.soundboard.store import SoundRow
 @handles(wire.GET_SOUNDBOARD_DEFAULT_SOUNDS)
 def get_soundboard_default_sounds(call: Call) -> list[wire.SoundboardSound]:
     """List the default soundboard sounds."""
-    return defaults.sounds()
+    return defaults.list_sounds()
 
 
 @handles(wire.LIST_GUILD_SOUNDBOARD_SOUNDS)
@@ -25,7 +25,9 @@ def list_guild_soundboard_sounds(call: Call, guild_id: GuildId) -> wire.GuildSou
     """List guild soundboard sounds."""
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
-    return wire.GuildSounds(items=views.sounds(call.tx, rows, makers=expressions.knows_makers(call, standing)))
+    return wire.GuildSounds(
+        items=views.sounds(call.tx, rows, with_creators=expressions.can_see_creators(call, standing))
+    )
 
 
 @handles(wire.GET_GUILD_SOUNDBOARD_SOUND)
@@ -100,7 +102,7 @@ def send_soundboard_sound(call: Call, channel_id: ChannelId, body: wire.SendSoun
 
     The caller must be connected to the channel."""
     here = access.channel(call, channel_id)
-    rules.require_heard(call, here)
+    rules.require_unsilenced(call, here)
     actions.play(call, here, rules.require_playable(call, here, body))
 
 
@@ -116,4 +118,4 @@ def _get(call: Call, guild_id: GuildId, sound_id: SoundId) -> SoundRow:
 
 
 def _view(call: Call, standing: GuildAccess, row: SoundRow) -> wire.SoundboardSound:
-    return views.sounds(call.tx, [row], makers=expressions.knows_makers(call, standing))[0]
+    return views.sounds(call.tx, [row], with_creators=expressions.can_see_creators(call, standing))[0]

@@ -47,7 +47,7 @@ def require_emoji(
         raise errors.invalid("emoji_name", "INVALID_EMOJI", "Invalid emoji")
 
 
-def require_heard(call: Call, here: ChannelAccess) -> None:
+def require_unsilenced(call: Call, here: ChannelAccess) -> None:
     """Raise an error unless the caller is connected to this voice channel and is neither muted nor deafened there."""
     if here.channel.type not in (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE):
         raise errors.WRONG_CHANNEL_TYPE()

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class SoundRow(NamedTuple):
@@ -40,7 +40,7 @@ def count_of_guild(tx: Tx, guild_id: int) -> int:
 
 def insert(tx: Tx, row: SoundRow) -> None:
     """Insert a sound."""
-    tx.run(f"INSERT INTO sounds ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO sounds ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: SoundRow) -> None:
@@ -60,7 +60,7 @@ def delete(tx: Tx, sound_id: int) -> None:
     tx.run("DELETE FROM sounds WHERE id = ?", sound_id)
 
 
-def forget_emoji(tx: Tx, guild_id: int, emoji_id: int) -> int:
+def remove_emoji(tx: Tx, guild_id: int, emoji_id: int) -> int:
     """Remove an emoji from a guild's sounds and return the number of changed sounds."""
     return tx.run("UPDATE sounds SET emoji_id = NULL WHERE guild_id = ? AND emoji_id = ?", guild_id, emoji_id)
 
@@ -70,6 +70,6 @@ def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
     return tx.value("SELECT 1 FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 
-def listeners(tx: Tx, channel_id: int) -> frozenset[int]:
+def list_connected_users(tx: Tx, channel_id: int) -> frozenset[int]:
     """Return the users connected to a voice channel."""
     return frozenset(user for (user,) in tx.all("SELECT user_id FROM voice_states WHERE channel_id = ?", channel_id))

@@ -25,13 +25,13 @@ def sound(row: SoundRow, creator: User | None = None) -> wire.SoundboardSound:
     )
 
 
-def sounds(tx: Tx, rows: list[SoundRow], *, makers: bool) -> list[wire.SoundboardSound]:
+def sounds(tx: Tx, rows: list[SoundRow], *, with_creators: bool) -> list[wire.SoundboardSound]:
     """Return several sounds, with their creators if `makers` is set."""
-    found = users.find_many(tx, [row.user_id for row in rows]) if makers else {}
+    found = users.find_many(tx, [row.user_id for row in rows]) if with_creators else {}
     creators = {user_id: users.user(user) for user_id, user in found.items()}
     return [sound(row, creators.get(row.user_id)) for row in rows]
 
 
-def of_guild(tx: Tx, guild_id: int) -> list[wire.SoundboardSound]:
+def list_of_guild(tx: Tx, guild_id: int) -> list[wire.SoundboardSound]:
     """Return a guild's sounds as all its members see them."""
     return [sound(row) for row in store.list_of_guild(tx, guild_id)]

@@ -3,15 +3,19 @@
 from typing import Any
 
 from hubbub.server.core.call import Call
-from hubbub.server.core.realtime import GuildView
+from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.stage_instances import actions, routes, store, views
 from hubbub.server.resources.stage_instances.actions import close, create
-from hubbub.server.resources.stage_instances.facts import StageInstanceClosed, StageInstanceOpened, StageSaid
 from hubbub.server.resources.stage_instances.jobs import JOBS
+from hubbub.server.resources.stage_instances.signals import (
+    StageInstanceClosed,
+    StageInstanceOpened,
+    StageMessageRequested,
+)
 from hubbub.server.resources.stage_instances.store import StageInstanceRow, find
-from hubbub.server.resources.voice_states import SpeakerCame, VoiceChannelChanged
+from hubbub.server.resources.voice_states import SpeakerAdded, VoiceChannelChanged
 
 
 def _guild(call: Call, view: GuildView) -> dict[str, Any]:
@@ -23,10 +27,10 @@ SLICE = Slice(
     name="stage_instances",
     modules=(routes,),
     jobs=JOBS,
-    hears={
+    listeners={
         ChannelsDeleted: actions.close_with_channels,
-        VoiceChannelChanged: actions.watch_speakers,
-        SpeakerCame: actions.hear_speaker,
+        VoiceChannelChanged: actions.on_voice_channel_changed,
+        SpeakerAdded: actions.on_speaker_added,
     },
     guild=_guild,
 )
@@ -36,7 +40,7 @@ __all__ = [
     "StageInstanceClosed",
     "StageInstanceOpened",
     "StageInstanceRow",
-    "StageSaid",
+    "StageMessageRequested",
     "close",
     "create",
     "find",

@@ -10,21 +10,25 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import stage_instances as wire
 from hubbub.server.core import audit, jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import voice_states
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.guilds import NamesDrafted
 from hubbub.server.resources.stage_instances import store, views
-from hubbub.server.resources.stage_instances.facts import StageInstanceClosed, StageInstanceOpened, StageSaid
+from hubbub.server.resources.stage_instances.signals import (
+    StageInstanceClosed,
+    StageInstanceOpened,
+    StageMessageRequested,
+)
 from hubbub.server.resources.stage_instances.store import StageInstanceRow
-from hubbub.server.resources.voice_states import SpeakerCame, VoiceChannelChanged
+from hubbub.server.resources.voice_states import SpeakerAdded, VoiceChannelChanged
 
 CLOSE: Final = "stage_instances.close"
 
 _AUDITED: Final = ("topic", "privacy_level")
 
 
-class Silence(msgspec.Struct):
+class CloseJob(msgspec.Struct):
     """Payload of the job that ends a stage without speakers."""
 
     channel_id: ChannelId
@@ -42,7 +46,7 @@ def create(
     notify: bool = False,
 ) -> StageInstanceRow:
     """Start a stage instance without checking permissions. `notify` notifies the whole guild."""
-    call.tell(NamesDrafted((topic,)))
+    call.notify(NamesDrafted((topic,)))
     opener = None if call.find_actor is None else int(call.user_id)
     stage_instance_id = call.new_id(StageInstanceId)
     row = StageInstanceRow(channel_id, stage_instance_id, guild_id, topic, privacy_level, scheduled_event_id, opener)
@@ -54,10 +58,10 @@ def create(
     return row
 
 
-def begin_event(call: Call, row: StageInstanceRow) -> None:
+def start_event(call: Call, row: StageInstanceRow) -> None:
     """Signal the start of the scheduled event that the stage instance belongs to, if any."""
     if row.scheduled_event_id is not None:
-        call.tell(
+        call.notify(
             StageInstanceOpened(
                 guild_id=GuildId(row.guild_id),
                 channel_id=ChannelId(row.channel_id),
@@ -71,7 +75,7 @@ def change(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> Non
     """Update a stage instance. Does nothing if nothing changed."""
     if after != before:
         if after.topic != before.topic:
-            call.tell(NamesDrafted((after.topic,)))
+            call.notify(NamesDrafted((after.topic,)))
         store.update(call.tx, after)
         _record(call, AuditLogAction.STAGE_INSTANCE_UPDATE, before, after)
         _publish(call, wire.STAGE_INSTANCE_UPDATE, after)
@@ -79,7 +83,7 @@ def change(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> Non
             _post_message(call, MessageType.STAGE_TOPIC, after)
 
 
-def close(call: Call, row: StageInstanceRow, *, said: bool = True) -> None:
+def close(call: Call, row: StageInstanceRow, *, post_message: bool = True) -> None:
     """End a stage instance.
 
     Without an acting user there is no audit log entry. `said` is false if the channel is deleted too, so that no
@@ -89,20 +93,20 @@ def close(call: Call, row: StageInstanceRow, *, said: bool = True) -> None:
     if call.find_actor is not None:
         _record(call, AuditLogAction.STAGE_INSTANCE_DELETE, row, None)
     _publish(call, wire.STAGE_INSTANCE_DELETE, row)
-    if said:
+    if post_message:
         _post_message(call, MessageType.STAGE_END, row)
     if row.scheduled_event_id is not None:
         event_id = ScheduledEventId(row.scheduled_event_id)
-        call.tell(StageInstanceClosed(guild_id=GuildId(row.guild_id), scheduled_event_id=event_id))
+        call.notify(StageInstanceClosed(guild_id=GuildId(row.guild_id), scheduled_event_id=event_id))
 
 
 def close_with_channels(call: Call, signal: ChannelsDeleted) -> None:
     """End the stage instances of deleted channels."""
     for row in store.list_of_channels(call.tx, signal.channel_ids):
-        close(call, row, said=False)
+        close(call, row, post_message=False)
 
 
-def watch_speakers(call: Call, signal: VoiceChannelChanged) -> None:
+def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
     """Reschedule the end of a stage without speakers after a member joined or left its channel."""
     row = store.find(call.tx, signal.channel_id)
     if row is not None:
@@ -110,7 +114,7 @@ def watch_speakers(call: Call, signal: VoiceChannelChanged) -> None:
         _schedule_close(call, row)
 
 
-def hear_speaker(call: Call, signal: SpeakerCame) -> None:
+def on_speaker_added(call: Call, signal: SpeakerAdded) -> None:
     """Post a message in the stage's chat when a member becomes a speaker."""
     row = store.find(call.tx, signal.channel_id)
     if row is not None:
@@ -118,10 +122,10 @@ def hear_speaker(call: Call, signal: SpeakerCame) -> None:
 
 
 def _schedule_close(call: Call, row: StageInstanceRow) -> None:
-    if not voice_states.speakers(call.tx, row.channel_id):
+    if not voice_states.count_speakers(call.tx, row.channel_id):
         due_ms = call.now + wire.STAGE_IDLE_MS
         call.tx.enqueue(
-            CLOSE, Silence(ChannelId(row.channel_id), StageInstanceId(row.id)), due_ms=due_ms, key=_key(row)
+            CLOSE, CloseJob(ChannelId(row.channel_id), StageInstanceId(row.id)), due_ms=due_ms, key=_key(row)
         )
 
 
@@ -156,8 +160,8 @@ def _post_message(
     """Post a system message in the stage's chat, by the acting user or by the one who started the stage."""
     author = author_id if author_id is not None else row.opened_by if call.find_actor is None else call.user_id
     if author is not None:
-        call.tell(
-            StageSaid(
+        call.notify(
+            StageMessageRequested(
                 kind=int(kind),
                 channel_id=ChannelId(row.channel_id),
                 user_id=UserId(author),

@@ -22,7 +22,7 @@ def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.St
     here = access.channel(call, body.channel_id)
     if here.channel.type != ChannelType.GUILD_STAGE_VOICE:
         raise errors.WRONG_CHANNEL_TYPE()
-    access.require_channel(call, body.channel_id, wire.STAGE_MODERATOR)
+    access.require_channel(call, body.channel_id, wire.STAGE_MODERATOR_PERMISSIONS)
     if body.send_start_notification is True:
         here.require(Permissions.MENTION_EVERYONE)
     if store.find(call.tx, body.channel_id) is not None:
@@ -36,7 +36,7 @@ def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.St
         scheduled_event_id=body.guild_scheduled_event_id or None,
         notify=body.send_start_notification is True,
     )
-    actions.begin_event(call, row)
+    actions.start_event(call, row)
     return views.stage_instance(row)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class StageInstanceRow(NamedTuple):
@@ -37,14 +37,16 @@ def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[StageInstanceRo
     found: list[StageInstanceRow] = []
     for batch in batches(channel_ids):
         found += tx.fetch(
-            StageInstanceRow, f"SELECT {COLUMNS} FROM stage_instances WHERE channel_id IN ({places(batch)})", *batch
+            StageInstanceRow,
+            f"SELECT {COLUMNS} FROM stage_instances WHERE channel_id IN ({placeholders(batch)})",
+            *batch,
         )
     return found
 
 
 def insert(tx: Tx, row: StageInstanceRow) -> None:
     """Insert a stage instance."""
-    tx.run(f"INSERT INTO stage_instances ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO stage_instances ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: StageInstanceRow) -> None:

@@ -5,8 +5,8 @@ from hubbub.server.resources.stickers import routes
 from hubbub.server.resources.stickers.packs import find_file
 from hubbub.server.resources.stickers.rules import require_sendable
 from hubbub.server.resources.stickers.store import StickerRow, find
-from hubbub.server.resources.stickers.views import of_guild
+from hubbub.server.resources.stickers.views import list_of_guild
 
 SLICE = Slice(name="stickers", modules=(routes,), assets={"stickers": find_file})
 
-__all__ = ["SLICE", "StickerRow", "find", "of_guild", "require_sendable"]
+__all__ = ["SLICE", "StickerRow", "find", "list_of_guild", "require_sendable"]

@@ -5,7 +5,7 @@ from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import stickers as wire
 from hubbub.server.core import audit
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources.stickers import store, views
 from hubbub.server.resources.stickers.store import StickerRow
 
@@ -41,5 +41,5 @@ def _record_and_publish(
     )
     audit.record(call, row.guild_id, action, target_id=row.id, changes=changes)
     guild_id = GuildId(row.guild_id)
-    payload = wire.GuildStickers(guild_id=guild_id, stickers=views.of_guild(call.tx, guild_id))
+    payload = wire.GuildStickers(guild_id=guild_id, stickers=views.list_of_guild(call.tx, guild_id))
     call.tx.emit(wire.GUILD_STICKERS_UPDATE, payload, Audience.guild(guild_id))

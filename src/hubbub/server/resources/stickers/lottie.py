@@ -11,7 +11,7 @@ from hubbub.protocol.resources import stickers as wire
 _NUMBERS = ("fr", "ip", "op", "w", "h")
 
 
-def require_drawing(data: bytes) -> None:
+def require_animation(data: bytes) -> None:
     """Raise an error unless the data is a vector animation allowed as a sticker (http.md 1.9: 170001 to 170007)."""
     try:
         drawing = json.decode_any(data)
@@ -33,7 +33,7 @@ def require_drawing(data: bytes) -> None:
         raise errors.LOTTIE_FRAME_RATE_RANGE()
     if frames > wire.LOTTIE_FRAMES_MAX:
         raise errors.LOTTIE_FRAME_COUNT()
-    if not (0 < drawing["w"] <= wire.STICKER_SIDE and 0 < drawing["h"] <= wire.STICKER_SIDE):
+    if not (0 < drawing["w"] <= wire.STICKER_SIDE_PIXELS_MAX and 0 < drawing["h"] <= wire.STICKER_SIDE_PIXELS_MAX):
         raise errors.LOTTIE_DIMENSIONS()
     if frames / rate > wire.STICKER_SECONDS_MAX:
         raise errors.LOTTIE_DURATION()

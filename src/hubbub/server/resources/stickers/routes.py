@@ -19,7 +19,7 @@ def list_guild_stickers(call: Call, guild_id: GuildId) -> list[wire.Sticker]:
     """List guild stickers."""
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
-    return views.stickers(call.tx, rows, makers=expressions.knows_makers(call, standing))
+    return views.stickers(call.tx, rows, with_creators=expressions.can_see_creators(call, standing))
 
 
 @handles(wire.GET_GUILD_STICKER)
@@ -34,14 +34,14 @@ def create_guild_sticker(call: Call, guild_id: GuildId, body: wire.CreateGuildSt
     """Create a guild sticker from the uploaded file."""
     standing = expressions.require_create(call, guild_id)
     form = errors.FormErrors()
-    description = rules.description(body.description, form)
+    description = rules.clean_description(body.description, form)
     if not call.files:
         form.add("file", *errors.required())
     form.raise_if_any()
     image = call.files[0].image
     if image is None:
         raise errors.FILE_TYPE_INVALID()
-    format_type = rules.format_of(call.tx, guild_id, image)
+    format_type = rules.detect_format(call.tx, guild_id, image)
     rules.require_slot(call.tx, guild_id)
     row = StickerRow(
         id=call.new_id(StickerId),
@@ -74,7 +74,7 @@ def update_guild_sticker(
         after = after._replace(tags=body.tags)
     if body.description is not UNSET:
         form = errors.FormErrors()
-        after = after._replace(description=rules.description(body.description, form))
+        after = after._replace(description=rules.clean_description(body.description, form))
         form.raise_if_any()
     actions.change(call, before, after)
     return _view(call, standing, after)
@@ -101,7 +101,9 @@ def get_sticker(call: Call, sticker_id: StickerId) -> wire.Sticker:
     if row is None:
         raise errors.UNKNOWN_STICKER()
     standing = access.find_member(call.tx, call.now, row.guild_id, call.user_id)
-    return views.stickers(call.tx, [row], makers=standing is not None and expressions.knows_makers(call, standing))[0]
+    return views.stickers(
+        call.tx, [row], with_creators=standing is not None and expressions.can_see_creators(call, standing)
+    )[0]
 
 
 @handles(wire.LIST_STICKER_PACKS)
@@ -126,4 +128,4 @@ def _get(call: Call, guild_id: GuildId, sticker_id: StickerId) -> StickerRow:
 
 
 def _view(call: Call, standing: GuildAccess, row: StickerRow) -> wire.Sticker:
-    return views.stickers(call.tx, [row], makers=expressions.knows_makers(call, standing))[0]
+    return views.stickers(call.tx, [row], with_creators=expressions.can_see_creators(call, standing))[0]

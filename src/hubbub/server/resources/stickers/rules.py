@@ -60,13 +60,13 @@ def require_slot(tx: Tx, guild_id: GuildId) -> None:
         raise errors.MAX_STICKERS()
 
 
-def format_of(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatType:
+def detect_format(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatType:
     """Return the format type of a sticker file, or raise an error if the file is not allowed."""
-    if image.content_type == wire.LOTTIE:
-        features = json.decode(store.features_of(tx, guild_id), list[str])
+    if image.content_type == wire.LOTTIE_CONTENT_TYPE:
+        features = json.decode(store.find_features(tx, guild_id), list[str])
         if GuildFeature.VERIFIED not in features and GuildFeature.PARTNERED not in features:
             raise errors.FILE_TYPE_INVALID()
-        lottie.require_drawing(image.data)
+        lottie.require_animation(image.data)
         return StickerFormatType.LOTTIE
     if image.duration_ms > wire.STICKER_SECONDS_MAX * 1000:
         raise errors.LOTTIE_DURATION()
@@ -77,7 +77,7 @@ def format_of(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatType:
     raise errors.FILE_TYPE_INVALID()
 
 
-def description(text: str | None | UnsetType, form: errors.FormErrors) -> str | None:
+def clean_description(text: str | None | UnsetType, form: errors.FormErrors) -> str | None:
     """Return the description to store, or None; add a form error if it is too short."""
     if not text:
         return None

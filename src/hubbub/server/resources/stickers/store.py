@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class StickerRow(NamedTuple):
@@ -34,7 +34,7 @@ def find_many(tx: Tx, sticker_ids: Iterable[int]) -> dict[int, StickerRow]:
     wanted = list(dict.fromkeys(sticker_ids))
     if not wanted:
         return {}
-    rows = tx.fetch(StickerRow, f"SELECT {COLUMNS} FROM stickers WHERE id IN ({places(wanted)})", *wanted)
+    rows = tx.fetch(StickerRow, f"SELECT {COLUMNS} FROM stickers WHERE id IN ({placeholders(wanted)})", *wanted)
     return {row.id: row for row in rows}
 
 
@@ -48,14 +48,14 @@ def count_of_guild(tx: Tx, guild_id: int) -> int:
     return int(tx.value("SELECT COUNT(*) FROM stickers WHERE guild_id = ?", guild_id))
 
 
-def features_of(tx: Tx, guild_id: int) -> str:
+def find_features(tx: Tx, guild_id: int) -> str:
     """Return a guild's features as JSON."""
     return str(tx.value("SELECT features FROM guilds WHERE id = ?", guild_id) or "[]")
 
 
 def insert(tx: Tx, row: StickerRow) -> None:
     """Insert a sticker."""
-    tx.run(f"INSERT INTO stickers ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO stickers ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: StickerRow) -> None:

@@ -27,13 +27,13 @@ def sticker(row: StickerRow, creator: User | None = None) -> wire.Sticker:
     )
 
 
-def stickers(tx: Tx, rows: list[StickerRow], *, makers: bool) -> list[wire.Sticker]:
+def stickers(tx: Tx, rows: list[StickerRow], *, with_creators: bool) -> list[wire.Sticker]:
     """Return several stickers, with their creators if `makers` is set."""
-    found = users.find_many(tx, [row.user_id for row in rows]) if makers else {}
+    found = users.find_many(tx, [row.user_id for row in rows]) if with_creators else {}
     creators = {user_id: users.user(user) for user_id, user in found.items()}
     return [sticker(row, creators.get(row.user_id)) for row in rows]
 
 
-def of_guild(tx: Tx, guild_id: int) -> list[wire.Sticker]:
+def list_of_guild(tx: Tx, guild_id: int) -> list[wire.Sticker]:
     """Return a guild's stickers as all its members see them."""
     return [sticker(row) for row in store.list_of_guild(tx, guild_id)]

@@ -12,7 +12,7 @@ SLICE = Slice(
     name="subscriptions",
     modules=(routes,),
     jobs=JOBS,
-    hears={UserDeleted: purchases.user_deleted, ApplicationDeleting: rules.require_deletable},
+    listeners={UserDeleted: purchases.on_user_deleted, ApplicationDeleting: rules.require_deletable},
 )
 
 __all__ = ["SLICE", "SubscriptionRow", "find", "refund"]

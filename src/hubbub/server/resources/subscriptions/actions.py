@@ -11,12 +11,12 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import subscriptions as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import applications, entitlements
 from hubbub.server.resources.entitlements import EntitlementRow
 from hubbub.server.resources.skus import SkuRow
 from hubbub.server.resources.subscriptions import ledger, store, views
-from hubbub.server.resources.subscriptions.periods import day_of, next_month
+from hubbub.server.resources.subscriptions.periods import anchor_day, next_month
 from hubbub.server.resources.subscriptions.store import SubscriptionRow
 
 RENEW: Final = "subscriptions.renew"
@@ -33,9 +33,9 @@ class Renewal(msgspec.Struct, frozen=True, omit_defaults=True):
     """Time of the first payment attempt in milliseconds; 0 before it."""
 
 
-def begin(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> SubscriptionRow:
+def create(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> SubscriptionRow:
     """Create a subscription. It is inactive until its entitlement is granted."""
-    day = day_of(call.now)
+    day = anchor_day(call.now)
     row = SubscriptionRow(
         id=call.new_id(SubscriptionId),
         application_id=sku.application_id,
@@ -54,7 +54,7 @@ def begin(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> Subscr
     granted = _grant(call, row, sku)
     row = row._replace(entitlement_id=granted.id, status=SubscriptionStatus.ACTIVE)
     _update(call, row)
-    renew_at(call, row, row.period_end_ms)
+    schedule_renewal(call, row, row.period_end_ms)
     return row
 
 
@@ -77,7 +77,7 @@ def renew(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
         else:
             entitlements.extend(call, owned, row.period_end_ms)
     _update(call, row)
-    renew_at(call, row, row.period_end_ms)
+    schedule_renewal(call, row, row.period_end_ms)
     return row
 
 
@@ -112,7 +112,7 @@ def upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
     owned = _find_entitlement(call, row)
     if owned is not None:
         entitlements.end(call, owned, call.now)
-    day = day_of(call.now)
+    day = anchor_day(call.now)
     row = row._replace(
         sku_id=sku.id,
         renewal_sku_id=sku.id,
@@ -124,7 +124,7 @@ def upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
     )
     row = row._replace(entitlement_id=_grant(call, row, sku).id)
     _update(call, row)
-    renew_at(call, row, row.period_end_ms)
+    schedule_renewal(call, row, row.period_end_ms)
     return row
 
 
@@ -139,7 +139,7 @@ def refund(call: Call, owned: EntitlementRow) -> None:
     """Refund an entitlement and delete it.
 
     Of a subscription, the last payment is refunded and the subscription ends."""
-    ledger.refund(call, owned.id)
+    ledger.refund_entitlement(call, owned.id)
     entitlements.remove(call, owned)
     row = None if owned.subscription_id is None else store.find(call.tx, owned.subscription_id)
     if row is not None and row.entitlement_id == owned.id and row.status != SubscriptionStatus.INACTIVE:
@@ -160,7 +160,7 @@ def delete(call: Call, row: SubscriptionRow) -> None:
     _publish(call, wire.SUBSCRIPTION_DELETE, row)
 
 
-def renew_at(call: Call, row: SubscriptionRow, due_ms: int, *, since_ms: int = 0) -> None:
+def schedule_renewal(call: Call, row: SubscriptionRow, due_ms: int, *, since_ms: int = 0) -> None:
     """Schedule the renewal or the end of a subscription, replacing an earlier schedule."""
     jobs.cancel(call.tx, RENEW, _key(row))
     renewal = Renewal(SubscriptionId(row.id), row.period_end_ms, since_ms=since_ms)
@@ -175,7 +175,7 @@ def payment_key(row: SubscriptionRow) -> str:
 def _cancel_renewal(call: Call, row: SubscriptionRow) -> None:
     """Cancel a scheduled or ongoing renewal and release its payment."""
     jobs.cancel(call.tx, RENEW, _key(row))
-    ledger.release(call, payment_key(row))
+    ledger.abandon(call, payment_key(row))
 
 
 def _key(row: SubscriptionRow) -> str:

@@ -4,10 +4,10 @@ import logging
 from typing import Final
 
 from hubbub.protocol.enums import SubscriptionStatus
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.core.payments import Charge, PaymentDeclined, PaymentUncertain
-from hubbub.server.core.work import Work
 from hubbub.server.resources import guilds, skus
 from hubbub.server.resources.skus import SkuRow
 from hubbub.server.resources.subscriptions import actions, ledger, purchases, store
@@ -23,14 +23,14 @@ RETRY_MS: Final = 24 * 3_600_000
 GRACE_MS: Final = 3 * RETRY_MS
 
 
-async def renew(work: Work, job: Job) -> None:
+async def renew(work: AsyncOperation, job: Job) -> None:
     """Charge the next period of a subscription whose period is over, or end the subscription."""
     renewal = job.decode(Renewal)
     charge = await work.write(lambda call: _begin(call, renewal))
     if charge is None:
         return
     try:
-        await ledger.take(work, charge)
+        await ledger.submit(work, charge)
     except PaymentDeclined as declined:
         log.info("Renewal of subscription %d was declined: %s", renewal.subscription_id, declined)
         await work.write(lambda call: _declined(call, renewal, charge))
@@ -52,7 +52,7 @@ def _begin(call: Call, renewal: Renewal) -> Charge | None:
     if sku is None:
         actions.end(call, row)
         return None
-    return ledger.ask(call, actions.payment_key(row), sku, row.user_id, row.guild_id, row.id)
+    return ledger.request_charge(call, actions.payment_key(row), sku, row.user_id, row.guild_id, row.id)
 
 
 def _due(call: Call, renewal: Renewal) -> SubscriptionRow | None:
@@ -76,15 +76,15 @@ def _paid(call: Call, renewal: Renewal, charge: Charge) -> None:
     row = _due(call, renewal)
     sku = skus.find(call.tx, charge.sku_id)
     if row is None or sku is None:
-        ledger.useless(call, charge)
+        ledger.refund_unused(call, charge)
         return
-    ledger.taken(call, charge, actions.renew(call, row, sku).entitlement_id)
+    ledger.mark_taken(call, charge, actions.renew(call, row, sku).entitlement_id)
 
 
 def _declined(call: Call, renewal: Renewal, charge: Charge) -> None:
     row = _due(call, renewal)
     if row is not None:
-        ledger.declined(call, charge.key)
+        ledger.delete_declined(call, charge.key)
         _retry_or_end(call, row, renewal.since_ms or call.now, call.now + RETRY_MS)
 
 
@@ -92,7 +92,7 @@ def _uncertain(call: Call, renewal: Renewal) -> None:
     row = _due(call, renewal)
     if row is not None:
         since_ms = renewal.since_ms or call.now
-        _retry_or_end(call, row, since_ms, ledger.again_ms(call.now, since_ms))
+        _retry_or_end(call, row, since_ms, ledger.next_attempt_ms(call.now, since_ms))
 
 
 def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int) -> None:
@@ -101,10 +101,10 @@ def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int
     if call.now >= deadline_ms:
         actions.end(call, row)
     else:
-        actions.renew_at(call, row, min(retry_ms, deadline_ms), since_ms=since_ms)
+        actions.schedule_renewal(call, row, min(retry_ms, deadline_ms), since_ms=since_ms)
 
 
-async def settle(work: Work, job: Job) -> None:
+async def settle(work: AsyncOperation, job: Job) -> None:
     """Complete a purchase whose request was interrupted."""
     purchase_id = job.decode(int)
     try:
@@ -114,4 +114,4 @@ async def settle(work: Work, job: Job) -> None:
         await work.write(lambda call: purchases.postpone(call, purchase_id))
 
 
-JOBS = {actions.RENEW: renew, purchases.SETTLE: settle, ledger.GIVE_BACK: ledger.return_payment}
+JOBS = {actions.RENEW: renew, purchases.SETTLE: settle, ledger.REFUND: ledger.run_refund}

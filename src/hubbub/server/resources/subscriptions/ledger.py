@@ -12,23 +12,23 @@ import msgspec
 
 from hubbub.protocol.ids import ApplicationId, GuildId, SkuId, SubscriptionId, UserId
 from hubbub.server.core import jobs
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
-from hubbub.server.core.payments import PATIENCE_SECONDS, Charge, PaymentDeclined, PaymentUncertain
-from hubbub.server.core.work import Work
+from hubbub.server.core.payments import TIMEOUT_SECONDS, Charge, PaymentDeclined, PaymentUncertain
 from hubbub.server.resources.skus import SkuRow
 from hubbub.server.resources.subscriptions import store
 from hubbub.server.resources.subscriptions.store import PaymentRow
 
 log = logging.getLogger(__name__)
 
-GIVE_BACK: Final = "payments.give_back"
+REFUND: Final = "payments.give_back"
 
-SOON_MS: Final = 60_000
-LATER_MS: Final = 3_600_000
+RETRY_MIN_MS: Final = 60_000
+RETRY_MAX_MS: Final = 3_600_000
 
 
-class Returning(msgspec.Struct, frozen=True):
+class RefundJob(msgspec.Struct, frozen=True):
     """Payload of the refund job of a payment.
 
     Stored as JSON in jobs: add fields with a default, never rename."""
@@ -37,12 +37,14 @@ class Returning(msgspec.Struct, frozen=True):
     since_ms: int
 
 
-def again_ms(now: int, since_ms: int) -> int:
+def next_attempt_ms(now: int, since_ms: int) -> int:
     """Return when to ask an unresponsive provider again. The delay grows from a minute to an hour."""
-    return now + min(max(now - since_ms, SOON_MS), LATER_MS)
+    return now + min(max(now - since_ms, RETRY_MIN_MS), RETRY_MAX_MS)
 
 
-def ask(call: Call, key: str, sku: SkuRow, user_id: int, guild_id: int | None, subscription_id: int | None) -> Charge:
+def request_charge(
+    call: Call, key: str, sku: SkuRow, user_id: int, guild_id: int | None, subscription_id: int | None
+) -> Charge:
     """Return the charge to submit.
 
     If an earlier attempt has an unknown outcome, it is the same charge again, with its original amount."""
@@ -77,13 +79,13 @@ def charge(row: PaymentRow) -> Charge:
     )
 
 
-async def take(work: Work, requested: Charge) -> None:
+async def submit(work: AsyncOperation, requested: Charge) -> None:
     """Submit a charge.
 
     Raises PaymentDeclined or PaymentUncertain."""
     try:
         # Wall-clock seconds: the provider is a remote system and does not follow the server's clock.
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             await work.payments.charge(requested)
     except PaymentDeclined:
         raise
@@ -91,42 +93,42 @@ async def take(work: Work, requested: Charge) -> None:
         raise PaymentUncertain(requested.key) from error
 
 
-def taken(call: Call, requested: Charge, entitlement_id: int | None) -> None:
+def mark_taken(call: Call, requested: Charge, entitlement_id: int | None) -> None:
     """Record that a charge succeeded, with the entitlement that it paid for."""
     row = _find_or_insert(call, requested)
     store.update_payment(call.tx, row._replace(state=store.TAKEN, entitlement_id=entitlement_id))
 
 
-def declined(call: Call, key: str) -> None:
+def delete_declined(call: Call, key: str) -> None:
     """Delete a declined payment, so that the next attempt uses the current price."""
     store.delete_payment(call.tx, key)
 
 
-def release(call: Call, key: str) -> None:
+def abandon(call: Call, key: str) -> None:
     """Refund a payment that is no longer needed and whose charge may have succeeded."""
     row = store.find_payment(call.tx, key)
-    if row is not None and row.state == store.ASKED:
-        give_back(call, charge(row))
+    if row is not None and row.state == store.REQUESTED:
+        schedule_refund(call, charge(row))
 
 
-def useless(call: Call, requested: Charge) -> None:
+def refund_unused(call: Call, requested: Charge) -> None:
     """Refund a charge that succeeded after its purpose disappeared, unless it is already recorded as taken."""
     row = store.find_payment(call.tx, requested.key)
     if row is None or row.state != store.TAKEN:
-        give_back(call, requested)
+        schedule_refund(call, requested)
 
 
-def refund(call: Call, entitlement_id: int) -> None:
+def refund_entitlement(call: Call, entitlement_id: int) -> None:
     """Refund the last payment of an entitlement."""
-    row = store.last_payment(call.tx, entitlement_id)
+    row = store.find_last_payment(call.tx, entitlement_id)
     if row is not None:
-        give_back(call, charge(row))
+        schedule_refund(call, charge(row))
 
 
-def give_back(call: Call, requested: Charge) -> None:
+def schedule_refund(call: Call, requested: Charge) -> None:
     """Schedule a refund; an earlier refund is repeated, since the charge may have succeeded after it."""
     store.update_payment(call.tx, _find_or_insert(call, requested)._replace(state=store.RETURNING))
-    _enqueue(call, Returning(requested.key, call.now), call.now)
+    _enqueue(call, RefundJob(requested.key, call.now), call.now)
 
 
 def _find_or_insert(call: Call, requested: Charge) -> PaymentRow:
@@ -137,27 +139,27 @@ def _find_or_insert(call: Call, requested: Charge) -> PaymentRow:
     return row
 
 
-def _enqueue(call: Call, returning: Returning, due_ms: int) -> None:
-    key = f"{GIVE_BACK}/{returning.key}"
-    jobs.cancel(call.tx, GIVE_BACK, key)
-    call.tx.enqueue(GIVE_BACK, returning, due_ms=due_ms, key=key)
+def _enqueue(call: Call, returning: RefundJob, due_ms: int) -> None:
+    key = f"{REFUND}/{returning.key}"
+    jobs.cancel(call.tx, REFUND, key)
+    call.tx.enqueue(REFUND, returning, due_ms=due_ms, key=key)
 
 
-async def return_payment(work: Work, job: Job) -> None:
+async def run_refund(work: AsyncOperation, job: Job) -> None:
     """Refund a payment and reschedule the job until the provider responds."""
-    returning = job.decode(Returning)
+    returning = job.decode(RefundJob)
     requested = await work.read(lambda call: _find_returning(call, returning.key))
     if requested is None:
         return
     try:
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             await work.payments.refund(requested)
     except PaymentDeclined as error:
         log.error("Refund of payment %s was refused: %s", returning.key, error)
-        await work.write(lambda call: _end(call, returning.key, store.KEPT))
+        await work.write(lambda call: _end(call, returning.key, store.REFUND_REFUSED))
     except Exception as error:
         log.warning("Refund of payment %s failed; retrying", returning.key, exc_info=error)
-        await work.write(lambda call: _enqueue(call, returning, again_ms(call.now, returning.since_ms)))
+        await work.write(lambda call: _enqueue(call, returning, next_attempt_ms(call.now, returning.since_ms)))
     else:
         await work.write(lambda call: _end(call, returning.key, store.RETURNED))
 

@@ -4,7 +4,7 @@ import calendar
 from datetime import UTC, datetime
 
 
-def day_of(ms: int) -> int:
+def anchor_day(ms: int) -> int:
     """Return the day of the month on which a subscription that starts now renews."""
     return datetime.fromtimestamp(ms // 1000, UTC).day
 

@@ -7,9 +7,9 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.protocol.ids import GuildId, SkuId, Snowflake
 from hubbub.server.core import access, jobs
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.payments import Charge, PaymentDeclined
-from hubbub.server.core.work import Work
 from hubbub.server.resources import entitlements, skus
 from hubbub.server.resources.skus import SkuRow
 from hubbub.server.resources.subscriptions import actions, ledger, store
@@ -21,11 +21,11 @@ log = logging.getLogger(__name__)
 SETTLE: Final = "purchases.settle"
 SETTLE_AFTER_MS: Final = 60_000
 """Delay in milliseconds before a job completes a purchase that the buyer's request did not."""
-GIVE_UP_MS: Final = 24 * 3_600_000
+ABANDON_AFTER_MS: Final = 24 * 3_600_000
 """Time in milliseconds after which a purchase with an unresponsive provider is abandoned."""
 
 
-def begin(call: Call, sku: SkuRow, guild_id: GuildId | None) -> PurchaseRow:
+def create(call: Call, sku: SkuRow, guild_id: GuildId | None) -> PurchaseRow:
     """Store a pending purchase of a SKU that the caller may buy and does not have yet."""
     _require_target(call, sku, guild_id)
     if _has_already(call, sku, guild_id):
@@ -33,7 +33,7 @@ def begin(call: Call, sku: SkuRow, guild_id: GuildId | None) -> PurchaseRow:
     return _store(call, sku, guild_id, None)
 
 
-def begin_upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> PurchaseRow:
+def create_upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> PurchaseRow:
     """Store a pending upgrade of a subscription to a more expensive SKU."""
     if any(each.subscription_id == row.id for each in _list_pending(call, sku)):
         raise errors.ENTITLEMENT_ALREADY_GRANTED()
@@ -67,11 +67,11 @@ def _has_already(call: Call, sku: SkuRow, guild_id: GuildId | None) -> bool:
         return is_subscribing or store.is_subscribed(call.tx, sku.application_id, call.user_id, guild_id)
     # Spec, 7.1: a consumable can be bought again once it is consumed.
     is_buying = any(each.sku_id == sku.id for each in pending)
-    return is_buying or entitlements.owns(call.tx, sku.id, call.user_id, None, call.now)
+    return is_buying or entitlements.has_active(call.tx, sku.id, call.user_id, None, call.now)
 
 
 def _list_pending(call: Call, sku: SkuRow) -> list[PurchaseRow]:
-    return store.pending_purchases(call.tx, sku.application_id, call.user_id)
+    return store.list_pending_purchases(call.tx, sku.application_id, call.user_id)
 
 
 def _store(call: Call, sku: SkuRow, guild_id: GuildId | None, subscription_id: int | None) -> PurchaseRow:
@@ -85,19 +85,19 @@ def _store(call: Call, sku: SkuRow, guild_id: GuildId | None, subscription_id: i
         state=store.PENDING,
     )
     store.insert_purchase(call.tx, row)
-    ledger.ask(call, _payment_key(row.id), sku, row.user_id, row.guild_id, row.subscription_id)
+    ledger.request_charge(call, _payment_key(row.id), sku, row.user_id, row.guild_id, row.subscription_id)
     call.tx.enqueue(SETTLE, int(row.id), due_ms=call.now + SETTLE_AFTER_MS, key=_job_key(row))
     return row
 
 
-async def settle(work: Work, purchase_id: int) -> PurchaseRow | None:
+async def settle(work: AsyncOperation, purchase_id: int) -> PurchaseRow | None:
     """Charge a purchase and grant it; return None if the payment was declined.
 
     Calling this again has no further effect."""
     charge = await work.read(lambda call: _charge(call, purchase_id))
     if charge is not None:
         try:
-            await ledger.take(work, charge)
+            await ledger.submit(work, charge)
         except PaymentDeclined as declined:
             log.info("Purchase %d was declined: %s", purchase_id, declined)
             return await work.write(lambda call: _decline(call, purchase_id))
@@ -112,16 +112,16 @@ def postpone(call: Call, purchase_id: int) -> None:
     if row is None or row.state != store.PENDING:
         return
     started_ms = Snowflake(row.id).created_ms
-    if call.now >= started_ms + GIVE_UP_MS:
-        give_up(call, row)
+    if call.now >= started_ms + ABANDON_AFTER_MS:
+        abandon(call, row)
         return
     jobs.cancel(call.tx, SETTLE, _job_key(row))
-    call.tx.enqueue(SETTLE, int(row.id), due_ms=ledger.again_ms(call.now, started_ms), key=_job_key(row))
+    call.tx.enqueue(SETTLE, int(row.id), due_ms=ledger.next_attempt_ms(call.now, started_ms), key=_job_key(row))
 
 
-def give_up(call: Call, row: PurchaseRow) -> None:
+def abandon(call: Call, row: PurchaseRow) -> None:
     """Abandon a purchase whose payment has an unknown outcome."""
-    ledger.release(call, _payment_key(row.id))
+    ledger.abandon(call, _payment_key(row.id))
     _end(call, row._replace(state=store.DECLINED))
 
 
@@ -134,7 +134,7 @@ def _charge(call: Call, purchase_id: int) -> Charge | None:
 def _decline(call: Call, purchase_id: int) -> None:
     row = store.find_purchase(call.tx, purchase_id)
     if row is not None and row.state == store.PENDING:
-        ledger.declined(call, _payment_key(purchase_id))
+        ledger.delete_declined(call, _payment_key(purchase_id))
         _end(call, row._replace(state=store.DECLINED))
 
 
@@ -143,12 +143,12 @@ def _complete(call: Call, purchase_id: int, paid: Charge | None) -> PurchaseRow 
     if row is None or row.state == store.DECLINED:
         if paid is not None:
             # The purchase was abandoned while the provider charged it.
-            ledger.give_back(call, paid)
+            ledger.schedule_refund(call, paid)
         return None
     if row.state == store.DONE:
         return row
     if paid is None:
-        give_up(call, row)
+        abandon(call, row)
         return None
     sku = skus.find(call.tx, row.sku_id)
     assert sku is not None
@@ -156,13 +156,13 @@ def _complete(call: Call, purchase_id: int, paid: Charge | None) -> PurchaseRow 
     if sku.is_subscription:
         if current is None or current.status == SubscriptionStatus.INACTIVE:
             # This includes an upgrade of a subscription that ended meanwhile: a paid purchase is granted.
-            subscription = actions.begin(call, sku, row.user_id, row.guild_id)
+            subscription = actions.create(call, sku, row.user_id, row.guild_id)
         else:
             subscription = actions.upgrade(call, current, sku)
         row = row._replace(subscription_id=subscription.id, entitlement_id=subscription.entitlement_id)
     else:
         row = row._replace(entitlement_id=entitlements.grant(call, sku, row.user_id).id)
-    ledger.taken(call, paid, row.entitlement_id)
+    ledger.mark_taken(call, paid, row.entitlement_id)
     row = row._replace(state=store.DONE)
     _end(call, row)
     return row
@@ -181,9 +181,9 @@ def _job_key(row: PurchaseRow) -> str:
     return f"{SETTLE}/{row.id}"
 
 
-def user_deleted(call: Call, signal: UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Abandon the pending purchases of a deleted user and delete their subscriptions."""
-    for purchase in store.pending_of_user(call.tx, signal.user_id):
-        give_up(call, purchase)
+    for purchase in store.list_pending_of_user(call.tx, signal.user_id):
+        abandon(call, purchase)
     for row in store.list_of_user(call.tx, signal.user_id):
         actions.delete(call, row)

@@ -8,10 +8,10 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.protocol.ids import ApplicationId, EntitlementId, SkuId, SubscriptionId
 from hubbub.protocol.resources import subscriptions as wire
+from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.payments import PaymentUncertain
 from hubbub.server.core.slices import handles
-from hubbub.server.core.work import Work
 from hubbub.server.resources import applications, entitlements, skus
 from hubbub.server.resources.subscriptions import actions, purchases, rules, store, views
 from hubbub.server.resources.subscriptions.store import PurchaseRow, SubscriptionRow
@@ -31,7 +31,7 @@ def get_sku_subscriptions(call: Call, sku_id: SkuId, query: wire.GetSubscription
         raise errors.invalid("user_id", *errors.required())
     else:
         user_id = query.user_id
-    rows = store.page(
+    rows = store.list_page(
         call.tx,
         sku_id,
         user_id,
@@ -53,7 +53,7 @@ def get_sku_subscription(call: Call, sku_id: SkuId, subscription_id: Subscriptio
 
 
 @handles(wire.CREATE_PURCHASE)
-async def create_purchase(work: Work, body: wire.CreatePurchase) -> wire.Purchase:
+async def create_purchase(work: AsyncOperation, body: wire.CreatePurchase) -> wire.Purchase:
     """Create a purchase.
 
     Charges the caller and grants the entitlement or the subscription."""
@@ -62,14 +62,14 @@ async def create_purchase(work: Work, body: wire.CreatePurchase) -> wire.Purchas
     return await work.read(lambda call: _purchase_view(call, done))
 
 
-def _begin(work: Work, call: Call, body: wire.CreatePurchase) -> PurchaseRow:
+def _begin(work: AsyncOperation, call: Call, body: wire.CreatePurchase) -> PurchaseRow:
     sku = purchases.require_on_sale(call, body.sku_id)
     if not work.payments.enabled:
         raise errors.MONETIZATION_NOT_ENABLED()
-    return purchases.begin(call, sku, body.guild_id)
+    return purchases.create(call, sku, body.guild_id)
 
 
-async def _settle(work: Work, pending: PurchaseRow) -> PurchaseRow:
+async def _settle(work: AsyncOperation, pending: PurchaseRow) -> PurchaseRow:
     try:
         completed = await purchases.settle(work, pending.id)
     except PaymentUncertain as error:
@@ -105,7 +105,7 @@ def list_my_subscriptions(call: Call) -> list[wire.MySubscription]:
 
 @handles(wire.CHANGE_MY_SUBSCRIPTION)
 async def change_my_subscription(
-    work: Work, subscription_id: SubscriptionId, body: wire.ChangeSubscription
+    work: AsyncOperation, subscription_id: SubscriptionId, body: wire.ChangeSubscription
 ) -> wire.Subscription:
     """Change the SKU of a subscription.
 
@@ -120,10 +120,10 @@ async def change_my_subscription(
 
 
 def _change(
-    work: Work, call: Call, subscription_id: SubscriptionId, body: wire.ChangeSubscription
+    work: AsyncOperation, call: Call, subscription_id: SubscriptionId, body: wire.ChangeSubscription
 ) -> SubscriptionRow | PurchaseRow:
     row = rules.require_own(call, subscription_id)
-    rules.require_going_on(row)
+    rules.require_not_ended(row)
     sku = purchases.require_on_sale(call, body.sku_id)
     rules.require_replacement(row, sku)
     current = skus.find(call.tx, row.sku_id)
@@ -131,7 +131,7 @@ def _change(
     if sku.id != row.sku_id and (current is None or (sku.currency == current.currency and sku.price >= current.price)):
         if not work.payments.enabled:
             raise errors.MONETIZATION_NOT_ENABLED()
-        return purchases.begin_upgrade(call, row, sku)
+        return purchases.create_upgrade(call, row, sku)
     if sku.id == row.renewal_sku_id and row.status == SubscriptionStatus.ACTIVE:
         return row
     return actions.change_at_renewal(call, row, sku)
@@ -143,7 +143,7 @@ def cancel_my_subscription(call: Call, subscription_id: SubscriptionId) -> wire.
 
     It stays active until its period ends."""
     row = rules.require_own(call, subscription_id)
-    rules.require_going_on(row)
+    rules.require_not_ended(row)
     return _view(call, actions.cancel(call, row) if row.status == SubscriptionStatus.ACTIVE else row)
 
 
@@ -153,7 +153,7 @@ def resume_my_subscription(call: Call, subscription_id: SubscriptionId) -> wire.
 
     Possible until its period ends."""
     row = rules.require_own(call, subscription_id)
-    rules.require_going_on(row)
+    rules.require_not_ended(row)
     return _view(call, actions.resume(call, row) if row.status == SubscriptionStatus.ENDING else row)
 
 
@@ -163,7 +163,7 @@ def refund_entitlement(call: Call, application_id: ApplicationId, entitlement_id
 
     The entitlement is removed at once; the payment provider returns the money."""
     applications.require_manager(call, application_id)
-    actions.refund(call, entitlements.require_of(call, application_id, entitlement_id))
+    actions.refund(call, entitlements.require_entitlement(call, application_id, entitlement_id))
 
 
 def _view(call: Call, row: SubscriptionRow) -> wire.Subscription:

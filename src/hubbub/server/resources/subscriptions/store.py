@@ -3,17 +3,17 @@
 from typing import Any, Final, NamedTuple
 
 from hubbub.protocol.enums import SubscriptionStatus
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 PENDING: Final = 0
 DONE: Final = 1
 DECLINED: Final = 2
 
-ASKED: Final = 0
+REQUESTED: Final = 0
 TAKEN: Final = 1
 RETURNING: Final = 2
 RETURNED: Final = 3
-KEPT: Final = 4
+REFUND_REFUSED: Final = 4
 
 
 class SubscriptionRow(NamedTuple):
@@ -60,7 +60,7 @@ class PaymentRow(NamedTuple):
     amount: int
     currency: str
     asked_ms: int
-    state: int = ASKED
+    state: int = REQUESTED
     entitlement_id: int | None = None
     """The entitlement that was paid for, once the charge succeeded."""
 
@@ -77,7 +77,7 @@ def find(tx: Tx, subscription_id: int) -> SubscriptionRow | None:
 
 def insert(tx: Tx, row: SubscriptionRow) -> None:
     """Insert a subscription."""
-    tx.run(f"INSERT INTO subscriptions ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO subscriptions ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: SubscriptionRow) -> None:
@@ -96,7 +96,7 @@ def list_of_user(tx: Tx, user_id: int) -> list[SubscriptionRow]:
     return tx.fetch(SubscriptionRow, f"SELECT {COLUMNS} FROM subscriptions WHERE user_id = ? ORDER BY id", user_id)
 
 
-def page(
+def list_page(
     tx: Tx, sku_id: int, user_id: int, *, before: int | None, after: int | None, limit: int
 ) -> list[SubscriptionRow]:
     """Return a user's subscriptions to a SKU by ascending id; with `before` only, the last ones below it."""
@@ -140,7 +140,7 @@ def find_purchase(tx: Tx, purchase_id: int) -> PurchaseRow | None:
 
 def insert_purchase(tx: Tx, row: PurchaseRow) -> None:
     """Insert a purchase."""
-    tx.run(f"INSERT INTO purchases ({_PURCHASE_COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO purchases ({_PURCHASE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update_purchase(tx: Tx, row: PurchaseRow) -> None:
@@ -154,7 +154,7 @@ def update_purchase(tx: Tx, row: PurchaseRow) -> None:
     )
 
 
-def pending_purchases(tx: Tx, application_id: int, user_id: int) -> list[PurchaseRow]:
+def list_pending_purchases(tx: Tx, application_id: int, user_id: int) -> list[PurchaseRow]:
     """Return a user's pending purchases from an application."""
     return tx.fetch(
         PurchaseRow,
@@ -164,7 +164,7 @@ def pending_purchases(tx: Tx, application_id: int, user_id: int) -> list[Purchas
     )
 
 
-def pending_of_user(tx: Tx, user_id: int) -> list[PurchaseRow]:
+def list_pending_of_user(tx: Tx, user_id: int) -> list[PurchaseRow]:
     """Return a user's pending purchases."""
     return tx.fetch(
         PurchaseRow,
@@ -178,7 +178,7 @@ def find_payment(tx: Tx, key: str) -> PaymentRow | None:
     return tx.find(PaymentRow, f"SELECT {_PAYMENT_COLUMNS} FROM payments WHERE key = ?", key)
 
 
-def last_payment(tx: Tx, entitlement_id: int) -> PaymentRow | None:
+def find_last_payment(tx: Tx, entitlement_id: int) -> PaymentRow | None:
     """Return the last charge that succeeded for an entitlement and was not refunded, or None."""
     return tx.find(
         PaymentRow,
@@ -190,7 +190,7 @@ def last_payment(tx: Tx, entitlement_id: int) -> PaymentRow | None:
 
 def insert_payment(tx: Tx, row: PaymentRow) -> None:
     """Insert a payment."""
-    tx.run(f"INSERT INTO payments ({_PAYMENT_COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO payments ({_PAYMENT_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update_payment(tx: Tx, row: PaymentRow) -> None:

@@ -22,7 +22,7 @@ def my_subscription(
     renews = row.status == SubscriptionStatus.ACTIVE
     return wire.MySubscription(
         **structs.asdict(subscription(row, now)),
-        application=None if seller is None else skus.seller(seller),
+        application=None if seller is None else skus.store_application(seller),
         sku=skus.store_sku(skus_by_id[row.sku_id]),
         renewal_sku=skus.store_sku(skus_by_id[row.renewal_sku_id]) if renews else None,
         guild_id=None if row.guild_id is None else GuildId(row.guild_id),

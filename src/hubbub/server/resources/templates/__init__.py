@@ -10,6 +10,6 @@ def _delete_of_guild(call: Call, signal: GuildDeleted) -> None:
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-SLICE = Slice(name="templates", modules=(routes,), hears={GuildDeleted: _delete_of_guild})
+SLICE = Slice(name="templates", modules=(routes,), listeners={GuildDeleted: _delete_of_guild})
 
 __all__ = ["SLICE"]

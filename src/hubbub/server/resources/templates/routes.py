@@ -41,12 +41,12 @@ def create_guild_from_template(call: Call, code: str, body: wire.CreateGuildFrom
     name = guilds.clean_name(body.name)
     settings: dict[str, Any] = {}
     if body.icon:
-        guilds.require_picture("icon", body.icon, ())
+        guilds.require_image_features("icon", body.icon, ())
         settings["icon"] = body.icon.hash
     if call.actor.is_bot:
         settings["application_id"] = call.actor.application_id
-    row = snapshots.found(call, json.decode(template.snapshot, wire.TemplateGuild), name, settings)
-    store.use(call.tx, code)
+    row = snapshots.create_guild(call, json.decode(template.snapshot, wire.TemplateGuild), name, settings)
+    store.count_use(call.tx, code)
     return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
 
 

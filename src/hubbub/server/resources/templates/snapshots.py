@@ -86,7 +86,7 @@ def _channel(
     overwrites: list[channels.OverwriteRow],
     role_numbers: dict[int, int],
 ) -> wire.TemplateChannel:
-    forum = row.type in channels.FORUMS
+    forum = row.type in channels.FORUM_TYPES
     reaction = row.default_reaction_emoji
     return wire.TemplateChannel(
         id=template_id,
@@ -138,14 +138,14 @@ def _without_custom_emoji(reaction: DefaultReaction) -> DefaultReaction | None:
 # Creating guilds
 
 
-def found(call: Call, shape: wire.TemplateGuild, name: str, settings: dict[str, Any]) -> guilds.GuildRow:
+def create_guild(call: Call, shape: wire.TemplateGuild, name: str, settings: dict[str, Any]) -> guilds.GuildRow:
     """Create a guild from a snapshot."""
     guild_id = call.new_id(GuildId)
     role_ids: dict[int, int] = {role.id: guild_id if role.id == 0 else call.new_id(RoleId) for role in shape.roles}
     channel_ids: dict[int, int] = {
         channel.id: call.new_id(ChannelId) for channel in shape.channels if channel.id is not None
     }
-    contents = guilds.Founding(
+    contents = guilds.InitialContents(
         everyone=next((int(role.permissions) for role in shape.roles if role.id == 0), Permissions.DEFAULT_EVERYONE),
         roles=[_new_role(role_ids[role.id], guild_id, role) for role in shape.roles if role.id],
         channels=[
@@ -181,7 +181,7 @@ def found(call: Call, shape: wire.TemplateGuild, name: str, settings: dict[str, 
         owner_id=call.user_id,
         name=name,
         guild_id=guild_id,
-        begin=contents,
+        contents=contents,
         verification_level=shape.verification_level,
         default_message_notifications=shape.default_message_notifications,
         explicit_content_filter=shape.explicit_content_filter,

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class TemplateRow(NamedTuple):
@@ -35,7 +35,7 @@ def find_of_guild(tx: Tx, guild_id: int) -> TemplateRow | None:
 
 def insert(tx: Tx, row: TemplateRow) -> None:
     """Insert a template."""
-    tx.run(f"INSERT INTO guild_templates ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO guild_templates ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: TemplateRow) -> None:
@@ -50,7 +50,7 @@ def update(tx: Tx, row: TemplateRow) -> None:
     )
 
 
-def use(tx: Tx, code: str) -> None:
+def count_use(tx: Tx, code: str) -> None:
     """Increment the usage count of a template."""
     tx.run("UPDATE guild_templates SET usage_count = usage_count + 1 WHERE code = ?", code)
 

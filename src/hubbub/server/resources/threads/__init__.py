@@ -6,8 +6,8 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources import audit_log, channels, members, messages
 from hubbub.server.resources.threads import edits, jobs, listeners, routes, views
 from hubbub.server.resources.threads.actions import ARCHIVE_JOB
-from hubbub.server.resources.threads.facts import TitleDrafted
-from hubbub.server.resources.threads.posts import create_unattended
+from hubbub.server.resources.threads.posts import create_without_member
+from hubbub.server.resources.threads.signals import TitleDrafted
 
 _THREAD_ACTIONS = (AuditLogAction.THREAD_CREATE, AuditLogAction.THREAD_UPDATE, AuditLogAction.THREAD_DELETE)
 
@@ -19,21 +19,21 @@ def _add_to_audit_log(call: Call, signal: audit_log.AuditLogRead) -> None:
         entry.target_id for entry in entries if entry.action_type in _THREAD_ACTIONS and entry.target_id is not None
     ]
     if thread_ids:
-        signal.log.threads += views.named(call, signal.guild_id, thread_ids)
+        signal.log.threads += views.list_by_ids(call, signal.guild_id, thread_ids)
 
 
 SLICE = Slice(
     name="threads",
     modules=(routes, edits),
     jobs={ARCHIVE_JOB: jobs.archive},
-    hears={
+    listeners={
         audit_log.AuditLogRead: _add_to_audit_log,
-        messages.MessageCreated: listeners.hear_message,
-        messages.MessagesDeleted: listeners.hear_deletion,
-        channels.ChannelsDeleted: listeners.hear_channels_deleted,
-        members.MemberRemoved: listeners.hear_member_removed,
+        messages.MessageCreated: listeners.on_message_created,
+        messages.MessagesDeleted: listeners.on_messages_deleted,
+        channels.ChannelsDeleted: listeners.on_channels_deleted,
+        members.MemberRemoved: listeners.on_member_removed,
     },
     guild=views.snapshot,
 )
 
-__all__ = ["SLICE", "TitleDrafted", "create_unattended"]
+__all__ = ["SLICE", "TitleDrafted", "create_without_member"]

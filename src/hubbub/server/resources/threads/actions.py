@@ -13,7 +13,7 @@ from hubbub.protocol.resources import channels as channel_wire
 from hubbub.protocol.resources import threads as wire
 from hubbub.server.core import audit, jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import channels, members
 from hubbub.server.resources.channels import ChannelRow, ThreadMemberRow
@@ -23,7 +23,7 @@ ARCHIVE_JOB: Final = "threads.archive"
 MINUTE_MS: Final = 60_000
 
 
-class Logged(msgspec.Struct, frozen=True, kw_only=True):
+class LoggedThread(msgspec.Struct, frozen=True, kw_only=True):
     """The fields of a thread that the audit log records."""
 
     name: str | None
@@ -37,7 +37,7 @@ class Logged(msgspec.Struct, frozen=True, kw_only=True):
     applied_tags: list[TagId]
 
 
-class Due(msgspec.Struct, frozen=True):
+class ArchiveJob(msgspec.Struct, frozen=True):
     """Payload of the job that archives an inactive thread."""
 
     thread_id: ChannelId
@@ -47,7 +47,7 @@ def audience(tx: Tx, row: ChannelRow, *, also: Iterable[int] = (), **more: Any) 
     """Return the audience of a thread: the viewers of its parent; for a private thread its members and moderators."""
     thread_members: frozenset[int] | None = None
     if row.type == ChannelType.PRIVATE_THREAD:
-        thread_members = frozenset((*store.member_ids(tx, row.id), *also))
+        thread_members = frozenset((*store.list_member_ids(tx, row.id), *also))
     return Audience.viewers(row.guild_id or 0, row.parent_id or 0, members=thread_members, **more)
 
 
@@ -57,7 +57,7 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
     membership = ThreadMemberRow(row.id, call.user_id, call.now, 0)
     store.insert_member(call.tx, membership)
     row = row._replace(member_count=1)
-    arm(call.tx, row)
+    schedule_archive(call.tx, row)
     audit.record(
         call,
         row.guild_id or 0,
@@ -68,18 +68,18 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
     call.tx.emit(
         channel_wire.THREAD_CREATE,
         channels.created_thread(row, new=True),
-        audience(call.tx, row, excluded=call.user_id),
+        audience(call.tx, row, excluded_user_id=call.user_id),
     )
     _publish_to_member(call, row, membership, new=True)
     # http.md 4.2: the creator is the first member.
-    announce_member(call, row, membership)
+    publish_member(call, row, membership)
     return row
 
 
-def open_unattended(call: Call, row: ChannelRow) -> ChannelRow:
+def create_without_member(call: Call, row: ChannelRow) -> ChannelRow:
     """Create a thread that no member started. It has no members and no audit log entry."""
     channels.insert(call.tx, row)
-    arm(call.tx, row)
+    schedule_archive(call.tx, row)
     call.tx.emit(channel_wire.THREAD_CREATE, channels.created_thread(row, new=True), audience(call.tx, row))
     return row
 
@@ -91,7 +91,7 @@ def _publish_to_member(call: Call, row: ChannelRow, membership: ThreadMemberRow,
     call.tx.emit(channel_wire.THREAD_CREATE, payload, audience)
 
 
-def announce_member(call: Call, row: ChannelRow, membership: ThreadMemberRow) -> None:
+def publish_member(call: Call, row: ChannelRow, membership: ThreadMemberRow) -> None:
     """Publish a new thread member: to the member with the GUILDS intent, to others with GUILD_MEMBERS."""
     found = members.find(call.tx, row.guild_id or 0, membership.user_id)
     presence = call.presences.find(membership.user_id)
@@ -111,10 +111,10 @@ def _publish_members(call: Call, row: ChannelRow, user_id: int, **changes: Any) 
     payload = channel_wire.ThreadMembersUpdate(
         id=ChannelId(row.id),
         guild_id=GuildId(row.guild_id or 0),
-        member_count=min(row.member_count, channel_wire.MEMBER_COUNT_CEILING),
+        member_count=min(row.member_count, channel_wire.THREAD_MEMBER_COUNT_MAX),
         **changes,
     )
-    recipients = audience(call.tx, row, also=(user_id,), always=user_id)
+    recipients = audience(call.tx, row, also=(user_id,), intent_exempt_user_id=user_id)
     call.tx.emit(channel_wire.THREAD_MEMBERS_UPDATE, payload, recipients)
 
 
@@ -124,7 +124,7 @@ def join(call: Call, row: ChannelRow, user_id: int) -> bool:
     if not store.insert_member(call.tx, membership):
         return False
     row = row._replace(member_count=row.member_count + 1)
-    announce_member(call, row, membership)
+    publish_member(call, row, membership)
     _publish_to_member(call, row, membership, new=False)
     return True
 
@@ -154,7 +154,7 @@ def change(call: Call, before: ChannelRow, after: ChannelRow, *, logged: bool = 
     call.tx.emit(channel_wire.THREAD_UPDATE, channels.thread(after), audience(call.tx, after))
     if before.archived and not after.archived:
         _publish_memberships(call, after)
-    arm(call.tx, after)
+    schedule_archive(call.tx, after)
     return after
 
 
@@ -182,7 +182,7 @@ def delete(call: Call, row: ChannelRow) -> None:
         target_id=row.id,
         changes=audit.differences(_logged(row), None),
     )
-    forget(call, row.guild_id, [row.id])
+    delete_silently(call, row.guild_id, [row.id])
     payload = channel_wire.ThreadDeleted(
         id=ChannelId(row.id),
         guild_id=GuildId(row.guild_id or 0),
@@ -192,14 +192,14 @@ def delete(call: Call, row: ChannelRow) -> None:
     call.tx.emit(channel_wire.THREAD_DELETE, payload, recipients)
 
 
-def forget(call: Call, guild_id: int | None, thread_ids: Sequence[int]) -> None:
+def delete_silently(call: Call, guild_id: int | None, thread_ids: Sequence[int]) -> None:
     """Delete threads and all dependent data without publishing events."""
-    call.tell(channels.ChannelsDeleted(guild_id=guild_id, channel_ids=tuple(thread_ids)))
+    call.notify(channels.ChannelsDeleted(guild_id=guild_id, channel_ids=tuple(thread_ids)))
     store.delete_rows(call.tx, thread_ids)
 
 
-def _logged(row: ChannelRow) -> Logged:
-    return Logged(
+def _logged(row: ChannelRow) -> LoggedThread:
+    return LoggedThread(
         name=row.name,
         type=row.type,
         archived=bool(row.archived),
@@ -212,7 +212,7 @@ def _logged(row: ChannelRow) -> Logged:
     )
 
 
-def archives_at(row: ChannelRow) -> int | None:
+def archive_due_ms(row: ChannelRow) -> int | None:
     """Return when an inactive thread archives itself, or None for archived threads and pinned posts (http.md 3.3)."""
     if row.archived or row.flags & ChannelFlags.PINNED:
         return None
@@ -222,14 +222,14 @@ def archives_at(row: ChannelRow) -> int | None:
     return active_ms + (row.auto_archive_duration or 1440) * MINUTE_MS
 
 
-def arm(tx: Tx, row: ChannelRow) -> None:
+def schedule_archive(tx: Tx, row: ChannelRow) -> None:
     """Schedule the job that archives an inactive thread.
 
     New messages do not reschedule it; a job that runs too early schedules itself again."""
     jobs.cancel(tx, ARCHIVE_JOB, _key(row.id))
-    due_ms = archives_at(row)
+    due_ms = archive_due_ms(row)
     if due_ms is not None:
-        tx.enqueue(ARCHIVE_JOB, Due(ChannelId(row.id)), due_ms=due_ms, key=_key(row.id))
+        tx.enqueue(ARCHIVE_JOB, ArchiveJob(ChannelId(row.id)), due_ms=due_ms, key=_key(row.id))
 
 
 def _key(thread_id: int) -> str:

@@ -19,9 +19,9 @@ from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.resources import channels, direct_messages, messages
-from hubbub.server.resources.channels import FORUMS, ChannelRow
+from hubbub.server.resources.channels import FORUM_TYPES, ChannelRow
 from hubbub.server.resources.threads import actions, rules, views
-from hubbub.server.resources.threads.facts import TitleDrafted
+from hubbub.server.resources.threads.signals import TitleDrafted
 
 
 @handles(wire.UPDATE_CHANNEL)
@@ -57,9 +57,9 @@ def _update_group(call: Call, here: ChannelAccess, body: wire.UpdateChannel) -> 
     after = channels.change_group(call, row, body)
     if after.name != row.name:
         kind = MessageType.CHANNEL_NAME_CHANGE
-        messages.system(call, here.channel, kind, call.user_id, content=after.name or "")
+        messages.create_system_message(call, here.channel, kind, call.user_id, content=after.name or "")
     if after.icon != row.icon:
-        messages.system(call, here.channel, MessageType.CHANNEL_ICON_CHANGE, call.user_id)
+        messages.create_system_message(call, here.channel, MessageType.CHANNEL_ICON_CHANGE, call.user_id)
     return channels.private_for(call, after, call.user_id)
 
 
@@ -68,16 +68,18 @@ def _update_thread(call: Call, here: ChannelAccess, body: wire.UpdateChannel) ->
     rules.require_edit(call, here, row, body)
     after = row._replace(**_changes(call, here, row, body))
     if row.archived and not after.archived:
-        rules.require_room(call, here.guild_id, row.type)
+        rules.require_active_below_max(call, here.guild_id, row.type)
     renamed = after.name != row.name
     if renamed:
         channels.require_rename(call, row)
-        call.tell(TitleDrafted(access=here, title=after.name or ""))
+        call.notify(TitleDrafted(access=here, title=after.name or ""))
     after = actions.change(call, row, after)
     if renamed and not after.archived:
         # The name change is a system message, so it must not unarchive the thread.
         kind = MessageType.CHANNEL_NAME_CHANGE
-        messages.system(call, here.channel._replace(archived=0), kind, call.user_id, content=after.name or "")
+        messages.create_system_message(
+            call, here.channel._replace(archived=0), kind, call.user_id, content=after.name or ""
+        )
     return views.thread(_get(call, row.id), channels.find_thread_member(call.tx, row.id, call.user_id))
 
 
@@ -104,7 +106,7 @@ def _changes(call: Call, here: ChannelAccess, row: ChannelRow, body: wire.Update
             rules.require_pinnable(call, row, forum)
         changes["flags"] = row.flags & ~ChannelFlags.PINNED | pinned
     if body.applied_tags is not UNSET:
-        if forum is None or forum.type not in FORUMS:
+        if forum is None or forum.type not in FORUM_TYPES:
             raise errors.WRONG_CHANNEL_TYPE()
         applied = json.decode(row.applied_tags or "[]", list[TagId])
         moderates = here.can(Permissions.MANAGE_THREADS)

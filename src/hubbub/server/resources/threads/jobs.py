@@ -8,13 +8,13 @@ from hubbub.server.resources.threads import actions
 
 def archive(call: Call, job: Job) -> None:
     """Archive a thread that is inactive for long enough, otherwise schedule the job again."""
-    row = channels.find(call.tx, job.decode(actions.Due).thread_id)
+    row = channels.find(call.tx, job.decode(actions.ArchiveJob).thread_id)
     if row is None:
         return
-    due_ms = actions.archives_at(row)
+    due_ms = actions.archive_due_ms(row)
     if due_ms is None:
         return
     if due_ms > call.now:
-        actions.arm(call.tx, row)
+        actions.schedule_archive(call.tx, row)
         return
     actions.change(call, row, row._replace(archived=1), logged=False)

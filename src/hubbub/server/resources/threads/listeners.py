@@ -8,7 +8,7 @@ from hubbub.server.resources import channels, members, messages
 from hubbub.server.resources.threads import actions, rules, store
 
 
-def hear_message(call: Call, signal: messages.MessageCreated) -> None:
+def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
     """Count a message in a thread, unarchive the thread and add the author to its members."""
     ref, message = signal.channel, signal.row
     if not ref.is_thread:
@@ -16,7 +16,7 @@ def hear_message(call: Call, signal: messages.MessageCreated) -> None:
     # http.md 3.3: neither the starter message nor a post's first message is counted.
     if message.type != MessageType.THREAD_STARTER_MESSAGE and message.id != ref.id:
         store.count_message(call.tx, ref.id)
-    is_user_message = message.type in rules.SPOKEN and message.webhook_id is None
+    is_user_message = message.type in rules.USER_MESSAGE_TYPES and message.webhook_id is None
     joins = is_user_message and channels.find_thread_member(call.tx, ref.id, message.author_id) is None
     if not joins and not ref.archived:
         return
@@ -24,7 +24,7 @@ def hear_message(call: Call, signal: messages.MessageCreated) -> None:
     if row is None:
         return
     if row.archived:
-        rules.require_room(call, row.guild_id or 0, row.type)
+        rules.require_active_below_max(call, row.guild_id or 0, row.type)
         row = actions.change(call, row, row._replace(archived=0), logged=False)
     if joins:
         if row.member_count >= THREAD_MEMBERS_MAX:
@@ -32,26 +32,26 @@ def hear_message(call: Call, signal: messages.MessageCreated) -> None:
         actions.join(call, row, message.author_id)
 
 
-def hear_deletion(call: Call, signal: messages.MessagesDeleted) -> None:
+def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
     """Decrease the message count of a thread after messages were deleted."""
     if signal.channel.is_thread:
         uncounted = sum(
             row.type == MessageType.THREAD_STARTER_MESSAGE or row.id == signal.channel.id for row in signal.rows
         )
         if len(signal.rows) > uncounted:
-            store.discount_messages(call.tx, signal.channel.id, len(signal.rows) - uncounted)
+            store.subtract_messages(call.tx, signal.channel.id, len(signal.rows) - uncounted)
 
 
-def hear_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:
+def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:
     """Delete the members of deleted channels and the threads below those channels."""
     store.delete_all_members(call.tx, signal.channel_ids)
     deleted = set(signal.channel_ids)
-    threads = [each for each in store.ids_of_parents(call.tx, signal.channel_ids) if each not in deleted]
+    threads = [each for each in store.list_ids_of_parents(call.tx, signal.channel_ids) if each not in deleted]
     if threads:
-        actions.forget(call, signal.guild_id, threads)
+        actions.delete_silently(call, signal.guild_id, threads)
 
 
-def hear_member_removed(call: Call, signal: members.MemberRemoved) -> None:
+def on_member_removed(call: Call, signal: members.MemberRemoved) -> None:
     """Remove a removed guild member from the guild's threads."""
-    for row in store.joined_in_guild(call.tx, signal.guild_id, signal.user_id):
+    for row in store.list_joined(call.tx, signal.guild_id, signal.user_id):
         actions.leave(call, row, signal.user_id)

@@ -12,10 +12,10 @@ from hubbub.server.resources import channels
 from hubbub.server.resources.channels import ChannelRow
 from hubbub.server.resources.threads import actions, rules
 
-USUAL_DURATION: Final = 1440
+DEFAULT_ARCHIVE_MINUTES: Final = 1440
 
 
-def create_unattended(call: Call, forum_id: int, name: str, tags: Iterable[TagId], *, owner_id: int) -> ChannelRow:
+def create_without_member(call: Call, forum_id: int, name: str, tags: Iterable[TagId], *, owner_id: int) -> ChannelRow:
     """Create a forum post without members. `owner_id` may belong to a webhook."""
     forum = channels.find(call.tx, forum_id)
     if forum is None:
@@ -24,7 +24,7 @@ def create_unattended(call: Call, forum_id: int, name: str, tags: Iterable[TagId
     if not name:
         raise errors.invalid("thread_name", *errors.bad_length(1, 100))
     applied_tags = rules.require_tags(forum, tags, (), moderates=False)
-    rules.require_room(call, forum.guild_id or 0, ChannelType.PUBLIC_THREAD)
+    rules.require_active_below_max(call, forum.guild_id or 0, ChannelType.PUBLIC_THREAD)
     row = ChannelRow(
         id=call.new_id(ChannelId),
         type=ChannelType.PUBLIC_THREAD,
@@ -35,8 +35,8 @@ def create_unattended(call: Call, forum_id: int, name: str, tags: Iterable[TagId
         rate_limit_per_user=forum.default_thread_rate_limit_per_user or 0,
         owner_id=owner_id,
         archive_changed_ms=call.now,
-        auto_archive_duration=forum.default_auto_archive_duration or USUAL_DURATION,
+        auto_archive_duration=forum.default_auto_archive_duration or DEFAULT_ARCHIVE_MINUTES,
         created_ms=call.now,
         applied_tags=json.encode(applied_tags).decode(),
     )
-    return actions.open_unattended(call, row)
+    return actions.create_without_member(call, row)

@@ -16,12 +16,12 @@ from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.resources import channels, members, messages, users
-from hubbub.server.resources.channels import FORUMS, ChannelRow
+from hubbub.server.resources.channels import FORUM_TYPES, ChannelRow
 from hubbub.server.resources.threads import actions, rules, store, views
-from hubbub.server.resources.threads.facts import TitleDrafted
+from hubbub.server.resources.threads.signals import TitleDrafted
 
 _TEXT_TYPES = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
-_PARENT_TYPES = _TEXT_TYPES | FORUMS
+_PARENT_TYPES = _TEXT_TYPES | FORUM_TYPES
 _DEFAULT_ARCHIVE_MINUTES = 1440
 
 
@@ -34,20 +34,20 @@ def create_thread_from_message(
     The thread has the id of the message."""
     here, parent = rules.require_parent(call, channel_id, _TEXT_TYPES)
     source = messages.get(call.tx, channel_id, message_id)
-    if source.type not in rules.SPOKEN:
+    if source.type not in rules.USER_MESSAGE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
     if channels.find(call.tx, message_id) is not None:
         raise errors.MESSAGE_ALREADY_HAS_THREAD()
     announcement = parent.type == ChannelType.GUILD_ANNOUNCEMENT
     kind = ChannelType.ANNOUNCEMENT_THREAD if announcement else ChannelType.PUBLIC_THREAD
-    rules.require_room(call, here.guild_id, kind)
-    rules.require_patience(call, here)
+    rules.require_active_below_max(call, here.guild_id, kind)
+    rules.require_slowmode(call, here)
     row = _new(call, here, parent, body, kind, message_id)
     row = actions.create(call, row)
     messages.set_flags(call, here.channel, message_id, on=MessageFlags.HAS_THREAD)
     reference = MessageReference(channel_id=channel_id, message_id=message_id, guild_id=here.guild_id)
     thread = access.channel(call, row.id).channel
-    messages.system(call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=reference)
+    messages.create_system_message(call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=reference)
     if message_id != parent.last_message_id:
         _post_thread_created(call, here, row)
     return _view(call, row)
@@ -59,12 +59,12 @@ def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) ->
 
     In a forum the body must contain the first message."""
     here, parent = rules.require_parent(call, channel_id, _PARENT_TYPES)
-    if parent.type in FORUMS:
+    if parent.type in FORUM_TYPES:
         return _create_post(call, here, parent, body)
-    kind = rules.kind_without_message(parent, body.type or None)
+    kind = rules.type_without_message(parent, body.type or None)
     rules.require_creation(here, kind)
-    rules.require_room(call, here.guild_id, kind)
-    rules.require_patience(call, here)
+    rules.require_active_below_max(call, here.guild_id, kind)
+    rules.require_slowmode(call, here)
     row = _new(call, here, parent, body, kind, call.new_id(ChannelId))
     if kind == ChannelType.PRIVATE_THREAD:
         row = row._replace(invitable=int(body.invitable is not False))
@@ -80,8 +80,8 @@ def _create_post(call: Call, here: ChannelAccess, forum: ChannelRow, body: wire.
         raise errors.invalid("message", *errors.required())
     moderates = here.can(Permissions.MANAGE_THREADS)
     tags = rules.require_tags(forum, body.applied_tags or [], [], moderates=moderates)
-    rules.require_room(call, here.guild_id, ChannelType.PUBLIC_THREAD)
-    rules.require_patience(call, here)
+    rules.require_active_below_max(call, here.guild_id, ChannelType.PUBLIC_THREAD)
+    rules.require_slowmode(call, here)
     row = _new(call, here, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
     row = actions.create(call, row._replace(applied_tags=json.encode(tags).decode()))
     thread = access.channel(call, row.id)
@@ -110,7 +110,7 @@ def _new(
     name = body.name.strip()
     if not name:
         raise errors.invalid("name", *errors.bad_length(1, 100))
-    call.tell(TitleDrafted(access=here, title=name))
+    call.notify(TitleDrafted(access=here, title=name))
     return ChannelRow(
         id=thread_id,
         type=int(kind),
@@ -130,7 +130,7 @@ def _post_thread_created(call: Call, here: ChannelAccess, row: ChannelRow) -> No
     """Post a system message about a new thread in the parent channel."""
     reference = MessageReference(channel_id=ChannelId(row.id), guild_id=here.guild_id)
     kind = MessageType.THREAD_CREATED
-    messages.system(call, here.channel, kind, call.user_id, content=row.name or "", reference=reference)
+    messages.create_system_message(call, here.channel, kind, call.user_id, content=row.name or "", reference=reference)
 
 
 def _view(call: Call, row: ChannelRow) -> Thread:
@@ -142,7 +142,7 @@ def _view(call: Call, row: ChannelRow) -> Thread:
 def join_thread(call: Call, channel_id: ChannelId) -> None:
     """Join a thread."""
     here = rules.require_thread(call, channel_id)
-    rules.require_acting(here)
+    rules.require_not_restricted(here)
     rules.require_open(here)
     _add(call, here, call.user_id)
 
@@ -164,17 +164,17 @@ def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> Non
     if user_id == call.user_id:
         join_thread(call, channel_id)
         return
-    rules.require_adding(here, _get(call, channel_id))
+    rules.require_add_member(here, _get(call, channel_id))
     standing = access.find_member(call.tx, call.now, here.guild_id, user_id)
     if standing is None:
         if users.find(call.tx, user_id) is None:
             raise errors.UNKNOWN_USER()
         raise errors.UNKNOWN_MEMBER()
-    if not access.permissions_in(call.tx, standing, here.channel.ruling_id) & Permissions.VIEW_CHANNEL:
+    if not access.permissions_in(call.tx, standing, here.channel.overwrites_channel_id) & Permissions.VIEW_CHANNEL:
         raise errors.MISSING_ACCESS()
     rules.require_open(here)
     if _add(call, here, user_id):
-        messages.system(call, here.channel, MessageType.RECIPIENT_ADD, call.user_id, mentions=(user_id,))
+        messages.create_system_message(call, here.channel, MessageType.RECIPIENT_ADD, call.user_id, mentions=(user_id,))
 
 
 def _add(call: Call, here: ChannelAccess, user_id: int) -> bool:
@@ -196,11 +196,11 @@ def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> 
         leave_thread(call, channel_id)
         return
     row = _get(call, channel_id)
-    rules.require_removing(call, row)
+    rules.require_remove_member(call, row)
     rules.require_open(here)
     if not actions.leave(call, row, user_id):
         raise errors.UNKNOWN_MEMBER()
-    messages.system(call, here.channel, MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user_id,))
+    messages.create_system_message(call, here.channel, MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user_id,))
 
 
 @handles(wire.GET_THREAD_MEMBER)
@@ -259,7 +259,7 @@ def _list_archived(
     rows = store.list_archived(
         call.tx, channel_id, [int(kind) for kind in kinds], before_ms=before_ms, limit=query.limit + 1
     )
-    return views.listed(call.tx, rows[: query.limit], call.user_id, more=len(rows) > query.limit)
+    return views.thread_list(call.tx, rows[: query.limit], call.user_id, more=len(rows) > query.limit)
 
 
 @handles(wire.LIST_MY_PRIVATE_ARCHIVED_THREADS)
@@ -271,7 +271,7 @@ def list_my_private_archived_threads(
     rows = store.list_joined_private_archived(
         call.tx, channel_id, call.user_id, before=query.before or None, limit=query.limit + 1
     )
-    return views.listed(call.tx, rows[: query.limit], call.user_id, more=len(rows) > query.limit)
+    return views.thread_list(call.tx, rows[: query.limit], call.user_id, more=len(rows) > query.limit)
 
 
 @handles(wire.GET_ACTIVE_GUILD_THREADS)
@@ -280,7 +280,7 @@ def get_active_guild_threads(call: Call, guild_id: GuildId) -> wire.ThreadList:
 
     Contains the threads that the caller can see, newest first."""
     standing = access.guild(call, guild_id)
-    return views.listed(call.tx, views.visible_active(call.tx, standing), call.user_id)
+    return views.thread_list(call.tx, views.visible_active(call.tx, standing), call.user_id)
 
 
 def _get(call: Call, channel_id: int) -> ChannelRow:

@@ -16,10 +16,10 @@ from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.resources import channels
-from hubbub.server.resources.channels import FORUMS, ChannelRow
+from hubbub.server.resources.channels import FORUM_TYPES, ChannelRow
 from hubbub.server.resources.threads import store
 
-SPOKEN: Final = frozenset({0, 19, 20, 23})
+USER_MESSAGE_TYPES: Final = frozenset({0, 19, 20, 23})
 """Message types that users send; other types are system messages."""
 
 # http.md 2.4: permissions that exempted users from slowmode before BYPASS_SLOWMODE replaced them.
@@ -39,11 +39,11 @@ def require_thread(call: Call, channel_id: int) -> ChannelAccess:
     return here
 
 
-def require_acting(here: ChannelAccess) -> None:
+def require_not_restricted(here: ChannelAccess) -> None:
     """Raise an error for members with read-only access (http.md 2.2).
 
     Reasons are a timeout, pending membership screening, and auto moderation."""
-    if here.guild is not None and here.guild.only_reads:
+    if here.guild is not None and here.guild.is_read_only:
         raise errors.MISSING_PERMISSIONS()
 
 
@@ -66,7 +66,7 @@ def require_parent(call: Call, channel_id: int, kinds: frozenset[int]) -> tuple[
     return here, row
 
 
-def kind_without_message(parent: ChannelRow, wanted: ChannelType | None) -> int:
+def type_without_message(parent: ChannelRow, wanted: ChannelType | None) -> int:
     """Return the type of a thread without a message: private by default; announcement channels have one type only."""
     if parent.type == ChannelType.GUILD_ANNOUNCEMENT:
         possible, default = [ChannelType.ANNOUNCEMENT_THREAD], ChannelType.ANNOUNCEMENT_THREAD
@@ -85,7 +85,7 @@ def require_creation(here: ChannelAccess, kind: int) -> None:
     here.require(Permissions.CREATE_PRIVATE_THREADS if private else Permissions.CREATE_PUBLIC_THREADS)
 
 
-def require_room(call: Call, guild_id: int, kind: int) -> None:
+def require_active_below_max(call: Call, guild_id: int, kind: int) -> None:
     """Raise an error if the guild has reached its maximum of active threads."""
     if store.count_active(call.tx, guild_id) >= wire.ACTIVE_THREADS_MAX:
         if kind == ChannelType.ANNOUNCEMENT_THREAD:
@@ -102,16 +102,16 @@ def is_slowed(call: Call, here: ChannelAccess) -> bool:
     return changes.PERMISSION_SPLITS.active(call.now) or not here.allowed & _OLD_BYPASS
 
 
-def require_patience(call: Call, here: ChannelAccess) -> None:
+def require_slowmode(call: Call, here: ChannelAccess) -> None:
     """Raise an error while slowmode forbids another thread; otherwise record this one (http.md 3.2)."""
     seconds = here.channel.rate_limit_per_user
     if not seconds or not is_slowed(call, here):
         return
-    last_ms = store.last_opened(call.tx, here.channel.id, call.user_id)
+    last_ms = store.find_last_created(call.tx, here.channel.id, call.user_id)
     if last_ms is not None and last_ms <= call.now < last_ms + seconds * 1000:
         wait = (last_ms + seconds * 1000 - call.now) / 1000
         raise errors.SLOWMODE_RATE_LIMIT(retry_after=wait, **{"global": False})
-    store.opened(call.tx, here.channel.id, call.user_id, call.now)
+    store.record_created(call.tx, here.channel.id, call.user_id, call.now)
 
 
 def require_tags(
@@ -138,7 +138,7 @@ def require_edit(call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateC
     """Raise an error unless the caller may make these changes to a thread (http.md 3.3)."""
     changed = [key for key in (*_BY_CREATOR, *_BY_MODERATOR) if getattr(body, key) is not UNSET]
     if changed:
-        require_acting(here)
+        require_not_restricted(here)
     if row.locked and changed and not here.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
     if (row.locked and changed) or not _can_edit_unmoderated(call, here, row, body, changed):
@@ -162,14 +162,14 @@ def _can_edit_unmoderated(
 
 def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> None:
     """Raise an error if the post cannot be pinned: a forum has at most one pinned post."""
-    if forum is None or forum.type not in FORUMS:
+    if forum is None or forum.type not in FORUM_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
-    pinned = store.pinned_post(call.tx, forum.id, ChannelFlags.PINNED)
+    pinned = store.find_pinned_post(call.tx, forum.id, ChannelFlags.PINNED)
     if pinned is not None and pinned != row.id and PINNED_POSTS_MAX == 1:
         raise errors.MAX_PINNED_THREADS()
 
 
-def require_adding(here: ChannelAccess, row: ChannelRow) -> None:
+def require_add_member(here: ChannelAccess, row: ChannelRow) -> None:
     """Raise an error unless the caller may add members.
 
     This requires SEND_MESSAGES; a private thread can restrict it to moderators."""
@@ -182,9 +182,9 @@ def require_adding(here: ChannelAccess, row: ChannelRow) -> None:
         raise errors.MISSING_PERMISSIONS()
 
 
-def require_removing(call: Call, row: ChannelRow) -> None:
+def require_remove_member(call: Call, row: ChannelRow) -> None:
     """Raise an error unless the caller may remove members: a moderator, or the creator of a private thread."""
-    require_acting(access.channel(call, row.id))
+    require_not_restricted(access.channel(call, row.id))
     is_creator = row.type == ChannelType.PRIVATE_THREAD and row.owner_id == call.user_id
     if not is_creator:
         access.require_channel(call, row.id, Permissions.MANAGE_THREADS)

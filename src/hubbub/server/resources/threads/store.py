@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.resources.channels import CHANNEL_COLUMNS, ChannelRow, ThreadMemberRow
 
 _THREADS: Final = f"SELECT {CHANNEL_COLUMNS} FROM channels c"
 _MEMBER: Final = "m.thread_id, m.user_id, m.joined_ms, m.flags"
 
 
-def member_ids(tx: Tx, thread_id: int) -> list[int]:
+def list_member_ids(tx: Tx, thread_id: int) -> list[int]:
     """Return the ids of a thread's members."""
     rows = tx.all("SELECT user_id FROM thread_members WHERE thread_id = ? ORDER BY user_id", thread_id)
     return [user_id for (user_id,) in rows]
@@ -25,13 +25,13 @@ def list_members(tx: Tx, thread_id: int, *, after: int = 0, limit: int | None = 
     return tx.fetch(ThreadMemberRow, f"{sql} LIMIT ?", thread_id, after, limit)
 
 
-def memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
+def find_memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
     """Return a user's memberships in threads, by thread id."""
     found: dict[int, ThreadMemberRow] = {}
     for batch in batches(thread_ids):
         for row in tx.fetch(
             ThreadMemberRow,
-            f"SELECT {_MEMBER} FROM thread_members m WHERE m.user_id = ? AND m.thread_id IN ({places(batch)})",
+            f"SELECT {_MEMBER} FROM thread_members m WHERE m.user_id = ? AND m.thread_id IN ({placeholders(batch)})",
             user_id,
             *batch,
         ):
@@ -62,10 +62,10 @@ def delete_member(tx: Tx, thread_id: int, user_id: int) -> bool:
 def delete_all_members(tx: Tx, thread_ids: Sequence[int]) -> None:
     """Delete the memberships of threads."""
     for batch in batches(thread_ids):
-        tx.run(f"DELETE FROM thread_members WHERE thread_id IN ({places(batch)})", *batch)
+        tx.run(f"DELETE FROM thread_members WHERE thread_id IN ({placeholders(batch)})", *batch)
 
 
-def joined_in_guild(tx: Tx, guild_id: int, user_id: int) -> list[ChannelRow]:
+def list_joined(tx: Tx, guild_id: int, user_id: int) -> list[ChannelRow]:
     """Return the threads of a guild that a user is a member of."""
     return tx.fetch(
         ChannelRow,
@@ -75,11 +75,13 @@ def joined_in_guild(tx: Tx, guild_id: int, user_id: int) -> list[ChannelRow]:
     )
 
 
-def ids_of_parents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
+def list_ids_of_parents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
     """Return the ids of all threads of these channels."""
     found: list[int] = []
     for batch in batches(channel_ids):
-        rows = tx.all(f"SELECT id FROM channels WHERE parent_id IN ({places(batch)}) AND type IN (10, 11, 12)", *batch)
+        rows = tx.all(
+            f"SELECT id FROM channels WHERE parent_id IN ({placeholders(batch)}) AND type IN (10, 11, 12)", *batch
+        )
         found += [thread_id for (thread_id,) in rows]
     return found
 
@@ -108,7 +110,7 @@ def list_archived(
     bound = "" if before_ms is None else " AND c.archive_changed_ms < ?"
     return tx.fetch(
         ChannelRow,
-        f"{_THREADS} WHERE c.parent_id = ? AND c.type IN ({places(kinds)}) AND c.archived = 1{bound}"
+        f"{_THREADS} WHERE c.parent_id = ? AND c.type IN ({placeholders(kinds)}) AND c.archived = 1{bound}"
         " ORDER BY c.archive_changed_ms DESC, c.id DESC LIMIT ?",
         parent_id,
         *kinds,
@@ -133,7 +135,7 @@ def list_joined_private_archived(
     )
 
 
-def pinned_post(tx: Tx, parent_id: int, pinned: int) -> int | None:
+def find_pinned_post(tx: Tx, parent_id: int, pinned: int) -> int | None:
     """Return the id of the post that is pinned in a forum, or None."""
     found: int | None = tx.value("SELECT id FROM channels WHERE parent_id = ? AND (flags & ?) <> 0", parent_id, pinned)
     return found
@@ -147,7 +149,7 @@ def count_message(tx: Tx, thread_id: int) -> None:
     )
 
 
-def discount_messages(tx: Tx, thread_id: int, number: int) -> None:
+def subtract_messages(tx: Tx, thread_id: int, number: int) -> None:
     """Decrease the message count of a thread; the total of sent messages stays."""
     tx.run(
         "UPDATE channels SET message_count = CASE WHEN message_count > ? THEN message_count - ? ELSE 0 END WHERE id = ?",
@@ -157,7 +159,7 @@ def discount_messages(tx: Tx, thread_id: int, number: int) -> None:
     )
 
 
-def last_opened(tx: Tx, channel_id: int, user_id: int) -> int | None:
+def find_last_created(tx: Tx, channel_id: int, user_id: int) -> int | None:
     """Return when a user last created a thread in a channel with slowmode, or None."""
     found: int | None = tx.value(
         "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = 'thread'", channel_id, user_id
@@ -165,7 +167,7 @@ def last_opened(tx: Tx, channel_id: int, user_id: int) -> int | None:
     return found
 
 
-def opened(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
+def record_created(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
     """Record that a user created a thread in a channel with slowmode."""
     tx.run(
         "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, 'thread', ?)"
@@ -180,4 +182,4 @@ def delete_rows(tx: Tx, thread_ids: Iterable[int]) -> None:
     """Delete threads."""
     wanted = list(thread_ids)
     for batch in batches(wanted):
-        tx.run(f"DELETE FROM channels WHERE id IN ({places(batch)}) AND type IN (10, 11, 12)", *batch)
+        tx.run(f"DELETE FROM channels WHERE id IN ({placeholders(batch)}) AND type IN (10, 11, 12)", *batch)

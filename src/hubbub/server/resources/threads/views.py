@@ -14,7 +14,7 @@ from hubbub.protocol.resources.channels import Thread
 from hubbub.server.core import access
 from hubbub.server.core.access import GuildAccess, visible_channels
 from hubbub.server.core.call import Call
-from hubbub.server.core.realtime import GuildView
+from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.store import Tx
 from hubbub.server.resources import channels
 from hubbub.server.resources.channels import ChannelRow, ThreadMemberRow
@@ -23,9 +23,9 @@ from hubbub.server.resources.threads import store
 PRIVATE: Final = ChannelType.PRIVATE_THREAD
 
 
-def listed(tx: Tx, rows: Sequence[ChannelRow], user_id: int, *, more: bool = False) -> wire.ThreadList:
+def thread_list(tx: Tx, rows: Sequence[ChannelRow], user_id: int, *, more: bool = False) -> wire.ThreadList:
     """Return a list of threads with the reader's memberships."""
-    memberships = store.memberships(tx, user_id, [row.id for row in rows])
+    memberships = store.find_memberships(tx, user_id, [row.id for row in rows])
     return wire.ThreadList(
         threads=[thread(row, memberships.get(row.id)) for row in rows],
         members=[channels.thread_member(memberships[row.id]) for row in rows if row.id in memberships],
@@ -48,7 +48,7 @@ def visible_active(tx: Tx, standing: GuildAccess) -> list[ChannelRow]:
     return _visible(tx, standing, store.list_active(tx, standing.guild_id))
 
 
-def named(call: Call, guild_id: int, thread_ids: Collection[int]) -> list[Thread]:
+def list_by_ids(call: Call, guild_id: int, thread_ids: Collection[int]) -> list[Thread]:
     """Return those of the guild's threads that still exist and that the caller can see."""
     rows = sorted(channels.find_many(call.tx, thread_ids).values())
     return [channels.thread(row) for row in _visible(call.tx, access.guild(call, guild_id), rows)]
@@ -56,7 +56,7 @@ def named(call: Call, guild_id: int, thread_ids: Collection[int]) -> list[Thread
 
 def _visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -> list[ChannelRow]:
     bits = visible_channels(tx, standing)
-    memberships = store.memberships(tx, standing.user_id, [row.id for row in rows if row.type == PRIVATE])
+    memberships = store.find_memberships(tx, standing.user_id, [row.id for row in rows if row.type == PRIVATE])
     return [
         row
         for row in rows
@@ -69,7 +69,7 @@ def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
 
     Each contains the member's membership, without the ids that the thread already has."""
     rows = [row for row in store.list_active(call.tx, view.guild.id) if row.parent_id in view.visible]
-    memberships = store.memberships(call.tx, view.member.user_id, [row.id for row in rows])
+    memberships = store.find_memberships(call.tx, view.member.user_id, [row.id for row in rows])
     threads: list[dict[str, Any]] = []
     for row in rows:
         bits = view.permissions(row.parent_id or 0)

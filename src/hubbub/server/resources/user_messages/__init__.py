@@ -12,7 +12,7 @@ from hubbub.server.resources.users import UserDeleted
 
 
 def _forget(call: Call, _: Job) -> None:
-    actions.forget(call)
+    actions.sweep(call)
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -20,18 +20,18 @@ def _ready(call: Call) -> dict[str, Any]:
     actor = call.actor
     if actor.kind != "bearer" or actor.family_id is None or Scope.ACTIVITIES_READ not in actor.scopes:
         return {}
-    return {"game_invites": views.waiting(call, actor.family_id)}
+    return {"game_invites": views.list_pending_invites(call, actor.family_id)}
 
 
 SLICE = Slice(
     name="user_messages",
     modules=(routes,),
-    jobs={actions.FORGET: _forget},
-    hears={
-        MessageCreated: actions.created,
-        MessageChanged: actions.changed,
-        MessagesDeleted: actions.deleted,
-        UserDeleted: actions.user_deleted,
+    jobs={actions.SWEEP: _forget},
+    listeners={
+        MessageCreated: actions.on_message_created,
+        MessageChanged: actions.on_message_changed,
+        MessagesDeleted: actions.on_messages_deleted,
+        UserDeleted: actions.on_user_deleted,
     },
     ready=_ready,
 )

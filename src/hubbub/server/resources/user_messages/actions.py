@@ -18,7 +18,7 @@ from hubbub.server.core import access as core_access
 from hubbub.server.core import jobs
 from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import (
     applications,
     channels,
@@ -29,17 +29,23 @@ from hubbub.server.resources import (
     users,
     webhook_events,
 )
-from hubbub.server.resources.messages import FromGame, MessageChanged, MessageCreated, MessageRow, MessagesDeleted
+from hubbub.server.resources.messages import (
+    ApplicationOrigin,
+    MessageChanged,
+    MessageCreated,
+    MessageRow,
+    MessagesDeleted,
+)
 from hubbub.server.resources.user_messages import rules, store, views
-from hubbub.server.resources.user_messages.store import InviteRow, PassingRow
+from hubbub.server.resources.user_messages.store import EphemeralRow, InviteRow
 from hubbub.server.resources.users import UserRow
 
-FORGET: Final = "user_messages.forget"
-PASSING_MS: Final = 6 * 3_600_000
+SWEEP: Final = "user_messages.forget"
+EPHEMERAL_TTL_MS: Final = 6 * 3_600_000
 """Time in milliseconds for which an ephemeral message is recorded, so that it can be edited and moderated."""
 
 
-class Sweep(msgspec.Struct):
+class SweepJob(msgspec.Struct):
     """Empty payload of the job that deletes expired rows."""
 
 
@@ -50,7 +56,7 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
     if application is None and not (body.content or "").strip():
         raise errors.EMPTY_MESSAGE()
     assert call.actor.application_id is not None
-    game = FromGame(application_id=call.actor.application_id, metadata=body.metadata or {})
+    game = ApplicationOrigin(application_id=call.actor.application_id, metadata=body.metadata or {})
     content = body.content or ""
     if application is not None:
         activity = body.activity
@@ -63,10 +69,10 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
             activity=MessageActivity(type=int(activity.type), party_id=party, session_id=activity.session_id),
             application=views.application(application),
         )
-    if rules.require_kept(call, me, other):
+    if rules.is_stored_message(call, me, other):
         return _send_stored(call, me, other, content, game, body)
     if game.activity is None:
-        rules.require_shown(call, other.id)
+        rules.require_visible_in_game(call, other.id)
     return _send_ephemeral(call, me, other, content, game, body)
 
 
@@ -78,30 +84,30 @@ def _party(call: Call, body: wire.SendUserMessage, application: applications.App
         activities = [] if presence is None else presence.activities
         matching = [each for each in activities if int(each.get("application_id", 0)) == application.id]
         return rules.party_of(matching[0]) if matching else ""
-    return rules.party_of(call.presences.activity(call.user_id, activity.session_id, application.id) or {})
+    return rules.party_of(call.presences.find_activity(call.user_id, activity.session_id, application.id) or {})
 
 
 # Stored: an ordinary direct message that a game sent
 
 
 def _send_stored(
-    call: Call, me: UserRow, other: UserRow, content: str, game: FromGame, body: wire.SendUserMessage
+    call: Call, me: UserRow, other: UserRow, content: str, game: ApplicationOrigin, body: wire.SendUserMessage
 ) -> wire.UserMessage:
     channel = direct_messages.open_direct(call, other)
     here = core_access.channel(call, channel.id)
     author = messages.require_send(call, here)
     draft = message_wire.CreateMessage(content=content)
-    view = messages.create(call, here, draft, author=author, game=game)
+    view = messages.create(call, here, draft, author=author, origin=game)
     row = messages.get(call.tx, here.channel.id, view.id)
     if game.activity is not None and body.activity:
         _invite(call, me, other, row, here.channel.id, body.activity.session_id, game)
-    return views.kept(view, row, channel, other.id, {})
+    return views.stored_message(view, row, channel, other.id, {})
 
 
 def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.UserMessage:
     """Edit a message of the caller."""
     found = _find(call, other.id, message_id)
-    if isinstance(found, PassingRow):
+    if isinstance(found, EphemeralRow):
         if found.author_id != call.user_id:
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
         me = rules.require_player_self(call)
@@ -116,24 +122,24 @@ def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.User
     author = messages.require_send(call, here)
     view = messages.edit(call, here, author, row, message_wire.UpdateMessage(content=content))
     channel = channels.private(_channel_row(call, here.channel.id), [users.user(other)])
-    return views.kept(view, messages.get(call.tx, here.channel.id, row.id), channel, other.id, {})
+    return views.stored_message(view, messages.get(call.tx, here.channel.id, row.id), channel, other.id, {})
 
 
 def delete(call: Call, other: UserRow, message_id: int) -> None:
     """Delete a message of the caller."""
     found = _find(call, other.id, message_id)
-    if isinstance(found, PassingRow):
+    if isinstance(found, EphemeralRow):
         if found.author_id != call.user_id:
             raise errors.MISSING_PERMISSIONS()
-        store.delete_passing(call.tx, found.id)
-        store.forget_moderation(call.tx, [found.id])
-        store.forget_invites(call.tx, [found.id])
+        store.delete_ephemeral(call.tx, found.id)
+        store.delete_moderation(call.tx, [found.id])
+        store.delete_invites(call.tx, [found.id])
         for one, another in ((call.user_id, other.id), (other.id, call.user_id)):
             payload = message_wire.MessageDeleted(id=MessageId(found.id), channel_id=ChannelId(another))
             call.tx.emit(message_wire.MESSAGE_DELETE, payload, _players(found.family_id, one))
         # The content was not stored, so the event contains everything except the content.
         me = rules.require_player_self(call)
-        message = views.passing(call, _ephemeral_message(found, ""), me, recipient_id=other.id)
+        message = views.ephemeral_message(call, _ephemeral_message(found, ""), me, recipient_id=other.id)
         kind = WebhookEventType.GAME_DIRECT_MESSAGE_DELETE
         _send_webhook_events(call, (call.user_id, other.id), kind, message, family_id=found.family_id)
         return
@@ -143,8 +149,8 @@ def delete(call: Call, other: UserRow, message_id: int) -> None:
     messages.delete(call, here, row)
 
 
-def _find(call: Call, other_id: int, message_id: int) -> "PassingRow | tuple[core_access.ChannelAccess, MessageRow]":
-    ephemeral = store.find_passing(call.tx, message_id, call.now)
+def _find(call: Call, other_id: int, message_id: int) -> "EphemeralRow | tuple[core_access.ChannelAccess, MessageRow]":
+    ephemeral = store.find_ephemeral(call.tx, message_id, call.now)
     if ephemeral is not None and {ephemeral.author_id, ephemeral.recipient_id} == {int(call.user_id), int(other_id)}:
         return ephemeral
     channel_id = direct_messages.find_channel(call.tx, call.user_id, other_id)
@@ -165,17 +171,17 @@ def _channel_row(call: Call, channel_id: int) -> channels.ChannelRow:
 
 
 def _send_ephemeral(
-    call: Call, me: UserRow, other: UserRow, content: str, game: FromGame, body: wire.SendUserMessage
+    call: Call, me: UserRow, other: UserRow, content: str, game: ApplicationOrigin, body: wire.SendUserMessage
 ) -> wire.UserMessage:
-    row = PassingRow(
+    row = EphemeralRow(
         id=call.new_id(MessageId),
         author_id=me.id,
         recipient_id=other.id,
         application_id=game.application_id,
         family_id=rules.family_of(call),
-        expires_ms=call.now + PASSING_MS,
+        expires_ms=call.now + EPHEMERAL_TTL_MS,
     )
-    store.insert_passing(call.tx, row)
+    store.insert_ephemeral(call.tx, row)
     _schedule_sweep(call, row.expires_ms)
     message = _ephemeral_message(row, content, game)
     if game.activity is not None and body.activity:
@@ -183,7 +189,7 @@ def _send_ephemeral(
     return _publish_ephemeral(call, message_wire.MESSAGE_CREATE, message, me, other)
 
 
-def _ephemeral_message(row: PassingRow, content: str, game: FromGame | None = None) -> MessageRow:
+def _ephemeral_message(row: EphemeralRow, content: str, game: ApplicationOrigin | None = None) -> MessageRow:
     extra = messages.Extra()
     if game is not None:
         extra.metadata, extra.activity, extra.application = game.metadata, game.activity, game.application
@@ -205,11 +211,11 @@ def _publish_ephemeral(
     """Publish an ephemeral message to both players' games and to the webhooks of applications."""
     if edited:
         message = message._replace(edited_ms=call.now)
-        store.forget_moderation(call.tx, [message.id])
+        store.delete_moderation(call.tx, [message.id])
     family_id = rules.family_of(call)
     moderation: dict[str, str] | None = {} if edited else None
-    for_author = views.passing(call, message, other, recipient_id=other.id, moderation=moderation)
-    for_recipient = views.passing(call, message, me, recipient_id=other.id, moderation=moderation)
+    for_author = views.ephemeral_message(call, message, other, recipient_id=other.id, moderation=moderation)
+    for_recipient = views.ephemeral_message(call, message, me, recipient_id=other.id, moderation=moderation)
     call.tx.emit(event, for_author, _players(family_id, me.id))
     call.tx.emit(event, for_recipient, _players(family_id, other.id))
     kind = WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE if edited else WebhookEventType.GAME_DIRECT_MESSAGE_CREATE
@@ -219,25 +225,25 @@ def _publish_ephemeral(
 
 
 def _players(family_id: int, *user_ids: int) -> Audience:
-    return Audience(users=frozenset(user_ids), family_id=family_id, games_only=True)
+    return Audience(users=frozenset(user_ids), family_id=family_id, oauth2_only=True)
 
 
 def _schedule_sweep(call: Call, due_ms: int) -> None:
-    jobs.enqueue_once(call.tx, FORGET, Sweep(), due_ms=due_ms, key=FORGET)
+    jobs.enqueue_once(call.tx, SWEEP, SweepJob(), due_ms=due_ms, key=SWEEP)
 
 
-def forget(call: Call) -> None:
+def sweep(call: Call) -> None:
     """Delete expired ephemeral messages and invites, and reschedule the job."""
-    due_ms = store.forget_old(call.tx, call.now)
+    due_ms = store.delete_expired(call.tx, call.now)
     if due_ms is not None:
-        call.tx.enqueue(FORGET, Sweep(), due_ms=due_ms, key=FORGET)
+        call.tx.enqueue(SWEEP, SweepJob(), due_ms=due_ms, key=SWEEP)
 
 
 # Invites
 
 
 def _invite(
-    call: Call, me: UserRow, other: UserRow, row: MessageRow, channel_id: int, session_id: str, game: FromGame
+    call: Call, me: UserRow, other: UserRow, row: MessageRow, channel_id: int, session_id: str, game: ApplicationOrigin
 ) -> None:
     """Store an invite while it is valid, and publish it to the recipient's sessions that do not receive messages."""
     assert game.activity is not None
@@ -251,7 +257,7 @@ def _invite(
         application_id=game.application.id,
         session_id=session_id,
         party_id=game.activity.party_id or "",
-        expires_ms=call.now + wire.INVITE_VALID_MS,
+        expires_ms=call.now + wire.INVITE_LIFETIME_MS,
     )
     store.insert_invite(call.tx, invite)
     if invite.type == ActivityActionType.JOIN:
@@ -262,13 +268,13 @@ def _invite(
     audience = Audience(
         users=frozenset((int(other.id),)),
         family_id=family_id,
-        games_only=True,
-        lacking=Scope.DM_CHANNELS_MESSAGES_READ,
+        oauth2_only=True,
+        without_scope=Scope.DM_CHANNELS_MESSAGES_READ,
     )
     call.tx.emit(wire.ACTIVITY_INVITE_CREATE, payload, audience)
 
 
-def accept(call: Call, sender_id: int, session_id: str, application_id: int, query: wire.AcceptInvite) -> str:
+def accept(call: Call, sender_id: int, session_id: str, application_id: int, query: wire.GetActivityJoinSecret) -> str:
     """Return the join secret of an activity and publish the acceptance to the caller's other sessions in the game.
 
     Without a valid invite, the sender's activity must allow the caller to join directly."""
@@ -278,12 +284,12 @@ def accept(call: Call, sender_id: int, session_id: str, application_id: int, que
     if relationships.is_blocked_between(call.tx, call.user_id, sender_id):
         # sdk.md 9.3: a block also stops invites that were already sent.
         raise errors.MISSING_ACCESS()
-    activity = call.presences.activity(sender_id, session_id, application_id)
+    activity = call.presences.find_activity(sender_id, session_id, application_id)
     secret = call.presences.join_secret(sender_id, session_id, application_id)
     invited = None if not query.message_id else store.find_invite(call.tx, query.message_id, call.now)
     if invited is None:
         family_id = application.family_id
-        if activity is None or secret is None or not rules.may_join_directly(call, sender_id, activity, family_id):
+        if activity is None or secret is None or not rules.can_join_directly(call, sender_id, activity, family_id):
             raise errors.MISSING_ACCESS()
         return secret
     if invited.recipient_id != call.user_id or invited.type != ActivityActionType.JOIN:
@@ -302,7 +308,7 @@ def _publish_accepted(call: Call, invited: InviteRow, application: applications.
     sender = users.find(call.tx, invited.sender_id)
     if sender is None:
         return
-    payload = views.kept_invite(invited, sender, application)
+    payload = views.stored_invite(invited, sender, application)
     call.tx.emit(wire.ACTIVITY_INVITE_CREATE, payload, _players(application.family_id, call.user_id))
 
 
@@ -313,7 +319,7 @@ def moderate(call: Call, one: int, other: int, message_id: int, metadata: dict[s
     """Store the moderation metadata of a message between two players and publish it to their games (sdk.md 11.4)."""
     family_id = call.actor.family_id
     assert family_id is not None
-    ephemeral = store.find_passing(call.tx, message_id, call.now)
+    ephemeral = store.find_ephemeral(call.tx, message_id, call.now)
     if ephemeral is not None:
         if ephemeral.family_id != family_id or {ephemeral.author_id, ephemeral.recipient_id} != {int(one), int(other)}:
             raise errors.UNKNOWN_MESSAGE()
@@ -321,7 +327,7 @@ def moderate(call: Call, one: int, other: int, message_id: int, metadata: dict[s
         store.put_moderation(call.tx, family_id, message_id, metadata)
         # The content is not stored; clients have it and only need the new metadata.
         for user_id, partner_id in ((one, other), (other, one)):
-            update = views.passing(
+            update = views.ephemeral_message(
                 call,
                 _ephemeral_message(ephemeral, ""),
                 found_users[partner_id],
@@ -348,19 +354,19 @@ def moderate(call: Call, one: int, other: int, message_id: int, metadata: dict[s
 # Direct messages from any client
 
 
-def created(call: Call, signal: MessageCreated) -> None:
+def on_message_created(call: Call, signal: MessageCreated) -> None:
     """Send webhook events for a new direct message to the games of its participants."""
     if signal.channel.type == ChannelType.DM:
         _send_message_events(call, signal.channel, signal.row, WebhookEventType.GAME_DIRECT_MESSAGE_CREATE)
 
 
-def changed(call: Call, signal: MessageChanged) -> None:
+def on_message_changed(call: Call, signal: MessageChanged) -> None:
     """Clear the moderation metadata of an edited direct message and send webhook events."""
     if signal.channel.type != ChannelType.DM or signal.row.edited_ms != call.now:
         return
-    families = store.moderators(call.tx, signal.row.id)
+    families = store.list_moderating_families(call.tx, signal.row.id)
     if families:
-        store.forget_moderation(call.tx, [signal.row.id])
+        store.delete_moderation(call.tx, [signal.row.id])
         participants = [user_id for user_id, _ in messages.recipients(call.tx, signal.channel.id)]
         cleared = views.dispatched(call, signal.channel, signal.row, {})
         for family_id in families:
@@ -368,21 +374,21 @@ def changed(call: Call, signal: MessageChanged) -> None:
     _send_message_events(call, signal.channel, signal.row, WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE)
 
 
-def deleted(call: Call, signal: MessagesDeleted) -> None:
+def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
     """Delete the moderation metadata and invites of deleted direct messages and send webhook events."""
     if signal.channel.type != ChannelType.DM:
         return
-    store.forget_moderation(call.tx, [row.id for row in signal.rows])
-    store.forget_invites(call.tx, [row.id for row in signal.rows])
+    store.delete_moderation(call.tx, [row.id for row in signal.rows])
+    store.delete_invites(call.tx, [row.id for row in signal.rows])
     for row in signal.rows:
         _send_message_events(call, signal.channel, row, WebhookEventType.GAME_DIRECT_MESSAGE_DELETE)
 
 
 def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, kind: WebhookEventType) -> None:
     participants = [user_id for user_id, _ in messages.recipients(call.tx, channel.id)]
-    if not game_sessions.readers_of(call.tx, participants):
+    if not game_sessions.list_reading_applications(call.tx, participants):
         return
-    related = messages.views.Around(call)
+    related = messages.views.RelatedData(call)
     related.load((row,))
     view = messages.views.dispatched(related, channel, row)
     found_users = users.find_many(call.tx, participants)
@@ -401,10 +407,10 @@ def _send_webhook_events(
     """Send an event to every game in which a participant is active and has granted access to messages (sdk.md 11.5).
 
     With `family_id`, which ephemeral messages have, only to games of that family."""
-    for application_id in game_sessions.readers_of(call.tx, participants, family_id):
+    for application_id in game_sessions.list_reading_applications(call.tx, participants, family_id):
         webhook_events.send(call, ApplicationId(application_id), kind, data, subject_id=min(participants))
 
 
-def user_deleted(call: Call, signal: users.UserDeleted) -> None:
+def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:
     """Delete the data of a deleted user."""
-    store.forget_user(call.tx, signal.user_id)
+    store.delete_user(call.tx, signal.user_id)

@@ -21,7 +21,7 @@ def send_user_message(call: Call, user_id: UserId, body: wire.SendUserMessage) -
     May contain an invite to join the sender's activity, or a request to join the recipient's. Without an activity the
     `dm_channels.messages.write` scope is required."""
     if call.actor.kind == "user":
-        call = rules.as_game(call, body)
+        call = rules.act_as_game(call, body)
     if not body.activity and Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
         raise errors.MISSING_OAUTH2_SCOPE()
     return actions.send(call, rules.require_player(call, user_id), body)
@@ -49,18 +49,20 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
     other = rules.require_player(call, user_id)
     family_id = rules.family_of(call)
     channel_id = direct_messages.find_channel(call.tx, call.user_id, other.id)
-    if channel_id is None or not relationships.plays(call.tx, other.id, family_id):
+    if channel_id is None or not relationships.is_player(call.tx, other.id, family_id):
         raise errors.UNKNOWN_CHANNEL()
     since = Snowflake.at(call.now - wire.USER_HISTORY_MS)
-    rows = [row for row in messages.newest(call.tx, channel_id, query.limit) if row.id > since]
+    rows = [row for row in messages.list_newest(call.tx, channel_id, query.limit) if row.id > since]
     row = channels.find(call.tx, channel_id)
     assert row is not None
     channel = channels.private(row, [users.user(other)])
-    moderation = store.moderation(call.tx, family_id, [each.id for each in rows])
-    related = messages.views.Around(call)
+    moderation = store.find_moderation(call.tx, family_id, [each.id for each in rows])
+    related = messages.views.RelatedData(call)
     related.load(rows, call.user_id)
     return [
-        views.kept(messages.views.show(Message, related, each), each, channel, other.id, moderation.get(each.id, {}))
+        views.stored_message(
+            messages.views.build(Message, related, each), each, channel, other.id, moderation.get(each.id, {})
+        )
         for each in rows
     ]
 
@@ -103,7 +105,7 @@ def update_user_message_external_moderation_metadata(
 
 @handles(wire.GET_ACTIVITY_JOIN_SECRET, writes=True)
 def get_activity_join_secret(
-    call: Call, user_id: UserId, session_id: str, application_id: ApplicationId, query: wire.AcceptInvite
+    call: Call, user_id: UserId, session_id: str, application_id: ApplicationId, query: wire.GetActivityJoinSecret
 ) -> wire.JoinSecret:
     """Get the join secret of an activity.
 
@@ -152,7 +154,7 @@ def _notices(row: applications.ApplicationRow) -> list[int]:
 
 def _disclosures(call: Call, row: applications.ApplicationRow) -> wire.Disclosures:
     notices = _notices(row)
-    acknowledged = [each for each in store.acknowledged(call.tx, call.user_id, row.id) if each in notices]
+    acknowledged = [each for each in store.list_acknowledged(call.tx, call.user_id, row.id) if each in notices]
     return wire.Disclosures(
         disclosures=notices, acked_disclosures=acknowledged, all_acked=set(acknowledged) == set(notices)
     )

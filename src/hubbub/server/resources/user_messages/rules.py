@@ -21,7 +21,7 @@ from hubbub.server.resources import (
 from hubbub.server.resources.users import UserRow
 
 
-def as_game(call: Call, body: wire.SendUserMessage) -> Call:
+def act_as_game(call: Call, body: wire.SendUserMessage) -> Call:
     """Return the call as the user's game would make it.
 
     The user's own client may only send invites to an activity of the user."""
@@ -79,7 +79,7 @@ def require_unblocked(call: Call, other_id: int) -> None:
         raise errors.CANNOT_MESSAGE_USER()
 
 
-def require_kept(call: Call, me: UserRow, other: UserRow) -> bool:
+def is_stored_message(call: Call, me: UserRow, other: UserRow) -> bool:
     """Return whether a message is stored and visible on the platform; raise an error if it may not be sent at all.
 
     A message that is not stored is relayed between the games only."""
@@ -101,7 +101,7 @@ def require_kept(call: Call, me: UserRow, other: UserRow) -> bool:
             return False
         return not (is_provisional(me) and is_provisional(other))
     has_channel = direct_messages.find_channel(tx, me.id, other.id) is not None
-    if has_channel and direct_messages.can_write_by_a_guild(call, other.id):
+    if has_channel and direct_messages.can_message_through_guild(call, other.id):
         return True
     if not both_play:
         raise (errors.CANNOT_MESSAGE_USER if has_channel else errors.NO_MUTUAL_GUILDS)()
@@ -113,7 +113,7 @@ def _accepts_game_friends(call: Call, other_id: int) -> bool:
     return user_settings.find(call.tx, other_id).allow_game_friend_dms_in_platform
 
 
-def require_shown(call: Call, other_id: int) -> None:
+def require_visible_in_game(call: Call, other_id: int) -> None:
     """Raise an error if a user disabled messages in games, since they would never see an ephemeral message."""
     if user_settings.find(call.tx, other_id).slayer_sdk_receive_dms_in_game == InGameMessages.NONE:
         raise errors.CANNOT_MESSAGE_USER()
@@ -136,7 +136,7 @@ def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> a
         return row
     if requested.type != ActivityActionType.JOIN:
         raise errors.INVALID_ACTIVITY_ACTION()
-    activity = call.presences.activity(call.user_id, requested.session_id, row.id)
+    activity = call.presences.find_activity(call.user_id, requested.session_id, row.id)
     if (
         activity is None
         or not is_joinable(activity)
@@ -163,7 +163,7 @@ def is_joinable(activity: dict[str, Any]) -> bool:
     return not size or len(size) < 2 or not size[1] or size[0] < size[1]
 
 
-def may_join_directly(call: Call, sender_id: int, activity: dict[str, Any], family_id: int) -> bool:
+def can_join_directly(call: Call, sender_id: int, activity: dict[str, Any], family_id: int) -> bool:
     """Return whether the caller may join an activity without an invite (sdk.md 10.3, 10.5).
 
     Friends, or users in the same voice channel, may join if both the activity and the host's settings allow it."""

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import ActivityActionType
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
-class PassingRow(NamedTuple):
+class EphemeralRow(NamedTuple):
     """An ephemeral message: its participants, without its content."""
 
     id: int
@@ -36,33 +36,33 @@ class InviteRow(NamedTuple):
     answered_ms: int | None = None
 
 
-_EPHEMERAL_COLUMNS = ", ".join(PassingRow._fields)
+_EPHEMERAL_COLUMNS = ", ".join(EphemeralRow._fields)
 _INVITE_COLUMNS = ", ".join(InviteRow._fields)
 
 
-def insert_passing(tx: Tx, row: PassingRow) -> None:
+def insert_ephemeral(tx: Tx, row: EphemeralRow) -> None:
     """Insert an ephemeral message."""
-    tx.run(f"INSERT INTO passing_messages ({_EPHEMERAL_COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO passing_messages ({_EPHEMERAL_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
-def find_passing(tx: Tx, message_id: int, now: int) -> PassingRow | None:
+def find_ephemeral(tx: Tx, message_id: int, now: int) -> EphemeralRow | None:
     """Return an ephemeral message that has not expired, or None."""
     return tx.find(
-        PassingRow,
+        EphemeralRow,
         f"SELECT {_EPHEMERAL_COLUMNS} FROM passing_messages WHERE id = ? AND expires_ms > ?",
         message_id,
         now,
     )
 
 
-def delete_passing(tx: Tx, message_id: int) -> None:
+def delete_ephemeral(tx: Tx, message_id: int) -> None:
     """Delete an ephemeral message."""
     tx.run("DELETE FROM passing_messages WHERE id = ?", message_id)
 
 
 def insert_invite(tx: Tx, row: InviteRow) -> None:
     """Insert an invite."""
-    tx.run(f"INSERT INTO game_invites ({_INVITE_COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO game_invites ({_INVITE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def find_invite(tx: Tx, message_id: int, now: int) -> InviteRow | None:
@@ -104,14 +104,14 @@ def answer_requests(tx: Tx, asker_id: int, recipient_id: int, application_id: in
     )
 
 
-def forget_invites(tx: Tx, message_ids: Iterable[int]) -> None:
+def delete_invites(tx: Tx, message_ids: Iterable[int]) -> None:
     """Delete the invites of deleted messages."""
     wanted = list(message_ids)
     for batch in batches(wanted):
-        tx.run(f"DELETE FROM game_invites WHERE message_id IN ({places(batch)})", *batch)
+        tx.run(f"DELETE FROM game_invites WHERE message_id IN ({placeholders(batch)})", *batch)
 
 
-def forget_old(tx: Tx, now: int) -> int | None:
+def delete_expired(tx: Tx, now: int) -> int | None:
     """Delete expired rows and return when to run next, or None if none are left."""
     tx.run("DELETE FROM passing_messages WHERE expires_ms <= ?", now)
     tx.run("DELETE FROM game_invites WHERE expires_ms <= ?", now)
@@ -122,20 +122,20 @@ def forget_old(tx: Tx, now: int) -> int | None:
     return max((each for each in remaining if each is not None), default=None)
 
 
-def moderation(tx: Tx, family_id: int, message_ids: Iterable[int]) -> dict[int, dict[str, str]]:
+def find_moderation(tx: Tx, family_id: int, message_ids: Iterable[int]) -> dict[int, dict[str, str]]:
     """Return a family's moderation metadata by message id."""
     wanted = list(message_ids)
     if not wanted:
         return {}
     rows = tx.all(
-        f"SELECT message_id, metadata FROM message_moderation WHERE message_id IN ({places(wanted)}) AND family_id = ?",
+        f"SELECT message_id, metadata FROM message_moderation WHERE message_id IN ({placeholders(wanted)}) AND family_id = ?",
         *wanted,
         family_id,
     )
     return {row[0]: json.decode(row[1], dict[str, str]) for row in rows}
 
 
-def moderators(tx: Tx, message_id: int) -> list[int]:
+def list_moderating_families(tx: Tx, message_id: int) -> list[int]:
     """Return the families that set moderation metadata on a message."""
     return [row[0] for row in tx.all("SELECT family_id FROM message_moderation WHERE message_id = ?", message_id)]
 
@@ -152,13 +152,13 @@ def put_moderation(tx: Tx, family_id: int, message_id: int, metadata: dict[str, 
         )
 
 
-def forget_moderation(tx: Tx, message_ids: Iterable[int]) -> None:
+def delete_moderation(tx: Tx, message_ids: Iterable[int]) -> None:
     """Delete the moderation metadata of messages."""
     wanted = list(message_ids)
-    tx.run(f"DELETE FROM message_moderation WHERE message_id IN ({places(wanted)})", *wanted)
+    tx.run(f"DELETE FROM message_moderation WHERE message_id IN ({placeholders(wanted)})", *wanted)
 
 
-def acknowledged(tx: Tx, user_id: int, application_id: int) -> list[int]:
+def list_acknowledged(tx: Tx, user_id: int, application_id: int) -> list[int]:
     """Return the disclosures that a user has acknowledged."""
     rows = tx.all(
         "SELECT type FROM disclosures WHERE user_id = ? AND application_id = ? ORDER BY type", user_id, application_id
@@ -177,7 +177,7 @@ def acknowledge(tx: Tx, user_id: int, application_id: int, types: Iterable[int])
         )
 
 
-def forget_user(tx: Tx, user_id: int) -> None:
+def delete_user(tx: Tx, user_id: int) -> None:
     """Delete the rows of a user."""
     tx.run("DELETE FROM disclosures WHERE user_id = ?", user_id)
     tx.run("DELETE FROM passing_messages WHERE author_id = ? OR recipient_id = ?", user_id, user_id)

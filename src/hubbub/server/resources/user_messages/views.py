@@ -17,7 +17,7 @@ from hubbub.server.resources.user_messages.store import InviteRow
 from hubbub.server.resources.users import UserRow
 
 
-def kept(
+def stored_message(
     message: Message, row: MessageRow, channel: PrivateChannel, other_id: int, moderation: dict[str, str]
 ) -> wire.UserMessage:
     """Return a stored direct message, with the family's moderation metadata."""
@@ -36,7 +36,7 @@ def dispatched(
     """Return a stored direct message for the gateway.
 
     Moderation metadata is always present, so that clients drop earlier values."""
-    related = messages.views.Around(call)
+    related = messages.views.RelatedData(call)
     related.load((row,))
     message = messages.views.dispatched(related, channel, row)
     return wire.DispatchedUserMessage(
@@ -46,13 +46,13 @@ def dispatched(
     )
 
 
-def passing(
+def ephemeral_message(
     call: Call, row: MessageRow, other: UserRow, *, recipient_id: int, moderation: dict[str, str] | None = None
 ) -> wire.DispatchedUserMessage:
     """Return an ephemeral message for one side, whose channel is the other player (sdk.md 11.3)."""
     message = row._replace(channel_id=other.id)
     ref = ChannelRef(ChannelId(other.id), None, ChannelType.EPHEMERAL_DM, None, None, None, 0, 0, 0, 0, 0, None)
-    related = messages.views.Around(call)
+    related = messages.views.RelatedData(call)
     related.load((message,))
     dispatched_message = messages.views.dispatched(related, ref, message)
     channel = channels.private(ChannelRow(id=other.id, type=ChannelType.EPHEMERAL_DM), [users.user(other)])
@@ -80,7 +80,7 @@ def invite(
     )
 
 
-def kept_invite(row: InviteRow, author: UserRow, application_row: applications.ApplicationRow) -> wire.ActivityInvite:
+def stored_invite(row: InviteRow, author: UserRow, application_row: applications.ApplicationRow) -> wire.ActivityInvite:
     """Return an invite that was sent before."""
     return wire.ActivityInvite(
         message_id=MessageId(row.message_id),
@@ -91,14 +91,14 @@ def kept_invite(row: InviteRow, author: UserRow, application_row: applications.A
     )
 
 
-def waiting(call: Call, family_id: int) -> list[wire.ActivityInvite]:
+def list_pending_invites(call: Call, family_id: int) -> list[wire.ActivityInvite]:
     """Return the caller's pending invites in a family's games, without those of blocked users."""
     rows = store.list_unanswered(call.tx, call.user_id, call.now)
     senders = users.find_many(call.tx, {row.sender_id for row in rows})
     games = applications.find_many(call.tx, {row.application_id for row in rows})
-    blocked = relationships.blocks_among(call.tx, call.user_id, senders)
+    blocked = relationships.filter_blocked(call.tx, call.user_id, senders)
     return [
-        kept_invite(row, senders[row.sender_id], application_row)
+        stored_invite(row, senders[row.sender_id], application_row)
         for row in rows
         if (application_row := games.get(row.application_id)) is not None
         and application_row.family_id == family_id

@@ -6,7 +6,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import users
 from hubbub.server.resources.user_settings import actions, routes
-from hubbub.server.resources.user_settings.store import find, find_some
+from hubbub.server.resources.user_settings.store import find, find_many
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -16,8 +16,8 @@ def _ready(call: Call) -> dict[str, Any]:
 SLICE = Slice(
     name="user_settings",
     modules=(routes,),
-    hears={users.UserDeleted: actions.forget, users.DataAsked: actions.harvest},
+    listeners={users.UserDeleted: actions.forget, users.DataExportRequested: actions.export_data},
     ready=_ready,
 )
 
-__all__ = ["SLICE", "find", "find_some"]
+__all__ = ["SLICE", "find", "find_many"]

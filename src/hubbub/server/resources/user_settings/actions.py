@@ -5,7 +5,7 @@ from msgspec import UNSET
 
 from hubbub.protocol.resources import user_settings as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import users
 from hubbub.server.resources.user_settings import rules, store
 
@@ -18,7 +18,7 @@ def change(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     changes = {name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not UNSET}
     after = msgspec.structs.replace(before, **changes)
     if after.friend_source_flags.all:
-        after.friend_source_flags = store.EVERYBODY
+        after.friend_source_flags = store.ALL_FRIEND_SOURCES
     after.restricted_guilds = sorted(set(after.restricted_guilds))
     if after != before:
         store.put(call.tx, call.user_id, after)
@@ -31,6 +31,6 @@ def forget(call: Call, signal: users.UserDeleted) -> None:
     store.delete(call.tx, signal.user_id)
 
 
-def harvest(call: Call, export: users.DataAsked) -> None:
+def export_data(call: Call, export: users.DataExportRequested) -> None:
     """Add a user's settings to the export of their data."""
     export.records["settings"] = msgspec.to_builtins(store.find(call.tx, export.user_id), enc_hook=str)

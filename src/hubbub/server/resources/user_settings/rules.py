@@ -12,7 +12,7 @@ def require_guilds(call: Call, before: Collection[int], wanted: Sequence[int]) -
 
     A guild that the caller left after restricting it may stay in the list."""
     new = set(wanted).difference(before)
-    unknown = new.difference(store.guilds_among(call.tx, call.user_id, new))
+    unknown = new.difference(store.filter_member_guilds(call.tx, call.user_id, new))
     form = FormErrors()
     for index, guild_id in enumerate(wanted):
         if guild_id in unknown:

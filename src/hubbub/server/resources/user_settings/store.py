@@ -6,9 +6,9 @@ from typing import Final
 from hubbub.protocol import wire as json
 from hubbub.protocol.enums import InGameMessages
 from hubbub.protocol.resources.user_settings import FriendSources, UserSettings
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
-EVERYBODY: Final = FriendSources(all=True, mutual_friends=True, mutual_guilds=True)
+ALL_FRIEND_SOURCES: Final = FriendSources(all=True, mutual_friends=True, mutual_guilds=True)
 
 
 def find(tx: Tx, user_id: int) -> UserSettings:
@@ -17,7 +17,7 @@ def find(tx: Tx, user_id: int) -> UserSettings:
     if found is not None:
         return json.decode(found, UserSettings)
     return UserSettings(
-        friend_source_flags=EVERYBODY,
+        friend_source_flags=ALL_FRIEND_SOURCES,
         restricted_guilds=[],
         allow_activity_party_privacy_friends=True,
         allow_activity_party_privacy_voice_channel=True,
@@ -26,9 +26,9 @@ def find(tx: Tx, user_id: int) -> UserSettings:
     )
 
 
-def find_some(tx: Tx, user_ids: Collection[int]) -> dict[int, UserSettings]:
+def find_many(tx: Tx, user_ids: Collection[int]) -> dict[int, UserSettings]:
     """Return the settings of those users who changed the defaults."""
-    rows = tx.all(f"SELECT user_id, settings FROM user_settings WHERE user_id IN ({places(user_ids)})", *user_ids)
+    rows = tx.all(f"SELECT user_id, settings FROM user_settings WHERE user_id IN ({placeholders(user_ids)})", *user_ids)
     return {row[0]: json.decode(row[1], UserSettings) for row in rows}
 
 
@@ -42,11 +42,11 @@ def put(tx: Tx, user_id: int, settings: UserSettings) -> None:
     )
 
 
-def guilds_among(tx: Tx, user_id: int, guild_ids: Collection[int]) -> set[int]:
+def filter_member_guilds(tx: Tx, user_id: int, guild_ids: Collection[int]) -> set[int]:
     """Return those of the guilds that a user is a member of."""
     if not guild_ids:
         return set()
-    sql = f"SELECT guild_id FROM members WHERE user_id = ? AND guild_id IN ({places(guild_ids)})"
+    sql = f"SELECT guild_id FROM members WHERE user_id = ? AND guild_id IN ({placeholders(guild_ids)})"
     return {guild_id for (guild_id,) in tx.all(sql, user_id, *guild_ids)}
 
 

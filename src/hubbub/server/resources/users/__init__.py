@@ -5,11 +5,19 @@ from typing import Any
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources.users import routes
-from hubbub.server.resources.users.actions import announce, change, delete, set_premium, wear
-from hubbub.server.resources.users.facts import DataAsked, UserChanged, UserDeleted, UserDeletionAsked
+from hubbub.server.resources.users.actions import change, delete, publish, set_premium, set_primary_guild
 from hubbub.server.resources.users.rules import clean_name, require_username
-from hubbub.server.resources.users.store import SHOWN, UserRow, find, find_many, find_person, insert, wearers
-from hubbub.server.resources.users.views import gone, my_user, user
+from hubbub.server.resources.users.signals import DataExportRequested, UserChanged, UserDeleted, UserDeletionRequested
+from hubbub.server.resources.users.store import (
+    PUBLIC_FIELDS,
+    UserRow,
+    find,
+    find_by_username,
+    find_many,
+    insert,
+    list_by_primary_guild,
+)
+from hubbub.server.resources.users.views import deleted_user, my_user, user
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -20,26 +28,26 @@ def _ready(call: Call) -> dict[str, Any]:
 SLICE = Slice(name="users", modules=(routes,), ready=_ready)
 
 __all__ = [
-    "SHOWN",
+    "PUBLIC_FIELDS",
     "SLICE",
-    "DataAsked",
+    "DataExportRequested",
     "UserChanged",
     "UserDeleted",
-    "UserDeletionAsked",
+    "UserDeletionRequested",
     "UserRow",
-    "announce",
+    "publish",
     "change",
     "clean_name",
     "delete",
     "find",
     "find_many",
-    "find_person",
-    "gone",
+    "find_by_username",
+    "deleted_user",
     "insert",
     "my_user",
     "require_username",
     "set_premium",
     "user",
-    "wear",
-    "wearers",
+    "set_primary_guild",
+    "list_by_primary_guild",
 ]

@@ -39,12 +39,12 @@ def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
         raise errors.UNKNOWN_USER()
     if body.username is not UNSET:
         name = rules.require_username(body.username)
-        taken = store.find_person(call.tx, name)
+        taken = store.find_by_username(call.tx, name)
         if not row.bot and taken is not None and taken.id != row.id:
             raise errors.invalid("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
         if name != row.username:
             # http.md 1.14: two username changes an hour; images have the operation's own rate limit.
-            quotas.take(call, "username", row.id, wire.USERNAME_LIMIT)
+            quotas.consume(call, "username", row.id, wire.USERNAME_LIMIT)
         row = row._replace(username=name)
     if body.global_name is not UNSET:
         row = row._replace(global_name=rules.clean_name(body.global_name or "") or None)

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 
 class UserRow(NamedTuple):
@@ -32,7 +32,7 @@ class UserRow(NamedTuple):
     mfa_enabled: int = 0
 
 
-SHOWN: Final = UserRow._fields[: UserRow._fields.index("bio")]
+PUBLIC_FIELDS: Final = UserRow._fields[: UserRow._fields.index("bio")]
 """The columns needed to show a user to others."""
 COLUMNS = ", ".join(UserRow._fields)
 
@@ -47,19 +47,19 @@ def find_many(tx: Tx, user_ids: Iterable[int]) -> dict[int, UserRow]:
     wanted = list(dict.fromkeys(user_ids))
     found: dict[int, UserRow] = {}
     for batch in batches(wanted):
-        for row in tx.all(f"SELECT {COLUMNS} FROM users WHERE id IN ({places(batch)})", *batch):
+        for row in tx.all(f"SELECT {COLUMNS} FROM users WHERE id IN ({placeholders(batch)})", *batch):
             found[row[0]] = UserRow(*row)
     return found
 
 
-def find_person(tx: Tx, username: str) -> UserRow | None:
+def find_by_username(tx: Tx, username: str) -> UserRow | None:
     """Return the user with this unique name, or None. Bots are excluded."""
     return tx.find(UserRow, f"SELECT {COLUMNS} FROM users WHERE username = ? AND bot = 0", username)
 
 
 def insert(tx: Tx, row: UserRow) -> None:
     """Insert a user."""
-    tx.run(f"INSERT INTO users ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO users ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: UserRow) -> None:
@@ -86,7 +86,7 @@ def set_primary_guild(tx: Tx, user_id: int, guild_id: int | None, shown: str | N
     tx.run("UPDATE users SET primary_guild = ?, primary_guild_id = ? WHERE id = ?", shown, guild_id, user_id)
 
 
-def wearers(tx: Tx, guild_id: int, *, after: int, limit: int) -> list[UserRow]:
+def list_by_primary_guild(tx: Tx, guild_id: int, *, after: int, limit: int) -> list[UserRow]:
     """Return the users who display a guild's tag, by ascending id."""
     return tx.fetch(
         UserRow,

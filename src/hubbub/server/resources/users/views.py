@@ -58,6 +58,6 @@ def _primary_guild(row: UserRow) -> wire.PrimaryGuild | None:
     return None if row.primary_guild is None else json.decode(row.primary_guild, wire.PrimaryGuild)
 
 
-def gone(user_id: int) -> wire.User:
+def deleted_user(user_id: int) -> wire.User:
     """Return a placeholder for a deleted user."""
     return wire.User(id=UserId(user_id), username="Deleted User")

@@ -3,22 +3,24 @@
 from hubbub.protocol.enums import GuildFeature
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.resources.guilds import FeaturesLost, GuildDeleted
+from hubbub.server.resources.guilds import FeaturesRemoved, GuildDeleted
 from hubbub.server.resources.vanity_urls import routes, store
-from hubbub.server.resources.vanity_urls.store import VanityRow, find, use
+from hubbub.server.resources.vanity_urls.store import VanityRow, count_use, find
 
 
 def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def _on_features_lost(call: Call, signal: FeaturesLost) -> None:
+def _on_features_lost(call: Call, signal: FeaturesRemoved) -> None:
     if GuildFeature.VANITY_URL in signal.features:
         store.delete_of_guild(call.tx, signal.guild_id)
 
 
 SLICE = Slice(
-    name="vanity_urls", modules=(routes,), hears={GuildDeleted: _on_guild_deleted, FeaturesLost: _on_features_lost}
+    name="vanity_urls",
+    modules=(routes,),
+    listeners={GuildDeleted: _on_guild_deleted, FeaturesRemoved: _on_features_lost},
 )
 
-__all__ = ["SLICE", "VanityRow", "find", "use"]
+__all__ = ["SLICE", "VanityRow", "find", "count_use"]

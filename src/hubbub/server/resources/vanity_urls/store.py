@@ -37,7 +37,7 @@ def put(tx: Tx, guild_id: int, code: str | None) -> None:
         tx.run("INSERT INTO vanity_urls (code, guild_id) VALUES (?, ?)", code, guild_id)
 
 
-def use(tx: Tx, code: str) -> None:
+def count_use(tx: Tx, code: str) -> None:
     """Increment the number of uses of a code."""
     tx.run("UPDATE vanity_urls SET uses = uses + 1 WHERE code = ?", code.lower())
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.call import Call
-from hubbub.server.core.realtime import GuildView
+from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.resources import members
 from hubbub.server.resources.channels import ChannelsDeleted
@@ -12,24 +12,24 @@ from hubbub.server.resources.guilds import GuildDeleted
 from hubbub.server.resources.members import MemberRemoved, VoiceModerated, VoiceMoveRequested
 from hubbub.server.resources.voice_states import actions, calls, commands, routes, store, tickets, views
 from hubbub.server.resources.voice_states.actions import leave_guilds
-from hubbub.server.resources.voice_states.commands import session_ended
-from hubbub.server.resources.voice_states.facts import (
+from hubbub.server.resources.voice_states.commands import on_session_ended
+from hubbub.server.resources.voice_states.signals import (
     CallerDisplaced,
-    CallerLeaves,
-    PrivateVoiceAsked,
-    SpeakerCame,
+    CallerMustLeave,
+    PendingJoinsCanceled,
+    PrivateVoiceRequested,
+    SpeakerAdded,
     VoiceChannelChanged,
-    WaitingForgotten,
 )
 from hubbub.server.resources.voice_states.store import (
     CallKind,
     CallStateRow,
     VoiceStateRow,
     are_together,
-    connected,
+    count_connected,
+    count_speakers,
     find,
     list_of_guild,
-    speakers,
 )
 
 
@@ -81,8 +81,8 @@ def reset(call: Call) -> None:
 SLICE = Slice(
     name="voice_states",
     modules=(routes, commands),
-    jobs={actions.AWAY: actions.move_away, commands.JOIN: commands.join_at_last},
-    hears={
+    jobs={actions.MOVE_TO_AFK: actions.move_to_afk, commands.JOIN: commands.join_after_delay},
+    listeners={
         ChannelsDeleted: _on_channels_deleted,
         GuildDeleted: _on_guild_deleted,
         MemberRemoved: _on_member_removed,
@@ -90,7 +90,7 @@ SLICE = Slice(
         VoiceModerated: _on_moderated,
     },
     guild=_guild,
-    session_ended=session_ended,
+    session_ended=on_session_ended,
 )
 
 __all__ = [
@@ -98,20 +98,20 @@ __all__ = [
     "CallKind",
     "CallStateRow",
     "CallerDisplaced",
-    "CallerLeaves",
-    "PrivateVoiceAsked",
-    "SpeakerCame",
+    "CallerMustLeave",
+    "PrivateVoiceRequested",
+    "SpeakerAdded",
     "VoiceChannelChanged",
     "VoiceStateRow",
-    "WaitingForgotten",
+    "PendingJoinsCanceled",
     "are_together",
     "calls",
-    "connected",
+    "count_connected",
     "find",
     "leave_guilds",
     "list_of_guild",
     "reset",
-    "session_ended",
-    "speakers",
+    "on_session_ended",
+    "count_speakers",
     "tickets",
 ]

@@ -12,17 +12,17 @@ from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.protocol.resources.members import Member
 from hubbub.server.core import access, audit, jobs
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.core.voice import VOICE_CHANGED, VoiceChanged
 from hubbub.server.resources import guilds, members
 from hubbub.server.resources.voice_states import rules, store, tickets, views
-from hubbub.server.resources.voice_states.facts import CallerDisplaced, SpeakerCame, VoiceChannelChanged
+from hubbub.server.resources.voice_states.signals import CallerDisplaced, SpeakerAdded, VoiceChannelChanged
 from hubbub.server.resources.voice_states.store import VoiceChannelRow, VoiceStateRow
 
-AWAY: Final = "voice_states.away"
+MOVE_TO_AFK: Final = "voice_states.away"
 
 
-class Absence(msgspec.Struct, kw_only=True):
+class AfkJob(msgspec.Struct, kw_only=True):
     """Payload of the job that moves an inactive member to the AFK channel."""
 
     guild_id: GuildId
@@ -48,7 +48,7 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
     if before is not None and moved:
         _signal_channel_changed(call, row.guild_id, before.channel_id)
     if not row.suppress and (before is None or moved or before.suppress):
-        call.tell(SpeakerCame(guild_id=row.guild_id, channel_id=row.channel_id, user_id=row.user_id))
+        call.notify(SpeakerAdded(guild_id=row.guild_id, channel_id=row.channel_id, user_id=row.user_id))
     _schedule_afk(call, row)
     # A session that takes over from another one of the same user needs its own connection. So does a user whose voice
     # server was lost.
@@ -59,15 +59,15 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
         or tickets.is_lost(call, row.guild_id, row.user_id)
     ):
         # voice.md 1: the state always precedes the server, since libraries connect when they receive the server.
-        admit(call, row, game_session)
-    tell_server(call, row.guild_id, row.user_id)
+        send_voice_server(call, row, game_session)
+    notify_voice_server(call, row.guild_id, row.user_id)
 
 
-def admit(call: Call, row: VoiceStateRow, game_session: str | None = None) -> None:
+def send_voice_server(call: Call, row: VoiceStateRow, game_session: str | None = None) -> None:
     """Issue a new voice server ticket and send it to the requesting session, or to the session that owns the state."""
     if game_session is None:
         # Published through the guild, so that it follows the state and goes to the session's own shard.
-        audience = Audience.guild(row.guild_id, users=frozenset({int(row.user_id)}), voice_session=row.session_id)
+        audience = Audience.guild(row.guild_id, users=frozenset({int(row.user_id)}), voice_session_id=row.session_id)
     else:
         audience = Audience.of_users(row.user_id, session_id=game_session)
     token, endpoint = tickets.issue(call, row.guild_id, row.user_id, row.channel_id, row.session_id)
@@ -79,10 +79,10 @@ def reallocate(call: Call, endpoint: str) -> None:
     """Move all users of a lost voice server to another one, or let them wait for one."""
     store.delete_server(call.tx, endpoint)
     for row in store.list_of_server(call.tx, endpoint):
-        admit(call, row)
-        tell_server(call, row.guild_id, row.user_id)
-    for caller in store.callers_of_server(call.tx, endpoint):
-        call.tell(CallerDisplaced(row=caller))
+        send_voice_server(call, row)
+        notify_voice_server(call, row.guild_id, row.user_id)
+    for caller in store.list_callers_of_server(call.tx, endpoint):
+        call.notify(CallerDisplaced(row=caller))
 
 
 def change(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
@@ -105,7 +105,7 @@ def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
     here = rules.find_standing(call, before.guild_id, channel_id, before.user_id)
     row = before._replace(
         channel_id=channel_id,
-        suppress=int(rules.suppressed(here)),
+        suppress=int(rules.is_suppressed(here)),
         request_to_speak_ms=None,
         joined_ms=call.now,
     )
@@ -117,16 +117,16 @@ def _schedule_afk(call: Call, row: VoiceStateRow) -> None:
 
     A deafened member counts as inactive (decisions/0018). Any change of the voice state restarts the timeout."""
     key = _key(row)
-    jobs.cancel(call.tx, AWAY, key)
+    jobs.cancel(call.tx, MOVE_TO_AFK, key)
     guild = guilds.find(call.tx, row.guild_id) if row.self_deaf else None
     if guild is not None:
-        absence = Absence(guild_id=row.guild_id, user_id=row.user_id)
-        call.tx.enqueue(AWAY, absence, due_ms=call.now + guild.afk_timeout * 1000, key=key)
+        absence = AfkJob(guild_id=row.guild_id, user_id=row.user_id)
+        call.tx.enqueue(MOVE_TO_AFK, absence, due_ms=call.now + guild.afk_timeout * 1000, key=key)
 
 
-def move_away(call: Call, job: jobs.Job) -> None:
+def move_to_afk(call: Call, job: jobs.Job) -> None:
     """Move a member who is still inactive to the guild's AFK channel, if there is one. Stages are exempt."""
-    absence = job.decode(Absence)
+    absence = job.decode(AfkJob)
     row = store.find(call.tx, absence.guild_id, absence.user_id)
     guild = guilds.find(call.tx, absence.guild_id)
     if row is None or not row.self_deaf or guild is None or guild.afk_channel_id is None:
@@ -137,7 +137,7 @@ def move_away(call: Call, job: jobs.Job) -> None:
 
 
 def _key(row: VoiceStateRow) -> str:
-    return f"{AWAY}:{row.guild_id}:{row.user_id}"
+    return f"{MOVE_TO_AFK}:{row.guild_id}:{row.user_id}"
 
 
 def leave(call: Call, rows: Sequence[VoiceStateRow], *, ended: bool = False) -> None:
@@ -149,13 +149,13 @@ def leave(call: Call, rows: Sequence[VoiceStateRow], *, ended: bool = False) -> 
     for row in rows:
         store.delete(call.tx, guild_id, row.user_id)
         store.delete_ticket(call.tx, guild_id, row.user_id)
-        jobs.cancel(call.tx, AWAY, _key(row))
+        jobs.cancel(call.tx, MOVE_TO_AFK, _key(row))
         _publish(call, row, found_members.get(row.user_id), left=True)
     for channel_id in dict.fromkeys(row.channel_id for row in rows):
         _clear_if_empty(call, guild_id, channel_id)
         _signal_channel_changed(call, guild_id, channel_id)
     for row in rows:
-        tell_server(call, guild_id, row.user_id, ended=ended)
+        notify_voice_server(call, guild_id, row.user_id, ended=ended)
 
 
 def leave_guilds(call: Call, user_id: int) -> None:
@@ -169,13 +169,13 @@ def end_guild(call: Call, guild_id: GuildId) -> None:
     rows = store.list_of_guild(call.tx, guild_id)
     store.delete_guild(call.tx, guild_id)
     for row in rows:
-        jobs.cancel(call.tx, AWAY, _key(row))
-        tell_server(call, guild_id, row.user_id, ended=True)
+        jobs.cancel(call.tx, MOVE_TO_AFK, _key(row))
+        notify_voice_server(call, guild_id, row.user_id, ended=True)
 
 
 def reset(call: Call) -> None:
     """Delete all voice states. No events are published, since there are no sessions."""
-    channels = dict.fromkeys((row.guild_id, row.channel_id) for row in store.everywhere(call.tx))
+    channels = dict.fromkeys((row.guild_id, row.channel_id) for row in store.list_all(call.tx))
     store.clear(call.tx)
     for guild_id, channel_id in channels:
         _signal_channel_changed(call, guild_id, channel_id)
@@ -184,7 +184,7 @@ def reset(call: Call) -> None:
 def refresh(call: Call, row: VoiceStateRow) -> None:
     """Publish a voice state again after the member's mute or deafen changed."""
     _publish(call, row, _member(call, row))
-    tell_server(call, row.guild_id, row.user_id)
+    notify_voice_server(call, row.guild_id, row.user_id)
 
 
 def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str | None) -> None:
@@ -205,10 +205,10 @@ def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str
 
 
 def _signal_channel_changed(call: Call, guild_id: int, channel_id: int) -> None:
-    call.tell(VoiceChannelChanged(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id)))
+    call.notify(VoiceChannelChanged(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id)))
 
 
-def tell_server(call: Call, server_id: int, user_id: int, *, ended: bool = False) -> None:
+def notify_voice_server(call: Call, server_id: int, user_id: int, *, ended: bool = False) -> None:
     """Let the voice server reload a user's ticket. `ended` means that the whole call is over."""
     changed = VoiceChanged(server_id=Snowflake(server_id), user_id=UserId(user_id), ended=ended)
     call.tx.emit(VOICE_CHANGED, changed, Audience())
@@ -224,9 +224,11 @@ def _publish(
     state = views.voice_state(row, member, left=left)
     if hidden_in is None:
         # gateway.md 5: a user receives their own state without the intent as well, since voice libraries wait for it.
-        audience = Audience.viewers(row.guild_id, row.channel_id, always=int(row.user_id))
+        audience = Audience.viewers(row.guild_id, row.channel_id, intent_exempt_user_id=int(row.user_id))
     else:
-        audience = Audience.viewers(row.guild_id, row.channel_id, blind_to=hidden_in, excluded=int(row.user_id))
+        audience = Audience.viewers(
+            row.guild_id, row.channel_id, without_view_channel_id=hidden_in, excluded_user_id=int(row.user_id)
+        )
     call.tx.emit(wire.VOICE_STATE_UPDATE, state, audience)
 
 
@@ -239,7 +241,7 @@ def _set_start_time(call: Call, row: VoiceStateRow) -> None:
 
 def _clear_if_empty(call: Call, guild_id: GuildId, channel_id: ChannelId) -> None:
     known = store.find_channel(call.tx, channel_id)
-    if known is None or store.connected(call.tx, channel_id):
+    if known is None or store.count_connected(call.tx, channel_id):
         return
     store.delete_channel(call.tx, channel_id)
     if known.started_ms is not None:

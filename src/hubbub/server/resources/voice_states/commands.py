@@ -9,13 +9,13 @@ from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.protocol.resources import voice_states as wire
 from hubbub.server.core import access, jobs, voice
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import obeys
+from hubbub.server.core.slices import handles_command
 from hubbub.server.resources.voice_states import actions, calls, rules, store
-from hubbub.server.resources.voice_states.facts import CallerLeaves, PrivateVoiceAsked, WaitingForgotten
+from hubbub.server.resources.voice_states.signals import CallerMustLeave, PendingJoinsCanceled, PrivateVoiceRequested
 from hubbub.server.resources.voice_states.store import CallKind, VoiceStateRow
 
 
-@obeys(wire.SET_VOICE_STATE, writes=True)
+@handles_command(wire.SET_VOICE_STATE, writes=True)
 def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
     """Join, move to or leave a voice channel.
 
@@ -23,7 +23,7 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
     if body.guild_id is None:
         _set_private(call, body)
         return
-    failures, failed_ms = store.failures(call.tx, body.guild_id, call.user_id)
+    failures, failed_ms = store.find_failures(call.tx, body.guild_id, call.user_id)
     if failures:
         # A later request replaces one that waits.
         jobs.cancel(call.tx, JOIN, _key(body.guild_id, call.user_id))
@@ -31,7 +31,7 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         if (before := store.find(call.tx, body.guild_id, call.user_id)) is not None:
             actions.leave(call, [before])
         return
-    request = Wish(
+    request = JoinRequest(
         guild_id=body.guild_id,
         user_id=call.user_id,
         channel_id=body.channel_id,
@@ -42,7 +42,7 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         self_mute=body.self_mute,
         self_video=body.self_video,
     )
-    waits_ms = rules.waits_ms(call, failures, failed_ms)
+    waits_ms = rules.join_delay_ms(call, failures, failed_ms)
     if waits_ms:
         call.tx.enqueue(JOIN, request, due_ms=call.now + waits_ms, key=_key(request.guild_id, request.user_id))
     else:
@@ -58,10 +58,10 @@ def _set_private(call: Call, body: wire.SetVoiceState) -> None:
     failed = _cancel_pending_joins(call, call.user_id)
     if body.channel_id is None:
         actions.leave_guilds(call, call.user_id)
-    call.tell(PrivateVoiceAsked(body=body, failed=failed))
+    call.notify(PrivateVoiceRequested(body=body, failed=failed))
 
 
-class Wish(msgspec.Struct, kw_only=True):
+class JoinRequest(msgspec.Struct, kw_only=True):
     """A request to join a voice channel. Stored as JSON in jobs."""
 
     guild_id: GuildId
@@ -84,22 +84,22 @@ def _key(guild_id: int, user_id: int) -> str:
     return f"{JOIN}:{guild_id}:{user_id}"
 
 
-def join_at_last(call: Call, job: jobs.Job) -> None:
+def join_after_delay(call: Call, job: jobs.Job) -> None:
     """Join a voice channel after the delay imposed because the voice server refused an earlier attempt."""
-    _connect(call, job.decode(Wish))
+    _connect(call, job.decode(JoinRequest))
 
 
-def _connect(call: Call, request: Wish) -> None:
+def _connect(call: Call, request: JoinRequest) -> None:
     before = store.find(call.tx, request.guild_id, request.user_id)
     unmoved = before if before is not None and before.channel_id == request.channel_id else None
     here = rules.find_standing(call, request.guild_id, request.channel_id, request.user_id)
-    if here is None or not rules.can_connect(call, here, enters=unmoved is None):
+    if here is None or not rules.can_connect(call, here, is_joining=unmoved is None):
         return
     if request.person and before is None:
         # voice.md 1: a user is in at most one channel, a bot in one per guild.
         actions.leave_guilds(call, request.user_id)
         for caller in calls.list_of_user(call, CallKind.PRIVATE, request.user_id):
-            call.tell(CallerLeaves(row=caller))
+            call.notify(CallerMustLeave(row=caller))
     row = VoiceStateRow(
         guild_id=request.guild_id,
         user_id=request.user_id,
@@ -109,14 +109,14 @@ def _connect(call: Call, request: Wish) -> None:
         self_mute=int(request.self_mute),
         self_video=int(request.self_video),
         self_stream=0,
-        suppress=int(rules.suppressed(here)) if unmoved is None else unmoved.suppress,
+        suppress=int(rules.is_suppressed(here)) if unmoved is None else unmoved.suppress,
         request_to_speak_ms=None if unmoved is None else unmoved.request_to_speak_ms,
         joined_ms=call.now if unmoved is None else unmoved.joined_ms,
     )
     actions.put(call, before, row, game_session=request.game_session)
 
 
-@obeys(wire.REQUEST_CHANNEL_INFO)
+@handles_command(wire.REQUEST_CHANNEL_INFO)
 def request_channel_info(call: Call, body: wire.RequestChannelInfo) -> None:
     """Send the status and start time of the guild's voice channels that the caller can see."""
     member = access.find_member(call.tx, call.now, body.guild_id, call.user_id)
@@ -125,7 +125,7 @@ def request_channel_info(call: Call, body: wire.RequestChannelInfo) -> None:
     visible = access.visible_channels(call.tx, member)
     channels = []
     for row in store.list_channels(call.tx, body.guild_id):
-        info = wire.InfoOfChannel(
+        info = wire.RequestedChannelInfo(
             id=ChannelId(row.channel_id),
             status=row.status if "status" in body.fields else UNSET,
             voice_start_time=_seconds(row.started_ms) if "voice_start_time" in body.fields else UNSET,
@@ -140,21 +140,21 @@ def _seconds(ms: int | None) -> int | None:
     return None if ms is None else ms // 1000
 
 
-def session_ended(call: Call, user_id: int, session_id: str) -> None:
+def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
     """Disconnect a gateway session that ended from all channels and calls."""
     voice_session_id = voice.session_id(session_id)
     if failed := _cancel_pending_joins(call, user_id):
-        call.tell(WaitingForgotten(user_id=UserId(user_id), server_ids=failed))
+        call.notify(PendingJoinsCanceled(user_id=UserId(user_id), server_ids=failed))
     for row in store.list_of_session(call.tx, user_id, voice_session_id):
         actions.leave(call, [row])
-    for caller in store.calls_of_user(call.tx, user_id):
+    for caller in store.list_calls_of_user(call.tx, user_id):
         if caller.session_id == voice_session_id:
-            call.tell(CallerLeaves(row=caller))
+            call.notify(CallerMustLeave(row=caller))
 
 
 def _cancel_pending_joins(call: Call, user_id: int) -> tuple[int, ...]:
     """Cancel a user's pending joins and return the server ids that refused them, of guilds and calls."""
-    failed = tuple(store.failed_at(call.tx, user_id))
+    failed = tuple(store.list_failed_servers(call.tx, user_id))
     for server_id in failed:
         jobs.cancel(call.tx, JOIN, _key(server_id, user_id))
     return failed

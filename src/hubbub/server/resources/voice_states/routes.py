@@ -19,7 +19,7 @@ from hubbub.server.resources.voice_states.store import VoiceStateRow
 @handles(wire.GET_SELF_VOICE_STATE)
 def get_self_voice_state(call: Call, guild_id: GuildId) -> wire.VoiceState:
     """Get the current user's voice state in a guild."""
-    rules.require_reads(call.now)
+    rules.require_readable(call.now)
     access.guild(call, guild_id)
     return _view(call, store.find(call.tx, guild_id, call.user_id))
 
@@ -29,7 +29,7 @@ def get_voice_state(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Voic
     """Get a user's voice state in a guild.
 
     Requires permission to connect to the user's channel."""
-    rules.require_reads(call.now)
+    rules.require_readable(call.now)
     access.guild(call, guild_id)
     row = store.find(call.tx, guild_id, user_id)
     if row is not None and row.user_id != call.user_id:

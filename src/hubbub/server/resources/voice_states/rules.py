@@ -5,7 +5,7 @@ from typing import Final
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR
+from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR_PERMISSIONS
 from hubbub.protocol.resources.voice_states import UpdateVoiceState
 from hubbub.server.core import access
 from hubbub.server.core.access import ChannelAccess
@@ -13,28 +13,28 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources.voice_states import store
 from hubbub.server.resources.voice_states.store import VoiceStateRow
 
-FAILURES_FREE: Final = 2
+FREE_FAILURES_MAX: Final = 2
 """Number of consecutive refused voice connections that are not followed by a delay."""
-FIRST_WAIT_MS: Final = 1_000
+JOIN_DELAY_MIN_MS: Final = 1_000
 """Initial join delay in milliseconds; it doubles with each further refusal."""
-LONGEST_WAIT_MS: Final = 8_000
+JOIN_DELAY_MAX_MS: Final = 8_000
 """Maximum join delay in milliseconds."""
-FORGIVEN_MS: Final = 60_000
+FAILURES_EXPIRE_MS: Final = 60_000
 """Time in milliseconds after which refusals are no longer counted."""
 
 
-def waits_ms(call: Call, failures: int, failed_ms: int) -> int:
+def join_delay_ms(call: Call, failures: int, failed_ms: int) -> int:
     """Return the delay of a join after refused voice connections (voice.md 1).
 
     A known library retries immediately and forever."""
     elapsed_ms = call.now - failed_ms
-    if failures < FAILURES_FREE or call.config.rate_limits == "off" or not 0 <= elapsed_ms < FORGIVEN_MS:
+    if failures < FREE_FAILURES_MAX or call.config.rate_limits == "off" or not 0 <= elapsed_ms < FAILURES_EXPIRE_MS:
         return 0
-    wait_ms = min(FIRST_WAIT_MS << min(failures - FAILURES_FREE, 10), LONGEST_WAIT_MS)
+    wait_ms = min(JOIN_DELAY_MIN_MS << min(failures - FREE_FAILURES_MAX, 10), JOIN_DELAY_MAX_MS)
     return max(0, wait_ms - elapsed_ms)
 
 
-def require_reads(now: int) -> None:
+def require_readable(now: int) -> None:
     """Raise NOT_FOUND before voice states became readable over HTTP (dated-changes.md 3)."""
     if not changes.VOICE_STATE_READS.active(now):
         raise errors.NOT_FOUND()
@@ -52,25 +52,25 @@ def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> C
     ref = access.find_channel(call.tx, channel_id)
     if member is None or ref is None or ref.guild_id != guild_id or not ref.is_voice:
         return None
-    return access.stand_in(call.tx, member, ref, access.permissions_in(call.tx, member, ref.id))
+    return access.channel_standing(call.tx, member, ref, access.permissions_in(call.tx, member, ref.id))
 
 
-def can_connect(call: Call, here: ChannelAccess, *, enters: bool) -> bool:
+def can_connect(call: Call, here: ChannelAccess, *, is_joining: bool) -> bool:
     """Return whether a member may connect (gateway.md 7).
 
     They must see the channel and have CONNECT; with MOVE_MEMBERS they ignore the user limit."""
     if not here.can(Permissions.VIEW_CHANNEL | Permissions.CONNECT):
         return False
-    limit = store.user_limit(call.tx, here.channel.id) if enters else 0
-    return not limit or here.can(Permissions.MOVE_MEMBERS) or store.connected(call.tx, here.channel.id) < limit
+    limit = store.find_user_limit(call.tx, here.channel.id) if is_joining else 0
+    return not limit or here.can(Permissions.MOVE_MEMBERS) or store.count_connected(call.tx, here.channel.id) < limit
 
 
-def suppressed(here: ChannelAccess | None) -> bool:
+def is_suppressed(here: ChannelAccess | None) -> bool:
     """Return whether a joining member is suppressed: in a stage's audience, or without SPEAK (decisions/0018)."""
     if here is None:
         return False
     if here.channel.type == ChannelType.GUILD_STAGE_VOICE:
-        return not here.can(STAGE_MODERATOR)
+        return not here.can(STAGE_MODERATOR_PERMISSIONS)
     return not here.can(Permissions.SPEAK)
 
 

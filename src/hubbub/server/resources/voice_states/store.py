@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, UserId
 from hubbub.server.core.batches import batches
-from hubbub.server.core.store import Tx, places
-from hubbub.server.core.voice import Ticket
+from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.core.voice import VoiceTicket
 
 
 class VoiceStateRow(NamedTuple):
@@ -72,13 +72,13 @@ def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRow]:
     for batch in batches(channel_ids):
         found += tx.fetch(
             VoiceStateRow,
-            f"SELECT {COLUMNS} FROM voice_states WHERE channel_id IN ({places(batch)}) ORDER BY joined_ms, user_id",
+            f"SELECT {COLUMNS} FROM voice_states WHERE channel_id IN ({placeholders(batch)}) ORDER BY joined_ms, user_id",
             *batch,
         )
     return found
 
 
-def everywhere(tx: Tx) -> list[VoiceStateRow]:
+def list_all(tx: Tx) -> list[VoiceStateRow]:
     """Return all voice states."""
     return tx.fetch(VoiceStateRow, f"SELECT {COLUMNS} FROM voice_states")
 
@@ -87,7 +87,8 @@ def put(tx: Tx, row: VoiceStateRow) -> None:
     """Insert or update a voice state; a user has one in each guild."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in VoiceStateRow._fields[2:])
     tx.run(
-        f"INSERT INTO voice_states ({COLUMNS}) VALUES ({places(row)}) ON CONFLICT (guild_id, user_id) DO UPDATE SET {assignments}",
+        f"INSERT INTO voice_states ({COLUMNS}) VALUES ({placeholders(row)}) "
+        f"ON CONFLICT (guild_id, user_id) DO UPDATE SET {assignments}",
         *row,
     )
 
@@ -97,19 +98,19 @@ def delete(tx: Tx, guild_id: int, user_id: int) -> None:
     tx.run("DELETE FROM voice_states WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
 
 
-def connected(tx: Tx, channel_id: int) -> int:
+def count_connected(tx: Tx, channel_id: int) -> int:
     """Return the number of users connected to a channel."""
     count: int = tx.value("SELECT COUNT(*) FROM voice_states WHERE channel_id = ?", channel_id)
     return count
 
 
-def speakers(tx: Tx, channel_id: int) -> int:
+def count_speakers(tx: Tx, channel_id: int) -> int:
     """Return the number of users in a channel who are not suppressed."""
     count: int = tx.value("SELECT COUNT(*) FROM voice_states WHERE channel_id = ? AND suppress = 0", channel_id)
     return count
 
 
-def user_limit(tx: Tx, channel_id: int) -> int:
+def find_user_limit(tx: Tx, channel_id: int) -> int:
     """Return the user limit of a channel; 0 means unlimited."""
     return tx.value("SELECT user_limit FROM channels WHERE id = ?", channel_id) or 0
 
@@ -204,27 +205,27 @@ def find_caller(tx: Tx, call_id: int, user_id: int) -> CallStateRow | None:
     )
 
 
-def callers(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallStateRow]]:
+def list_callers(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallStateRow]]:
     """Return the participants of calls in order of joining; calls without participants are absent."""
     found: dict[int, list[CallStateRow]] = {}
     for batch in batches(call_ids):
         for row in tx.fetch(
             CallStateRow,
-            f"SELECT {_CALL_COLUMNS} FROM call_states WHERE call_id IN ({places(batch)}) ORDER BY joined_ms, user_id",
+            f"SELECT {_CALL_COLUMNS} FROM call_states WHERE call_id IN ({placeholders(batch)}) ORDER BY joined_ms, user_id",
             *batch,
         ):
             found.setdefault(row.call_id, []).append(row)
     return found
 
 
-def calls_of_user(tx: Tx, user_id: int) -> list[CallStateRow]:
+def list_calls_of_user(tx: Tx, user_id: int) -> list[CallStateRow]:
     """Return the calls that a user is in."""
     return tx.fetch(
         CallStateRow, f"SELECT {_CALL_COLUMNS} FROM call_states WHERE user_id = ? ORDER BY joined_ms", user_id
     )
 
 
-def all_callers(tx: Tx) -> list[CallStateRow]:
+def list_all_callers(tx: Tx) -> list[CallStateRow]:
     """Return the participants of all calls."""
     return tx.fetch(CallStateRow, f"SELECT {_CALL_COLUMNS} FROM call_states")
 
@@ -233,7 +234,7 @@ def put_caller(tx: Tx, row: CallStateRow) -> None:
     """Insert or update a participant."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in CallStateRow._fields[2:])
     tx.run(
-        f"INSERT INTO call_states ({_CALL_COLUMNS}) VALUES ({places(row)}) "
+        f"INSERT INTO call_states ({_CALL_COLUMNS}) VALUES ({placeholders(row)}) "
         f"ON CONFLICT (call_id, user_id) DO UPDATE SET {assignments}",
         *row,
     )
@@ -265,7 +266,7 @@ def put_ticket(tx: Tx, row: TicketRow) -> None:
     names = TicketRow._fields
     assignments = ", ".join(f"{name} = excluded.{name}" for name in names[2:])
     tx.run(
-        f"INSERT INTO voice_tickets ({', '.join(names)}) VALUES ({places(row)}) "
+        f"INSERT INTO voice_tickets ({', '.join(names)}) VALUES ({placeholders(row)}) "
         f"ON CONFLICT (server_id, user_id) DO UPDATE SET {assignments}",
         *row,
     )
@@ -288,21 +289,21 @@ _SELECT_TICKETS = (
 )
 
 
-def find_ticket(tx: Tx, token_hash: bytes) -> Ticket | None:
+def find_ticket(tx: Tx, token_hash: bytes) -> VoiceTicket | None:
     """Return the ticket of a token with the state that the voice server needs, or None."""
     return _ticket(tx.one(_SELECT_TICKETS + "t.token_hash = ?", token_hash))
 
 
-def ticket_of(tx: Tx, server_id: int, user_id: int) -> Ticket | None:
+def find_ticket_of_user(tx: Tx, server_id: int, user_id: int) -> VoiceTicket | None:
     """Return a user's ticket for a guild, lobby or private channel, or None."""
     return _ticket(tx.one(_SELECT_TICKETS + "t.server_id = ? AND t.user_id = ?", server_id, user_id))
 
 
-def _ticket(row: tuple[Any, ...] | None) -> Ticket | None:
+def _ticket(row: tuple[Any, ...] | None) -> VoiceTicket | None:
     if row is None:
         return None
     server_id, user_id, channel_id, session_id, token_hash, server, *states, kind, failures = row
-    return Ticket(
+    return VoiceTicket(
         server_id=Snowflake(server_id),
         user_id=UserId(user_id),
         channel_id=Snowflake(channel_id),
@@ -316,7 +317,7 @@ def _ticket(row: tuple[Any, ...] | None) -> Ticket | None:
     )
 
 
-def server_of(tx: Tx, channel_id: int) -> str | None:
+def find_server(tx: Tx, channel_id: int) -> str | None:
     """Return the voice server that the participants of a channel use, or None."""
     server: str | None = tx.value(
         "SELECT server FROM voice_tickets WHERE channel_id = ? AND server IS NOT NULL LIMIT 1", channel_id
@@ -335,7 +336,7 @@ def list_of_server(tx: Tx, server: str) -> list[VoiceStateRow]:
     )
 
 
-def callers_of_server(tx: Tx, server: str) -> list[CallStateRow]:
+def list_callers_of_server(tx: Tx, server: str) -> list[CallStateRow]:
     """Return the participants of calls outside guilds on a voice server."""
     columns = ", ".join(f"s.{name}" for name in CallStateRow._fields)
     return tx.fetch(
@@ -361,12 +362,12 @@ def delete_server(tx: Tx, endpoint: str) -> None:
     tx.run("DELETE FROM voice_servers WHERE endpoint = ?", endpoint)
 
 
-def servers(tx: Tx) -> dict[str, int]:
+def list_servers(tx: Tx) -> dict[str, int]:
     """Return the time of the last sign of life of every voice server, by endpoint."""
     return {row[0]: row[1] for row in tx.all("SELECT endpoint, seen_ms FROM voice_servers")}
 
 
-def failures(tx: Tx, server_id: int, user_id: int) -> tuple[int, int]:
+def find_failures(tx: Tx, server_id: int, user_id: int) -> tuple[int, int]:
     """Return how often the voice server refused a user, and when it last did, in milliseconds."""
     row = tx.one(
         "SELECT failures, failed_ms FROM voice_failures WHERE server_id = ? AND user_id = ?", server_id, user_id
@@ -374,12 +375,12 @@ def failures(tx: Tx, server_id: int, user_id: int) -> tuple[int, int]:
     return (0, 0) if row is None else (row[0], row[1])
 
 
-def failed_at(tx: Tx, user_id: int) -> list[int]:
+def list_failed_servers(tx: Tx, user_id: int) -> list[int]:
     """Return the server ids that recently refused a user. The table is almost always empty."""
     return [row[0] for row in tx.all("SELECT server_id FROM voice_failures WHERE user_id = ?", user_id)]
 
 
-def forget_failures(tx: Tx, before_ms: int) -> None:
+def delete_expired_failures(tx: Tx, before_ms: int) -> None:
     """Delete refusals that are no longer counted."""
     tx.run("DELETE FROM voice_failures WHERE failed_ms < ?", before_ms)
 

@@ -6,9 +6,9 @@ import secrets
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.core.voice import LOST_MS, Ticket
+from hubbub.server.core.voice import SERVER_TIMEOUT_MS, VoiceTicket
 from hubbub.server.resources.voice_states import actions, rules, store
-from hubbub.server.resources.voice_states.facts import CallerLeaves
+from hubbub.server.resources.voice_states.signals import CallerMustLeave
 from hubbub.server.resources.voice_states.store import TicketRow
 
 
@@ -24,7 +24,7 @@ def issue(call: Call, server_id: int, user_id: int, channel_id: int, session_id:
 
 def is_lost(call: Call, server_id: int, user_id: int) -> bool:
     """Return whether a user's voice server is lost, or a server became available for a user without one."""
-    found = store.ticket_of(call.tx, server_id, user_id)
+    found = store.find_ticket_of_user(call.tx, server_id, user_id)
     live = _live(call)
     return found is not None and bool(live) and found.server not in live
 
@@ -36,7 +36,7 @@ def _live(call: Call) -> list[str]:
     if call.config.nats_url is None:
         own = call.config.voice.endpoint
         return [own] if own is not None and "voice" in call.config.roles else []
-    return [server for server, seen_ms in store.servers(call.tx).items() if call.now - seen_ms < LOST_MS]
+    return [server for server, seen_ms in store.list_servers(call.tx).items() if call.now - seen_ms < SERVER_TIMEOUT_MS]
 
 
 def _server(call: Call, channel_id: int) -> str | None:
@@ -46,7 +46,7 @@ def _server(call: Call, channel_id: int) -> str | None:
     live = _live(call)
     if len(live) < 2:
         return live[0] if live else None
-    known = store.server_of(call.tx, channel_id)
+    known = store.find_server(call.tx, channel_id)
     if known in live:
         return known
     return max(live, key=lambda server: hashlib.sha256(f"{int(channel_id)} {server}".encode()).digest())
@@ -55,32 +55,32 @@ def _server(call: Call, channel_id: int) -> str | None:
 # Operations of the voice server
 
 
-def find_ticket(tx: Tx, token_hash: bytes) -> Ticket | None:
+def find_ticket(tx: Tx, token_hash: bytes) -> VoiceTicket | None:
     """Return the ticket of a token if it is the newest of its user, or None."""
     return store.find_ticket(tx, token_hash)
 
 
-def ticket_of(tx: Tx, server_id: int, user_id: int) -> Ticket | None:
+def ticket_of(tx: Tx, server_id: int, user_id: int) -> VoiceTicket | None:
     """Return a user's ticket for a guild, lobby or private channel, or None."""
-    return store.ticket_of(tx, server_id, user_id)
+    return store.find_ticket_of_user(tx, server_id, user_id)
 
 
-def entered(call: Call, ticket: Ticket) -> None:
+def entered(call: Call, ticket: VoiceTicket) -> None:
     """Clear earlier refusals after a connection was established."""
     store.put_failures(call.tx, ticket.server_id, ticket.user_id, 0, call.now)
 
 
-def refused(call: Call, ticket: Ticket) -> None:
+def refused(call: Call, ticket: VoiceTicket) -> None:
     """Disconnect a user whose connection was refused despite a valid ticket, and delay their next join."""
     if not _is_newest(call, ticket):
         return
-    store.forget_failures(call.tx, call.now - rules.FORGIVEN_MS)
-    count, _ = store.failures(call.tx, ticket.server_id, ticket.user_id)
+    store.delete_expired_failures(call.tx, call.now - rules.FAILURES_EXPIRE_MS)
+    count, _ = store.find_failures(call.tx, ticket.server_id, ticket.user_id)
     store.put_failures(call.tx, ticket.server_id, ticket.user_id, count + 1, call.now)
     _leave(call, ticket)
 
 
-def gone(call: Call, ticket: Ticket) -> None:
+def gone(call: Call, ticket: VoiceTicket) -> None:
     """Disconnect a user whose voice connection ended for good, unless they have a newer ticket."""
     if _is_newest(call, ticket):
         _leave(call, ticket)
@@ -88,10 +88,10 @@ def gone(call: Call, ticket: Ticket) -> None:
 
 def serve(call: Call, endpoint: str) -> None:
     """Record a heartbeat of a voice server and move the calls of lost servers to others."""
-    known = store.servers(call.tx)
+    known = store.list_servers(call.tx)
     store.put_server(call.tx, endpoint, call.now)
     for other, seen_ms in known.items():
-        if other != endpoint and call.now - seen_ms >= LOST_MS:
+        if other != endpoint and call.now - seen_ms >= SERVER_TIMEOUT_MS:
             actions.reallocate(call, other)
 
 
@@ -100,14 +100,14 @@ def withdraw(call: Call, endpoint: str) -> None:
     actions.reallocate(call, endpoint)
 
 
-def _is_newest(call: Call, ticket: Ticket) -> bool:
-    found = store.ticket_of(call.tx, ticket.server_id, ticket.user_id)
+def _is_newest(call: Call, ticket: VoiceTicket) -> bool:
+    found = store.find_ticket_of_user(call.tx, ticket.server_id, ticket.user_id)
     return found is not None and found.token_hash == ticket.token_hash
 
 
-def _leave(call: Call, ticket: Ticket) -> None:
+def _leave(call: Call, ticket: VoiceTicket) -> None:
     row = store.find(call.tx, ticket.server_id, ticket.user_id)
     if row is not None:
         actions.leave(call, [row])
     elif (caller := store.find_caller(call.tx, ticket.server_id, ticket.user_id)) is not None:
-        call.tell(CallerLeaves(row=caller))
+        call.notify(CallerMustLeave(row=caller))

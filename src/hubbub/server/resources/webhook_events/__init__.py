@@ -31,9 +31,9 @@ SLICE = Slice(
     name="webhook_events",
     modules=(routes,),
     jobs=JOBS,
-    hears={
-        EventWebhooksChanged: actions.begin_anew,
-        ApplicationDeleting: actions.application_deleting,
+    listeners={
+        EventWebhooksChanged: actions.reset_failures,
+        ApplicationDeleting: actions.on_application_deleting,
         ApplicationAuthorized: _on_authorized,
         ApplicationDeauthorized: _on_deauthorized,
     },

@@ -10,7 +10,7 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.enums import EventWebhooksStatus, WebhookEventType
 from hubbub.protocol.ids import ApplicationId, Timestamp
 from hubbub.protocol.resources import webhook_events as wire
-from hubbub.server.core import jobs, signing
+from hubbub.server.core import jobs, payload_signatures
 from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, guilds, roles, users
 from hubbub.server.resources.applications import ApplicationDeleting, EventWebhooksChanged
@@ -21,12 +21,12 @@ log = logging.getLogger(__name__)
 DELIVER: Final = "webhook_events.deliver"
 PROBE: Final = "webhook_events.probe"
 
-PROBE_EVERY_MS: Final = 24 * 3_600_000
+PROBE_INTERVAL_MS: Final = 24 * 3_600_000
 """Interval in milliseconds between probes that check whether an endpoint rejects a forged request."""
 
 # Spec, 1.2: disabled after too many failures; the numbers are our choice (decisions/0032).
 FAILURES_MAX: Final = 100
-FAILING_MS: Final = 24 * 3_600_000
+FAILING_MIN_MS: Final = 24 * 3_600_000
 
 
 class Delivery(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -133,7 +133,7 @@ def application_deauthorized(call: Call, application_id: ApplicationId, user_id:
 def find_target(call: Call, application_id: int, url: str | None = None) -> Target | None:
     """Return the current destination of an application's events, or None if it does not receive any."""
     row = applications.find(call.tx, application_id)
-    key = signing.find_key(call.tx, application_id)
+    key = payload_signatures.find_key(call.tx, application_id)
     if row is None or key is None:
         return None
     if url is None:
@@ -144,44 +144,44 @@ def find_target(call: Call, application_id: int, url: str | None = None) -> Targ
     return Target(url=url, key=key, now=call.now, failing=store.find_failures(call.tx, application_id) is not None)
 
 
-def begin_anew(call: Call, signal: EventWebhooksChanged) -> None:
+def reset_failures(call: Call, signal: EventWebhooksChanged) -> None:
     """Reset failures after the owner changed the webhook settings, and reschedule the probe."""
-    store.forget_failures(call.tx, signal.application_id)
+    store.delete_failures(call.tx, signal.application_id)
     row = applications.find(call.tx, signal.application_id)
     if row is None or applications.settings(row).event_webhooks_url is None:
         jobs.cancel(call.tx, PROBE, _probe_key(signal.application_id))
     else:
-        probe_later(call, signal.application_id)
+        schedule_probe(call, signal.application_id)
 
 
-def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Delete the pending and failed events of a deleted application."""
-    jobs.forget(call.tx, DELIVER, key_prefix(signal.row.id))
+    jobs.delete_by_prefix(call.tx, DELIVER, key_prefix(signal.row.id))
     jobs.cancel(call.tx, PROBE, _probe_key(signal.row.id))
-    store.forget_failures(call.tx, signal.row.id)
+    store.delete_failures(call.tx, signal.row.id)
 
 
-def is_gone(call: Call, application_id: int) -> bool:
+def is_deleted(call: Call, application_id: int) -> bool:
     """Return whether an application was deleted."""
     return applications.find(call.tx, application_id) is None
 
 
-def succeeded(call: Call, application_id: int) -> None:
+def record_success(call: Call, application_id: int) -> None:
     """Reset the failures of a receiver after a successful delivery."""
-    store.forget_failures(call.tx, application_id)
+    store.delete_failures(call.tx, application_id)
 
 
-def failed(call: Call, application_id: int) -> None:
+def record_failure(call: Call, application_id: int) -> None:
     """Count a failed attempt and disable a receiver that has failed for too long."""
-    if is_gone(call, application_id):
+    if is_deleted(call, application_id):
         return
     attempts, since_ms = store.count_failure(call.tx, application_id, call.now)
-    if attempts >= FAILURES_MAX and call.now - since_ms >= FAILING_MS:
+    if attempts >= FAILURES_MAX and call.now - since_ms >= FAILING_MIN_MS:
         log.warning("Disabled the event webhooks of application %d: %d attempts failed", application_id, attempts)
         _disable(call, application_id)
 
 
-def caught(call: Call, application_id: int) -> None:
+def disable_unverified(call: Call, application_id: int) -> None:
     """Disable a receiver that accepted a forged request, since it does not check signatures (spec, 1.1)."""
     log.warning("Disabled the event webhooks of application %d: it accepted a forged request", application_id)
     _disable(call, application_id, remove=True)
@@ -196,15 +196,15 @@ def _disable(call: Call, application_id: int, *, remove: bool = False) -> None:
     if remove:
         settings.event_webhooks_url = None
     applications.change_settings(call, row, settings)
-    store.forget_failures(call.tx, application_id)
+    store.delete_failures(call.tx, application_id)
 
 
-def probe_later(call: Call, application_id: int) -> None:
+def schedule_probe(call: Call, application_id: int) -> None:
     """Schedule the next probe of an endpoint."""
-    if is_gone(call, application_id):
+    if is_deleted(call, application_id):
         return
     jobs.cancel(call.tx, PROBE, _probe_key(application_id))
-    call.tx.enqueue(PROBE, int(application_id), due_ms=call.now + PROBE_EVERY_MS, key=_probe_key(application_id))
+    call.tx.enqueue(PROBE, int(application_id), due_ms=call.now + PROBE_INTERVAL_MS, key=_probe_key(application_id))
 
 
 def _probe_key(application_id: int) -> str:

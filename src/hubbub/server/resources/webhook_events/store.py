@@ -22,6 +22,6 @@ def count_failure(tx: Tx, application_id: int, now: int) -> tuple[int, int]:
     return row[0], row[1]
 
 
-def forget_failures(tx: Tx, application_id: int) -> None:
+def delete_failures(tx: Tx, application_id: int) -> None:
     """Delete the failures of an application."""
     tx.run("DELETE FROM webhook_event_failures WHERE application_id = ?", application_id)

@@ -8,10 +8,10 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.resources.audit_log import AuditLogRead
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.messages import MessageChanged, MessageCrossposted, MessagesDeleted
-from hubbub.server.resources.webhooks import actions, jobs, routes, speaking, store, views
+from hubbub.server.resources.webhooks import actions, execution, jobs, routes, store, views
 from hubbub.server.resources.webhooks.actions import create
-from hubbub.server.resources.webhooks.facts import Speaker, TokenPresented
-from hubbub.server.resources.webhooks.rules import require_holding
+from hubbub.server.resources.webhooks.rules import require_webhook_channel
+from hubbub.server.resources.webhooks.signals import TokenPresented, WebhookAuthor
 from hubbub.server.resources.webhooks.store import WebhookRow, find
 from hubbub.server.resources.webhooks.views import with_token
 
@@ -26,20 +26,29 @@ def _add_to_audit_log(call: Call, signal: AuditLogRead) -> None:
         entry.target_id for entry in entries if entry.action_type in _WEBHOOK_ACTIONS and entry.target_id is not None
     ]
     if webhook_ids:
-        signal.log.webhooks += views.named(call, store.find_many(call.tx, webhook_ids))
+        signal.log.webhooks += views.references(call, store.find_many(call.tx, webhook_ids))
 
 
 SLICE = Slice(
     name="webhooks",
-    modules=(routes, speaking),
+    modules=(routes, execution),
     jobs=jobs.JOBS,
-    hears={
-        ChannelsDeleted: actions.channels_deleted,
-        MessageCrossposted: jobs.hear_crosspost,
-        MessageChanged: jobs.hear_change,
-        MessagesDeleted: jobs.hear_deletion,
+    listeners={
+        ChannelsDeleted: actions.on_channels_deleted,
+        MessageCrossposted: jobs.on_message_crossposted,
+        MessageChanged: jobs.on_message_changed,
+        MessagesDeleted: jobs.on_messages_deleted,
         AuditLogRead: _add_to_audit_log,
     },
 )
 
-__all__ = ["SLICE", "Speaker", "TokenPresented", "WebhookRow", "create", "find", "require_holding", "with_token"]
+__all__ = [
+    "SLICE",
+    "WebhookAuthor",
+    "TokenPresented",
+    "WebhookRow",
+    "create",
+    "find",
+    "require_webhook_channel",
+    "with_token",
+]

@@ -12,21 +12,21 @@ from hubbub.protocol.resources.messages import MessageReference
 from hubbub.server.core import access, audit
 from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
-from hubbub.server.core.dispatches import Audience
+from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.resources import guilds, messages
 from hubbub.server.resources.channels import ChannelsDeleted
 from hubbub.server.resources.messages import MessageRow
 from hubbub.server.resources.webhooks import rules, store, tokens
 from hubbub.server.resources.webhooks.store import Crosspost, WebhookRow
 
-AT_ONCE: Final = 25
+BATCH_SIZE: Final = 25
 """Number of copies made or updated in one transaction, small enough not to block other writers for long."""
 
-GONE: Final = "[Original Message Deleted]"
+DELETED_CONTENT: Final = "[Original Message Deleted]"
 """Content of a copy whose source was deleted."""
 
 
-class Logged(msgspec.Struct, frozen=True, kw_only=True):
+class LoggedWebhook(msgspec.Struct, frozen=True, kw_only=True):
     """The fields of a webhook that the audit log records."""
 
     type: int
@@ -49,7 +49,7 @@ def create(
     """Create an incoming webhook, owned by the given application or by the calling bot's application, if any."""
     if application_id is None and call.actor.is_bot:
         application_id = call.actor.application_id
-    rules.require_room(call, channel.id, guild_id)
+    rules.require_below_max(call, channel.id, guild_id)
     store.get_key(call.tx)
     return _add(
         call,
@@ -100,8 +100,8 @@ def _publish_update(call: Call, guild_id: int, channel_id: int) -> None:
     call.tx.emit(wire.WEBHOOKS_UPDATE, payload, Audience.viewers(guild_id, channel_id))
 
 
-def _logged(row: WebhookRow) -> Logged:
-    return Logged(
+def _logged(row: WebhookRow) -> LoggedWebhook:
+    return LoggedWebhook(
         type=row.type,
         name=row.name,
         channel_id=ChannelId(row.channel_id),
@@ -110,7 +110,7 @@ def _logged(row: WebhookRow) -> Logged:
     )
 
 
-def channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """Delete the webhooks of deleted channels.
 
     Followers of a deleted channel keep their webhook, which receives nothing any more."""
@@ -126,7 +126,7 @@ def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
     if known is not None:
         return known
     guild_id, source_guild_id = target.guild_id or 0, source.guild_id or 0
-    rules.require_room(call, target.id, guild_id)
+    rules.require_below_max(call, target.id, guild_id)
     source_guild = guilds.find(call.tx, source_guild_id)
     name = f"{source_guild.name if source_guild is not None else ''} #{source.name}".strip()
     row = _add(
@@ -144,15 +144,17 @@ def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
         ),
     )
     reference = MessageReference(channel_id=source.id, guild_id=GuildId(source_guild_id))
-    messages.system(call, target, MessageType.CHANNEL_FOLLOW_ADD, call.user_id, content=name, reference=reference)
+    messages.create_system_message(
+        call, target, MessageType.CHANNEL_FOLLOW_ADD, call.user_id, content=name, reference=reference
+    )
     return row
 
 
-def bring(call: Call, source: MessageRow, after: int) -> int | None:
+def copy_to_followers(call: Call, source: MessageRow, after: int) -> int | None:
     """Copy a published message to a batch of followers.
 
     Returns the id of the last webhook, to continue after it, or None at the end."""
-    followers = store.followers(call.tx, source.channel_id, after, AT_ONCE)
+    followers = store.list_followers(call.tx, source.channel_id, after, BATCH_SIZE)
     for row in followers:
         channel = access.find_channel(call.tx, row.channel_id)
         if channel is None:
@@ -163,17 +165,17 @@ def bring(call: Call, source: MessageRow, after: int) -> int | None:
             guild_id=GuildId(row.source_guild_id or 0),
         )
         author = rules.author(row, rules.require_guild(call, row))
-        copy = messages.copy(call, channel, source, author, reference)
+        copy = messages.create_crosspost(call, channel, source, author, reference)
         store.insert_crosspost(call.tx, source.channel_id, source.id, Crosspost(copy.id, channel.id))
-    return followers[-1].id if len(followers) == AT_ONCE else None
+    return followers[-1].id if len(followers) == BATCH_SIZE else None
 
 
-def renew(call: Call, channel_id: int, message_id: int, after: int) -> int | None:
+def update_copies(call: Call, channel_id: int, message_id: int, after: int) -> int | None:
     """Update a batch of copies from their source, or mark them if the source was deleted.
 
     Returns the id of the last copy, to continue after it, or None at the end."""
     source = messages.find(call.tx, channel_id, message_id)
-    copies = store.crossposts(call.tx, channel_id, message_id, after, AT_ONCE)
+    copies = store.list_crossposts(call.tx, channel_id, message_id, after, BATCH_SIZE)
     for each in copies:
         row = messages.find(call.tx, each.channel_id, each.message_id)
         channel = access.find_channel(call.tx, each.channel_id)
@@ -181,17 +183,17 @@ def renew(call: Call, channel_id: int, message_id: int, after: int) -> int | Non
             continue
         changed = _without_source(row) if source is None else _copy_content(row, source)
         if changed != row:
-            messages.change(call, channel, changed)
-    if len(copies) == AT_ONCE:
+            messages.update(call, channel, changed)
+    if len(copies) == BATCH_SIZE:
         return copies[-1].message_id
     if source is None:
-        store.forget_source(call.tx, channel_id, message_id)
+        store.delete_crossposts_of(call.tx, channel_id, message_id)
     return None
 
 
 def _copy_content(row: MessageRow, source: MessageRow) -> MessageRow:
     return row._replace(
-        flags=row.flags & ~messages.CARRIED_FLAGS | source.flags & messages.CARRIED_FLAGS,
+        flags=row.flags & ~messages.CROSSPOST_FLAGS | source.flags & messages.CROSSPOST_FLAGS,
         content=source.content,
         mentions=source.mentions,
         attachments=source.attachments,
@@ -204,7 +206,7 @@ def _copy_content(row: MessageRow, source: MessageRow) -> MessageRow:
 def _without_source(row: MessageRow) -> MessageRow:
     return row._replace(
         flags=row.flags & ~MessageFlags.IS_COMPONENTS_V2 | MessageFlags.SOURCE_MESSAGE_DELETED,
-        content=GONE,
+        content=DELETED_CONTENT,
         mentions=None,
         attachments=None,
         embeds=None,

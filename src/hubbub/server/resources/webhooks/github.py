@@ -8,7 +8,7 @@ from msgspec import UNSET
 from hubbub.protocol.resources import embeds
 from hubbub.protocol.resources.embeds import EmbedAuthorRequest, EmbedRequest
 from hubbub.protocol.resources.github import GithubCheckSuite, GithubCommit, GithubIssue, GithubUser, GithubWebhook
-from hubbub.server.resources.webhooks.cutting import cut
+from hubbub.server.resources.webhooks.truncation import truncate
 
 SHA_LENGTH: Final = 7
 COMMITS_MAX: Final = 20
@@ -36,7 +36,7 @@ def embed(event: str, payload: GithubWebhook) -> EmbedRequest | None:
         return None
     sender = payload.sender
     found.author = EmbedAuthorRequest(
-        name=cut(sender.login, embeds.EMBED_AUTHOR_MAX), url=sender.html_url, icon_url=sender.avatar_url
+        name=truncate(sender.login, embeds.EMBED_AUTHOR_MAX), url=sender.html_url, icon_url=sender.avatar_url
     )
     return found
 
@@ -44,9 +44,9 @@ def embed(event: str, payload: GithubWebhook) -> EmbedRequest | None:
 def _embed(payload: GithubWebhook, title: str, url: str, *, text: str | None = None, color: int = 0) -> EmbedRequest:
     source = payload.repository.full_name if payload.repository else payload.sender.login
     return EmbedRequest(
-        title=cut(f"[{source}] {title}", embeds.EMBED_TITLE_MAX),
+        title=truncate(f"[{source}] {title}", embeds.EMBED_TITLE_MAX),
         url=url,
-        description=cut(text, BODY_MAX) if text else UNSET,
+        description=truncate(text, BODY_MAX) if text else UNSET,
         color=color or UNSET,
     )
 
@@ -69,7 +69,7 @@ def _push(payload: GithubWebhook) -> EmbedRequest | None:
     if payload.forced:
         head = payload.head_commit.id[:SHA_LENGTH] if payload.head_commit else ""
         return EmbedRequest(
-            title=cut(f"[{source}] Branch {branch} was force-pushed to `{head}`", embeds.EMBED_TITLE_MAX),
+            title=truncate(f"[{source}] Branch {branch} was force-pushed to `{head}`", embeds.EMBED_TITLE_MAX),
             url=url,
             description=f"[Compare changes]({url})",
             color=RED,
@@ -79,15 +79,15 @@ def _push(payload: GithubWebhook) -> EmbedRequest | None:
         return None
     count = f"{len(commits)} new commit{'' if len(commits) == 1 else 's'}"
     return EmbedRequest(
-        title=cut(f"[{source}:{branch}] {count}", embeds.EMBED_TITLE_MAX),
+        title=truncate(f"[{source}:{branch}] {count}", embeds.EMBED_TITLE_MAX),
         url=commits[0].url if len(commits) == 1 else url,
-        description=cut("\n".join(map(_commit_line, commits[:COMMITS_MAX])), embeds.EMBED_DESCRIPTION_MAX),
+        description=truncate("\n".join(map(_commit_line, commits[:COMMITS_MAX])), embeds.EMBED_DESCRIPTION_MAX),
         color=BLUE,
     )
 
 
 def _commit_line(commit: GithubCommit) -> str:
-    summary = cut((commit.message.splitlines() or [""])[0], COMMIT_LINE_MAX)
+    summary = truncate((commit.message.splitlines() or [""])[0], COMMIT_LINE_MAX)
     author = commit.author.username or commit.author.name
     return f"[`{commit.id[:SHA_LENGTH]}`]({commit.url}) {summary} - {author}"
 

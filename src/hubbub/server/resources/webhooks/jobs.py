@@ -15,8 +15,8 @@ from hubbub.server.resources import messages
 from hubbub.server.resources.messages import MessageChanged, MessageCrossposted, MessagesDeleted
 from hubbub.server.resources.webhooks import actions, store
 
-BRING: Final = "webhooks.bring"
-RENEW: Final = "webhooks.renew"
+COPY: Final = "webhooks.bring"
+UPDATE: Final = "webhooks.renew"
 
 
 class Announcement(msgspec.Struct, kw_only=True):
@@ -27,52 +27,52 @@ class Announcement(msgspec.Struct, kw_only=True):
     after: int = 0
 
 
-def hear_crosspost(call: Call, signal: MessageCrossposted) -> None:
+def on_message_crossposted(call: Call, signal: MessageCrossposted) -> None:
     """Schedule the copies of a published message."""
     # Polls are not copied, since votes are counted in one channel only.
     if messages.views.extra(signal.row).poll is None:
-        _enqueue(call, BRING, Announcement(channel_id=signal.row.channel_id, message_id=signal.row.id))
+        _enqueue(call, COPY, Announcement(channel_id=signal.row.channel_id, message_id=signal.row.id))
 
 
-def hear_change(call: Call, signal: MessageChanged) -> None:
+def on_message_changed(call: Call, signal: MessageChanged) -> None:
     """Schedule the update of a published message's copies."""
     if signal.row.flags & MessageFlags.CROSSPOSTED:
-        _enqueue(call, RENEW, Announcement(channel_id=signal.row.channel_id, message_id=signal.row.id))
+        _enqueue(call, UPDATE, Announcement(channel_id=signal.row.channel_id, message_id=signal.row.id))
 
 
-def hear_deletion(call: Call, signal: MessagesDeleted) -> None:
+def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
     """Schedule the update of copies of deleted messages, and forget deleted copies."""
     for row in signal.rows:
         if row.flags & MessageFlags.CROSSPOSTED:
-            _enqueue(call, RENEW, Announcement(channel_id=row.channel_id, message_id=row.id))
+            _enqueue(call, UPDATE, Announcement(channel_id=row.channel_id, message_id=row.id))
     copies = [row.id for row in signal.rows if row.flags & MessageFlags.IS_CROSSPOST]
     if copies:
-        store.forget_copies(call.tx, signal.channel.id, copies)
+        store.delete_copies(call.tx, signal.channel.id, copies)
 
 
-def bring(call: Call, job: Job) -> None:
+def copy_announcement(call: Call, job: Job) -> None:
     """Copy a published message to a batch of followers and reschedule the job while there are more."""
     announcement = job.decode(Announcement)
     source = messages.find(call.tx, announcement.channel_id, announcement.message_id)
     if source is None:
         return
-    after = actions.bring(call, source, announcement.after)
+    after = actions.copy_to_followers(call, source, announcement.after)
     if after is not None:
         announcement.after = after
-        _enqueue(call, BRING, announcement)
+        _enqueue(call, COPY, announcement)
 
 
-def renew(call: Call, job: Job) -> None:
+def update_announcement(call: Call, job: Job) -> None:
     """Update a batch of copies and reschedule the job while there are more."""
     announcement = job.decode(Announcement)
-    after = actions.renew(call, announcement.channel_id, announcement.message_id, announcement.after)
+    after = actions.update_copies(call, announcement.channel_id, announcement.message_id, announcement.after)
     if after is not None:
         announcement.after = after
-        _enqueue(call, RENEW, announcement)
+        _enqueue(call, UPDATE, announcement)
 
 
 def _enqueue(call: Call, kind: str, announcement: Announcement) -> None:
     call.tx.enqueue(kind, announcement, key=f"announcement-{int(announcement.message_id)}")
 
 
-JOBS: Final[Mapping[str, Callable[[Call, Job], None]]] = {BRING: bring, RENEW: renew}
+JOBS: Final[Mapping[str, Callable[[Call, Job], None]]] = {COPY: copy_announcement, UPDATE: update_announcement}

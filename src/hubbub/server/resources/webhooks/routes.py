@@ -17,7 +17,7 @@ from hubbub.server.resources.webhooks.store import WebhookRow
 def create_webhook(call: Call, channel_id: ChannelId, body: wire.CreateWebhook) -> wire.Webhook:
     """Create a webhook."""
     channel = access.channel(call, channel_id).channel
-    guild_id = rules.require_holding(channel)
+    guild_id = rules.require_webhook_channel(channel)
     name = rules.clean_name(body.name)
     row = actions.create(call, channel, guild_id, name, body.avatar.hash if body.avatar else None)
     return views.webhook(call, row)
@@ -42,7 +42,7 @@ def get_guild_webhooks(call: Call, guild_id: GuildId) -> list[wire.Webhook]:
 def get_webhook(call: Call, webhook_id: WebhookId) -> wire.Webhook:
     """Get a webhook."""
     row = rules.get(call, webhook_id)
-    rules.require_seen(call, row)
+    rules.require_readable(call, row)
     return views.webhook(call, row)
 
 
@@ -52,14 +52,14 @@ def update_webhook(call: Call, webhook_id: WebhookId, body: wire.UpdateWebhook) 
 
     Changes the name or avatar, or moves the webhook to another channel of its guild."""
     row = rules.get(call, webhook_id)
-    access.require_channel(call, row.channel_id, rules.KEEPING)
+    access.require_channel(call, row.channel_id, rules.MANAGE_PERMISSIONS)
     after = _apply(row, body)
     if body.channel_id and body.channel_id != row.channel_id:
-        target = access.require_channel(call, body.channel_id, rules.KEEPING).channel
+        target = access.require_channel(call, body.channel_id, rules.MANAGE_PERMISSIONS).channel
         if target.guild_id != row.guild_id:
             raise errors.UNKNOWN_CHANNEL()
-        rules.require_holding(target)
-        rules.require_room(call, target.id)
+        rules.require_webhook_channel(target)
+        rules.require_below_max(call, target.id)
         after = after._replace(channel_id=target.id)
     return views.webhook(call, actions.change(call, row, after))
 
@@ -68,7 +68,7 @@ def update_webhook(call: Call, webhook_id: WebhookId, body: wire.UpdateWebhook) 
 def delete_webhook(call: Call, webhook_id: WebhookId) -> None:
     """Delete a webhook."""
     row = rules.get(call, webhook_id)
-    access.require_channel(call, row.channel_id, rules.KEEPING)
+    access.require_channel(call, row.channel_id, rules.MANAGE_PERMISSIONS)
     actions.delete(call, row)
 
 
@@ -105,9 +105,9 @@ def follow_channel(call: Call, channel_id: ChannelId, body: wire.FollowChannel) 
     source = access.channel(call, channel_id).channel
     if source.type != ChannelType.GUILD_ANNOUNCEMENT:
         raise errors.WRONG_CHANNEL_TYPE()
-    target = access.require_channel(call, body.webhook_channel_id, rules.KEEPING).channel
-    rules.require_holding(target)
-    if target.type not in rules.FOLLOWING or target.id == source.id:
+    target = access.require_channel(call, body.webhook_channel_id, rules.MANAGE_PERMISSIONS).channel
+    rules.require_webhook_channel(target)
+    if target.type not in rules.FOLLOWER_CHANNEL_TYPES or target.id == source.id:
         raise errors.WRONG_CHANNEL_TYPE()
     row = actions.follow(call, source, target)
     return wire.ChannelFollower(channel_id=channel_id, webhook_id=WebhookId(row.id))

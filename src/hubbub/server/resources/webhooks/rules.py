@@ -19,12 +19,12 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import applications, guilds, messages, roles, users
 from hubbub.server.resources.guilds import GuildRow
 from hubbub.server.resources.webhooks import store, tokens
-from hubbub.server.resources.webhooks.facts import Speaker, TokenPresented
+from hubbub.server.resources.webhooks.signals import TokenPresented, WebhookAuthor
 from hubbub.server.resources.webhooks.store import WebhookRow
 
-KEEPING: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
+MANAGE_PERMISSIONS: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
 
-HOLDING: Final = frozenset(
+WEBHOOK_CHANNEL_TYPES: Final = frozenset(
     {
         ChannelType.GUILD_TEXT,
         ChannelType.GUILD_VOICE,
@@ -35,7 +35,7 @@ HOLDING: Final = frozenset(
     }
 )
 """Channel types that can have webhooks. A thread uses those of its parent."""
-FOLLOWING: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
+FOLLOWER_CHANNEL_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
 """Channel types that can follow an announcement channel."""
 
 SETTABLE_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE
@@ -72,7 +72,7 @@ _INTERACTIVE: Final = frozenset(
     }
 )
 
-Steps = tuple[str | int, ...]
+Path = tuple[str | int, ...]
 
 
 def clean_name(text: str, path: str = "name") -> str:
@@ -100,41 +100,41 @@ def get(call: Call, webhook_id: int) -> WebhookRow:
 def require_token(call: Call, webhook_id: int, token: str) -> WebhookRow:
     """Return a webhook if the token is valid, otherwise raise an error."""
     row = get(call, webhook_id)
-    if not tokens.fits(store.find_key(call.tx), row, token):
+    if not tokens.matches(store.find_key(call.tx), row, token):
         raise errors.INVALID_WEBHOOK_TOKEN()
     return row
 
 
-def require_speaker(call: Call, webhook_id: int, token: str) -> WebhookRow | Speaker:
+def require_author(call: Call, webhook_id: int, token: str) -> WebhookRow | WebhookAuthor:
     """Return the webhook or other author that a token belongs to, otherwise raise an error."""
     row = store.find(call.tx, webhook_id)
     if row is None:
         signal = TokenPresented(webhook_id=webhook_id, token=token)
-        call.tell(signal)
-        if signal.speaker is None:
+        call.notify(signal)
+        if signal.author is None:
             raise errors.UNKNOWN_WEBHOOK()
-        return signal.speaker
-    if not tokens.fits(store.find_key(call.tx), row, token):
+        return signal.author
+    if not tokens.matches(store.find_key(call.tx), row, token):
         raise errors.INVALID_WEBHOOK_TOKEN()
     return row
 
 
-def require_seen(call: Call, row: WebhookRow) -> None:
+def require_readable(call: Call, row: WebhookRow) -> None:
     """Raise an error unless the caller manages the webhook or is the application that owns it."""
     if row.application_id is None or row.application_id != call.actor.application_id:
-        access.require_channel(call, row.channel_id, KEEPING)
+        access.require_channel(call, row.channel_id, MANAGE_PERMISSIONS)
 
 
-def require_holding(channel: ChannelRef) -> GuildId:
+def require_webhook_channel(channel: ChannelRef) -> GuildId:
     """Return the guild of a channel that can have webhooks, or raise an error."""
     if channel.guild_id is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
-    if channel.type not in HOLDING:
+    if channel.type not in WEBHOOK_CHANNEL_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
     return channel.guild_id
 
 
-def require_room(call: Call, channel_id: int, guild_id: int | None = None) -> None:
+def require_below_max(call: Call, channel_id: int, guild_id: int | None = None) -> None:
     """Raise an error if the channel, or the given guild, has reached its maximum of webhooks."""
     if store.count_of_channel(call.tx, channel_id) >= wire.WEBHOOKS_PER_CHANNEL_MAX:
         raise errors.MAX_WEBHOOKS()
@@ -171,7 +171,7 @@ def standing(call: Call, row: WebhookRow, guild: GuildRow, channel: ChannelRef) 
         member = access.find_member(call.tx, call.now, guild.id, owner.bot_id)
     if member is None:
         member = _everyone(call, guild)
-    bits = _ALWAYS_ALLOWED | access.permissions_in(call.tx, member, channel.ruling_id) & _INHERITED
+    bits = _ALWAYS_ALLOWED | access.permissions_in(call.tx, member, channel.overwrites_channel_id) & _INHERITED
     return ChannelAccess(channel=channel, guild=member, permissions=bits, allowed=bits)
 
 
@@ -229,8 +229,8 @@ def avatar_hash(call: Call, url: str) -> str:
     return hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
-def readable_components(
-    row: WebhookRow, given: list[dict[str, Any]] | None | UnsetType, *, wanted: bool
+def allowed_components(
+    row: WebhookRow, given: list[dict[str, Any]] | None | UnsetType, *, with_components: bool
 ) -> list[dict[str, Any]] | None | UnsetType:
     """Return the components that a webhook may send.
 
@@ -238,7 +238,7 @@ def readable_components(
     if `wanted` is set."""
     if not given or row.application_id is not None:
         return given
-    if not wanted:
+    if not with_components:
         return UNSET
     form = errors.FormErrors()
     for index, component in enumerate(given):
@@ -247,7 +247,7 @@ def readable_components(
     return given
 
 
-def _reject_interactive(component: Any, path: Steps, form: errors.FormErrors) -> None:
+def _reject_interactive(component: Any, path: Path, form: errors.FormErrors) -> None:
     if not isinstance(component, dict):
         return
     kind = component.get("type")

@@ -18,7 +18,7 @@ from hubbub.protocol.resources.embeds import (
     EmbedMediaRequest,
     EmbedRequest,
 )
-from hubbub.server.resources.webhooks.cutting import cut
+from hubbub.server.resources.webhooks.truncation import truncate
 
 _COLOR: Final = re.compile(r"#?([0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
 _NAMED_COLORS: Final = {"good": 0x2EB886, "warning": 0xDAA038, "danger": 0xA30200}
@@ -27,7 +27,7 @@ _NAMED_COLORS: Final = {"good": 0x2EB886, "warning": 0xDAA038, "danger": 0xA3020
 Text = str | None | UnsetType
 
 
-def read(body: wire.SlackWebhook) -> wire.ExecuteWebhook:
+def convert(body: wire.SlackWebhook) -> wire.ExecuteWebhook:
     """Convert a Slack message to the body of a webhook execution."""
     if body.payload:
         try:
@@ -42,7 +42,7 @@ def read(body: wire.SlackWebhook) -> wire.ExecuteWebhook:
     form.raise_if_any()
     return wire.ExecuteWebhook(
         content=body.text,
-        username=cut(body.username, wire.WEBHOOK_NAME_MAX) if body.username else UNSET,
+        username=truncate(body.username, wire.WEBHOOK_NAME_MAX) if body.username else UNSET,
         avatar_url=body.icon_url,
         embeds=found,
     )
@@ -59,11 +59,11 @@ def _embed(attachment: wire.SlackAttachment, form: errors.FormErrors, path: tupl
         timestamp=_timestamp(attachment.ts, form, (*path, "ts")),
     )
     if attachment.author_name:
-        name = cut(attachment.author_name, embeds.EMBED_AUTHOR_MAX)
+        name = truncate(attachment.author_name, embeds.EMBED_AUTHOR_MAX)
         embed.author = EmbedAuthorRequest(name=name, url=attachment.author_link, icon_url=attachment.author_icon)
     if attachment.footer:
         embed.footer = EmbedFooterRequest(
-            text=cut(attachment.footer, embeds.EMBED_FOOTER_MAX), icon_url=attachment.footer_icon
+            text=truncate(attachment.footer, embeds.EMBED_FOOTER_MAX), icon_url=attachment.footer_icon
         )
     if attachment.image_url:
         embed.image = EmbedMediaRequest(url=attachment.image_url)
@@ -76,13 +76,13 @@ def _embed(attachment: wire.SlackAttachment, form: errors.FormErrors, path: tupl
 
 def _field(field: wire.SlackField) -> EmbedFieldRequest:
     # The name and value of an embed's field are required; a zero-width space replaces a missing one.
-    name = cut(field.title or field.name or "", embeds.EMBED_FIELD_NAME_MAX) or "\u200b"
-    value = cut(field.value or "", embeds.EMBED_FIELD_VALUE_MAX) or "\u200b"
+    name = truncate(field.title or field.name or "", embeds.EMBED_FIELD_NAME_MAX) or "\u200b"
+    value = truncate(field.value or "", embeds.EMBED_FIELD_VALUE_MAX) or "\u200b"
     return EmbedFieldRequest(name=name, value=value, inline=bool(field.short or field.inline))
 
 
 def _truncated(text: Text, length_max: int) -> str | UnsetType:
-    return cut(text, length_max) if text else UNSET
+    return truncate(text, length_max) if text else UNSET
 
 
 def _color(value: Text, form: errors.FormErrors, path: tuple[str | int, ...]) -> int | UnsetType:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.server.core.batches import distinct_batches
-from hubbub.server.core.store import Tx, places
+from hubbub.server.core.store import Tx, placeholders
 
 _KEY: Final = "webhook_key"
 
@@ -49,7 +49,7 @@ def find_many(tx: Tx, webhook_ids: Iterable[int]) -> list[WebhookRow]:
     """Return those of the webhooks that exist, by ascending id."""
     found: list[WebhookRow] = []
     for batch in distinct_batches(webhook_ids):
-        sql = f"SELECT {COLUMNS} FROM webhooks WHERE id IN ({places(batch)}) ORDER BY id"
+        sql = f"SELECT {COLUMNS} FROM webhooks WHERE id IN ({placeholders(batch)}) ORDER BY id"
         found += tx.fetch(WebhookRow, sql, *batch)
     return found
 
@@ -76,7 +76,7 @@ def count_of_guild(tx: Tx, guild_id: int) -> int:
 
 def insert(tx: Tx, row: WebhookRow) -> None:
     """Insert a webhook."""
-    tx.run(f"INSERT INTO webhooks ({COLUMNS}) VALUES ({places(row)})", *row)
+    tx.run(f"INSERT INTO webhooks ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def update(tx: Tx, row: WebhookRow) -> None:
@@ -98,7 +98,7 @@ def delete(tx: Tx, webhook_id: int) -> None:
 def delete_of_channels(tx: Tx, channel_ids: Iterable[int]) -> None:
     """Delete the webhooks of channels, and the records of copies from and in these channels."""
     for batch in distinct_batches(channel_ids):
-        listed = places(batch)
+        listed = placeholders(batch)
         tx.run(f"DELETE FROM webhooks WHERE channel_id IN ({listed})", *batch)
         tx.run(f"DELETE FROM crossposts WHERE channel_id IN ({listed})", *batch)
         tx.run(f"DELETE FROM crossposts WHERE source_channel_id IN ({listed})", *batch)
@@ -117,7 +117,7 @@ def find_follower(tx: Tx, source_channel_id: int, channel_id: int) -> WebhookRow
     )
 
 
-def followers(tx: Tx, source_channel_id: int, after: int, limit: int) -> list[WebhookRow]:
+def list_followers(tx: Tx, source_channel_id: int, after: int, limit: int) -> list[WebhookRow]:
     """Return some webhooks that follow a channel, by ascending id."""
     return tx.fetch(
         WebhookRow,
@@ -138,7 +138,7 @@ def insert_crosspost(tx: Tx, source_channel_id: int, source_message_id: int, cop
     )
 
 
-def crossposts(tx: Tx, source_channel_id: int, source_message_id: int, after: int, limit: int) -> list[Crosspost]:
+def list_crossposts(tx: Tx, source_channel_id: int, source_message_id: int, after: int, limit: int) -> list[Crosspost]:
     """Return some copies of a message, by ascending id."""
     return tx.fetch(
         Crosspost,
@@ -151,7 +151,7 @@ def crossposts(tx: Tx, source_channel_id: int, source_message_id: int, after: in
     )
 
 
-def forget_source(tx: Tx, source_channel_id: int, source_message_id: int) -> None:
+def delete_crossposts_of(tx: Tx, source_channel_id: int, source_message_id: int) -> None:
     """Delete the records of a message's copies."""
     tx.run(
         "DELETE FROM crossposts WHERE source_channel_id = ? AND source_message_id = ?",
@@ -160,10 +160,10 @@ def forget_source(tx: Tx, source_channel_id: int, source_message_id: int) -> Non
     )
 
 
-def forget_copies(tx: Tx, channel_id: int, message_ids: Sequence[int]) -> None:
+def delete_copies(tx: Tx, channel_id: int, message_ids: Sequence[int]) -> None:
     """Delete the records of deleted copies."""
     for batch in distinct_batches(message_ids):
-        sql = f"DELETE FROM crossposts WHERE channel_id = ? AND message_id IN ({places(batch)})"
+        sql = f"DELETE FROM crossposts WHERE channel_id = ? AND message_id IN ({placeholders(batch)})"
         tx.run(sql, channel_id, *batch)
 
 

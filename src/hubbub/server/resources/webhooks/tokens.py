@@ -28,7 +28,7 @@ def token(key: bytes, row: WebhookRow) -> str | None:
     return base64.urlsafe_b64encode(digest[:TOKEN_BYTES]).decode()
 
 
-def fits(key: bytes | None, row: WebhookRow, given: str) -> bool:
+def matches(key: bytes | None, row: WebhookRow, given: str) -> bool:
     """Return whether this is the webhook's token, in constant time."""
     expected = None if key is None else token(key, row)
     return expected is not None and hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace"))

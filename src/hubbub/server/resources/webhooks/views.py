@@ -39,7 +39,7 @@ def with_token(call: Call, row: WebhookRow) -> wire.Webhook:
     return view
 
 
-def named(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
+def references(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
     """Return webhooks without tokens and creators, as references from other objects."""
     return _with_sources(call, rows)
 

@@ -10,6 +10,6 @@ def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-SLICE = Slice(name="welcome_screens", modules=(routes,), hears={GuildDeleted: _on_guild_deleted})
+SLICE = Slice(name="welcome_screens", modules=(routes,), listeners={GuildDeleted: _on_guild_deleted})
 
 __all__ = ["SLICE"]

@@ -23,11 +23,11 @@ def _screen(row: WelcomeScreenRow) -> wire.WelcomeScreen:
     return wire.WelcomeScreen(description=row.description, welcome_channels=row.welcome_channels)
 
 
-def set_home(
+def set_guide(
     call: Call, guild_id: int, before: wire.SetNewMemberWelcome | None, after: wire.SetNewMemberWelcome
 ) -> None:
     """Update the guide for new members."""
-    store.put_home(call.tx, guild_id, json.encode(after).decode())
+    store.put_guide(call.tx, guild_id, json.encode(after).decode())
     changes = audit.differences(before, after)
     if before is None:
         audit.record(call, guild_id, AuditLogAction.HOME_SETTINGS_CREATE, target_id=guild_id, changes=changes)

@@ -13,7 +13,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import welcome_screens as wire
 from hubbub.server.core import access
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import Answer, handles
+from hubbub.server.core.slices import Response, handles
 from hubbub.server.resources import channels, emojis, guilds
 from hubbub.server.resources.guilds import GuildRow
 from hubbub.server.resources.welcome_screens import actions, store
@@ -53,13 +53,13 @@ def update_guild_welcome_screen(call: Call, guild_id: GuildId, body: wire.Update
 
 
 @handles(wire.GET_GUILD_NEW_MEMBER_WELCOME)
-def get_guild_new_member_welcome(call: Call, guild_id: GuildId) -> wire.NewMemberWelcome | Answer:
+def get_guild_new_member_welcome(call: Call, guild_id: GuildId) -> wire.NewMemberWelcome | Response:
     """Get a guild's guide for new members.
 
     Returns 204 if there is none."""
     access.guild(call, guild_id)
     guide = _find_guide(call, guild_id)
-    return Answer(204) if guide is None else _with_guild(guild_id, guide)
+    return Response(204) if guide is None else _with_guild(guild_id, guide)
 
 
 @handles(wire.SET_GUILD_NEW_MEMBER_WELCOME)
@@ -83,7 +83,7 @@ def set_guild_new_member_welcome(
         if channel_id not in known:
             form.add((field, index, "channel_id"), "CHANNEL_UNKNOWN", "Unknown channel")
     form.raise_if_any()
-    actions.set_home(call, guild_id, before, body)
+    actions.set_guide(call, guild_id, before, body)
     return _with_guild(guild_id, body)
 
 
@@ -95,7 +95,7 @@ def _guild(call: Call, guild_id: int) -> GuildRow:
 
 
 def _find_guide(call: Call, guild_id: int) -> wire.SetNewMemberWelcome | None:
-    stored = store.find_home(call.tx, guild_id)
+    stored = store.find_guide(call.tx, guild_id)
     return None if stored is None else json.decode(stored, wire.SetNewMemberWelcome)
 
 

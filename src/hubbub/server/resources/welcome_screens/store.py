@@ -37,13 +37,13 @@ def put(tx: Tx, row: WelcomeScreenRow) -> None:
     )
 
 
-def find_home(tx: Tx, guild_id: int) -> str | None:
+def find_guide(tx: Tx, guild_id: int) -> str | None:
     """Return the guide for new members as JSON, or None."""
     settings: str | None = tx.value("SELECT settings FROM guild_homes WHERE guild_id = ?", guild_id)
     return settings
 
 
-def put_home(tx: Tx, guild_id: int, settings: str) -> None:
+def put_guide(tx: Tx, guild_id: int, settings: str) -> None:
     """Insert or update the guide for new members."""
     tx.run(
         "INSERT INTO guild_homes (guild_id, settings) VALUES (?, ?) "

@@ -10,6 +10,6 @@ def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     store.put_invite(call.tx, signal.guild_id, None)
 
 
-SLICE = Slice(name="widgets", modules=(routes,), hears={GuildDeleted: _on_guild_deleted})
+SLICE = Slice(name="widgets", modules=(routes,), listeners={GuildDeleted: _on_guild_deleted})
 
 __all__ = ["SLICE"]

@@ -17,9 +17,9 @@ from hubbub.server.core.slices import handles
 from hubbub.server.resources import channels, guilds, invites, members, roles, voice_states
 from hubbub.server.resources.guilds import GuildRow
 from hubbub.server.resources.invites import InviteRow
-from hubbub.server.resources.widgets import picture, store
+from hubbub.server.resources.widgets import image, store
 
-AVATARS: Final = 6
+DEFAULT_AVATARS: Final = 6
 """Number of default avatars. Members of a widget are shown with default avatars only."""
 
 
@@ -74,10 +74,10 @@ def get_guild_widget(call: Call, guild_id: GuildId) -> wire.Widget:
 
 
 @handles(wire.GET_GUILD_WIDGET_PNG)
-def get_guild_widget_png(call: Call, guild_id: GuildId, query: wire.GetWidgetPicture) -> bytes:
+def get_guild_widget_png(call: Call, guild_id: GuildId, query: wire.GetWidgetImage) -> bytes:
     """Get a guild's widget as a PNG image."""
     guild = _require_enabled(call, guild_id)
-    return picture.draw(guild.name, _count_online(call, guild), query.style)
+    return image.draw(guild.name, _count_online(call, guild), query.style)
 
 
 def _guild(call: Call, guild_id: int) -> GuildRow:
@@ -102,7 +102,7 @@ def _settings(row: GuildRow) -> wire.WidgetSettings:
 
 
 def _count_online(call: Call, guild: GuildRow) -> int:
-    return guilds.count_present(call.tx, [guild], {presence.user_id for presence in call.presences})[guild.id]
+    return guilds.count_online(call.tx, [guild], {presence.user_id for presence in call.presences})[guild.id]
 
 
 def _channels(call: Call, guild_id: int) -> list[channels.ChannelRow]:
@@ -134,7 +134,7 @@ def _members(call: Call, guild: GuildRow, channel_ids: set[int]) -> list[wire.Wi
             id=str(number),
             username=member.row.nick or member.user.global_name or member.user.username,
             status=presence.status,
-            avatar_url=f"{call.config.cdn_url}/embed/avatars/{number % AVATARS}.png",
+            avatar_url=f"{call.config.cdn_url}/embed/avatars/{number % DEFAULT_AVATARS}.png",
         )
         activity = next((name for each in presence.activities if (name := _activity_name(each))), None)
         if activity is not None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from multidict import CIMultiDict
 
 from hubbub.server.core.config import Config
-from hubbub.server.core.url_maps import Found
+from hubbub.server.core.url_maps import MappedPath
 
 TICKET_PARAMETER: Final = "discord_proxy_ticket"
 """Query parameter of the ticket; the name is fixed by the SDK (activities.md 4)."""
@@ -79,7 +79,7 @@ _OWN_COOKIE: Final = re.compile(r"(?:__Host-|__Secure-)?hubbub_", re.IGNORECASE)
 _KEPT_ATTRIBUTES: Final = frozenset({"expires", "httponly", "max-age"})
 
 
-def towards(sent: Mapping[str, str], authority: str, more: Mapping[str, str]) -> CIMultiDict[str]:
+def forwarded_headers(sent: Mapping[str, str], authority: str, more: Mapping[str, str]) -> CIMultiDict[str]:
     """Return the headers of a request that are forwarded to the target, with `more` added."""
     named = _named_by_connection(sent)
     headers: CIMultiDict[str] = CIMultiDict({"Host": authority})
@@ -95,7 +95,7 @@ def towards(sent: Mapping[str, str], authority: str, more: Mapping[str, str]) ->
     return headers
 
 
-def returning(got: Mapping[str, str], found: Found, origin: str, *, prefixed: bool) -> CIMultiDict[str]:
+def returned_headers(got: Mapping[str, str], found: MappedPath, origin: str, *, prefixed: bool) -> CIMultiDict[str]:
     """Return the headers of a response that are returned to the client, without the platform's own policy."""
     named = _named_by_connection(got)
     is_page = got.get("Content-Type", "").partition(";")[0].strip().lower() == "text/html"
@@ -115,7 +115,7 @@ def returning(got: Mapping[str, str], found: Found, origin: str, *, prefixed: bo
     return headers
 
 
-def policy(config: Config, application_id: int, *, prefix_required: bool) -> str:
+def content_security_policy(config: Config, application_id: int, *, prefix_required: bool) -> str:
     """Return an activity's Content-Security-Policy: its own host, inline content, and the platform's API and images."""
     origin = config.activity_origin(application_id) or ""
     socket = f"ws{origin.removeprefix('http')}"
@@ -134,12 +134,12 @@ def policy(config: Config, application_id: int, *, prefix_required: bool) -> str
             "object-src 'none'",
             "base-uri 'self'",
             "form-action 'self'",
-            f"frame-ancestors {ancestors(config)}",
+            f"frame-ancestors {frame_ancestors(config)}",
         )
     )
 
 
-def ancestors(config: Config) -> str:
+def frame_ancestors(config: Config) -> str:
     """Return the sources that may embed an activity: its own host and the platform's pages (activities.md 5)."""
     parts = urlsplit(config.web_url)
     return f"'self' {parts.scheme}://{parts.netloc}"
@@ -158,7 +158,7 @@ def ticket_cookie(name: str, ticket: str, seconds: int) -> str:
     return f"{name}={ticket}; Max-Age={seconds}; Path=/; HttpOnly; Secure; SameSite=None; Partitioned"
 
 
-def cookie(sent: Iterable[str], wanted: str) -> str | None:
+def find_cookie(sent: Iterable[str], wanted: str) -> str | None:
     """Return the cookie with this name from the Cookie headers of a request, or None."""
     for header in sent:
         for part in header.split(";"):
@@ -206,7 +206,7 @@ def _rewrite_cookie(value: str) -> str | None:
     return "; ".join([pair, *allowed, "Path=/", "Secure", "SameSite=None", "Partitioned"])
 
 
-def _rewrite_location(location: str, found: Found, origin: str, *, prefixed: bool) -> str:
+def _rewrite_location(location: str, found: MappedPath, origin: str, *, prefixed: bool) -> str:
     """Rewrite a redirect below the mapping's target (at `origin`) to the activity's host; others stay absolute."""
     path = location
     if location == origin or location.startswith((f"{origin}/", f"{origin}?")):

@@ -5,7 +5,7 @@ from typing import Final
 
 from aiohttp import web
 
-WORDS: Final = {
+ERROR_TEXTS: Final = {
     400: ("Bad request", "This request is not valid for an activity."),
     403: ("Access denied", "The application's server did not allow you to connect."),
     404: (
@@ -31,22 +31,22 @@ _PAGE: Final = """<!doctype html>
 """
 
 
-class Refusal(Exception):
+class ProxyError(Exception):
     """Raised to respond with a status and an error page of the proxy."""
 
     def __init__(self, status: int, text: str | None = None) -> None:
-        super().__init__(text or WORDS[status][1])
+        super().__init__(text or ERROR_TEXTS[status][1])
         self.status = status
 
 
-class ClientGone(Exception):
+class ClientDisconnected(Exception):
     """Raised when the client has disconnected, so that no response can be sent."""
 
 
-def plain(refusal: Refusal, ancestors: str) -> web.Response:
+def error_page(refusal: ProxyError, ancestors: str) -> web.Response:
     """Return an error page without scripts or styles. `ancestors` are the sources that may embed it."""
     status = refusal.status
-    html = _PAGE.format(title=escape(WORDS[status][0]), text=escape(str(refusal)))
+    html = _PAGE.format(title=escape(ERROR_TEXTS[status][0]), text=escape(str(refusal)))
     headers = {
         "Cache-Control": "no-store",
         "Content-Security-Policy": f"default-src 'none'; frame-ancestors {ancestors}",

@@ -10,34 +10,39 @@ from aiohttp import WSMsgType, hdrs, web
 from multidict import CIMultiDict
 from yarl import URL
 
-from hubbub.server.core.guarded import UnreachableError
-from hubbub.server.core.guarded_streams import CLOSE_S, CONNECT_S, HEARTBEAT_S, GuardedStreams
-from hubbub.server.transports.activities.forwarding import FORBIDDEN, is_forbidden
-from hubbub.server.transports.activities.pages import Refusal
+from hubbub.server.core.outbound_http import UnreachableError
+from hubbub.server.core.outbound_streams import (
+    CLOSE_TIMEOUT_SECONDS,
+    CONNECT_TIMEOUT_SECONDS,
+    HEARTBEAT_SECONDS,
+    OutboundStreams,
+)
+from hubbub.server.transports.activities.pages import ProxyError
+from hubbub.server.transports.activities.proxy import FORBIDDEN_TEXT, is_forbidden
 
 log = logging.getLogger(__name__)
 
-MESSAGE_MAX: Final = 4 << 20
+MESSAGE_BYTES_MAX: Final = 4 << 20
 """Size limit in bytes of a message in either direction."""
 GOING_AWAY: Final = 1001
-BROKE_OFF: Final = 1011
+CONNECTION_FAILED: Final = 1011
 
 Socket = web.WebSocketResponse | aiohttp.ClientWebSocketResponse
-Goodbye = tuple[int, str]
+CloseInfo = tuple[int, str]
 """Close code and reason."""
 
 
-def is_asked_for(request: web.Request) -> bool:
+def is_websocket_request(request: web.Request) -> bool:
     """Return whether a request is a WebSocket handshake."""
     upgrade = request.headers.get(hdrs.UPGRADE, "").strip().lower()
     options = request.headers.get(hdrs.CONNECTION, "").lower().split(",")
     return request.method == "GET" and upgrade == "websocket" and "upgrade" in {option.strip() for option in options}
 
 
-class Sockets:
+class ActivitySockets:
     """The open WebSockets of all activities."""
 
-    def __init__(self, streams: GuardedStreams) -> None:
+    def __init__(self, streams: OutboundStreams) -> None:
         self._streams = streams
         self._open: set[web.WebSocketResponse] = set()
 
@@ -55,15 +60,15 @@ class Sockets:
         remaining = [pair for pair in request.headers.items() if pair[0].lower() != "sec-websocket-protocol"]
         without_protocols = request.clone(headers=CIMultiDict(remaining))
         if not web.WebSocketResponse().can_prepare(without_protocols):
-            raise Refusal(400)
+            raise ProxyError(400)
         async with AsyncExitStack() as stack:
             target = await self._connect(stack, url, headers, offered)
             client = web.WebSocketResponse(
                 protocols=(target.protocol,) if target.protocol else (),
-                heartbeat=HEARTBEAT_S,
-                timeout=CLOSE_S,
+                heartbeat=HEARTBEAT_SECONDS,
+                timeout=CLOSE_TIMEOUT_SECONDS,
                 compress=False,
-                max_msg_size=MESSAGE_MAX,
+                max_msg_size=MESSAGE_BYTES_MAX,
             )
             await client.prepare(request if target.protocol else without_protocols)
             self._open.add(client)
@@ -81,18 +86,18 @@ class Sockets:
         self, stack: AsyncExitStack, url: URL, headers: CIMultiDict[str], offered: list[str]
     ) -> aiohttp.ClientWebSocketResponse:
         try:
-            async with asyncio.timeout(CONNECT_S):
-                opening = self._streams.websocket(url, headers=headers, protocols=offered, max_bytes=MESSAGE_MAX)
+            async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
+                opening = self._streams.websocket(url, headers=headers, protocols=offered, max_bytes=MESSAGE_BYTES_MAX)
                 return await stack.enter_async_context(opening)
         except aiohttp.WSServerHandshakeError as error:
             # The target may reject a client by 401, 403 or 404; any other status means that it has no WebSocket there.
             log.info("an activity's target rejected a WebSocket handshake: %d", error.status)
-            raise Refusal(404 if error.status == 404 else 403 if error.status in (401, 403) else 502) from error
+            raise ProxyError(404 if error.status == 404 else 403 if error.status in (401, 403) else 502) from error
         except TimeoutError as error:
-            raise Refusal(504) from error
+            raise ProxyError(504) from error
         except (UnreachableError, aiohttp.ClientError, OSError, ValueError) as error:
             log.info("an activity's target did not respond: %r", error)
-            raise Refusal(502, FORBIDDEN if is_forbidden(error) else None) from error
+            raise ProxyError(502, FORBIDDEN_TEXT if is_forbidden(error) else None) from error
 
 
 async def _relay_both(client: web.WebSocketResponse, target: aiohttp.ClientWebSocketResponse) -> None:
@@ -108,12 +113,12 @@ async def _relay_both(client: web.WebSocketResponse, target: aiohttp.ClientWebSo
             task.cancel()
         await asyncio.gather(to_target, to_client, return_exceptions=True)
     first = to_target if to_target in done else to_client
-    code, reason = first.result() if first.exception() is None else (BROKE_OFF, "")
+    code, reason = first.result() if first.exception() is None else (CONNECTION_FAILED, "")
     other = target if first is to_target else client
     await other.close(code=code, message=reason.encode()[:123])
 
 
-async def _relay(source: Socket, sink: Socket) -> Goodbye:
+async def _relay(source: Socket, sink: Socket) -> CloseInfo:
     """Relay messages in one direction until the source closes; return its close code and reason."""
     while True:
         message = await source.receive()
@@ -133,5 +138,5 @@ async def _relay(source: Socket, sink: Socket) -> Goodbye:
 def _sendable_code(code: int | None) -> int:
     """Replace close codes that must not be sent: those for a missing code or a lost connection (RFC 6455, 7.4.1)."""
     if code is None or code == 1006 or code == 1015 or not 1000 <= code <= 4999:
-        return BROKE_OFF
+        return CONNECTION_FAILED
     return 1000 if code == 1005 else code

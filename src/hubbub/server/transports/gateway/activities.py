@@ -18,21 +18,21 @@ from hubbub.protocol.flags import ActivityFlags
 from hubbub.protocol.resources import presence as wire
 from hubbub.protocol.resources.presence import SetActivity
 from hubbub.server.core.call import Actor
-from hubbub.server.core.presences import ACTIVITIES_MOST, Hidden, SessionPresence
+from hubbub.server.core.presences import ACTIVITIES_MAX, ActivitySecrets, SessionPresence
 
-STREAMS: Final = ("twitch.tv", "www.twitch.tv", "youtube.com", "www.youtube.com", "m.youtube.com", "youtu.be")
-GAME_TYPES: Final = frozenset(
+STREAM_HOSTS: Final = ("twitch.tv", "www.twitch.tv", "youtube.com", "www.youtube.com", "m.youtube.com", "youtu.be")
+OAUTH2_ACTIVITY_TYPES: Final = frozenset(
     {ActivityType.PLAYING, ActivityType.LISTENING, ActivityType.WATCHING, ActivityType.COMPETING}
 )
 """Activity types that an OAuth2 session may set."""
-SENT_FLAGS: Final = (
+CLIENT_FLAGS: Final = (
     ActivityFlags.EMBEDDED | ActivityFlags.PARTY_PRIVACY_FRIENDS | ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL
 )
 """Flags that the client may set; all other flags are derived from the activity."""
-OPEN_PARTY: Final = ActivityFlags.PARTY_PRIVACY_FRIENDS | ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL
+PUBLIC_PARTY_FLAGS: Final = ActivityFlags.PARTY_PRIVACY_FRIENDS | ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL
 
 
-def shown(
+def visible_activities(
     sent: list[SetActivity],
     actor: Actor,
     *,
@@ -40,18 +40,22 @@ def shown(
     application_name: str,
     now_ms: int,
     before: SessionPresence | None,
-) -> tuple[list[dict[str, Any]], list[Hidden]]:
+) -> tuple[list[dict[str, Any]], list[ActivitySecrets]]:
     """Return the activities that other users see, and their hidden parts (join secrets and button URLs).
 
     An activity that was already set before keeps its `created_at`.
     """
     if actor.kind == "bearer":
         # An OAuth2 session may set one activity, and only of its own application.
-        sent = [_of_oauth2(activity, actor, application_name) for activity in sent[:1] if activity.type in GAME_TYPES]
+        sent = [
+            _of_oauth2(activity, actor, application_name)
+            for activity in sent[:1]
+            if activity.type in OAUTH2_ACTIVITY_TYPES
+        ]
     found: list[dict[str, Any]] = []
-    hidden: list[Hidden] = []
+    hidden: list[ActivitySecrets] = []
     known = [] if before is None else before.activities
-    for activity in sent[:ACTIVITIES_MOST]:
+    for activity in sent[:ACTIVITIES_MAX]:
         if not 1 <= len(activity.name) <= wire.ACTIVITY_NAME_MAX:
             continue
         if activity.type not in range(ActivityType.COMPETING + 1):
@@ -202,13 +206,13 @@ def _platforms(activity: SetActivity) -> list[str]:
 
 
 def _flags(activity: SetActivity) -> int:
-    flags = activity.flags & SENT_FLAGS if isinstance(activity.flags, int) else 0
+    flags = activity.flags & CLIENT_FLAGS if isinstance(activity.flags, int) else 0
     if activity.instance is True:
         flags |= ActivityFlags.INSTANCE
     if _join_secret(activity) is not None:
         flags |= ActivityFlags.JOIN
         if activity.party and activity.party.privacy == wire.PARTY_PUBLIC:
-            flags |= OPEN_PARTY
+            flags |= PUBLIC_PARTY_FLAGS
     return flags
 
 
@@ -218,13 +222,13 @@ def _join_secret(activity: SetActivity) -> str | None:
     return secret if is_valid and isinstance(secret, str) else None
 
 
-def _hidden_parts(activity: SetActivity) -> Hidden | None:
+def _hidden_parts(activity: SetActivity) -> ActivitySecrets | None:
     if not activity.application_id:
         return None
     join, urls = _join_secret(activity), [url for _, url in _buttons(activity)]
     if join is None and not any(urls):
         return None
-    return Hidden(application_id=int(activity.application_id), join=join, button_urls=urls)
+    return ActivitySecrets(application_id=int(activity.application_id), join=join, button_urls=urls)
 
 
 def _is_web_url(url: str) -> bool:
@@ -236,4 +240,4 @@ def _is_web_url(url: str) -> bool:
 
 
 def _is_stream_url(url: object) -> bool:
-    return isinstance(url, str) and _is_web_url(url) and urlsplit(url).hostname in STREAMS
+    return isinstance(url, str) and _is_web_url(url) and urlsplit(url).hostname in STREAM_HOSTS

@@ -23,21 +23,21 @@ from hubbub.protocol.resources.gateway import (
 from hubbub.protocol.resources.presence import SET_PRESENCE
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.rate_limits import RateLimits
-from hubbub.server.core.refusals import Refusal, follow
+from hubbub.server.core.rejections import RejectedWithSideEffects, run_side_effects
 from hubbub.server.core.store import StoreUnavailable, Tx
-from hubbub.server.transports.gateway.connection import Connection
+from hubbub.server.transports.gateway.connection import GatewayConnection
+from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.limits import MemberRequests
-from hubbub.server.transports.gateway.session import Session
-from hubbub.server.transports.gateway.sessions import Sessions
-from hubbub.server.transports.gateway.world import World
-from hubbub.server.transports.http import forms
-from hubbub.server.transports.sockets import Closing
+from hubbub.server.transports.gateway.session import GatewaySession
+from hubbub.server.transports.gateway.sessions import GatewaySessions
+from hubbub.server.transports.http import decoding
+from hubbub.server.transports.sockets import CloseConnection
 
 log = logging.getLogger(__name__)
 
 # Opcodes that first-party and SDK clients send (gateway.md 2); they are unknown opcodes for bots. If no slice handles
 # one, it is ignored: streams, for example, are not supported, and a client that requests one must not lose its session.
-HINTS: Final = frozenset(
+IGNORED_OPCODES: Final = frozenset(
     {
         GatewayOpcode.VOICE_SERVER_PING,
         GatewayOpcode.GUILD_SUBSCRIPTIONS,
@@ -53,7 +53,7 @@ HINTS: Final = frozenset(
 
 # Opcodes about guilds, with the scope that an OAuth2 session needs; "" means never. An OAuth2 session has no guilds
 # (sdk.md 5.3), but with the scope `voice` it may join a voice channel.
-OF_GUILDS: Final = {
+GUILD_OPCODE_SCOPES: Final = {
     GatewayOpcode.VOICE_STATE_UPDATE: Scope.VOICE.value,
     GatewayOpcode.REQUEST_GUILD_MEMBERS: "",
     GatewayOpcode.REQUEST_SOUNDBOARD_SOUNDS: "",
@@ -64,7 +64,9 @@ OF_GUILDS: Final = {
 class Commands:
     """Executes the opcodes that slices handle, and presence updates, which the gateway handles itself."""
 
-    def __init__(self, context: World, sessions: Sessions, metrics: Metrics, rate_limits: RateLimits) -> None:
+    def __init__(
+        self, context: GatewayContext, sessions: GatewaySessions, metrics: Metrics, rate_limits: RateLimits
+    ) -> None:
         self._context = context
         self._sessions = sessions
         self._counts = metrics.commands
@@ -75,21 +77,27 @@ class Commands:
             for command, function in part.commands():
                 self._table[command.opcode] = (command, function)
 
-    async def obey(self, connection: Connection, session: Session, opcode: int, data: msgspec.Raw, now: float) -> None:
+    async def execute(
+        self, connection: GatewayConnection, session: GatewaySession, opcode: int, data: msgspec.Raw, now: float
+    ) -> None:
         """Execute a command; raise `Closing` if its opcode is unknown or its payload invalid."""
         if opcode == SET_PRESENCE.opcode:
             self._counts(SET_PRESENCE.name).inc()
             presence = _payload(SET_PRESENCE, data)
-            if session.presences.take(now) or not self._rate_limits.refuses("presence updates", session.user_id):
-                self._sessions.feed.put(session, presence)
+            if session.presence_limit.take(now) or not self._rate_limits.rejects("presence updates", session.user_id):
+                self._sessions.presence_feed.put(session, presence)
             return
-        if session.is_game and opcode in OF_GUILDS and OF_GUILDS[GatewayOpcode(opcode)] not in session.actor.scopes:
+        if (
+            session.is_oauth2
+            and opcode in GUILD_OPCODE_SCOPES
+            and GUILD_OPCODE_SCOPES[GatewayOpcode(opcode)] not in session.actor.scopes
+        ):
             return
         entry = self._table.get(opcode)
         if entry is None or (session.actor.is_bot and not entry[0].bots):
-            if opcode in HINTS and not session.actor.is_bot:
+            if opcode in IGNORED_OPCODES and not session.actor.is_bot:
                 return
-            raise Closing(CloseCode.UNKNOWN_OPCODE, "Unknown opcode")
+            raise CloseConnection(CloseCode.UNKNOWN_OPCODE, "Unknown opcode")
         command, function = entry
         self._counts(command.name).inc()
         payload = _payload(command, data)
@@ -105,8 +113,8 @@ class Commands:
         try:
             try:
                 replies = await run(work)
-            except Refusal as refusal:
-                await follow(refusal, self._context.db, lambda tx: self._context.call(tx, session))
+            except RejectedWithSideEffects as refusal:
+                await run_side_effects(refusal, self._context.db, lambda tx: self._context.call(tx, session))
                 raise
         except ApiError as error:
             # The gateway protocol has no error response (gateway.md 7).
@@ -117,16 +125,16 @@ class Commands:
             return
         for event, body in replies:
             session.send(self._sessions.packet(event, body))
-            await connection.room()
+            await connection.wait_writable()
 
-    def _is_rate_limited(self, session: Session, request: RequestGuildMembers) -> bool:
+    def _is_rate_limited(self, session: GatewaySession, request: RequestGuildMembers) -> bool:
         """Return whether a bot requests all members of a guild too soon again; if so, send RATE_LIMITED."""
-        if not session.actor.is_bot or request.query != "" or request.limit or request.wanted:
+        if not session.actor.is_bot or request.query != "" or request.limit or request.requested_user_ids:
             return False
         try:
             guilds = request.guild_ids
         except ValueError as error:
-            raise Closing(CloseCode.DECODE_ERROR, "Error while decoding payload") from error
+            raise CloseConnection(CloseCode.DECODE_ERROR, "Error while decoding payload") from error
         if len(guilds) != 1 or guilds[0] not in session.seats:
             return False
         guild_id = guilds[0]
@@ -149,6 +157,6 @@ def _payload(command: Command[Any], data: msgspec.Raw) -> Any:
     try:
         # Decoded like HTTP request bodies, which rejects values that a store cannot hold: NUL in text, integers over 64
         # bits.
-        return forms.decode(bytes(data), command.payload)
+        return decoding.decode(bytes(data), command.payload)
     except (ApiError, ValueError) as error:
-        raise Closing(CloseCode.DECODE_ERROR, "Error while decoding payload") from error
+        raise CloseConnection(CloseCode.DECODE_ERROR, "Error while decoding payload") from error

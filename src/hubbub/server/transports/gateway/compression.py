@@ -31,12 +31,12 @@ class Compression(IntEnum):
     ZSTD_STREAM = 3
 
 
-SMALL: Final = 160
+UNCOMPRESSED_BYTES_MAX: Final = 160
 """Size in bytes up to which a tail is put into the stream uncompressed."""
-PAYLOAD_LARGE: Final = 1024
+PAYLOAD_COMPRESSION_MIN: Final = 1024
 """Minimum size in bytes for payload compression; smaller messages stay text, as gateway.md 1.2 allows."""
 
-ZLIB_OPENING: Final = b"\x78\x9c"
+ZLIB_HEADER: Final = b"\x78\x9c"
 """The first two bytes of a zlib stream (RFC 1950)."""
 _ZLIB_SYNC: Final = b"\x00\x00\x00\xff\xff"
 """An empty stored block: the suffix of Z_SYNC_FLUSH, by which clients detect the end of a message."""
@@ -45,7 +45,7 @@ _STORED_BLOCK_MAX: Final = 65_535
 _RAW_BLOCK_MAX: Final = 1 << 17
 _WINDOW_LOG: Final = 17
 
-ZSTD_OPENING: Final = b"\x28\xb5\x2f\xfd\x00" + bytes(((_WINDOW_LOG - 10) << 3,))
+ZSTD_HEADER: Final = b"\x28\xb5\x2f\xfd\x00" + bytes(((_WINDOW_LOG - 10) << 3,))
 """A zstd frame header: no content size, no checksum, a window of 128 KiB (RFC 8878, 3.1.1)."""
 
 # A zstd sequence may refer to one of the last three match distances instead of a new one. Blocks made without history
@@ -57,22 +57,22 @@ _ZSTD_DISTANCES: Final = bytes.fromhex("44 00 00 41 20 01 54 08 03 00 0b3c 00 00
 def _stored(data: bytes) -> bytes:
     """Return the data in stored (uncompressed) deflate blocks (RFC 1951, 3.2.4)."""
     return b"".join(
-        stored_header(len(part)) + part
+        stored_block_header(len(part)) + part
         for part in (data[i : i + _STORED_BLOCK_MAX] for i in range(0, len(data), _STORED_BLOCK_MAX))
     )
 
 
-def stored_header(length: int) -> bytes:
+def stored_block_header(length: int) -> bytes:
     """Return the header of a stored deflate block of this length that starts on a byte boundary."""
     return b"\x00" + length.to_bytes(2, "little") + (length ^ 0xFFFF).to_bytes(2, "little")
 
 
-def raw_header(length: int) -> bytes:
+def raw_block_header(length: int) -> bytes:
     """Return the header of a raw zstd block of this length (RFC 8878, 3.1.1.2)."""
     return (length << 3).to_bytes(3, "little")
 
 
-class Deflater:
+class BlockCompressor:
     """Compresses tails for all connections of one gateway."""
 
     def __init__(self) -> None:
@@ -81,15 +81,15 @@ class Deflater:
 
     def zlib_blocks(self, tail: bytes) -> bytes:
         """Compress a tail into deflate blocks that end with 00 00 ff ff and do not refer to earlier blocks."""
-        if len(tail) <= SMALL:
+        if len(tail) <= UNCOMPRESSED_BYTES_MAX:
             return _stored(tail) + _ZLIB_SYNC
         # A full flush resets the history, so that the next tail does not refer to this one.
         return self._deflate.compress(tail) + self._deflate.flush(zlib.Z_FULL_FLUSH)
 
     def zstd_blocks(self, tail: bytes) -> bytes:
         """Compress a tail into zstd blocks that do not refer to earlier blocks."""
-        if len(tail) <= SMALL:
-            return raw_header(len(tail)) + tail
+        if len(tail) <= UNCOMPRESSED_BYTES_MAX:
+            return raw_block_header(len(tail)) + tail
         if self._zstd is None:
             option = zstd.CompressionParameter
             self._zstd = zstd.ZstdCompressor(
@@ -102,7 +102,7 @@ class Deflater:
             )
         blocks = self._zstd.compress(tail, zstd.ZstdCompressor.FLUSH_BLOCK)
         self._zstd.compress(b"", zstd.ZstdCompressor.FLUSH_FRAME)
-        return _ZSTD_DISTANCES + bytes(blocks[len(ZSTD_OPENING) :])
+        return _ZSTD_DISTANCES + bytes(blocks[len(ZSTD_HEADER) :])
 
 
 def has_zstd() -> bool:
@@ -110,51 +110,51 @@ def has_zstd() -> bool:
     return zstd is not None
 
 
-def whole(kind: Compression, payload: bytes, *, opening: bool = False) -> bytes:
+def encode_message(kind: Compression, payload: bytes, *, starts_stream: bool = False) -> bytes:
     """Return a frame with a message for a single connection. `opening` starts the connection's compressed stream."""
     if kind is Compression.ZLIB_STREAM:
-        return frame(BINARY, (ZLIB_OPENING if opening else b"") + _stored(payload) + _ZLIB_SYNC)
+        return frame(BINARY, (ZLIB_HEADER if starts_stream else b"") + _stored(payload) + _ZLIB_SYNC)
     if kind is Compression.ZSTD_STREAM:
         blocks = b"".join(
-            raw_header(len(part)) + part
+            raw_block_header(len(part)) + part
             for part in (payload[i : i + _RAW_BLOCK_MAX] for i in range(0, len(payload), _RAW_BLOCK_MAX))
         )
-        return frame(BINARY, (ZSTD_OPENING if opening else b"") + blocks)
+        return frame(BINARY, (ZSTD_HEADER if starts_stream else b"") + blocks)
     return frame(TEXT, payload)
 
 
-class Face:
+class FrameTemplate:
     """A shared message for one kind of compression; only the digits of `s` are inserted for each session."""
 
-    __slots__ = ("_first", "_head", "_kind", "starts", "tail")
+    __slots__ = ("_first", "_head", "_kind", "prefixes", "tail")
 
     def __init__(self, kind: Compression, head: bytes, tail: bytes) -> None:
         self._kind = kind
         self._first = TEXT if kind is Compression.NONE else BINARY
         self._head = head
         self.tail = tail
-        self.starts: dict[int, bytes] = {}
+        self.prefixes: dict[int, bytes] = {}
         """Number of digits of `s` to the bytes of the frame that precede them."""
 
     def frame(self, seq: int) -> bytes:
         """Return the frame for a session with this sequence number."""
         digits = b"%d" % seq
-        start = self.starts.get(len(digits)) or self._start(len(digits))
+        start = self.prefixes.get(len(digits)) or self._start(len(digits))
         return start + digits + self.tail
 
     def _start(self, digits: int) -> bytes:
         length = len(self._head) + digits
         block = b""
         if self._kind is Compression.ZLIB_STREAM:
-            block = stored_header(length)
+            block = stored_block_header(length)
         elif self._kind is Compression.ZSTD_STREAM:
-            block = raw_header(length)
+            block = raw_block_header(length)
         start = header(self._first, len(block) + length + len(self.tail)) + block + self._head
-        self.starts[digits] = start
+        self.prefixes[digits] = start
         return start
 
 
-class PayloadFace(Face):
+class PayloadFrameTemplate(FrameTemplate):
     """A large message for payload compression: each frame is a complete zlib stream."""
 
     __slots__ = ("_plain",)
@@ -167,5 +167,5 @@ class PayloadFace(Face):
         """Return the frame for a session with this sequence number, which the final checksum covers."""
         head = self._head + b"%d" % seq
         checksum = zlib.adler32(self._plain, zlib.adler32(head))
-        stream = ZLIB_OPENING + stored_header(len(head)) + head + self.tail + _ZLIB_FINAL
+        stream = ZLIB_HEADER + stored_block_header(len(head)) + head + self.tail + _ZLIB_FINAL
         return frame(BINARY, stream + checksum.to_bytes(4, "big"))

@@ -9,26 +9,26 @@ from aiohttp.web import WebSocketResponse
 
 from hubbub.protocol import wire
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
-from hubbub.server.transports.gateway.compression import Compression, whole
-from hubbub.server.transports.gateway.limits import Window
+from hubbub.server.transports.gateway.compression import Compression, encode_message
+from hubbub.server.transports.gateway.limits import RateWindow
 from hubbub.server.transports.gateway.packets import Packet
-from hubbub.server.transports.sockets import GONE, OpenSocket, Writing
+from hubbub.server.transports.sockets import IGNORE_DISCONNECT, OpenSocket, WritableTransport
 
 if TYPE_CHECKING:
-    from hubbub.server.transports.gateway.session import Session
+    from hubbub.server.transports.gateway.session import GatewaySession
 
 log = logging.getLogger(__name__)
 
-ROOM_BYTES: Final = 256 * 1024
+WRITABLE_BUFFER_MAX: Final = 256 * 1024
 """Write buffer size in bytes below which bulk sends (guilds at session start, replay, member chunks) continue."""
-ROOM_S: Final = 0.01
+WRITABLE_CHECK_SECONDS: Final = 0.01
 """Interval in seconds between checks of the write buffer."""
 
 
-class Late:
+class DelayedTransport:
     """A transport that delays writes and keeps their order, for fault injection."""
 
-    def __init__(self, transport: Writing, delay_s: float) -> None:
+    def __init__(self, transport: WritableTransport, delay_s: float) -> None:
         self._transport = transport
         self._delay_s = delay_s
         self._waiting: deque[bytes] = deque()
@@ -59,14 +59,14 @@ class Late:
         self._transport.abort()
 
 
-class Connection(OpenSocket):
+class GatewayConnection(OpenSocket):
     """A gateway WebSocket with its compression, limits and session."""
 
     __slots__ = (
-        "beat_at",
-        "buffer_most",
+        "last_heartbeat_at",
+        "write_buffer_max",
         "compression",
-        "frames",
+        "frame_limit",
         "opened_at",
         "resume_url",
         "session",
@@ -77,55 +77,55 @@ class Connection(OpenSocket):
     def __init__(
         self,
         socket: WebSocketResponse,
-        transport: Writing,
+        transport: WritableTransport,
         *,
         compression: Compression,
         version: int,
         resume_url: str,
         now: float,
-        frames: Window,
-        buffer_most: int,
+        frame_limit: RateWindow,
+        write_buffer_max: int,
     ) -> None:
         super().__init__(socket, transport)
-        self.buffer_most = buffer_most
+        self.write_buffer_max = write_buffer_max
         """Write buffer limit in bytes; a client that exceeds it is disconnected as too slow."""
         self.compression = compression
         self.version = version
         self.resume_url = resume_url
-        self.opened_at = self.beat_at = now
+        self.opened_at = self.last_heartbeat_at = now
         """Times of the last heartbeat and of connecting, in seconds of the event loop's clock."""
-        self.frames = frames
-        self.session: Session | None = None
+        self.frame_limit = frame_limit
+        self.session: GatewaySession | None = None
         self.user_id: int | None = None
         """The user of the last authenticated Identify or Resume, or None."""
 
-    def deliver(self, packet: Packet, seq: int) -> None:
+    def send_dispatch(self, packet: Packet, seq: int) -> None:
         """Write a dispatch with its sequence number."""
-        with GONE:
-            self.transport.write(packet.face(self.compression).frame(seq))
+        with IGNORE_DISCONNECT:
+            self.transport.write(packet.template(self.compression).frame(seq))
 
-    def say(self, opcode: GatewayOpcode, data: object = None, *, opening: bool = False) -> None:
+    def send_payload(self, opcode: GatewayOpcode, data: object = None, *, starts_stream: bool = False) -> None:
         """Write a payload other than a dispatch.
 
         All four keys are present: client libraries require them (gateway.md 1).
         """
-        if self.closing is None and self.transport.get_write_buffer_size() > self.buffer_most:
+        if self.close_task is None and self.transport.get_write_buffer_size() > self.write_buffer_max:
             # This also catches a client that sends heartbeats but does not read the acknowledgments.
             self.close(CloseCode.UNKNOWN_ERROR, "Too slow")
-        elif self.closing is None:
+        elif self.close_task is None:
             payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, wire.encode(data))
-            with GONE:
-                self.transport.write(whole(self.compression, payload, opening=opening))
+            with IGNORE_DISCONNECT:
+                self.transport.write(encode_message(self.compression, payload, starts_stream=starts_stream))
 
-    async def room(self) -> bool:
-        """Wait until the write buffer is at most `ROOM_BYTES`; return False if the connection closed meanwhile."""
-        while self.closing is None and not self.transport.is_closing():
-            if self.transport.get_write_buffer_size() <= ROOM_BYTES:
+    async def wait_writable(self) -> bool:
+        """Wait until the write buffer is at most `WRITABLE_BUFFER_MAX`; return False if the connection closed meanwhile."""
+        while self.close_task is None and not self.transport.is_closing():
+            if self.transport.get_write_buffer_size() <= WRITABLE_BUFFER_MAX:
                 return True
-            await asyncio.sleep(ROOM_S)
+            await asyncio.sleep(WRITABLE_CHECK_SECONDS)
         return False
 
-    def delay(self, delay_ms: int) -> None:
+    def delay_writes(self, delay_ms: int) -> None:
         """Delay all further writes by this many milliseconds."""
-        if not isinstance(self.transport, Late):
-            self.transport = Late(self.transport, delay_ms / 1000)
+        if not isinstance(self.transport, DelayedTransport):
+            self.transport = DelayedTransport(self.transport, delay_ms / 1000)

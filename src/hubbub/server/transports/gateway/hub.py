@@ -14,62 +14,67 @@ from typing import Final, TypeVar
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import voice
-from hubbub.server.core.dispatches import Dispatch
-from hubbub.server.core.realtime import GuildState
-from hubbub.server.transports.gateway import tracing
+from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.gateway_queries import GuildState
+from hubbub.server.transports.gateway import delivery_trace
+from hubbub.server.transports.gateway.context import GatewayContext, VisibilityGain, has_guilds_intent
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.seats import Seat, SeatedMember
-from hubbub.server.transports.gateway.session import Session, send_all
-from hubbub.server.transports.gateway.standing import THREADED, VOICED, Standing, Standings
-from hubbub.server.transports.gateway.world import Gain, World, wants_guilds
+from hubbub.server.transports.gateway.session import GatewaySession, send_all
+from hubbub.server.transports.gateway.standings import (
+    THREAD_PARENT_TYPES,
+    VOICE_CHANNEL_TYPES,
+    MemberStanding,
+    Standings,
+)
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 CHANNEL_EVENTS: Final = frozenset({"CHANNEL_CREATE", "CHANNEL_UPDATE", "CHANNEL_DELETE"})
-WHOLE: Final = frozenset({"guild", "channels"})
+WHOLE_GUILD_REFRESHES: Final = frozenset({"guild", "channels"})
 """Values of `Dispatch.refresh` for which the whole guild is re-read."""
-FRESH_S: Final = 30.0
+RECENT_SEAT_SECONDS: Final = 30.0
 """Time in seconds after a session joined the hub during which events from before its GUILD_CREATE may still arrive."""
-RETRY_S: Final = 0.5
+RETRY_DELAY_SECONDS: Final = 0.5
 """Delay in seconds before a failed read is retried."""
-ARRIVALS_MOST: Final = 50
+ADMISSION_BATCH_SIZE: Final = 50
 """Number of sessions that are admitted by one read."""
-QUEUE_MOST: Final = 20_000
+QUEUED_EVENTS_MAX: Final = 20_000
 """Number of events that may wait for a read or for a session to be admitted. More means that the store or the client is
 not responding; the limit bounds memory use."""
 
 
-class Hub:
+class GuildHub:
     """A guild and the sessions of this node that are in it."""
 
     def __init__(
         self,
         guild_id: int,
-        context: World,
+        context: GatewayContext,
         packet: Callable[[str, bytes], Packet],
-        on_empty: Callable[["Hub"], None],
-        on_hole: Callable[[list[Session]], None],
+        on_empty: Callable[["GuildHub"], None],
+        on_missed_events: Callable[[list[GatewaySession]], None],
     ) -> None:
         self.guild_id = guild_id
         self.state: GuildState | None = None
-        self.seats: dict[Session, Seat] = {}
+        self.seats: dict[GatewaySession, Seat] = {}
         self._context = context
         self._packet = packet
         self._on_empty = on_empty
-        self._on_hole = on_hole
+        self._on_missed_events = on_missed_events
         """Called with sessions that missed events."""
         self._members: dict[int, SeatedMember] = {}
         self._standings: Standings | None = None
         self._timeout_end = 0
-        self._recipient_lists: dict[tuple[int | None, int, int], tuple[list[Session], list[Session]]] = {}
+        self._recipient_lists: dict[tuple[int | None, int, int], tuple[list[GatewaySession], list[GatewaySession]]] = {}
         """(channel, permission, intents) to the recipients with message content and those without it."""
         self._arriving: list[Seat] = []
         self._load_task: asyncio.Task[None] | None = None
-        self._fresh: dict[Session, Seat] = {}
+        self._recent_seats: dict[GatewaySession, Seat] = {}
         """Recently admitted sessions, whose GUILD_CREATE may already contain an event that arrives later."""
-        self._fresh_end = 0
+        self._recent_end = 0
         """Stamp from which on no event is contained in a GUILD_CREATE of these sessions."""
         self._queue: deque[Dispatch | Seat] = deque()
         self._queue_task: asyncio.Task[None] | None = None
@@ -86,7 +91,7 @@ class Hub:
 
     def admit(self, seat: Seat) -> "asyncio.Future[None]":
         """Admit an expected session; the future is done when GUILD_CREATE and the buffered events are sent."""
-        seat.admitted = True
+        seat.is_admitted = True
         if self._load_task is None:
             self._load_task = asyncio.get_running_loop().create_task(self._load())
         return seat.opened
@@ -94,11 +99,13 @@ class Hub:
     async def _load(self) -> None:
         """Read the data of arriving sessions in batches and queue their admission."""
         try:
-            while waiting := [seat for seat in self._arriving if seat.admitted and not seat.read][:ARRIVALS_MOST]:
-                sessions = [(seat.session, seat.joins) for seat in waiting]
-                arrivals = await self._read_with_retry(partial(self._context.arrivals, self.guild_id, sessions))
+            while waiting := [seat for seat in self._arriving if seat.is_admitted and not seat.is_read][
+                :ADMISSION_BATCH_SIZE
+            ]:
+                sessions = [(seat.session, seat.is_joining) for seat in waiting]
+                arrivals = await self._read_with_retry(partial(self._context.guild_arrivals, self.guild_id, sessions))
                 for seat, arrival in zip(waiting, arrivals, strict=True):
-                    seat.arrival, seat.read = arrival, True
+                    seat.arrival, seat.is_read = arrival, True
                     if arrival is None:
                         # No longer a member; the user also receives a GUILD_DELETE.
                         self.leave(seat)
@@ -110,9 +117,9 @@ class Hub:
 
     def leave(self, seat: Seat) -> None:
         """Remove a session that ended or whose user left the guild."""
-        if seat.gone:
+        if seat.is_removed:
             return
-        seat.gone = True
+        seat.is_removed = True
         if not seat.opened.done():
             seat.opened.set_result(None)
         session = seat.session
@@ -120,7 +127,7 @@ class Hub:
             self._arriving.remove(seat)
         if self.seats.get(session) is seat:
             del self.seats[session]
-            self._fresh.pop(session, None)
+            self._recent_seats.pop(session, None)
             self._recipient_lists.clear()
             member = self._members[session.user_id]
             member.seats.remove(seat)
@@ -129,28 +136,28 @@ class Hub:
         if not self.seats and not self._arriving:
             self._on_empty(self)
 
-    def under_way(self) -> list[asyncio.Task[None]]:
+    def running_tasks(self) -> list[asyncio.Task[None]]:
         """Return the tasks that must finish before all received events are sent."""
         return [task for task in (self._load_task, self._queue_task) if task is not None]
 
     def close(self) -> None:
         """Cancel the hub's tasks."""
-        for task in self.under_way():
+        for task in self.running_tasks():
             task.cancel()
 
-    def tidy(self, now: float) -> None:
+    def prune(self, now: float) -> None:
         """Discard expired state of admissions and changed channels."""
-        for session, seat in list(self._fresh.items()):
-            if now - seat.opened_at >= FRESH_S:
-                del self._fresh[session]
+        for session, seat in list(self._recent_seats.items()):
+            if now - seat.opened_at >= RECENT_SEAT_SECONDS:
+                del self._recent_seats[session]
                 seat.snapshot = None
         if self._changed_channels:
             self._changed_channels = {
-                channel: was for channel, was in self._changed_channels.items() if now - was[2] < FRESH_S
+                channel: was for channel, was in self._changed_channels.items() if now - was[2] < RECENT_SEAT_SECONDS
             }
 
     async def _admit_read(self, seat: Seat) -> None:
-        if seat.gone or seat.arrival is None:
+        if seat.is_removed or seat.arrival is None:
             return
         self._arriving.remove(seat)
         arrival, session = seat.arrival, seat.session
@@ -163,27 +170,31 @@ class Hub:
         elif member.state is None:
             member.state, member.snapshot = arrival.member, arrival.snapshot
         member.seats.append(seat)
-        seat.snapshot, seat.visible, seat.moderated = arrival.snapshot, arrival.visible, arrival.moderated
+        seat.snapshot, seat.visible_channels, seat.moderated_channels = (
+            arrival.snapshot,
+            arrival.visible,
+            arrival.moderated,
+        )
         seat.opened_at = asyncio.get_running_loop().time()
-        self.seats[session] = self._fresh[session] = seat
-        self._fresh_end = max(self._fresh_end, arrival.snapshot.end)
+        self.seats[session] = self._recent_seats[session] = seat
+        self._recent_end = max(self._recent_end, arrival.snapshot.end)
         self._update_standings(member)
         if arrival.body is not None:
             session.send(self._packet("GUILD_CREATE", arrival.body))
         backlog, seat.backlog = seat.backlog or [], None
         for dispatch in backlog:
-            if seat.missed(dispatch):
+            if seat.needs_event(dispatch):
                 await self._process(dispatch, seat)
         if not seat.opened.done():
             seat.opened.set_result(None)
 
     # Ordered processing
 
-    def hear(self, dispatch: Dispatch) -> None:
+    def receive(self, dispatch: Dispatch) -> None:
         """Handle an event of the guild from the bus."""
         if self._queue_task is not None:
             self._queue.append(dispatch)
-            if len(self._queue) > QUEUE_MOST:
+            if len(self._queue) > QUEUED_EVENTS_MAX:
                 log.error(
                     "event queue of a guild overflowed; its sessions are invalidated", extra={"guild_id": self.guild_id}
                 )
@@ -223,13 +234,13 @@ class Hub:
         seats = [*self.seats.values(), *self._arriving]
         if opening is not None and opening not in seats:
             seats.append(opening)
-        self._on_hole([seat.session for seat in seats])
+        self._on_missed_events([seat.session for seat in seats])
 
     def _needs_refresh(self, dispatch: Dispatch) -> bool:
         """Return whether the guild or a member must be re-read before this event is delivered."""
         if not dispatch.refresh or self.state is None:
             return False
-        if dispatch.refresh in WHOLE:
+        if dispatch.refresh in WHOLE_GUILD_REFRESHES:
             return not dispatch.stamp or not self.state.snapshot.covers(dispatch.stamp)
         if dispatch.refresh == "member":
             member = self._members.get(dispatch.subject_id)
@@ -251,10 +262,10 @@ class Hub:
             await self._announce_visibility(dispatch, [only])
 
     async def _refresh(self, dispatch: Dispatch) -> None:
-        whole = dispatch.refresh in WHOLE
+        whole = dispatch.refresh in WHOLE_GUILD_REFRESHES
         waiting = [dispatch, *(item for item in self._queue if isinstance(item, Dispatch))]
         users = {d.subject_id for d in waiting if d.refresh == "member" and d.subject_id in self._members}
-        renewal = await self._read_with_retry(lambda: self._context.renew(self.guild_id, whole=whole, users=users))
+        renewal = await self._read_with_retry(lambda: self._context.refresh(self.guild_id, whole=whole, users=users))
         if renewal.state is not None:
             self._adopt(renewal.state)
         for user in users:
@@ -269,7 +280,7 @@ class Hub:
                 return await read()
             except Exception:
                 log.exception("failed to read a guild; retrying", extra={"guild_id": self.guild_id})
-                await asyncio.sleep(RETRY_S)
+                await asyncio.sleep(RETRY_DELAY_SECONDS)
 
     def _adopt(self, state: GuildState) -> None:
         old, self.state = self.state, state
@@ -280,10 +291,10 @@ class Hub:
         for channel_id, channel in old.channels.items():
             now = state.channels.get(channel_id)
             if now is None:
-                viewers = frozenset(s.session.user_id for s in self.seats.values() if channel_id in s.visible)
-                self._changed_channels.setdefault(channel_id, (channel.hidden, viewers, at))
-            elif now.hidden != channel.hidden:
-                self._changed_channels.setdefault(channel_id, (channel.hidden, frozenset(), at))
+                viewers = frozenset(s.session.user_id for s in self.seats.values() if channel_id in s.visible_channels)
+                self._changed_channels.setdefault(channel_id, (channel.obfuscated_body, viewers, at))
+            elif now.obfuscated_body != channel.obfuscated_body:
+                self._changed_channels.setdefault(channel_id, (channel.obfuscated_body, frozenset(), at))
         self._unannounced = (self._unannounced | (state.channels.keys() - old.channels.keys())) & state.channels.keys()
 
     def _update_standings(self, *members: SeatedMember) -> None:
@@ -292,7 +303,7 @@ class Hub:
         now = self._context.clock.now_ms()
         ends = {self._timeout_end} if members else set()
         for member in members or self._members.values():
-            standing = None if member.state is None else self._standings.of(member.state, now)
+            standing = None if member.state is None else self._standings.standing_of(member.state, now)
             for seat in member.seats:
                 seat.standing = standing
             if member.state is not None and member.state.timed_out_until_ms > now:
@@ -304,14 +315,14 @@ class Hub:
     # Delivery
 
     def _deliver(self, dispatch: Dispatch, only: Seat | None) -> None:
-        if self._context.trace.on:
+        if self._context.trace.enabled:
             sessions = list(self.seats) if only is None else [only.session]
-            tracing.watch(
+            delivery_trace.deliver_traced(
                 self._context,
                 dispatch,
                 sessions,
                 lambda: self._fan_out(dispatch, only),
-                lambda session: tracing.why_not_in_guild(self.seats[session], dispatch),
+                lambda session: delivery_trace.explain_guild_miss(self.seats[session], dispatch),
             )
         else:
             self._fan_out(dispatch, only)
@@ -329,16 +340,16 @@ class Hub:
         audience = dispatch.audience
         full, redacted = self._recipients(audience.channel_id, audience.permission, dispatch.intents)
         if (
-            (self._fresh and 0 < dispatch.stamp < self._fresh_end)
+            (self._recent_seats and 0 < dispatch.stamp < self._recent_end)
             or only is not None
             or audience.users
             or audience.members is not None
-            or audience.excluded is not None
-            or audience.blind_to is not None
-            or audience.always is not None
+            or audience.excluded_user_id is not None
+            or audience.without_view_channel_id is not None
+            or audience.intent_exempt_user_id is not None
         ):
             full, redacted = self._narrow(full, dispatch, only), self._narrow(redacted, dispatch, only)
-            if audience.always is not None:
+            if audience.intent_exempt_user_id is not None:
                 full += self._always(dispatch, only, {*full, *redacted})
         if not full and not redacted:
             return
@@ -351,7 +362,7 @@ class Hub:
                 exempt = dispatch.unredacted_for
                 send_all([session for session in redacted if session.user_id in exempt], packet)
                 rest = [session for session in redacted if session.user_id not in exempt]
-                for users, body in dispatch.partly:
+                for users, body in dispatch.partial_bodies:
                     if partial_recipients := [session for session in rest if session.user_id in users]:
                         send_all(partial_recipients, self._packet(dispatch.event, body))
                         rest = [session for session in rest if session.user_id not in users]
@@ -363,12 +374,14 @@ class Hub:
         for seat in self._arriving:
             if seat.backlog is not None:
                 seat.backlog.append(dispatch)
-                if len(seat.backlog) > QUEUE_MOST:
+                if len(seat.backlog) > QUEUED_EVENTS_MAX:
                     overflowed.append(seat.session)
         if overflowed:
-            self._on_hole(overflowed)
+            self._on_missed_events(overflowed)
 
-    def _recipients(self, channel_id: int | None, permission: int, intents: int) -> tuple[list[Session], list[Session]]:
+    def _recipients(
+        self, channel_id: int | None, permission: int, intents: int
+    ) -> tuple[list[GatewaySession], list[GatewaySession]]:
         key = (channel_id, permission, intents)
         found = self._recipient_lists.get(key)
         if found is None:
@@ -378,21 +391,28 @@ class Hub:
                     found[0 if session.sees_content else 1].append(session)
         return found
 
-    def _narrow(self, sessions: list[Session], dispatch: Dispatch, only: Seat | None) -> list[Session]:
+    def _narrow(self, sessions: list[GatewaySession], dispatch: Dispatch, only: Seat | None) -> list[GatewaySession]:
         audience = dispatch.audience
-        users, members, excluded, channel_id = audience.users, audience.members, audience.excluded, audience.channel_id
+        users, members, excluded, channel_id = (
+            audience.users,
+            audience.members,
+            audience.excluded_user_id,
+            audience.channel_id,
+        )
         chosen = []
         for session in sessions:
             user_id = session.user_id
             if (only is not None and session is not only.session) or (users and user_id not in users):
                 continue
-            if audience.voice_session and voice.session_id(session.id) != audience.voice_session:
+            if audience.voice_session_id and voice.session_id(session.id) != audience.voice_session_id:
                 continue
-            if user_id == excluded or ((fresh := self._fresh.get(session)) is not None and not fresh.missed(dispatch)):
+            if user_id == excluded or (
+                (fresh := self._recent_seats.get(session)) is not None and not fresh.needs_event(dispatch)
+            ):
                 continue
-            if audience.blind_to is not None:
+            if audience.without_view_channel_id is not None:
                 standing = self.seats[session].standing
-                if standing is None or audience.blind_to in standing.visible:
+                if standing is None or audience.without_view_channel_id in standing.visible:
                     continue
             if members is not None and user_id not in members:
                 standing = self.seats[session].standing
@@ -403,15 +423,15 @@ class Hub:
             chosen.append(session)
         return chosen
 
-    def _always(self, dispatch: Dispatch, only: Seat | None, recipients: set[Session]) -> list[Session]:
+    def _always(self, dispatch: Dispatch, only: Seat | None, recipients: set[GatewaySession]) -> list[GatewaySession]:
         """Return the sessions of `audience.always` that are not among the recipients yet."""
-        member = self._members.get(dispatch.audience.always or 0)
+        member = self._members.get(dispatch.audience.intent_exempt_user_id or 0)
         if member is None or member.state is None:
             return []
         return [
             seat.session
             for seat in member.seats
-            if seat.session not in recipients and (only is None or seat is only) and seat.missed(dispatch)
+            if seat.session not in recipients and (only is None or seat is only) and seat.needs_event(dispatch)
         ]
 
     # Channel visibility (gateway.md 9)
@@ -423,22 +443,22 @@ class Hub:
         channel = self.state.channels.get(channel_id)
         hidden_before, viewers, _ = self._changed_channels.get(channel_id, (None, frozenset[int](), 0.0))
         full_packet = self._packet(dispatch.event, dispatch.body)
-        hidden = channel.hidden if channel is not None else hidden_before
+        hidden = channel.obfuscated_body if channel is not None else hidden_before
         hidden_packet = None if hidden is None else self._packet(dispatch.event, hidden)
         # An update of a hidden channel is sent only if its obfuscated form changed, or to a session processing its
         # backlog.
         edited = hidden_before is not None and hidden_before != hidden
         send_hidden = only is not None or edited or dispatch.event != "CHANNEL_UPDATE"
-        seeing: list[Session] = []
-        others: list[Session] = []
+        seeing: list[GatewaySession] = []
+        others: list[GatewaySession] = []
         for seat in list(self.seats.values()) if only is None else [only]:
             session = seat.session
-            if seat.standing is None or not wants_guilds(session) or not seat.missed(dispatch):
+            if seat.standing is None or not has_guilds_intent(session) or not seat.needs_event(dispatch):
                 continue
             sees = channel_id in seat.standing.visible if channel is not None else session.user_id in viewers
             if sees or not self._context.obfuscates(session):
                 seeing.append(session)
-            elif send_hidden or channel_id in seat.visible:
+            elif send_hidden or channel_id in seat.visible_channels:
                 others.append(session)
         send_all(seeing, full_packet)
         if hidden_packet is not None:
@@ -455,40 +475,42 @@ class Hub:
         caused = cause.subject_id if cause.event in CHANNEL_EVENTS else 0
         created = {caused} if cause.event == "CHANNEL_CREATE" else set()
         packets_by_body: dict[bytes, Packet] = {}
-        gains: list[Gain] = []
+        gains: list[VisibilityGain] = []
         for seat in seats:
             session, standing = seat.session, seat.standing
-            if standing is None or seat.gone:
+            if standing is None or seat.is_removed:
                 continue
-            before, seat.visible = seat.visible, standing.visible
-            moderated, seat.moderated = seat.moderated, standing.moderated
-            if (before == seat.visible and moderated == seat.moderated) or not wants_guilds(session):
+            before, seat.visible_channels = seat.visible_channels, standing.visible
+            moderated, seat.moderated_channels = seat.moderated_channels, standing.moderated
+            if (before == seat.visible_channels and moderated == seat.moderated_channels) or not has_guilds_intent(
+                session
+            ):
                 continue
             new = self._unannounced | created
-            gained = sorted(seat.visible - before - new)
-            lost = sorted(channel for channel in before - seat.visible if channel in state.channels)
+            gained = sorted(seat.visible_channels - before - new)
+            lost = sorted(channel for channel in before - seat.visible_channels if channel in state.channels)
             if self._context.obfuscates(session):
-                for body in [state.channels[c].full for c in gained if c != caused] + [
-                    state.channels[c].hidden for c in lost if c != caused
+                for body in [state.channels[c].body for c in gained if c != caused] + [
+                    state.channels[c].obfuscated_body for c in lost if c != caused
                 ]:
                     if (packet := packets_by_body.get(body)) is None:
                         packet = packets_by_body[body] = self._packet("CHANNEL_UPDATE", body)
                     session.send(packet)
             # A member who gained MANAGE_THREADS in a channel now sees all of its private threads.
-            threaded = {channel for channel in gained if state.channels[channel].type in THREADED}
-            threaded |= seat.moderated - moderated - new
-            voiced = [channel for channel in gained if state.channels[channel].type in VOICED]
+            threaded = {channel for channel in gained if state.channels[channel].type in THREAD_PARENT_TYPES}
+            threaded |= seat.moderated_channels - moderated - new
+            voiced = [channel for channel in gained if state.channels[channel].type in VOICE_CHANNEL_TYPES]
             member = self._members[session.user_id].state
             if (threaded or voiced) and member is not None:
-                gains.append(Gain(session, member, standing, sorted(threaded), voiced))
+                gains.append(VisibilityGain(session, member, standing, sorted(threaded), voiced))
         if gains:
-            events = await self._read_with_retry(lambda: self._context.gained(state, gains))
+            events = await self._read_with_retry(lambda: self._context.visibility_events(state, gains))
             for gain, packets in zip(gains, events, strict=True):
                 for event, body in packets:
                     gain.session.send(self._packet(event, body))
 
 
-def _may_receive(standing: Standing | None, channel_id: int | None, permission: int) -> bool:
+def _may_receive(standing: MemberStanding | None, channel_id: int | None, permission: int) -> bool:
     if standing is None:
         return False
     if channel_id is None:

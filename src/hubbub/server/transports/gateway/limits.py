@@ -5,30 +5,30 @@ from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from hubbub.protocol import changes
-from hubbub.protocol.resources.gateway import ALL_MEMBERS_SECONDS, SessionStartLimit
-from hubbub.protocol.resources.guilds import LARGE_GUILD
+from hubbub.protocol.resources.gateway import ALL_MEMBERS_INTERVAL_SECONDS, SessionStartLimit
+from hubbub.protocol.resources.guilds import LARGE_GUILD_MEMBERS
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.rate_limits import Mode, RateLimits
 
 DAY_MS: Final = 86_400_000
-IDENTIFY_SECONDS: Final = 5.0
+IDENTIFY_WINDOW_SECONDS: Final = 5.0
 """The window of `max_concurrency` (gateway.md 4.1)."""
-STALE_MOST: Final = 10_000
+SWEEP_THRESHOLD: Final = 10_000
 """Number of entries above which expired entries are removed."""
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Fading(Generic[K, V]):
+class ExpiringMap(Generic[K, V]):
     """A dict whose expired entries are removed whenever its size has doubled since the last removal."""
 
     __slots__ = ("_entries", "_sweep_at")
 
     def __init__(self) -> None:
         self._entries: dict[K, V] = {}
-        self._sweep_at = STALE_MOST
+        self._sweep_at = SWEEP_THRESHOLD
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -37,21 +37,21 @@ class Fading(Generic[K, V]):
         """Return the stored value, or the default."""
         return self._entries.get(key, default)
 
-    def put(self, key: K, value: V, matters: Callable[[V], bool]) -> None:
+    def put(self, key: K, value: V, is_current: Callable[[V], bool]) -> None:
         """Store a value. `matters` returns False for the value of an expired entry."""
         if len(self._entries) >= self._sweep_at and key not in self._entries:
-            self._entries = {known: stored for known, stored in self._entries.items() if matters(stored)}
-            self._sweep_at = max(STALE_MOST, 2 * len(self._entries))
+            self._entries = {known: stored for known, stored in self._entries.items() if is_current(stored)}
+            self._sweep_at = max(SWEEP_THRESHOLD, 2 * len(self._entries))
         self._entries[key] = value
 
 
-class Window:
+class RateWindow:
     """A fixed-window rate limit; a window starts with its first request."""
 
     __slots__ = ("_count", "_max", "_seconds", "_since")
 
-    def __init__(self, most: int, seconds: float) -> None:
-        self._max = most
+    def __init__(self, limit: int, seconds: float) -> None:
+        self._max = limit
         self._seconds = seconds
         self._since = -math.inf
         self._count = 0
@@ -72,30 +72,30 @@ class SessionStarts:
         self._settings = config.gateway
         self._rate_limits = rate_limits
         self._clock = clock
-        self._days: Fading[int, tuple[int, int]] = Fading()
+        self._days: ExpiringMap[int, tuple[int, int]] = ExpiringMap()
         """Bot id to the start of its 24-hour window in milliseconds and the number of session starts since."""
-        self._windows: Fading[tuple[int, int], float] = Fading()
+        self._windows: ExpiringMap[tuple[int, int], float] = ExpiringMap()
         """(bot id, rate limit key) to the last session start, in seconds of the event loop's clock."""
 
     def take(self, user_id: int, shard: int, now: float, guilds: int = 0) -> bool:
         """Count a session start; return False if a limit rejects it. Only accepted starts are counted."""
         if self._rate_limits.mode is Mode.OFF:
             return True
-        total, concurrency = self._settings.starts(guilds)
+        total, concurrency = self._settings.session_start_limits(guilds)
         began, used = self._day(user_id)
-        if used >= total and self._rate_limits.refuses("session starts", user_id):
+        if used >= total and self._rate_limits.rejects("session starts", user_id):
             return False
         key = (user_id, shard % concurrency)
-        if now - self._windows.get(key, -math.inf) < IDENTIFY_SECONDS:
-            if self._rate_limits.refuses("identify", user_id, key[1]):
+        if now - self._windows.get(key, -math.inf) < IDENTIFY_WINDOW_SECONDS:
+            if self._rate_limits.rejects("identify", user_id, key[1]):
                 return False
-        self._windows.put(key, now, lambda at: now - at < IDENTIFY_SECONDS)
+        self._windows.put(key, now, lambda at: now - at < IDENTIFY_WINDOW_SECONDS)
         self._days.put(user_id, (began, used + 1), lambda day: self._lasts(day[0]))
         return True
 
-    def left(self, user_id: int, guilds: int = 0) -> SessionStartLimit:
+    def remaining(self, user_id: int, guilds: int = 0) -> SessionStartLimit:
         """Return the limits that GET /gateway/bot reports to a bot in this number of guilds."""
-        total, concurrency = self._settings.starts(guilds)
+        total, concurrency = self._settings.session_start_limits(guilds)
         began, used = self._day(user_id)
         return SessionStartLimit(
             total=total,
@@ -119,18 +119,18 @@ class MemberRequests:
     def __init__(self, clock: Clock, rate_limits: RateLimits) -> None:
         self._rate_limits = rate_limits
         self._clock = clock
-        self._last: Fading[tuple[int, int], int] = Fading()
+        self._last: ExpiringMap[tuple[int, int], int] = ExpiringMap()
 
     def wait_ms(self, user_id: int, guild_id: int, member_count: int) -> int:
         """Return the milliseconds that the bot must wait. 0 accepts the request and starts the next wait."""
         now = self._clock.now_ms()
-        large = member_count >= LARGE_GUILD and changes.MEMBER_REQUEST_LIMIT_LARGE.active(now)
+        large = member_count >= LARGE_GUILD_MEMBERS and changes.MEMBER_REQUEST_LIMIT_LARGE.active(now)
         if self._rate_limits.mode is Mode.OFF or not (large or changes.MEMBER_REQUEST_LIMIT.active(now)):
             return 0
-        window = ALL_MEMBERS_SECONDS * 1000
+        window = ALL_MEMBERS_INTERVAL_SECONDS * 1000
         passed = now - self._last.get((user_id, guild_id), -window)
         # If the clock was set back, `passed` is negative; that must not lock a bot out.
-        if 0 <= passed < window and self._rate_limits.refuses("all members", user_id, guild_id):
+        if 0 <= passed < window and self._rate_limits.rejects("all members", user_id, guild_id):
             return window - passed
         self._last.put((user_id, guild_id), now, lambda at: 0 <= now - at < window)
         return 0

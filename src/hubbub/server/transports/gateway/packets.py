@@ -2,55 +2,61 @@
 
 from collections.abc import Callable
 
-from hubbub.server.transports.gateway.compression import PAYLOAD_LARGE, Compression, Deflater, Face, PayloadFace
+from hubbub.server.transports.gateway.compression import (
+    PAYLOAD_COMPRESSION_MIN,
+    BlockCompressor,
+    Compression,
+    FrameTemplate,
+    PayloadFrameTemplate,
+)
 
 
 class Packet:
     """An encoded event that all receiving sessions share; only `s` differs. Replay buffers hold references to it."""
 
-    __slots__ = ("_count", "_deflater", "_head", "_tail", "at", "event", "faces", "size")
+    __slots__ = ("_count", "_deflater", "_head", "_tail", "created_at", "event", "templates", "size")
 
     def __init__(
         self,
         event: str,
         body: bytes,
-        deflater: Deflater,
-        at: float = 0.0,
-        count: Callable[[str, int, int], None] | None = None,
+        deflater: BlockCompressor,
+        created_at: float = 0.0,
+        record: Callable[[str, int, int], None] | None = None,
     ) -> None:
         self.event = event
         self._head = b'{"t":"' + event.encode() + b'","s":'
         self._tail = b',"op":0,"d":' + body + b"}"
         self._deflater = deflater
-        self._count = count
+        self._count = record
         """Metrics callback: event name, number of connections, and size in bytes."""
-        self.at = at
+        self.created_at = created_at
         """Creation time, in seconds of the event loop's clock."""
         self.size = len(self._head) + len(self._tail)
-        self.faces: list[Face | None] = [None, None, None, None]
+        self.templates: list[FrameTemplate | None] = [None, None, None, None]
         """The encoded form for each kind of compression, or None until first use."""
 
-    def given(self, count: int) -> None:
+    def record_sent(self, count: int) -> None:
         """Report to the metrics that the packet was written to `count` more connections."""
         if count and self._count is not None:
             self._count(self.event, count, self.size)
 
-    def face(self, kind: Compression) -> Face:
+    def template(self, kind: Compression) -> FrameTemplate:
         """Return the encoded form for connections with this kind of compression."""
-        face = self.faces[kind]
+        face = self.templates[kind]
         if face is None:
-            face = self.faces[kind] = self._make(kind)
+            face = self.templates[kind] = self._make(kind)
         return face
 
-    def _make(self, kind: Compression) -> Face:
+    def _make(self, kind: Compression) -> FrameTemplate:
         if kind is Compression.ZLIB_STREAM:
-            return Face(kind, self._head, self._deflater.zlib_blocks(self._tail))
+            return FrameTemplate(kind, self._head, self._deflater.zlib_blocks(self._tail))
         if kind is Compression.ZSTD_STREAM:
-            return Face(kind, self._head, self._deflater.zstd_blocks(self._tail))
-        if kind is Compression.PAYLOAD and self.size >= PAYLOAD_LARGE:
-            return PayloadFace(self._head, self._tail, self._deflater.zlib_blocks(self._tail))
-        return Face(Compression.NONE, self._head, self._tail)
+            return FrameTemplate(kind, self._head, self._deflater.zstd_blocks(self._tail))
+        if kind is Compression.PAYLOAD and self.size >= PAYLOAD_COMPRESSION_MIN:
+            return PayloadFrameTemplate(self._head, self._tail, self._deflater.zlib_blocks(self._tail))
+        return FrameTemplate(Compression.NONE, self._head, self._tail)
 
-    def shed(self) -> None:
+    def discard_templates(self) -> None:
         """Discard the compressed forms; a replay creates them again."""
-        self.faces = [None, None, None, None]
+        self.templates = [None, None, None, None]

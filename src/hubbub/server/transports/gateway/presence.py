@@ -23,31 +23,31 @@ from hubbub.server.core import presences
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Clock
-from hubbub.server.core.dispatches import CROWD, Audience, Dispatch, dispatch
-from hubbub.server.core.presences import EVERYBODY, Hidden, Presence, Presences, SessionPresence
-from hubbub.server.transports.gateway.activities import shown
-from hubbub.server.transports.gateway.session import Session
-from hubbub.server.transports.gateway.world import Reach
+from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, Audience, Dispatch, dispatch
+from hubbub.server.core.presences import PLATFORM_VIEW, ActivitySecrets, Presence, Presences, SessionPresence
+from hubbub.server.transports.gateway.activities import visible_activities
+from hubbub.server.transports.gateway.context import PresenceAudience
+from hubbub.server.transports.gateway.session import GatewaySession
 
 log = logging.getLogger(__name__)
 
-SUBJECT: Final = "presence"
-ALIVE_S: Final = 20.0
+BUS_SUBJECT: Final = "presence"
+KEEPALIVE_SECONDS: Final = 20.0
 """Interval in seconds between a node's keepalive messages."""
-SILENT_S: Final = 70.0
+NODE_TIMEOUT_SECONDS: Final = 70.0
 """Time in seconds without a message after which a node counts as dead and its sessions as offline."""
 
-CHANGES_MOST: Final = 1000
+PENDING_CHANGES_MAX: Final = 1000
 """Number of pending changes above which changes of the same user are merged."""
 
-SAID: Final = "_PRESENCE"
-ENDED: Final = "_PRESENCE_ENDED"
-HELLO: Final = "_PRESENCE_HELLO"
-ALIVE: Final = "_PRESENCE_ALIVE"
-BYE: Final = "_PRESENCE_BYE"
+NODE_REPORT: Final = "_PRESENCE"
+NODE_SESSION_ENDED: Final = "_PRESENCE_ENDED"
+NODE_HELLO: Final = "_PRESENCE_HELLO"
+NODE_KEEPALIVE: Final = "_PRESENCE_ALIVE"
+NODE_SHUTDOWN: Final = "_PRESENCE_BYE"
 
 STATUSES: Final = frozenset(Status)
-SHOWING: Final = frozenset({Scope.ACTIVITIES_WRITE.value, Scope.PRESENCES_WRITE.value})
+PRESENCE_SCOPES: Final = frozenset({Scope.ACTIVITIES_WRITE.value, Scope.PRESENCES_WRITE.value})
 """Scopes that allow an OAuth2 session to set its user's presence; either is enough."""
 
 
@@ -71,24 +71,24 @@ class PresenceFeed:
         clock: Clock,
         presences: Presences,
         *,
-        reach: Callable[..., Awaitable[Reach]] | None = None,
-        local: Callable[[Dispatch], None] = lambda _: None,
-        lost: Callable[[list[SessionPresence]], None] = lambda _: None,
+        find_audience: Callable[..., Awaitable[PresenceAudience]] | None = None,
+        deliver_local: Callable[[Dispatch], None] = lambda _: None,
+        on_lost_sessions: Callable[[list[SessionPresence]], None] = lambda _: None,
     ) -> None:
         self._bus = bus
         self._clock = clock
         self._presences = presences
-        self._find_audience = reach
+        self._find_audience = find_audience
         """Finds the users who may see a user's presence; None on a node without gateway sessions."""
-        self._deliver_local = local
+        self._deliver_local = deliver_local
         """Delivers an event to this node's sessions only."""
-        self._on_lost_sessions = lost
+        self._on_lost_sessions = on_lost_sessions
         """Called with the sessions of a node that stopped responding."""
         self.node = secrets.token_hex(8)
         self._last_message_at: dict[str, float] = {}
         self._changes: deque[_Change] = deque()
-        self._merge_at = CHANGES_MOST
-        self.telling: asyncio.Task[None] | None = None
+        self._merge_at = PENDING_CHANGES_MAX
+        self.publish_task: asyncio.Task[None] | None = None
         self._subscriptions: list[Subscription] = []
         self._keepalive_at = 0.0
         self._with_several_sessions: set[int] = set()
@@ -96,8 +96,8 @@ class PresenceFeed:
 
     def start(self) -> None:
         """Subscribe to the other nodes' messages and request their sessions."""
-        self._subscriptions = [self._bus.subscribe(SUBJECT, self._receive), self._bus.on_gap(self._resync)]
-        self._send(HELLO)
+        self._subscriptions = [self._bus.subscribe(BUS_SUBJECT, self._receive), self._bus.on_gap(self._resync)]
+        self._send(NODE_HELLO)
 
     def close(self) -> None:
         """Unsubscribe and announce the shutdown to the other nodes."""
@@ -105,26 +105,26 @@ class PresenceFeed:
             for subscription in self._subscriptions:
                 subscription.cancel()
             self._subscriptions = []
-            self._send(BYE)
-        if self.telling is not None:
-            self.telling.cancel()
+            self._send(NODE_SHUTDOWN)
+        if self.publish_task is not None:
+            self.publish_task.cancel()
 
-    def put(self, session: Session, request: SetPresence) -> None:
+    def put(self, session: GatewaySession, request: SetPresence) -> None:
         """Set a session's presence. A request with an unknown status is ignored (gateway.md 8)."""
         if request.status not in STATUSES:
             return
-        actor, status, activities, hidden = session.actor, request.status, list[Any](), list[Hidden]()
-        if session.is_game and actor.scopes.isdisjoint(SHOWING):
+        actor, status, activities, hidden = session.actor, request.status, list[Any](), list[ActivitySecrets]()
+        if session.is_oauth2 and actor.scopes.isdisjoint(PRESENCE_SCOPES):
             # The session may receive events for its user, but not set their presence.
             status = Status.INVISIBLE
         else:
-            activities, hidden = shown(
-                request.shown,
+            activities, hidden = visible_activities(
+                request.all_activities,
                 actor,
                 session_id=session.id,
                 application_name=session.application_name,
                 now_ms=self._clock.now_ms(),
-                before=self._presences.session(session.user_id, session.id),
+                before=self._presences.find_session(session.user_id, session.id),
             )
         presence = SessionPresence(
             user_id=session.user_id,
@@ -133,69 +133,69 @@ class PresenceFeed:
             status=status,
             activities=activities,
             bot=actor.is_bot,
-            application_id=int(actor.application_id) if session.is_game and actor.application_id else None,
-            family_id=int(actor.family_id) if session.is_game and actor.family_id else None,
-            hidden=hidden,
+            application_id=int(actor.application_id) if session.is_oauth2 and actor.application_id else None,
+            family_id=int(actor.family_id) if session.is_oauth2 and actor.family_id else None,
+            secrets=hidden,
             showing_chat=request.showing_chat is True,
         )
-        changed = self._presences.put(presence)
-        self._send(SAID, said=[presence])
+        changed = self._presences.update(presence)
+        self._send(NODE_REPORT, said=[presence])
         self._send_own_sessions(presence.user_id)
         self._queue_update(presence.user_id, changed, everywhere=True, bot=presence.bot)
 
     def drop(self, user_id: int, session_id: str) -> None:
         """Remove the presence of a session that ended."""
-        changed = self._presences.drop(user_id, session_id)
-        self._send(ENDED, user_id=user_id, session_id=session_id)
+        changed = self._presences.remove(user_id, session_id)
+        self._send(NODE_SESSION_ENDED, user_id=user_id, session_id=session_id)
         self._send_own_sessions(user_id)
         self._queue_update(user_id, changed, everywhere=True)
 
-    def tell_guild(self, user_id: int, guild_id: int) -> None:
+    def publish_to_guild(self, user_id: int, guild_id: int) -> None:
         """Publish a user's presence to a guild that the user just joined, unless the user is offline."""
         if (presence := self._presences.find(user_id)) is not None:
             self._bus.publish(f"guild.{guild_id}", presence_update(user_id, guild_id, presence))
 
     def sweep(self, now: float) -> None:
         """Send a keepalive when it is due, and remove nodes that stopped responding."""
-        if now - self._keepalive_at >= ALIVE_S:
+        if now - self._keepalive_at >= KEEPALIVE_SECONDS:
             self._keepalive_at = now
-            self._send(ALIVE)
+            self._send(NODE_KEEPALIVE)
         if not self._bus.healthy:
             # While the bus is unhealthy, missing messages do not mean that a node is dead.
             self._last_message_at = dict.fromkeys(self._last_message_at, now)
-        silent = [node for node, at in self._last_message_at.items() if now - at >= SILENT_S]
+        silent = [node for node, at in self._last_message_at.items() if now - at >= NODE_TIMEOUT_SECONDS]
         for node in silent:
             log.warning("a node stopped responding; ending its sessions", extra={"node": node})
             self._on_lost_sessions(self._presences.sessions(node))
             self._forget(node)
         if silent:
-            self._bus.tell_of_gap()
+            self._bus.notify_gap()
 
     def _send(self, event: str, **fields: Any) -> None:
         body = wire.encode(_NodeMessage(node=self.node, **fields))
-        self._bus.publish(SUBJECT, Dispatch(event=event, body=body, audience=Audience()))
+        self._bus.publish(BUS_SUBJECT, Dispatch(event=event, body=body, audience=Audience()))
 
     def _receive(self, dispatch: Dispatch) -> None:
         message = wire.decode(dispatch.body, _NodeMessage)
         if message.node == self.node:
             return
-        if dispatch.event == BYE:
+        if dispatch.event == NODE_SHUTDOWN:
             self._forget(message.node)
             return
-        if dispatch.event == HELLO or message.node not in self._last_message_at:
+        if dispatch.event == NODE_HELLO or message.node not in self._last_message_at:
             # The other node does not know our sessions, or we may have missed its HELLO: send the full state.
-            self._send(SAID, said=self._presences.sessions(), full=True)
-            if dispatch.event != HELLO and dispatch.event != SAID:
-                self._send(HELLO)
+            self._send(NODE_REPORT, said=self._presences.sessions(), full=True)
+            if dispatch.event != NODE_HELLO and dispatch.event != NODE_REPORT:
+                self._send(NODE_HELLO)
         self._last_message_at[message.node] = asyncio.get_running_loop().time()
-        if dispatch.event == SAID and message.full:
+        if dispatch.event == NODE_REPORT and message.full:
             self._replace(message.node, message.said)
-        elif dispatch.event == SAID:
+        elif dispatch.event == NODE_REPORT:
             for one in message.said:
-                self._presences.put(msgspec.structs.replace(one, node=message.node))
+                self._presences.update(msgspec.structs.replace(one, node=message.node))
                 self._send_own_sessions(one.user_id)
-        elif dispatch.event == ENDED:
-            self._presences.drop(message.user_id, message.session_id)
+        elif dispatch.event == NODE_SESSION_ENDED:
+            self._presences.remove(message.user_id, message.session_id)
             self._send_own_sessions(message.user_id)
 
     def _replace(self, node: str, reported: list[SessionPresence]) -> None:
@@ -207,9 +207,9 @@ class PresenceFeed:
             # An unchanged presence is not stored again: that would make it the user's most recent one.
             one = msgspec.structs.replace(one, node=node)
             if known != one:
-                changed[one.user_id] = changed.get(one.user_id, frozenset()) | self._presences.put(one)
+                changed[one.user_id] = changed.get(one.user_id, frozenset()) | self._presences.update(one)
         for gone in before.values():
-            views = self._presences.drop(gone.user_id, gone.session_id)
+            views = self._presences.remove(gone.user_id, gone.session_id)
             changed[gone.user_id] = changed.get(gone.user_id, frozenset()) | views
         for user_id, views in changed.items():
             self._send_own_sessions(user_id)
@@ -217,14 +217,14 @@ class PresenceFeed:
 
     def _resync(self) -> None:
         """Exchange full state with every node after the bus lost messages."""
-        self._send(HELLO)
-        self._send(SAID, said=self._presences.sessions(), full=True)
+        self._send(NODE_HELLO)
+        self._send(NODE_REPORT, said=self._presences.sessions(), full=True)
 
     def _forget(self, node: str) -> None:
         self._last_message_at.pop(node, None)
         # Every remaining node detects the loss itself, so each updates only its own sessions.
         lost = {presence.user_id for presence in self._presences.sessions(node)}
-        for user_id, views in self._presences.drop_node(node).items():
+        for user_id, views in self._presences.remove_node(node).items():
             self._queue_update(user_id, views, everywhere=False)
         for user_id in lost:
             self._send_own_sessions(user_id)
@@ -244,7 +244,7 @@ class PresenceFeed:
         else:
             return
         if sessions and not sessions[0].bot:
-            body = wire.encode(presences.own(sessions))
+            body = wire.encode(presences.session_list(sessions))
             self._deliver_local(Dispatch(event=SESSIONS_REPLACE.name, body=body, audience=Audience.of_users(user_id)))
 
     def _queue_update(self, user_id: int, views: frozenset[int], *, everywhere: bool, bot: bool = False) -> None:
@@ -255,8 +255,8 @@ class PresenceFeed:
         self._changes.append(_Change(user_id, seen, everywhere, bot))
         if len(self._changes) > self._merge_at:
             self._merge()
-        if self.telling is None:
-            self.telling = asyncio.get_running_loop().create_task(self._publish_updates())
+        if self.publish_task is None:
+            self.publish_task = asyncio.get_running_loop().create_task(self._publish_updates())
 
     def _merge(self) -> None:
         """Merge pending changes of the same user, so that the queue is bounded by the number of users."""
@@ -267,7 +267,7 @@ class PresenceFeed:
                 change = change._replace(seen=before.seen | change.seen, bot=before.bot or change.bot)
             merged[change.user_id, change.everywhere] = change
         self._changes = deque(merged.values())
-        self._merge_at = max(CHANGES_MOST, 2 * len(merged))
+        self._merge_at = max(PENDING_CHANGES_MAX, 2 * len(merged))
 
     async def _publish_updates(self) -> None:
         assert self._find_audience is not None
@@ -284,9 +284,9 @@ class PresenceFeed:
                     if not change.everywhere:
                         self._deliver_local(dispatch)
                     else:
-                        self._bus.publish(CROWD if guild_id is None else f"guild.{guild_id}", dispatch)
+                        self._bus.publish(BROADCAST_SUBJECT if guild_id is None else f"guild.{guild_id}", dispatch)
         finally:
-            self.telling = None
+            self.publish_task = None
 
 
 class _Change(NamedTuple):
@@ -300,37 +300,37 @@ class _Change(NamedTuple):
     bot: bool
 
 
-def _updates(change: _Change, audience: Reach) -> Iterator[Dispatch]:
+def _updates(change: _Change, audience: PresenceAudience) -> Iterator[Dispatch]:
     """Yield the updates for a user's guilds, friends, and friends in a family of applications (sdk.md 9.3)."""
-    user_id, friends = change.user_id, {other for family_id, other in audience.friends if family_id == EVERYBODY}
+    user_id, friends = change.user_id, {other for family_id, other in audience.friends if family_id == PLATFORM_VIEW}
     for view, presence in change.seen.items():
-        if view == EVERYBODY:
+        if view == PLATFORM_VIEW:
             for guild_id in audience.guilds:
                 yield presence_update(user_id, guild_id, presence)
             if friends:
-                yield to_friends(user_id, presence, Audience.of_users(*friends), audience.families)
+                yield friends_update(user_id, presence, Audience.of_users(*friends), audience.families)
         elif fellows := {other for family_id, other in audience.friends if family_id == view} - friends:
-            inside = Audience.of_users(*fellows, family_id=view, games_only=True)
-            yield to_friends(user_id, presence, inside, audience.families)
+            inside = Audience.of_users(*fellows, family_id=view, oauth2_only=True)
+            yield friends_update(user_id, presence, inside, audience.families)
 
 
 def presence_update(user_id: int, guild_id: int, presence: Presence | None) -> Dispatch:
     """Return PRESENCE_UPDATE for one guild. It is never sent to the user it is about (gateway.md 5.1)."""
     return Dispatch(
         event=PRESENCE_UPDATE.name,
-        body=wire.encode(presences.shown(user_id, presence, guild_id=guild_id)),
-        audience=Audience.guild(guild_id, excluded=user_id),
+        body=wire.encode(presences.presence_update(user_id, presence, guild_id=guild_id)),
+        audience=Audience.guild(guild_id, excluded_user_id=user_id),
         intents=PRESENCE_UPDATE.intents,
     )
 
 
-def to_friends(user_id: int, presence: Presence | None, audience: Audience, families: Iterable[int]) -> Dispatch:
+def friends_update(user_id: int, presence: Presence | None, audience: Audience, families: Iterable[int]) -> Dispatch:
     """Return PRESENCE_UPDATE for friends; each OAuth2 session learns whether the user plays its application."""
     return dispatch(
         PRESENCE_UPDATE,
-        presences.shown(user_id, presence),
+        presences.presence_update(user_id, presence),
         audience,
-        games=presences.for_games(user_id, presence, families),
+        oauth2_payloads=presences.oauth2_presence_updates(user_id, presence, families),
     )
 
 

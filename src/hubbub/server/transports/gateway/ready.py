@@ -8,7 +8,7 @@ from hubbub.protocol import wire
 from hubbub.protocol.intents import Capabilities, Intents
 from hubbub.protocol.resources.gateway import READY, READY_SUPPLEMENTAL
 from hubbub.server.core.store import Snapshot
-from hubbub.server.transports.gateway.session import Session
+from hubbub.server.transports.gateway.session import GatewaySession
 
 LOBBIES: Final = "lobbies"
 LOBBY_CREATE: Final = "LOBBY_CREATE"
@@ -16,7 +16,7 @@ CALLS: Final = "calls"
 CALL_CREATE: Final = "CALL_CREATE"
 
 
-class Opening(msgspec.Struct, kw_only=True):
+class SessionOpening(msgspec.Struct, kw_only=True):
     """The data that a session starts with."""
 
     packets: list[tuple[str, bytes]]
@@ -27,7 +27,7 @@ class Opening(msgspec.Struct, kw_only=True):
     """Name of the application of an OAuth2 session, otherwise empty."""
 
 
-def packets(parts: dict[str, Any], session: Session) -> list[tuple[str, bytes]]:
+def ready_events(parts: dict[str, Any], session: GatewaySession) -> list[tuple[str, bytes]]:
     """Return names and payloads of READY and of the events that carry the parts which READY does not."""
     after: list[tuple[str, Any]] = []
     if not session.actor.is_bot:

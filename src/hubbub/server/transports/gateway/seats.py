@@ -3,14 +3,14 @@
 import asyncio
 from typing import Final
 
-from hubbub.server.core.dispatches import Dispatch
-from hubbub.server.core.realtime import MemberState
+from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.gateway_queries import MemberState
 from hubbub.server.core.store import Snapshot
-from hubbub.server.transports.gateway.session import Session
-from hubbub.server.transports.gateway.standing import Standing
-from hubbub.server.transports.gateway.world import Arrival
+from hubbub.server.transports.gateway.context import GuildArrival
+from hubbub.server.transports.gateway.session import GatewaySession
+from hubbub.server.transports.gateway.standings import MemberStanding
 
-MOMENTS: Final = (
+MOMENTARY_EVENT_PREFIXES: Final = (
     "APPLICATION_COMMAND_",
     "AUTO_MODERATION_",
     "GUILD_AUDIT_LOG_",
@@ -32,49 +32,49 @@ class Seat:
     """The state of a session within a guild."""
 
     __slots__ = (
-        "admitted",
+        "is_admitted",
         "arrival",
         "backlog",
-        "gone",
-        "joins",
-        "moderated",
+        "is_removed",
+        "is_joining",
+        "moderated_channels",
         "opened",
         "opened_at",
-        "read",
+        "is_read",
         "session",
         "snapshot",
         "standing",
-        "visible",
+        "visible_channels",
     )
 
-    def __init__(self, session: Session, *, joins: bool) -> None:
+    def __init__(self, session: GatewaySession, *, is_joining: bool) -> None:
         self.session = session
-        self.joins = joins
+        self.is_joining = is_joining
         """Whether the user is joining the guild now, rather than the session starting."""
-        self.admitted = False
+        self.is_admitted = False
         """Whether the bus subscription is active, so that GUILD_CREATE may be read."""
-        self.read = False
+        self.is_read = False
         """Whether `arrival` was read."""
-        self.arrival: Arrival | None = None
+        self.arrival: GuildArrival | None = None
         self.backlog: list[Dispatch] | None = []
         """Events received before GUILD_CREATE was sent; None afterwards."""
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.opened_at = 0.0
         self.snapshot: Snapshot | None = None
         """The store snapshot of GUILD_CREATE: events that it covers are not sent again. None once it expired."""
-        self.standing: Standing | None = None
+        self.standing: MemberStanding | None = None
         """The member's permissions, or None while the user is not a member."""
-        self.visible: frozenset[int] = frozenset()
+        self.visible_channels: frozenset[int] = frozenset()
         """Ids of the channels that the session was informed it can view."""
-        self.moderated: frozenset[int] = frozenset()
+        self.moderated_channels: frozenset[int] = frozenset()
         """Ids of the channels whose private threads were all sent to the session."""
-        self.gone = False
+        self.is_removed = False
 
-    def missed(self, dispatch: Dispatch) -> bool:
+    def needs_event(self, dispatch: Dispatch) -> bool:
         """Return whether the session still needs an event, because GUILD_CREATE does not contain it."""
         if self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp):
             return True
-        return dispatch.event.startswith(MOMENTS) and self.session.missed(dispatch)
+        return dispatch.event.startswith(MOMENTARY_EVENT_PREFIXES) and self.session.needs_event(dispatch)
 
 
 class SeatedMember:

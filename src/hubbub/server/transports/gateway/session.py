@@ -8,49 +8,49 @@ from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.call import Actor
 from hubbub.server.core.clock import Timer
-from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.store import Snapshot
-from hubbub.server.transports.gateway.connection import Connection
-from hubbub.server.transports.gateway.limits import Window
+from hubbub.server.transports.gateway.connection import GatewayConnection
+from hubbub.server.transports.gateway.limits import RateWindow
 from hubbub.server.transports.gateway.packets import Packet
-from hubbub.server.transports.gateway.replay import Replay
+from hubbub.server.transports.gateway.replay import ReplayBuffer
 
 if TYPE_CHECKING:
     from hubbub.server.transports.gateway.seats import Seat
 
 
-class Kind:
+class RecipientClass:
     """Identity object shared by sessions of the same application, intents and scopes: they receive the same events."""
 
     __slots__ = ("__weakref__",)
 
 
-AT_ONCE: Final = 256
+WRITE_BATCH_SIZE: Final = 256
 """Number of frames that are built before they are written; small enough to stay in the processor cache."""
-_kinds: Final[WeakValueDictionary[tuple[object, ...], Kind]] = WeakValueDictionary()
+_kinds: Final[WeakValueDictionary[tuple[object, ...], RecipientClass]] = WeakValueDictionary()
 
 
-class Session:
+class GatewaySession:
     """A client's event stream: actor, intents, guilds, replay buffer and current connection."""
 
     __slots__ = (
-        "acknowledged",
+        "acknowledged_seq",
         "actor",
         "application_name",
-        "began_at",
+        "started_at",
         "capabilities",
         "connection",
         "device",
-        "early",
+        "early_events",
         "ended",
-        "expiry",
+        "expiry_timer",
         "id",
         "intents",
-        "is_game",
-        "kind",
+        "is_oauth2",
+        "recipient_class",
         "large_threshold",
         "obfuscates",
-        "presences",
+        "presence_limit",
         "replay",
         "resuming",
         "seats",
@@ -72,18 +72,18 @@ class Session:
         capabilities: int = 0,
         version: int,
         device: str,
-        replay: Replay,
-        presences: Window,
+        replay: ReplayBuffer,
+        presence_limit: RateWindow,
         now: float,
     ) -> None:
         self.id = secrets.token_hex(16)
         self.actor = actor
         self.user_id = int(actor.user_id)
-        self.is_game = actor.kind == "bearer"
+        self.is_oauth2 = actor.kind == "bearer"
         """Whether it is an OAuth2 session: an application connects on behalf of a user."""
         self.intents = intents
         kind = (actor.kind, actor.application_id, actor.family_id, actor.scopes, intents)
-        self.kind = _kinds.get(kind) or _kinds.setdefault(kind, Kind())
+        self.recipient_class = _kinds.get(kind) or _kinds.setdefault(kind, RecipientClass())
         self.shard = shard
         self.large_threshold = large_threshold
         self.obfuscates = obfuscates
@@ -94,36 +94,36 @@ class Session:
         self.sees_content = not actor.is_bot or bool(intents & Intents.MESSAGE_CONTENT)
         self.version = version
         self.device = device
-        self.began_at = now
+        self.started_at = now
         """Start time, in seconds of the event loop's clock."""
         self.replay = replay
-        self.presences = presences
-        self.connection: Connection | None = None
-        self.resuming: Connection | None = None
+        self.presence_limit = presence_limit
+        self.connection: GatewayConnection | None = None
+        self.resuming: GatewayConnection | None = None
         """The connection on which missed events are being replayed, or None."""
         self.seats: dict[int, Seat] = {}
         """Guild id to the session's seat in that guild."""
-        self.early: list[Dispatch] | None = []
+        self.early_events: list[Dispatch] | None = []
         """Events for the user received before READY was sent; None afterwards."""
         self.snapshot: Snapshot | None = None
         """The store snapshot of READY; None once no earlier event can still arrive."""
-        self.acknowledged = 0
-        self.expiry: Timer | None = None
+        self.acknowledged_seq = 0
+        self.expiry_timer: Timer | None = None
         self.ended = False
 
     def send(self, packet: Packet) -> None:
         """Assign a sequence number to an event, buffer it for a resume, and write it if a client is connected."""
         send_all([self], packet)
 
-    def admits(self, dispatch: Dispatch) -> bool:
+    def accepts(self, dispatch: Dispatch) -> bool:
         """Return whether this session may receive an event that is addressed to its user.
 
         OAuth2 sessions receive events of their own application, and events that the user's scopes grant.
         """
-        if not self.is_game:
-            return not dispatch.audience.games_only
+        if not self.is_oauth2:
+            return not dispatch.audience.oauth2_only
         audience, actor = dispatch.audience, self.actor
-        addressed = audience.application_id or audience.family_id or audience.session_id or dispatch.games
+        addressed = audience.application_id or audience.family_id or audience.session_id or dispatch.oauth2_bodies
         if not (dispatch.intents or dispatch.scope or addressed):
             # Events declared without an intent or a scope are never sent to OAuth2 sessions.
             return False
@@ -131,44 +131,44 @@ class Session:
             (audience.application_id is None or audience.application_id == actor.application_id)
             and (audience.family_id is None or audience.family_id == actor.family_id)
             and (not dispatch.scope or dispatch.scope in actor.scopes)
-            and (not audience.lacking or audience.lacking not in actor.scopes)
-            and (not audience.granted or audience.granted in actor.scopes)
+            and (not audience.without_scope or audience.without_scope not in actor.scopes)
+            and (not audience.with_scope or audience.with_scope in actor.scopes)
         )
 
     def in_shard(self, guild_id: int) -> bool:
         """Return whether a guild belongs to this session's shard (gateway.md 4.2)."""
         return (guild_id >> 22) % self.shard[1] == self.shard[0]
 
-    def in_shard_of(self, guild_id: int | None) -> bool:
+    def in_event_shard(self, guild_id: int | None) -> bool:
         """Return whether an event belongs to this session's shard; an event without a guild belongs to shard 0."""
         return self.shard[0] == 0 if guild_id is None else self.in_shard(guild_id)
 
-    def missed(self, dispatch: Dispatch) -> bool:
+    def needs_event(self, dispatch: Dispatch) -> bool:
         """Return whether the session still needs an event, because READY does not contain it."""
         return self.snapshot is None or not dispatch.stamp or not self.snapshot.covers(dispatch.stamp)
 
 
-def send_all(sessions: list[Session], packet: Packet) -> None:
+def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
     """Send a packet to many sessions, like `Session.send`.
 
     Frames are built in batches before the first one is written, because each write is a system call that leaves the
     processor caches cold for the code after it. Metrics are updated once for all sessions.
     """
-    faces, sent = packet.faces, 0
-    for start in range(0, len(sessions), AT_ONCE):
+    faces, sent = packet.templates, 0
+    for start in range(0, len(sessions), WRITE_BATCH_SIZE):
         writes = []
-        for session in sessions[start : start + AT_ONCE]:
+        for session in sessions[start : start + WRITE_BATCH_SIZE]:
             seq = session.replay.append(packet)
             connection = session.connection
             if connection is None:
                 continue
             transport = connection.transport
-            if transport.get_write_buffer_size() > connection.buffer_most:
+            if transport.get_write_buffer_size() > connection.write_buffer_max:
                 # Slow client (gateway.md 11): the session stays and may be resumed.
                 session.connection = None
                 connection.close(CloseCode.UNKNOWN_ERROR, "Too slow")
             else:
-                face = faces[connection.compression] or packet.face(connection.compression)
+                face = faces[connection.compression] or packet.template(connection.compression)
                 writes.append((transport, face.frame(seq)))
         sent += len(writes)
         for transport, frame in writes:
@@ -177,4 +177,4 @@ def send_all(sessions: list[Session], packet: Packet) -> None:
             except RuntimeError:
                 # The peer disconnected (see sockets.GONE); the other sessions must still receive the event.
                 continue
-    packet.given(sent)
+    packet.record_sent(sent)

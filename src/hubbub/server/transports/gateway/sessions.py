@@ -10,75 +10,77 @@ from hubbub.protocol import changes, wire
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.intents import Intents
-from hubbub.protocol.resources.applications import FlaggedApplication, flags_on_the_wire
+from hubbub.protocol.resources.applications import ReadyApplication, wire_flags
 from hubbub.protocol.resources.gateway import RESUMED, FeatureFlags, Identify, Resumed
 from hubbub.protocol.resources.guilds import GUILD_CREATE
-from hubbub.protocol.resources.presence import PRESENCE_UPDATES_MAX, PRESENCE_UPDATES_SECONDS, SetPresence
+from hubbub.protocol.resources.presence import PRESENCE_UPDATE_WINDOW_SECONDS, PRESENCE_UPDATES_MAX, SetPresence
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Actor
-from hubbub.server.core.dispatches import CROWD, Dispatch
+from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, Dispatch
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences, SessionPresence
 from hubbub.server.core.store import Tx
-from hubbub.server.transports.gateway.compression import Deflater
-from hubbub.server.transports.gateway.connection import Connection
-from hubbub.server.transports.gateway.hub import FRESH_S, Hub
-from hubbub.server.transports.gateway.identify import Asked, check_size
-from hubbub.server.transports.gateway.limits import Window
-from hubbub.server.transports.gateway.line import Line, Made
+from hubbub.server.transports.gateway.compression import BlockCompressor
+from hubbub.server.transports.gateway.connection import GatewayConnection
+from hubbub.server.transports.gateway.context import GatewayContext
+from hubbub.server.transports.gateway.hub import RECENT_SEAT_SECONDS, GuildHub
+from hubbub.server.transports.gateway.identification import SessionParameters, require_sharding
+from hubbub.server.transports.gateway.limits import RateWindow
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.presence import PresenceFeed
-from hubbub.server.transports.gateway.replay import Replay
+from hubbub.server.transports.gateway.replay import ReplayBuffer
 from hubbub.server.transports.gateway.seats import Seat
-from hubbub.server.transports.gateway.session import Session
-from hubbub.server.transports.gateway.world import World
-from hubbub.server.transports.sockets import Closing
+from hubbub.server.transports.gateway.session import GatewaySession
+from hubbub.server.transports.gateway.user_sessions import DispatchBatch, UserSessions
+from hubbub.server.transports.sockets import CloseConnection
 
 log = logging.getLogger(__name__)
 
-GUILDS_AT_ONCE: Final = 16
+CONCURRENT_GUILD_READS_MAX: Final = 16
 """Number of guilds that are read concurrently while a session starts."""
-REPLAY_AT_ONCE: Final = 200
+REPLAY_BATCH_SIZE: Final = 200
 """Number of events that are replayed before the client's write buffer is checked."""
-SESSIONS_MOST: Final = 50
+SESSIONS_PER_USER_MAX: Final = 50
 """Concurrent sessions of a user on a node; does not apply to bots (gateway.md 3, 4015)."""
-ORPHANS_EVERY_S: Final = 300.0
+ORPHAN_CHECK_SECONDS: Final = 300.0
 """Interval in seconds between searches for stored sessions that no node has."""
-ORPHANS_MS: Final = 120_000
+ORPHAN_AGE_MS: Final = 120_000
 """Minimum age in milliseconds before a stored session that no node has is treated as orphaned."""
-LEAVING_CODES: Final = frozenset({1000, 1001})
+SESSION_ENDING_CODES: Final = frozenset({1000, 1001})
 """Client close codes that end the session instead of keeping it resumable (gateway.md 3)."""
 
 
-class Sessions:
+class GatewaySessions:
     """The sessions of this node, indexed by session, guild and user."""
 
-    def __init__(self, context: World, bus: Bus[Dispatch], metrics: Metrics, presences: Presences) -> None:
+    def __init__(self, context: GatewayContext, bus: Bus[Dispatch], metrics: Metrics, presences: Presences) -> None:
         self._context = context
         self._bus = bus
         self._count = metrics.delivered
         self._presences = presences
-        self._sessions: dict[str, Session] = {}
-        self._hubs: dict[int, tuple[Hub, Subscription]] = {}
-        self._user_sessions: dict[int, Line] = {}
-        self._deflater = Deflater()
+        self._sessions: dict[str, GatewaySession] = {}
+        self._hubs: dict[int, tuple[GuildHub, Subscription]] = {}
+        self._user_sessions: dict[int, UserSessions] = {}
+        self._deflater = BlockCompressor()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._gap: Subscription | None = None
         self._crowd: Subscription | None = None
         self._resumable_ms = context.config.gateway.replay_ms
         self._session_ended_hooks = [part.session_ended for part in context.slices if part.session_ended is not None]
         self._session_began_hooks = [part.session_began for part in context.slices if part.session_began is not None]
-        self._stored_session_hooks = [part.sessions_kept for part in context.slices if part.sessions_kept is not None]
+        self._stored_session_hooks = [
+            part.stored_sessions for part in context.slices if part.stored_sessions is not None
+        ]
         self._orphans_checked_at = 0.0
         self._gaps = 0
         """Number of times that the bus may have lost events."""
-        self.feed = PresenceFeed(
+        self.presence_feed = PresenceFeed(
             bus,
             context.clock,
             presences,
-            reach=context.reach,
-            local=self._deliver_here,
-            lost=self._lost_sessions,
+            find_audience=context.presence_audience,
+            deliver_local=self._deliver_here,
+            on_lost_sessions=self._lost_sessions,
         )
         metrics.watch(metrics.gateway_sessions, lambda: len(self._sessions))
 
@@ -87,8 +89,8 @@ class Sessions:
         self._loop = asyncio.get_running_loop()
         self._orphans_checked_at = self._loop.time()
         self._gap = self._bus.on_gap(self._lost_events)
-        self._crowd = self._bus.subscribe(CROWD, self._share)
-        self.feed.start()
+        self._crowd = self._bus.subscribe(BROADCAST_SUBJECT, self._share)
+        self.presence_feed.start()
 
     async def close(self) -> None:
         """End every session."""
@@ -96,7 +98,7 @@ class Sessions:
         for session in sessions:
             self._end(session)
         await self._run_ended_hooks(sessions)
-        self.feed.close()
+        self.presence_feed.close()
         for subscription in (self._gap, self._crowd):
             if subscription is not None:
                 subscription.cancel()
@@ -107,16 +109,16 @@ class Sessions:
         """Wait until all events received so far are sent: guilds re-read, presences published, sessions admitted."""
         while under_way := {
             *self._tasks,
-            *(task for hub, _ in self._hubs.values() for task in hub.under_way()),
-            *filter(None, [self.feed.telling]),
+            *(task for hub, _ in self._hubs.values() for task in hub.running_tasks()),
+            *filter(None, [self.presence_feed.publish_task]),
         }:
             await asyncio.wait(under_way)
 
-    def find(self, session_id: str) -> Session | None:
+    def find(self, session_id: str) -> GatewaySession | None:
         """Return the session if it is connected or can be resumed, or None."""
         return self._sessions.get(session_id)
 
-    def __iter__(self) -> Iterator[Session]:
+    def __iter__(self) -> Iterator[GatewaySession]:
         return iter(list(self._sessions.values()))
 
     def packet(self, event: str, body: bytes) -> Packet:
@@ -130,12 +132,17 @@ class Sessions:
 
     # Starting sessions
 
-    async def begin(
-        self, connection: Connection, actor: Actor, parameters: Asked, identify: Identify, device: str
+    async def start_session(
+        self,
+        connection: GatewayConnection,
+        actor: Actor,
+        parameters: SessionParameters,
+        identify: Identify,
+        device: str,
     ) -> None:
         """Start a session: send READY, then GUILD_CREATE for each guild in the background."""
         settings = self._context.config.gateway
-        session = Session(
+        session = GatewaySession(
             actor,
             intents=parameters.intents,
             shard=parameters.shard,
@@ -144,13 +151,13 @@ class Sessions:
             capabilities=parameters.capabilities,
             version=connection.version,
             device=device,
-            replay=Replay(settings.replay_events, settings.replay_bytes),
-            presences=Window(PRESENCE_UPDATES_MAX, PRESENCE_UPDATES_SECONDS),
+            replay=ReplayBuffer(settings.replay_events, settings.replay_bytes),
+            presence_limit=RateWindow(PRESENCE_UPDATES_MAX, PRESENCE_UPDATE_WINDOW_SECONDS),
             now=self._loop.time(),
         )
         known = self._user_sessions.get(session.user_id)
-        if not actor.is_bot and known is not None and len(known.sessions) >= SESSIONS_MOST:
-            raise Closing(CloseCode.TOO_MANY_SESSIONS, "Too many sessions")
+        if not actor.is_bot and known is not None and len(known.sessions) >= SESSIONS_PER_USER_MAX:
+            raise CloseConnection(CloseCode.TOO_MANY_SESSIONS, "Too many sessions")
         user_sessions = self._join_user_sessions(session)
         gaps = self._gaps
         try:
@@ -161,7 +168,7 @@ class Sessions:
                 session, lambda guilds: self._ready(session, guilds, connection.resume_url, identify.shard)
             )
             session.snapshot, session.application_name = opening.snapshot, opening.application_name
-            check_size(len(opening.guilds), actor)
+            require_sharding(len(opening.guilds), actor)
             # Events of a guild after READY must reach the client even if they happen before its GUILD_CREATE.
             seats = [self._seat(session, guild, joins=False) for guild in opening.guilds]
             await self._bus.flush()
@@ -172,23 +179,23 @@ class Sessions:
         if gaps != self._gaps or session.ended:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
-            connection.say(GatewayOpcode.INVALID_SESSION, False)
+            connection.send_payload(GatewayOpcode.INVALID_SESSION, False)
             return
         self._sessions[session.id] = session
         connection.session = session
-        if connection.closing is None:
+        if connection.close_task is None:
             session.connection = connection
         for event, body in opening.packets:
             session.send(self.packet(event, body))
-        early, session.early = session.early or [], None
+        early, session.early_events = session.early_events or [], None
         for dispatch in early:
-            batch = Made()
-            user_sessions.admit(session, dispatch, batch)
+            batch = DispatchBatch()
+            user_sessions.add_recipient(session, dispatch, batch)
             batch.send()
-        self.feed.put(session, identify.presence or SetPresence())
+        self.presence_feed.put(session, identify.presence or SetPresence())
         self._spawn(self._stream(session, seats))
 
-    def _ready(self, session: Session, guilds: list[Any], url: str, shard: list[int] | None) -> dict[str, Any]:
+    def _ready(self, session: GatewaySession, guilds: list[Any], url: str, shard: list[int] | None) -> dict[str, Any]:
         """Return the keys of READY that no slice provides."""
         ready: dict[str, Any] = {
             "v": session.version,
@@ -201,9 +208,9 @@ class Sessions:
             ready["shard"] = shard
         actor = session.actor
         if actor.application_id is not None:
-            flags, flags_new = flags_on_the_wire(actor.application_flags, self._context.clock.now_ms())
-            ready["application"] = FlaggedApplication(id=actor.application_id, flags=flags, flags_new=flags_new)
-        if session.is_game:
+            flags, flags_new = wire_flags(actor.application_flags, self._context.clock.now_ms())
+            ready["application"] = ReadyApplication(id=actor.application_id, flags=flags, flags_new=flags_new)
+        if session.is_oauth2:
             settings = self._context.config.gateway
             ready["user_application_profiles"] = {}
             ready["feature_flags"] = FeatureFlags(
@@ -213,35 +220,35 @@ class Sessions:
             ready["av_sf_protocol_floor"] = int(changes.E2EE_VOICE_ONLY.active(self._context.clock.now_ms()))
         return ready
 
-    async def _stream(self, session: Session, seats: list[tuple[Hub, Seat]]) -> None:
+    async def _stream(self, session: GatewaySession, seats: list[tuple[GuildHub, Seat]]) -> None:
         waiting = iter(seats)
-        while not session.ended and (batch := list(islice(waiting, GUILDS_AT_ONCE))):
-            await asyncio.gather(*(hub.admit(seat) for hub, seat in batch if not seat.gone))
+        while not session.ended and (batch := list(islice(waiting, CONCURRENT_GUILD_READS_MAX))):
+            await asyncio.gather(*(hub.admit(seat) for hub, seat in batch if not seat.is_removed))
             if session.connection is not None:
-                await session.connection.room()
+                await session.connection.wait_writable()
 
-    def _seat(self, session: Session, guild_id: int, *, joins: bool) -> tuple[Hub, Seat]:
+    def _seat(self, session: GatewaySession, guild_id: int, *, joins: bool) -> tuple[GuildHub, Seat]:
         entry = self._hubs.get(guild_id)
         if entry is None:
-            hub = Hub(guild_id, self._context, self.packet, self._empty, self._invalidate_some)
-            entry = self._hubs[guild_id] = (hub, self._bus.subscribe(f"guild.{guild_id}", hub.hear))
-        seat = session.seats[guild_id] = Seat(session, joins=joins)
+            hub = GuildHub(guild_id, self._context, self.packet, self._empty, self._invalidate_some)
+            entry = self._hubs[guild_id] = (hub, self._bus.subscribe(f"guild.{guild_id}", hub.receive))
+        seat = session.seats[guild_id] = Seat(session, is_joining=joins)
         entry[0].expect(seat)
         return entry[0], seat
 
-    def _join_user_sessions(self, session: Session) -> Line:
+    def _join_user_sessions(self, session: GatewaySession) -> UserSessions:
         user_sessions = self._user_sessions.get(session.user_id)
         if user_sessions is None:
-            user_sessions = self._user_sessions[session.user_id] = Line(self, self.packet, self._context)
-            user_sessions.subscription = self._bus.subscribe(f"user.{session.user_id}", user_sessions.hear)
+            user_sessions = self._user_sessions[session.user_id] = UserSessions(self, self.packet, self._context)
+            user_sessions.subscription = self._bus.subscribe(f"user.{session.user_id}", user_sessions.receive)
         user_sessions.sessions.append(session)
         return user_sessions
 
     # Guild membership and delivery
 
-    def enter(self, session: Session, guild_id: int) -> None:
+    def join_guild(self, session: GatewaySession, guild_id: int) -> None:
         """Add a session to a guild that its user joined."""
-        if session.is_game:
+        if session.is_oauth2:
             self._spawn(self._send_guild_name(session, guild_id))
             return
         if session.ended or guild_id in session.seats or not session.in_shard(guild_id):
@@ -250,14 +257,14 @@ class Sessions:
 
         async def admit() -> None:
             await self._bus.flush()
-            if not seat.gone:
+            if not seat.is_removed:
                 await hub.admit(seat)
 
         self._spawn(admit())
         if self._user_sessions[session.user_id].sessions[0] is session:
-            self.feed.tell_guild(session.user_id, guild_id)
+            self.presence_feed.publish_to_guild(session.user_id, guild_id)
 
-    async def _send_guild_name(self, session: Session, guild_id: int) -> None:
+    async def _send_guild_name(self, session: GatewaySession, guild_id: int) -> None:
         """Send an OAuth2 session the id and name of a guild that its user joined, and nothing else (sdk.md 5.4)."""
         if session.intents & Intents.GUILDS:
             name = await self._context.guild_name(guild_id)
@@ -265,13 +272,13 @@ class Sessions:
                 body = wire.encode({"id": GuildId(guild_id), "name": name})
                 session.send(self.packet(GUILD_CREATE.name, body))
 
-    def leave(self, session: Session, guild_id: int) -> None:
+    def leave_guild(self, session: GatewaySession, guild_id: int) -> None:
         """Remove a session from a guild that its user left."""
         seat = session.seats.pop(guild_id, None)
         if seat is not None and guild_id in self._hubs:
             self._hubs[guild_id][0].leave(seat)
 
-    def _empty(self, hub: Hub) -> None:
+    def _empty(self, hub: GuildHub) -> None:
         entry = self._hubs.get(hub.guild_id)
         if entry is not None and entry[0] is hub:
             del self._hubs[hub.guild_id]
@@ -284,7 +291,7 @@ class Sessions:
             return
         entry = self._hubs.get(dispatch.audience.guild_id)
         if entry is not None:
-            entry[0].hear(dispatch)
+            entry[0].receive(dispatch)
 
     def _share(self, dispatch: Dispatch) -> None:
         """Deliver an event for many users to those connected here; the packets are created once for all of them."""
@@ -294,14 +301,14 @@ class Sessions:
             recipients = [user_sessions for user_id, user_sessions in by_user.items() if user_id in users]
         else:
             recipients = [by_user[user_id] for user_id in users if user_id in by_user]
-        if self._context.trace.on:
+        if self._context.trace.enabled:
             for user_sessions in recipients:
-                user_sessions.share(dispatch)
+                user_sessions.deliver_traced(dispatch)
             return
         try:
-            batch = Made()
+            batch = DispatchBatch()
             for user_sessions in recipients:
-                user_sessions.tell_among(dispatch, batch)
+                user_sessions.add_recipients(dispatch, batch)
             batch.send()
         except Exception:
             log.exception("failed to deliver an event to several users")
@@ -317,31 +324,31 @@ class Sessions:
         """Invalidate every session, so that every client identifies again."""
         self._invalidate_some(list(self))
 
-    def _invalidate_some(self, sessions: list[Session]) -> None:
+    def _invalidate_some(self, sessions: list[GatewaySession]) -> None:
         for session in sessions:
             self.invalidate(session)
 
     # Resuming sessions
 
-    async def resume(self, connection: Connection, session: Session, seq: int) -> bool:
+    async def resume(self, connection: GatewayConnection, session: GatewaySession, seq: int) -> bool:
         """Replay missed events on a new connection; return False if the replay buffer no longer has them."""
-        if not 0 <= seq <= session.replay.last:
-            raise Closing(CloseCode.INVALID_SEQ, "Invalid seq")
+        if not 0 <= seq <= session.replay.last_seq:
+            raise CloseConnection(CloseCode.INVALID_SEQ, "Invalid seq")
         for old in (session.connection, session.resuming):
             if old is not None:
                 old.session = None
                 old.close(CloseCode.UNKNOWN_ERROR, "Resumed elsewhere")
         session.connection, session.resuming = None, connection
         connection.session = session
-        if session.expiry is not None:
-            session.expiry.cancel()
-            session.expiry = None
+        if session.expiry_timer is not None:
+            session.expiry_timer.cancel()
+            session.expiry_timer = None
         # Live events are appended to the buffer meanwhile, so the loop replays them as well.
-        while packets := session.replay.since(seq, REPLAY_AT_ONCE):
+        while packets := session.replay.since(seq, REPLAY_BATCH_SIZE):
             for packet in packets:
                 seq += 1
-                connection.deliver(packet, seq)
-            if not await connection.room() or session.resuming is not connection:
+                connection.send_dispatch(packet, seq)
+            if not await connection.wait_writable() or session.resuming is not connection:
                 return True
         if packets is None:
             self.invalidate(session)
@@ -352,7 +359,7 @@ class Sessions:
 
     # Ending sessions
 
-    def detach(self, connection: Connection, code: int | None) -> None:
+    def detach(self, connection: GatewayConnection, code: int | None) -> None:
         """Release the session of a closed connection; it stays resumable unless the close code ends it."""
         session = connection.session
         if session is None or session.ended:
@@ -361,17 +368,17 @@ class Sessions:
             session.resuming = None
         if session.connection is connection:
             session.connection = None
-        if code in LEAVING_CODES:
+        if code in SESSION_ENDING_CODES:
             self._end(session)
             self._spawn(self._run_ended_hooks([session]))
-        elif session.connection is None and session.resuming is None and session.expiry is None:
-            session.expiry = self._context.clock.call_later(self._resumable_ms, lambda: self._expire(session))
+        elif session.connection is None and session.resuming is None and session.expiry_timer is None:
+            session.expiry_timer = self._context.clock.call_later(self._resumable_ms, lambda: self._expire(session))
 
-    async def _expire(self, session: Session) -> None:
+    async def _expire(self, session: GatewaySession) -> None:
         self._end(session)
         await self._run_ended_hooks([session])
 
-    def revoke(self, session: Session) -> None:
+    def revoke(self, session: GatewaySession) -> None:
         """End a session whose token was revoked, and close its connection."""
         connection = session.connection or session.resuming
         self._end(session)
@@ -379,26 +386,26 @@ class Sessions:
         if connection is not None:
             connection.close(CloseCode.AUTHENTICATION_FAILED, "Authentication failed")
 
-    def invalidate(self, session: Session) -> None:
+    def invalidate(self, session: GatewaySession) -> None:
         """End a session that cannot continue. The client may identify again on the same connection."""
         connection = session.connection or session.resuming
         self._end(session)
         self._spawn(self._run_ended_hooks([session]))
         if connection is not None:
             connection.session = None
-            connection.say(GatewayOpcode.INVALID_SESSION, False)
+            connection.send_payload(GatewayOpcode.INVALID_SESSION, False)
 
-    def _end(self, session: Session) -> None:
+    def _end(self, session: GatewaySession) -> None:
         if session.ended:
             return
         session.ended = True
         session.connection = session.resuming = None
-        if session.expiry is not None:
-            session.expiry.cancel()
-            session.expiry = None
+        if session.expiry_timer is not None:
+            session.expiry_timer.cancel()
+            session.expiry_timer = None
         known = self._sessions.pop(session.id, None)
         for guild_id in list(session.seats):
-            self.leave(session, guild_id)
+            self.leave_guild(session, guild_id)
         user_sessions = self._user_sessions.get(session.user_id)
         if user_sessions is not None and session in user_sessions.sessions:
             user_sessions.sessions.remove(session)
@@ -407,21 +414,21 @@ class Sessions:
                 if user_sessions.subscription is not None:
                     user_sessions.subscription.cancel()
         if known is not None:
-            self.feed.drop(session.user_id, session.id)
+            self.presence_feed.drop(session.user_id, session.id)
 
-    async def _run_began_hooks(self, session: Session) -> None:
+    async def _run_began_hooks(self, session: GatewaySession) -> None:
         """Run the slices' `session_began` hooks for an OAuth2 session, before READY is read."""
         if session.actor.kind != "bearer":
             return
 
         def work(tx: Tx) -> None:
-            call = self._context.call_after(tx, session.actor, session.id)
+            call = self._context.hook_call(tx, session.actor, session.id)
             for session_began in self._session_began_hooks:
                 session_began(call, session.user_id, session.id)
 
         await self._context.db.write(work)
 
-    async def _run_ended_hooks(self, sessions: list[Session]) -> None:
+    async def _run_ended_hooks(self, sessions: list[GatewaySession]) -> None:
         """Run the slices' `session_ended` hooks for sessions of this node."""
         await self._clean_up([(session.actor, session.id) for session in sessions])
 
@@ -433,14 +440,14 @@ class Sessions:
         lost = [(Actor(user_id=UserId(one.user_id), kind="user"), one.session_id) for one in lost_presences]
         self._spawn(self._clean_up(lost))
 
-    async def clear_orphans(self) -> None:
+    async def end_orphans(self) -> None:
         """Clean up after stored sessions that no node has, left behind when all nodes were killed at once.
 
         Every node knows the presence of every session, visible or not.
         """
 
         def work(tx: Tx) -> set[tuple[int, str]]:
-            before_ms = self._context.clock.now_ms() - ORPHANS_MS
+            before_ms = self._context.clock.now_ms() - ORPHAN_AGE_MS
             return {stored for sessions_kept in self._stored_session_hooks for stored in sessions_kept(tx, before_ms)}
 
         stored = await self._context.db.read(work, long=True)
@@ -456,7 +463,7 @@ class Sessions:
 
         def work(tx: Tx) -> None:
             for actor, session_id in ended:
-                call = self._context.call_after(tx, actor, session_id)
+                call = self._context.hook_call(tx, actor, session_id)
                 for session_ended in self._session_ended_hooks:
                     session_ended(call, int(actor.user_id), session_id)
 
@@ -465,21 +472,21 @@ class Sessions:
         except Exception:
             log.exception("failed to clean up after ended sessions")
 
-    def tidy(self, now: float) -> None:
+    def prune(self, now: float) -> None:
         """Discard expired state: replayed events, snapshots, silent nodes, and at intervals orphaned sessions."""
         oldest = now - self._resumable_ms / 1000
         for session in self._sessions.values():
             if session.connection is not None:
-                session.replay.forget(session.acknowledged, oldest, now)
-            if session.snapshot is not None and now - session.began_at >= FRESH_S:
+                session.replay.discard(session.acknowledged_seq, oldest, now)
+            if session.snapshot is not None and now - session.started_at >= RECENT_SEAT_SECONDS:
                 session.snapshot = None
         for hub, _ in self._hubs.values():
-            hub.tidy(now)
-        self.feed.sweep(now)
-        if now - self._orphans_checked_at >= ORPHANS_EVERY_S:
+            hub.prune(now)
+        self.presence_feed.sweep(now)
+        if now - self._orphans_checked_at >= ORPHAN_CHECK_SECONDS:
             # By now every other live node has reported its sessions.
             self._orphans_checked_at = now
-            self._spawn(self.clear_orphans())
+            self._spawn(self.end_orphans())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(work)

@@ -1,5 +1,5 @@
 """The HTTP server: routing, authentication, rate limits, decoding, running operations, and responses."""
 
-from hubbub.server.transports.http.door import HttpDoor
+from hubbub.server.transports.http.server import HttpServer
 
-__all__ = ["HttpDoor"]
+__all__ = ["HttpServer"]

@@ -8,43 +8,43 @@ from aiohttp import StreamReader, web
 from hubbub.protocol import errors
 from hubbub.server.core.rate_limits import Verdict
 
-SHARED_MESSAGE = "The resource is being rate limited."
+SHARED_LIMIT_MESSAGE = "The resource is being rate limited."
 
 
-class Budget:
+class UploadBudget:
     """The number of upload bytes that may be in memory at once, over all requests."""
 
     __slots__ = ("_left",)
 
-    def __init__(self, most: int) -> None:
-        self._left = most
+    def __init__(self, bytes_max: int) -> None:
+        self._left = bytes_max
 
-    def take(self, length: int) -> None:
+    def reserve(self, length: int) -> None:
         """Reserve bytes; raise UNAVAILABLE if too many uploads are in progress."""
         if length > self._left:
             raise errors.UNAVAILABLE(retry_after=1)
         self._left -= length
 
-    def give_back(self, length: int) -> None:
+    def release(self, length: int) -> None:
         """Release reserved bytes."""
         self._left += length
 
 
-async def read_body(request: web.BaseRequest, most: int, timeout_s: float) -> bytes:
+async def read_body(request: web.BaseRequest, bytes_max: int, timeout_s: float) -> bytes:
     """Read the whole body; raise 413 as soon as it exceeds `most` bytes."""
     length = request.content_length
-    if length is not None and length > most:
+    if length is not None and length > bytes_max:
         raise errors.REQUEST_ENTITY_TOO_LARGE()
     content = request.content
     data = await _read_available(content) if content.total_bytes or content.is_eof() else b""
     if content.at_eof():
-        if len(data) > most:
+        if len(data) > bytes_max:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
         return data
     whole = bytearray(data)
-    async for chunk in chunks(request, timeout_s):
+    async for chunk in read_chunks(request, timeout_s):
         whole += chunk
-        if len(whole) > most:
+        if len(whole) > bytes_max:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
     return bytes(whole)
 
@@ -60,7 +60,7 @@ async def _read_available(content: StreamReader) -> bytes:
         raise errors.BAD_REQUEST() from None
 
 
-async def chunks(request: web.BaseRequest, timeout_s: float) -> AsyncIterator[bytes]:
+async def read_chunks(request: web.BaseRequest, timeout_s: float) -> AsyncIterator[bytes]:
     """Yield the body as it arrives; raise 400 if the client does not finish within the timeout."""
     content = request.content
     deadline = asyncio.get_running_loop().time() + timeout_s
@@ -76,7 +76,7 @@ async def chunks(request: web.BaseRequest, timeout_s: float) -> AsyncIterator[by
         yield chunk
 
 
-def put_headers(headers: MutableMapping[str, str], verdict: Verdict) -> None:
+def add_rate_limit_headers(headers: MutableMapping[str, str], verdict: Verdict) -> None:
     """Add the X-RateLimit headers of a request (http.md 1.14)."""
     if verdict.bucket:
         reset, after = verdict.reset_ms, verdict.reset_after_ms
@@ -87,18 +87,19 @@ def put_headers(headers: MutableMapping[str, str], verdict: Verdict) -> None:
         headers["X-RateLimit-Bucket"] = verdict.bucket
 
 
-def refusal(verdict: Verdict) -> errors.ApiError:
+def rate_limit_error(verdict: Verdict) -> errors.ApiError:
     """Return the 429 error for a verdict that rejects the request."""
     kind = errors.find(verdict.code) if verdict.code else None
     extra = {
-        "message": verdict.message or (SHARED_MESSAGE if verdict.scope == "shared" else errors.RATE_LIMITED.message),
+        "message": verdict.message
+        or (SHARED_LIMIT_MESSAGE if verdict.scope == "shared" else errors.RATE_LIMITED.message),
         "retry_after": verdict.reset_after_ms / 1000,
         "global": verdict.scope == "global",
     }
-    return RateLimited(kind or errors.RATE_LIMITED, extra, verdict.scope)
+    return RateLimitError(kind or errors.RATE_LIMITED, extra, verdict.scope)
 
 
-class RateLimited(errors.ApiError):
+class RateLimitError(errors.ApiError):
     """A request rejected by a rate limit."""
 
     def __init__(self, kind: errors.ErrorCode, extra: dict[str, object], scope: str) -> None:
@@ -118,14 +119,14 @@ class RateLimited(errors.ApiError):
         return body
 
 
-def put_refusal_headers(headers: MutableMapping[str, str], error: errors.ApiError) -> None:
+def add_retry_headers(headers: MutableMapping[str, str], error: errors.ApiError) -> None:
     """Add the headers of an error with `retry_after`, raised by the HTTP server or by an operation (slowmode)."""
     retry_after = error.extra.get("retry_after")
     if not isinstance(retry_after, int | float):
         return
     headers["Retry-After"] = str(int(-(-retry_after // 1)))
     if error.status == 429:
-        scope = error.scope if isinstance(error, RateLimited) else "user"
+        scope = error.scope if isinstance(error, RateLimitError) else "user"
         headers["X-RateLimit-Scope"] = scope
         if scope == "global":
             headers["X-RateLimit-Global"] = "true"

@@ -10,9 +10,9 @@ import msgspec
 from hubbub.protocol import errors
 from hubbub.protocol.operation import Uploads
 
-MAX_PARTS: Final = 200
-MAX_HEADER_BYTES: Final = 8 * 1024
-MAX_FILENAME: Final = 255
+PARTS_MAX: Final = 200
+HEADER_BYTES_MAX: Final = 8 * 1024
+FILENAME_LENGTH_MAX: Final = 255
 
 _PARAMETER: Final = re.compile(r';\s*([\w!#$%&\'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;\s]*)')
 _ESCAPED: Final = re.compile(r"\\(.)")
@@ -33,7 +33,7 @@ class RawUpload(msgspec.Struct, kw_only=True):
     data: bytes
 
 
-class Form(msgspec.Struct, kw_only=True):
+class MultipartForm(msgspec.Struct, kw_only=True):
     """A parsed multipart body."""
 
     payload: bytes | None = None
@@ -43,7 +43,7 @@ class Form(msgspec.Struct, kw_only=True):
     files: list[RawUpload]
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class MultipartLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Size limits of one body, in bytes."""
 
     total_bytes: int
@@ -58,7 +58,7 @@ class _Part:
 
     __slots__ = ("content_type", "data", "filename", "limit", "name")
 
-    def __init__(self, headers: dict[str, str], limits: Limits) -> None:
+    def __init__(self, headers: dict[str, str], limits: MultipartLimits) -> None:
         disposition = headers.get("content-disposition", "")
         parameters = _parameters(disposition)
         name = parameters.get("name")
@@ -78,7 +78,9 @@ class _Part:
             raise (errors.REQUEST_ENTITY_TOO_LARGE if self.filename is None else errors.FILE_TOO_LARGE)()
 
 
-async def read(chunks: AsyncIterator[bytes], content_type: str, uploads: Uploads | None, limits: Limits) -> Form:
+async def read(
+    chunks: AsyncIterator[bytes], content_type: str, uploads: Uploads | None, limits: MultipartLimits
+) -> MultipartForm:
     """Read a whole body; raise 413 if it is too large (40005; 50045 for a single file), or 50035 if it is malformed."""
     boundary = _parameters(";" + content_type.partition(";")[2]).get("boundary", "")
     if not boundary or len(boundary) > 200 or not boundary.isascii():
@@ -92,7 +94,7 @@ async def read(chunks: AsyncIterator[bytes], content_type: str, uploads: Uploads
 class _Parser:
     """An incremental parser, whose buffer never holds more than a chunk, a delimiter and the headers of a part."""
 
-    def __init__(self, boundary: bytes, uploads: Uploads | None, limits: Limits) -> None:
+    def __init__(self, boundary: bytes, uploads: Uploads | None, limits: MultipartLimits) -> None:
         self._delimiter = b"\r\n--" + boundary
         # The first delimiter is not preceded by a line break, so one is added.
         self._buffer = bytearray(b"\r\n")
@@ -102,7 +104,7 @@ class _Parser:
         self._parts = 0
         self._part: _Part | None = None
         self._state = "preamble"
-        self._form = Form(fields={}, files=[])
+        self._form = MultipartForm(fields={}, files=[])
         self._indexes: set[int] = set()
 
     def feed(self, chunk: bytes) -> None:
@@ -113,7 +115,7 @@ class _Parser:
         while self._step():
             pass
 
-    def finish(self) -> Form:
+    def finish(self) -> MultipartForm:
         if self._state != "end":
             raise _malformed()
         return self._form
@@ -151,8 +153,8 @@ class _Parser:
             return True
         if self._state == "headers":
             end = buffer.find(b"\r\n\r\n")
-            if end < 0 or end > MAX_HEADER_BYTES:
-                if len(buffer) > MAX_HEADER_BYTES:
+            if end < 0 or end > HEADER_BYTES_MAX:
+                if len(buffer) > HEADER_BYTES_MAX:
                     raise _malformed()
                 return False
             headers = _headers(bytes(buffer[:end]))
@@ -165,7 +167,7 @@ class _Parser:
 
     def _open(self, headers: dict[str, str]) -> None:
         self._parts += 1
-        if self._parts > MAX_PARTS:
+        if self._parts > PARTS_MAX:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
         self._part = _Part(headers, self._limits)
 
@@ -199,10 +201,10 @@ class _Parser:
             if index in self._indexes:
                 raise errors.invalid((field, index), *errors.duplicate())
             self._indexes.add(index)
-        if len(self._form.files) >= uploads.most:
+        if len(self._form.files) >= uploads.files_max:
             if uploads.field == "files":
                 raise errors.MAX_ATTACHMENTS()
-            raise errors.invalid((uploads.field,), *errors.bad_length(0, uploads.most))
+            raise errors.invalid((uploads.field,), *errors.bad_length(0, uploads.files_max))
         self._form.files.append(
             RawUpload(
                 field=field,
@@ -233,9 +235,9 @@ def _named(name: str, uploads: Uploads) -> tuple[str, int | None] | None:
 def clean_filename(name: str) -> str:
     """Return a filename that is safe in URLs and on screen: no folders, no control characters, limited length."""
     name = _UNPRINTABLE.sub("", name.replace("\\", "/").rpartition("/")[2]).strip()
-    if len(name) > MAX_FILENAME:
+    if len(name) > FILENAME_LENGTH_MAX:
         stem, dot, extension = name.rpartition(".")
-        name = f"{stem[: MAX_FILENAME - 17]}.{extension[:16]}" if dot else name[:MAX_FILENAME]
+        name = f"{stem[: FILENAME_LENGTH_MAX - 17]}.{extension[:16]}" if dot else name[:FILENAME_LENGTH_MAX]
     return "unknown" if name in ("", ".", "..") else name
 
 

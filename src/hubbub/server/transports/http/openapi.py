@@ -13,11 +13,11 @@ from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.sounds import SoundData
-from hubbub.server.core.dispatch import Endpoint
+from hubbub.server.core.endpoints import Endpoint
 
 REFERENCE: Final = "#/components/schemas/{name}"
 SNOWFLAKE: Final = {"type": "string", "format": "snowflake", "pattern": "^(0|[1-9][0-9]{0,18})$"}
-WIDE: Final = {"type": "string", "format": "int64", "pattern": "^(0|[1-9][0-9]{0,18})$"}
+WIDE_INTEGER: Final = {"type": "string", "format": "int64", "pattern": "^(0|[1-9][0-9]{0,18})$"}
 IMAGE: Final = {"type": "string", "format": "data-uri", "contentEncoding": "base64"}
 
 _SCHEMES: Final = (
@@ -109,7 +109,7 @@ class _Schemas:
         kinds: list[Any] = []
         for endpoint in endpoints:
             operation = endpoint.operation
-            kinds += [operation.body, operation.result, operation.refusal]
+            kinds += [operation.body, operation.result, operation.error_model]
             if operation.query is not NoneType:
                 kinds += [_present(field.type) for field in msgspec.structs.fields(operation.query)]
         self._kinds = [kind for kind in dict.fromkeys(kinds) if kind not in (NoneType, None, Any, bytes)]
@@ -120,7 +120,7 @@ class _Schemas:
         for schema in self._schemas.values():
             _text_keys(schema)
 
-    def of(self, kind: Any) -> dict[str, Any]:
+    def schema_of(self, kind: Any) -> dict[str, Any]:
         """Return the schema of a type; for a named type, a reference."""
         schema: dict[str, Any] = self._schemas.get(kind, {})
         return schema
@@ -130,7 +130,7 @@ def _hook(kind: type) -> dict[str, Any]:
     if issubclass(kind, Snowflake):
         return dict(SNOWFLAKE)
     if issubclass(kind, WideInt):
-        return dict(WIDE)
+        return dict(WIDE_INTEGER)
     if issubclass(kind, ImageData | SoundData):
         return dict(IMAGE)
     raise NotImplementedError(kind)
@@ -204,7 +204,7 @@ def _query_parameters(operation: Operation[Any, Any], schemas: _Schemas) -> list
     parameters = []
     commas = _comma_lists(operation.query)
     for field in msgspec.structs.fields(operation.query):
-        schema = dict(schemas.of(_present(field.type)))
+        schema = dict(schemas.schema_of(_present(field.type)))
         if field.default is not msgspec.NODEFAULT and field.default is not msgspec.UNSET:
             schema["default"] = field.default
         parameter = {"name": field.encode_name, "in": "query", "required": field.required, "schema": schema}
@@ -232,7 +232,7 @@ def _comma_lists(query: Any) -> set[str]:
 
 
 def _body(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str, Any]:
-    schema = schemas.of(operation.body)
+    schema = schemas.schema_of(operation.body)
     content: dict[str, Any] = {}
     if operation.form:
         content["application/x-www-form-urlencoded"] = {"schema": schema}
@@ -242,7 +242,7 @@ def _body(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str, Any]:
         properties: dict[str, Any] = {"payload_json": schema} if operation.body is not NoneType else {}
         binary = {"type": "string", "contentMediaType": "application/octet-stream"}
         if operation.uploads.field == "files":
-            properties |= {f"files[{number}]": binary for number in range(operation.uploads.most)}
+            properties |= {f"files[{number}]": binary for number in range(operation.uploads.files_max)}
         else:
             properties[operation.uploads.field] = binary
         content["multipart/form-data"] = {"schema": {"type": "object", "properties": properties}}
@@ -265,14 +265,14 @@ def _responses(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
     operation = endpoint.operation
     success: dict[str, Any] = {"description": "Success"}
     if operation.success != 204:
-        success["content"] = {operation.media_type: {"schema": schemas.of(operation.result)}}
+        success["content"] = {operation.media_type: {"schema": schemas.schema_of(operation.result)}}
     responses: dict[str, Any] = {str(operation.success): success}
     by_status: dict[int, list[errors.ErrorCode]] = {}
     for kind in operation.raises:
         by_status.setdefault(kind.status, []).append(kind)
     refusal: dict[str, Any] = {"$ref": REFERENCE.format(name="Error")}
-    if operation.refusal is not NoneType:
-        refusal = {"anyOf": [schemas.of(operation.refusal), refusal]}
+    if operation.error_model is not NoneType:
+        refusal = {"anyOf": [schemas.schema_of(operation.error_model), refusal]}
     for status, kinds in sorted(by_status.items()):
         described: dict[str, Any] = {
             "description": "; ".join(f"{kind.code}: {kind.message}" for kind in kinds),
@@ -280,7 +280,7 @@ def _responses(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
         }
         described["x-codes"] = [kind.code for kind in kinds]
         responses.setdefault(str(status), described)
-    for status in operation.also:
+    for status in operation.other_statuses:
         content = {} if status == 204 or operation.success == 204 else {"content": success["content"]}
         responses.setdefault(str(status), {"description": "Success", **content})
     if endpoint.rule is not None:

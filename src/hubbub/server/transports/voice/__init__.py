@@ -1,5 +1,5 @@
 """The voice server: calls over WebSocket and UDP."""
 
-from hubbub.server.transports.voice.door import VoiceDoor
+from hubbub.server.transports.voice.server import VoiceServer
 
-__all__ = ["VoiceDoor"]
+__all__ = ["VoiceServer"]

@@ -10,28 +10,28 @@ from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import Clock
-from hubbub.server.core.dispatches import Dispatch
+from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
-from hubbub.server.core.voice import VOICE_CHANGED, Ticket, VoiceChanged, VoiceSource
+from hubbub.server.core.voice import VOICE_CHANGED, VoiceChanged, VoiceTicket, VoiceTickets
+from hubbub.server.transports.voice.call import VoiceCall
 from hubbub.server.transports.voice.connection import VoiceConnection
 from hubbub.server.transports.voice.dave import ExternalSender
-from hubbub.server.transports.voice.room import Room
 from hubbub.server.transports.voice.session import VoiceSession
 from hubbub.server.transports.voice.sfu import Forwarder
 
 log = logging.getLogger(__name__)
 
-GRACE_MS: Final = 10_000
+RESUME_WINDOW_MS: Final = 10_000
 """Time in milliseconds that a session without a connection can be resumed (voice.md 6)."""
 
-MOVING_S: Final = 0.25
+MOVE_CLOSE_DELAY_SECONDS: Final = 0.25
 """Delay in seconds before the server closes the old connection of a client that was moved.
 
 discord.py closes it itself when it learns of the new server. If the server's close arrives at the same time, discord.py
 waits for an event that it has already received, until it times out.
 """
 
-Key = tuple[int, int]
+SessionKey = tuple[int, int]
 MakeCall = Callable[[Tx], Call]
 
 
@@ -44,7 +44,7 @@ class Calls:
         db: Database,
         bus: Bus[Dispatch],
         clock: Clock,
-        source: VoiceSource,
+        source: VoiceTickets,
         make_call: MakeCall,
         forwarder: Forwarder,
     ) -> None:
@@ -54,11 +54,11 @@ class Calls:
         self._source = source
         self._make_call = make_call
         self.forwarder = forwarder
-        self._sessions: dict[Key, VoiceSession] = {}
+        self._sessions: dict[SessionKey, VoiceSession] = {}
         self._by_token: dict[bytes, VoiceSession] = {}
         self._sender = ExternalSender()
         """Signs MLS proposals for the groups of all calls."""
-        self._rooms: dict[int, Room] = {}
+        self._calls_by_channel: dict[int, VoiceCall] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._subscriptions: list[Subscription] = []
 
@@ -69,7 +69,7 @@ class Calls:
         """Subscribe to changes of voice states."""
         self._subscriptions = [
             self._bus.subscribe("nodes", self._receive),
-            self._bus.on_gap(self.look_at_all),
+            self._bus.on_gap(self.refresh_all),
         ]
 
     async def close(self, code: int, reason: str) -> None:
@@ -83,21 +83,21 @@ class Calls:
 
     # Starting sessions
 
-    async def find(self, token_hash: bytes) -> Ticket | None:
+    async def find_ticket(self, token_hash: bytes) -> VoiceTicket | None:
         """Return the ticket of a token, or None."""
         return await self._db.read(lambda tx: self._source.find_ticket(tx, token_hash))
 
-    def begin(self, ticket: Ticket, connection: VoiceConnection, dave: int) -> VoiceSession:
+    def start_session(self, ticket: VoiceTicket, connection: VoiceConnection, dave: int) -> VoiceSession:
         """Start the session of a client with a valid ticket, and end its previous session."""
         key = (int(ticket.server_id), int(ticket.user_id))
         if (before := self._sessions.get(key)) is not None:
             self.end(before, VoiceCloseCode.DISCONNECTED, "Connected elsewhere")
-        room = self._rooms.get(ticket.channel_id)
+        room = self._calls_by_channel.get(ticket.channel_id)
         if room is None:
-            room = self._rooms[ticket.channel_id] = Room(ticket.channel_id, self._sender, self.end)
-        session = VoiceSession(ticket, connection, self.forwarder.admit(), room, dave)
-        room.expected += 1
-        session.peer.dave = dave > 0
+            room = self._calls_by_channel[ticket.channel_id] = VoiceCall(ticket.channel_id, self._sender, self.end)
+        session = VoiceSession(ticket, connection, self.forwarder.add_peer(), room, dave)
+        room.session_count += 1
+        session.peer.supports_dave = dave > 0
         self._sessions[key] = self._by_token[ticket.token_hash] = session
         session.attach(connection)
         self._apply_ticket(session, ticket)
@@ -105,28 +105,28 @@ class Calls:
         self._refresh(key, ended=False)
         return session
 
-    def resumable(self, token_hash: bytes) -> VoiceSession | None:
+    def find_session(self, token_hash: bytes) -> VoiceSession | None:
         """Return the session of a token, or None."""
         return self._by_token.get(token_hash)
 
-    async def entered(self, session: VoiceSession) -> None:
+    async def report_connected(self, session: VoiceSession) -> None:
         """Report that a client is connected, which resets its count of failed attempts."""
         if session.ticket.failures:
             await self._report(self._source.entered, session.ticket)
 
-    async def refused(self, ticket: Ticket) -> None:
+    async def report_rejected(self, ticket: VoiceTicket) -> None:
         """Report that a client with a valid ticket was rejected."""
         await self._report(self._source.refused, ticket)
 
-    async def refuse(self, session: VoiceSession) -> None:
+    async def reject(self, session: VoiceSession) -> None:
         """End a session because the client was rejected, and report it.
 
         The report is committed before the client learns of it, so that an immediate reconnect is already throttled.
         """
         self.end(session, None, "")
-        await self.refused(session.ticket)
+        await self.report_rejected(session.ticket)
 
-    async def _report(self, operation: Callable[[Call, Ticket], None], ticket: Ticket) -> None:
+    async def _report(self, operation: Callable[[Call, VoiceTicket], None], ticket: VoiceTicket) -> None:
         try:
             await self._db.write(lambda tx: operation(self._make_call(tx), ticket))
         except StoreUnavailable:
@@ -134,18 +134,25 @@ class Calls:
 
     # Ending sessions
 
-    def lost(self, session: VoiceSession, *, left: bool) -> None:
+    def connection_lost(self, session: VoiceSession, *, client_left: bool) -> None:
         """Handle the loss of a connection: end the session if the client left, else keep it resumable for a while."""
         session.detach()
-        if left:
-            self.end(session, None, "", leaves=True)
+        if client_left:
+            self.end(session, None, "", report_left=True)
         else:
-            session.grace = self._clock.call_later(
-                GRACE_MS, lambda: self.end(session, None, "", leaves=True) if session.connection is None else None
+            session.resume_timer = self._clock.call_later(
+                RESUME_WINDOW_MS,
+                lambda: self.end(session, None, "", report_left=True) if session.connection is None else None,
             )
 
     def end(
-        self, session: VoiceSession, code: int | None, reason: str, *, leaves: bool = False, after_s: float = 0.0
+        self,
+        session: VoiceSession,
+        code: int | None,
+        reason: str,
+        *,
+        report_left: bool = False,
+        close_delay_seconds: float = 0.0,
     ) -> None:
         """End a session, inform the other members, and close its connection after `after_s` seconds.
 
@@ -154,22 +161,22 @@ class Calls:
         if session.ended:
             return
         session.ended = True
-        if session.grace is not None:
-            session.grace.cancel()
+        if session.resume_timer is not None:
+            session.resume_timer.cancel()
         if self._sessions.get(session.key) is session:
             del self._sessions[session.key]
         if self._by_token.get(session.ticket.token_hash) is session:
             del self._by_token[session.ticket.token_hash]
-        room = session.room
-        room.expected -= 1
-        room.leave(session)
-        if not room.expected:
-            self._rooms.pop(room.channel_id, None)
+        room = session.call
+        room.session_count -= 1
+        room.remove_member(session)
+        if not room.session_count:
+            self._calls_by_channel.pop(room.channel_id, None)
             room.close()
-        self.forwarder.dismiss(session.peer)
+        self.forwarder.remove_peer(session.peer)
         if session.connection is not None and code is not None:
-            session.connection.close(code, reason, after_s=after_s)
-        if leaves:
+            session.connection.close(code, reason, delay_seconds=close_delay_seconds)
+        if report_left:
             self._spawn(self._report(self._source.gone, session.ticket))
 
     # Changes of voice states
@@ -179,16 +186,16 @@ class Calls:
             changed = wire.decode(dispatch.body, VoiceChanged)
             self._refresh((int(changed.server_id), int(changed.user_id)), ended=changed.ended)
 
-    def look_at_all(self) -> None:
+    def refresh_all(self) -> None:
         """Re-read every ticket, because the bus may have lost events."""
         for key in self._sessions:
             self._refresh(key, ended=False)
 
-    def _refresh(self, key: Key, *, ended: bool) -> None:
+    def _refresh(self, key: SessionKey, *, ended: bool) -> None:
         if key in self._sessions:
             self._spawn(self._reread_ticket(key, ended))
 
-    async def _reread_ticket(self, key: Key, ended: bool) -> None:
+    async def _reread_ticket(self, key: SessionKey, ended: bool) -> None:
         """Re-read a ticket, and update or end its session accordingly."""
         with self._clock.working():
             try:
@@ -205,17 +212,17 @@ class Calls:
             self.end(session, VoiceCloseCode.CALL_TERMINATED, "The call has ended")
         else:
             # voice.md 1: also on a move, otherwise discord.py stays connected to the old server.
-            after_s = 0.0 if ticket is None else MOVING_S
-            self.end(session, VoiceCloseCode.DISCONNECTED, "Disconnected", after_s=after_s)
+            after_s = 0.0 if ticket is None else MOVE_CLOSE_DELAY_SECONDS
+            self.end(session, VoiceCloseCode.DISCONNECTED, "Disconnected", close_delay_seconds=after_s)
 
-    def _apply_ticket(self, session: VoiceSession, ticket: Ticket) -> None:
+    def _apply_ticket(self, session: VoiceSession, ticket: VoiceTicket) -> None:
         session.ticket = ticket
-        session.peer.silent, session.peer.deaf = ticket.silent, ticket.deaf
+        session.peer.is_muted, session.peer.is_deaf = ticket.silent, ticket.deaf
 
     def sweep(self, now: float) -> None:
         """Discard messages that are too old to be replayed."""
         for session in self._sessions.values():
-            session.replay.forget(now)
+            session.replay.discard_expired(now)
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

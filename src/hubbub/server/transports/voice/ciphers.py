@@ -12,8 +12,8 @@ from nacl.exceptions import CryptoError
 
 from hubbub.protocol import voice as protocol
 
-TAG: Final = 16
-PACKET_MOST: Final = 2048
+TAG_BYTES: Final = 16
+PACKET_BYTES_MAX: Final = 2048
 """Size limit of a datagram in bytes."""
 _COUNTER: Final = struct.Struct(">I")
 _SEQUENCE: Final = struct.Struct(">H")
@@ -24,9 +24,9 @@ class Cipher(ABC):
 
     rtpsize: ClassVar[bool] = True
     """Whether the whole RTP header is unencrypted, or only its first twelve bytes."""
-    bits: ClassVar[int] = 32
+    number_bits: ClassVar[int] = 32
     """Width in bits of the packet number for replay protection."""
-    seals_control: ClassVar[bool] = True
+    can_encrypt_control: ClassVar[bool] = True
     """Whether RTCP can be encrypted without reusing a nonce."""
 
     def __init__(self, key: bytes) -> None:
@@ -34,14 +34,14 @@ class Cipher(ABC):
         self._sent = 0
 
     @abstractmethod
-    def open(self, packet: bytes, clear: int) -> tuple[bytes, int]:
+    def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
         """Decrypt what follows the first `clear` bytes; return it and the packet number.
 
         Raise CryptoError if invalid.
         """
 
     @abstractmethod
-    def seal(self, header: bytes, body: bytes) -> bytes:
+    def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a body; return the whole packet."""
 
     def _next(self) -> bytes:
@@ -56,8 +56,8 @@ class AesGcm(Cipher):
         super().__init__(key)
         self._aead = AESGCM(key)
 
-    def open(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """Decrypt a packet; see `Cipher.open`."""
+    def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
+        """Decrypt a packet; see `Cipher.decrypt`."""
         suffix = packet[-4:]
         try:
             body = self._aead.decrypt(suffix + bytes(8), packet[clear:-4], packet[:clear])
@@ -65,13 +65,13 @@ class AesGcm(Cipher):
             raise CryptoError from error
         return body, _COUNTER.unpack(suffix)[0]
 
-    def seal(self, header: bytes, body: bytes) -> bytes:
-        """Encrypt a packet; see `Cipher.seal`."""
+    def encrypt(self, header: bytes, body: bytes) -> bytes:
+        """Encrypt a packet; see `Cipher.encrypt`."""
         suffix = self._next()
         return header + self._aead.encrypt(suffix + bytes(8), body, header) + suffix
 
 
-class OldAesGcm(AesGcm):
+class AesGcmShortHeader(AesGcm):
     """aead_aes256_gcm: like `AesGcm`, with a header of twelve bytes."""
 
     rtpsize = False
@@ -88,13 +88,13 @@ class XChaCha20(Cipher):
     def __init__(self, key: bytes) -> None:
         super().__init__(key)
         # One buffer per key is enough, because all calls run in the event loop thread.
-        self._buffer: Any = ffi.new("unsigned char[]", PACKET_MOST + TAG)
+        self._buffer: Any = ffi.new("unsigned char[]", PACKET_BYTES_MAX + TAG_BYTES)
         self._length: Any = ffi.new("unsigned long long *")
 
-    def open(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """Decrypt a packet; see `Cipher.open`."""
+    def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
+        """Decrypt a packet; see `Cipher.decrypt`."""
         suffix, sealed = packet[-4:], packet[clear:-4]
-        if not TAG <= len(sealed) <= PACKET_MOST:
+        if not TAG_BYTES <= len(sealed) <= PACKET_BYTES_MAX:
             raise CryptoError
         failed = lib.crypto_aead_xchacha20poly1305_ietf_decrypt(
             self._buffer,
@@ -111,9 +111,9 @@ class XChaCha20(Cipher):
             raise CryptoError
         return bytes(ffi.buffer(self._buffer, self._length[0])), _COUNTER.unpack(suffix)[0]
 
-    def seal(self, header: bytes, body: bytes) -> bytes:
-        """Encrypt a packet; see `Cipher.seal`."""
-        if len(body) > PACKET_MOST:
+    def encrypt(self, header: bytes, body: bytes) -> bytes:
+        """Encrypt a packet; see `Cipher.encrypt`."""
+        if len(body) > PACKET_BYTES_MAX:
             raise CryptoError
         suffix = self._next()
         lib.crypto_aead_xchacha20poly1305_ietf_encrypt(
@@ -130,57 +130,57 @@ class XChaCha20(Cipher):
         return header + bytes(ffi.buffer(self._buffer, self._length[0])) + suffix
 
 
-class Lite(Cipher):
+class XSalsa20Lite(Cipher):
     """xsalsa20_poly1305_lite: the header is not authenticated, and four bytes of nonce are at the end."""
 
     rtpsize = False
 
-    def open(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """Decrypt a packet; see `Cipher.open`."""
+    def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
+        """Decrypt a packet; see `Cipher.decrypt`."""
         suffix = packet[-4:]
         return _unbox(packet[clear:-4], suffix + bytes(20), self._key), _COUNTER.unpack(suffix)[0]
 
-    def seal(self, header: bytes, body: bytes) -> bytes:
-        """Encrypt a packet; see `Cipher.seal`."""
+    def encrypt(self, header: bytes, body: bytes) -> bytes:
+        """Encrypt a packet; see `Cipher.encrypt`."""
         suffix = self._next()
         return header + bindings.crypto_secretbox(body, suffix + bytes(20), self._key) + suffix
 
 
-class LiteRtpsize(Lite):
-    """xsalsa20_poly1305_lite_rtpsize: like `Lite`, with the whole RTP header unencrypted."""
+class XSalsa20LiteRtpsize(XSalsa20Lite):
+    """xsalsa20_poly1305_lite_rtpsize: like `XSalsa20Lite`, with the whole RTP header unencrypted."""
 
     rtpsize = True
 
 
-class Suffix(Cipher):
+class XSalsa20Suffix(Cipher):
     """xsalsa20_poly1305_suffix: a random 24-byte nonce at the end. The packet number is the RTP sequence number."""
 
     rtpsize = False
-    bits = 16
+    number_bits = 16
 
-    def open(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """Decrypt a packet; see `Cipher.open`."""
+    def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
+        """Decrypt a packet; see `Cipher.decrypt`."""
         return _unbox(packet[clear:-24], packet[-24:], self._key), _SEQUENCE.unpack_from(packet, 2)[0]
 
-    def seal(self, header: bytes, body: bytes) -> bytes:
-        """Encrypt a packet; see `Cipher.seal`."""
+    def encrypt(self, header: bytes, body: bytes) -> bytes:
+        """Encrypt a packet; see `Cipher.encrypt`."""
         nonce = bindings.randombytes(24)
         return header + bindings.crypto_secretbox(body, nonce, self._key) + nonce
 
 
-class Plain(Cipher):
+class XSalsa20(Cipher):
     """xsalsa20_poly1305: the header is the nonce."""
 
     rtpsize = False
-    bits = 16
-    seals_control = False
+    number_bits = 16
+    can_encrypt_control = False
 
-    def open(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """Decrypt a packet; see `Cipher.open`."""
+    def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
+        """Decrypt a packet; see `Cipher.decrypt`."""
         return _unbox(packet[clear:], _padded(packet[:clear]), self._key), _SEQUENCE.unpack_from(packet, 2)[0]
 
-    def seal(self, header: bytes, body: bytes) -> bytes:
-        """Encrypt a packet; see `Cipher.seal`."""
+    def encrypt(self, header: bytes, body: bytes) -> bytes:
+        """Encrypt a packet; see `Cipher.encrypt`."""
         return header + bindings.crypto_secretbox(body, _padded(header), self._key)
 
 
@@ -189,7 +189,7 @@ def _padded(header: bytes) -> bytes:
 
 
 def _unbox(sealed: bytes, nonce: bytes, key: bytes) -> bytes:
-    if len(sealed) < TAG or len(nonce) != 24:
+    if len(sealed) < TAG_BYTES or len(nonce) != 24:
         raise CryptoError
     return bindings.crypto_secretbox_open(sealed, nonce, key)
 
@@ -197,10 +197,10 @@ def _unbox(sealed: bytes, nonce: bytes, key: bytes) -> bytes:
 CIPHERS: Final[dict[str, type[Cipher]]] = {
     protocol.AES_GCM: AesGcm,
     protocol.XCHACHA20: XChaCha20,
-    "aead_aes256_gcm": OldAesGcm,
-    "xsalsa20_poly1305_lite_rtpsize": LiteRtpsize,
-    "xsalsa20_poly1305_lite": Lite,
-    "xsalsa20_poly1305_suffix": Suffix,
-    "xsalsa20_poly1305": Plain,
+    "aead_aes256_gcm": AesGcmShortHeader,
+    "xsalsa20_poly1305_lite_rtpsize": XSalsa20LiteRtpsize,
+    "xsalsa20_poly1305_lite": XSalsa20Lite,
+    "xsalsa20_poly1305_suffix": XSalsa20Suffix,
+    "xsalsa20_poly1305": XSalsa20,
 }
 """Encryption mode to its cipher class."""

@@ -6,17 +6,17 @@ from aiohttp.web import WebSocketResponse
 
 from hubbub.protocol import voice as protocol
 from hubbub.server.transports.gateway.frames import BINARY, TEXT, frame
-from hubbub.server.transports.gateway.limits import Window
-from hubbub.server.transports.sockets import GONE, OpenSocket, Writing
+from hubbub.server.transports.gateway.limits import RateWindow
+from hubbub.server.transports.sockets import IGNORE_DISCONNECT, OpenSocket, WritableTransport
 
 if TYPE_CHECKING:
     from hubbub.server.transports.voice.session import VoiceSession
 
-FRAMES_MOST: Final = 600
+FRAMES_MAX: Final = 600
 """Number of frames that a client may send per window; a user who speaks in short bursts sends two for each burst."""
-FRAMES_SECONDS: Final = 60.0
+FRAMES_WINDOW_SECONDS: Final = 60.0
 """Length of the rate limit window in seconds."""
-WAITING_MOST: Final = 1024 * 1024
+WRITE_BUFFER_MAX: Final = 1024 * 1024
 """Write buffer limit in bytes; a client that exceeds it is disconnected as too slow."""
 
 
@@ -24,41 +24,41 @@ class VoiceConnection(OpenSocket):
     """A voice WebSocket with its protocol version, limits and session."""
 
     __slots__ = (
-        "beat_at",
-        "busy",
-        "frames",
+        "last_heartbeat_at",
+        "is_identifying",
+        "frame_limit",
         "opened_at",
         "session",
         "version",
     )
 
-    def __init__(self, socket: WebSocketResponse, transport: Writing, *, version: int, now: float) -> None:
+    def __init__(self, socket: WebSocketResponse, transport: WritableTransport, *, version: int, now: float) -> None:
         super().__init__(socket, transport)
         self.version = version
-        self.opened_at = self.beat_at = now
+        self.opened_at = self.last_heartbeat_at = now
         """Times of the last heartbeat and of connecting, in seconds of the event loop's clock (decisions/0005)."""
-        self.frames = Window(FRAMES_MOST, FRAMES_SECONDS)
+        self.frame_limit = RateWindow(FRAMES_MAX, FRAMES_WINDOW_SECONDS)
         self.session: VoiceSession | None = None
-        self.busy = False
+        self.is_identifying = False
         """Whether an Identify is being processed."""
 
     @property
-    def buffered(self) -> bool:
+    def has_sequence_numbers(self) -> bool:
         """Whether the protocol version has sequence numbers."""
         return self.version >= protocol.BUFFERED_VERSION
 
-    def say(self, op: int, payload: object) -> None:
+    def send_payload(self, op: int, payload: object) -> None:
         """Write a message that is not replayed on a resume."""
-        self.write(TEXT, protocol.numbered(op, payload, None))
+        self.write(TEXT, protocol.encode_frame(op, payload, None))
 
     def write(self, first: int, payload: bytes) -> None:
         """Write a frame, or drop the connection if the client is too slow; it may resume."""
-        if self.closing is not None:
+        if self.close_task is not None:
             return
-        if self.transport.get_write_buffer_size() > WAITING_MOST:
-            self.cut()
+        if self.transport.get_write_buffer_size() > WRITE_BUFFER_MAX:
+            self.abort()
             return
-        with GONE:
+        with IGNORE_DISCONNECT:
             self.transport.write(frame(first, payload))
 
 

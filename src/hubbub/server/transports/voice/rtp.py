@@ -3,40 +3,40 @@
 import struct
 from typing import Final
 
-FIXED: Final = 12
+FIXED_HEADER_BYTES: Final = 12
 """Length in bytes of an RTP header without contributing sources and extension."""
-CONTROL_CLEAR: Final = 8
+RTCP_HEADER_BYTES: Final = 8
 """Length in bytes of the unencrypted part of an RTCP packet."""
-CONTROL_TYPES: Final = range(200, 207)
+RTCP_TYPES: Final = range(200, 207)
 
 E2EE_TRAILER: Final = b"\xfa\xfa"
 """Trailer of an end-to-end encrypted frame."""
 SILENCE: Final = b"\xf8\xff\xfe"
 """An Opus frame of silence, which may be forwarded unencrypted."""
 
-DISCOVERY: Final = 74
-DISCOVERY_ASKED: Final = b"\x00\x01\x00\x46"
+DISCOVERY_BYTES: Final = 74
+DISCOVERY_REQUEST: Final = b"\x00\x01\x00\x46"
 PING: Final = b"\x13\x37\xca\xfe"
 PONG: Final = b"\x13\x37\xf0\x0d"
 
-OUR_SSRC: Final = 1
+SERVER_SSRC: Final = 1
 """SSRC of the server in its reports; no client has it."""
 _REPORT: Final = struct.Struct(">BBHIIIIIII")
 _BYE: Final = struct.Struct(">BBHI")
 _WINDOW: Final = 64
 
 
-def discovered(ssrc: int, address: tuple[str, int]) -> bytes:
+def discovery_response(ssrc: int, address: tuple[str, int]) -> bytes:
     """Return the response to an IP discovery request."""
     return struct.pack(">HHI64sH", 2, 70, ssrc, address[0].encode(), address[1])
 
 
-def clear_length(packet: bytes) -> int:
+def header_length(packet: bytes) -> int:
     """Return the length of an RTP header: with contributing sources and the first four bytes of an extension."""
-    return FIXED + 4 * (packet[0] & 0x0F) + (4 if packet[0] & 0x10 else 0)
+    return FIXED_HEADER_BYTES + 4 * (packet[0] & 0x0F) + (4 if packet[0] & 0x10 else 0)
 
 
-def frame_of(packet: bytes, clear: int) -> bytes | None:
+def extract_frame(packet: bytes, clear: int) -> bytes | None:
     """Return the frame in a decrypted packet, without extension and padding; None if the lengths are invalid."""
     start, end = clear, len(packet)
     if packet[0] & 0x10:
@@ -48,37 +48,37 @@ def frame_of(packet: bytes, clear: int) -> bytes | None:
 
 def receiver_report(ssrc: int, highest: int, lost: int) -> bytes:
     """Return an RTCP receiver report for a sender."""
-    return _REPORT.pack(0x81, 201, 7, OUR_SSRC, ssrc, min(max(lost, 0), 0x7FFFFF), highest, 0, 0, 0)
+    return _REPORT.pack(0x81, 201, 7, SERVER_SSRC, ssrc, min(max(lost, 0), 0x7FFFFF), highest, 0, 0, 0)
 
 
 def bye() -> bytes:
     """Return an RTCP BYE of the server."""
-    return _BYE.pack(0x81, 203, 1, OUR_SSRC)
+    return _BYE.pack(0x81, 203, 1, SERVER_SSRC)
 
 
-class Window:
+class ReplayWindow:
     """A replay window: which of the last 64 packet numbers were seen."""
 
-    __slots__ = ("_half", "_mask", "_seen", "top")
+    __slots__ = ("_half", "_mask", "_seen", "highest")
 
     def __init__(self, bits: int) -> None:
         self._mask = (1 << bits) - 1
         self._half = 1 << (bits - 1)
         self._seen = 0
-        self.top = -1
+        self.highest = -1
         """The highest number seen, or -1."""
 
-    def take(self, number: int) -> bool:
+    def record(self, number: int) -> bool:
         """Record a number; return False if it was seen before or is older than the window."""
-        if self.top < 0:
-            self.top, self._seen = number, 1
+        if self.highest < 0:
+            self.highest, self._seen = number, 1
             return True
-        ahead = (number - self.top) & self._mask
+        ahead = (number - self.highest) & self._mask
         if 0 < ahead < self._half:
             self._seen = ((self._seen << ahead) | 1) & ((1 << _WINDOW) - 1) if ahead < _WINDOW else 1
-            self.top = number
+            self.highest = number
             return True
-        behind = (self.top - number) & self._mask
+        behind = (self.highest - number) & self._mask
         if behind >= _WINDOW or self._seen >> behind & 1:
             return False
         self._seen |= 1 << behind
@@ -96,7 +96,7 @@ class Reception:
         self._highest = 0
         self.received = 0
 
-    def note(self, sequence: int) -> None:
+    def record(self, sequence: int) -> None:
         """Record the arrival of a packet with this sequence number."""
         if self._base < 0:
             self._base = self._highest = sequence

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from hubbub.protocol import voice as protocol
 from hubbub.server.core.clock import Timer
-from hubbub.server.core.voice import Ticket
+from hubbub.server.core.voice import VoiceTicket
 from hubbub.server.transports.voice.connection import BINARY, TEXT, VoiceConnection
-from hubbub.server.transports.voice.replay import Replay, seq_of
+from hubbub.server.transports.voice.replay import VoiceReplayBuffer, wire_seq
 from hubbub.server.transports.voice.sfu import Peer
 
 if TYPE_CHECKING:
-    from hubbub.server.transports.voice.room import Room
+    from hubbub.server.transports.voice.call import VoiceCall
 
 
 class VoiceSession:
@@ -20,44 +20,46 @@ class VoiceSession:
 
     __slots__ = (
         "connection",
-        "dave",
-        "detached_at",
+        "dave_version",
+        "detached_number",
         "ended",
-        "entered",
-        "grace",
+        "is_member",
+        "resume_timer",
         "media_session_id",
-        "met",
+        "known_ssrcs",
         "peer",
         "replay",
-        "room",
+        "call",
         "speaking",
         "ticket",
-        "told_version",
+        "announced_dave_version",
         "version",
         "video",
     )
 
-    def __init__(self, ticket: Ticket, connection: VoiceConnection, peer: Peer, room: "Room", dave: int) -> None:
+    def __init__(
+        self, ticket: VoiceTicket, connection: VoiceConnection, peer: Peer, room: "VoiceCall", dave: int
+    ) -> None:
         self.ticket = ticket
         self.connection: VoiceConnection | None = connection
         self.version = connection.version
         self.peer = peer
-        self.room = room
-        self.dave = dave
+        self.call = room
+        self.dave_version = dave
         """The highest DAVE version that the client supports; 0 means no end-to-end encryption."""
-        self.replay = Replay()
+        self.replay = VoiceReplayBuffer()
         self.media_session_id = secrets.token_hex(16)
-        self.met: dict[int, int] = {}
+        self.known_ssrcs: dict[int, int] = {}
         """User id to SSRC of the members that the client was informed of before it entered the call."""
-        self.entered = False
+        self.is_member = False
         """Whether the client was sent its key, which makes it a member of the call."""
-        self.told_version = 0
+        self.announced_dave_version = 0
         """The DAVE version that was sent to the client together with its key."""
         self.speaking = 0
         self.video: protocol.Video | None = None
-        self.detached_at = 0
+        self.detached_number = 0
         """The number of the newest message at the time the last connection was lost."""
-        self.grace: Timer | None = None
+        self.resume_timer: Timer | None = None
         self.ended = False
 
     @property
@@ -70,19 +72,19 @@ class VoiceSession:
         """(server id, user id), which identifies the session."""
         return int(self.ticket.server_id), int(self.ticket.user_id)
 
-    def say(self, op: int, payload: object) -> None:
+    def send(self, op: int, payload: object) -> None:
         """Send a message that is not replayed on a resume."""
         if self.connection is not None:
-            self.connection.say(op, payload)
+            self.connection.send_payload(op, payload)
 
-    def tell(self, op: int, payload: object) -> None:
+    def send_buffered(self, op: int, payload: object) -> None:
         """Send a message, and buffer it for a resume."""
-        seq = seq_of(self.replay.last + 1) if self.version >= protocol.BUFFERED_VERSION else None
-        self._buffer(TEXT, protocol.numbered(op, payload, seq))
+        seq = wire_seq(self.replay.last_number + 1) if self.version >= protocol.BUFFERED_VERSION else None
+        self._buffer(TEXT, protocol.encode_frame(op, payload, seq))
 
-    def tell_bytes(self, op: int, payload: bytes) -> None:
+    def send_buffered_bytes(self, op: int, payload: bytes) -> None:
         """Send a binary message, which always has a sequence number, and buffer it for a resume."""
-        self._buffer(BINARY, protocol.binary(op, payload, seq_of(self.replay.last + 1)))
+        self._buffer(BINARY, protocol.encode_binary_frame(op, payload, wire_seq(self.replay.last_number + 1)))
 
     def _buffer(self, first: int, payload: bytes) -> None:
         self.replay.append(first, payload, asyncio.get_running_loop().time())
@@ -91,13 +93,13 @@ class VoiceSession:
 
     def attach(self, connection: VoiceConnection) -> None:
         """Continue the session over another connection. The caller replays missed messages."""
-        if self.grace is not None:
-            self.grace.cancel()
-            self.grace = None
+        if self.resume_timer is not None:
+            self.resume_timer.cancel()
+            self.resume_timer = None
         self.connection = connection
         connection.session = self
 
     def detach(self) -> None:
         """Record the loss of the connection; further messages are only buffered."""
         self.connection = None
-        self.detached_at = self.replay.last
+        self.detached_number = self.replay.last_number

@@ -17,49 +17,49 @@ from nacl.exceptions import CryptoError
 
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.transports.voice import rtp
-from hubbub.server.transports.voice.ciphers import CIPHERS, PACKET_MOST, TAG, Cipher
+from hubbub.server.transports.voice.ciphers import CIPHERS, PACKET_BYTES_MAX, TAG_BYTES, Cipher
 
 Address = tuple[str, int]
 
-AT_ONCE: Final = 64
+READ_BATCH_SIZE: Final = 64
 """Number of datagrams that are read before other event loop callbacks run."""
-FIRST_REPORT_S: Final = 0.15
+FIRST_REPORT_SECONDS: Final = 0.15
 """Delay in seconds of the first report after the key; discord.py's reader hangs without packets (voice.md 7)."""
-REPORTS_S: Final = 5.0
+REPORT_INTERVAL_SECONDS: Final = 5.0
 """Interval in seconds between receiver reports."""
-EARLY_MOST: Final = 16
+EARLY_PACKETS_MAX: Final = 16
 """Number of buffered packets of a client that has not announced speaking yet; a third of a second of audio."""
-ANSWERS: Final = 4
+DISCOVERY_RESPONSES: Final = 4
 """Number of responses to one discovery request, while the client does not continue."""
-ANSWER_S: Final = 0.15
+DISCOVERY_INTERVAL_SECONDS: Final = 0.15
 """Interval in seconds between responses to one discovery request."""
-BYES: Final = 3
+BYE_COUNT: Final = 3
 """Number of RTCP BYE packets sent to a removed client."""
-BYE_S: Final = 0.15
+BYE_INTERVAL_SECONDS: Final = 0.15
 """Interval in seconds between RTCP BYE packets."""
-BUFFER: Final = 1024 * 1024
+SOCKET_BUFFER_BYTES: Final = 1024 * 1024
 """Size in bytes of the socket's send and receive buffers."""
 
 
-class Party:
+class ForwardingGroup:
     """The peers of one call, among which packets are forwarded."""
 
-    __slots__ = ("allows_plain", "peers")
+    __slots__ = ("allows_unencrypted", "peers")
 
     def __init__(self, allows_plain: Callable[[], bool]) -> None:
         self.peers: list[Peer] = []
-        self.allows_plain = allows_plain
+        self.allows_unencrypted = allows_plain
         """Returns whether frames without end-to-end encryption may be forwarded."""
 
     def add(self, peer: "Peer") -> None:
         """Add a peer."""
-        peer.party = self
+        peer.group = self
         if peer not in self.peers:
             self.peers = [*self.peers, peer]
 
     def remove(self, peer: "Peer") -> None:
         """Remove a peer."""
-        peer.party = None
+        peer.group = None
         self.peers = [other for other in self.peers if other is not peer]
 
 
@@ -68,20 +68,20 @@ class Peer:
 
     __slots__ = (
         "address",
-        "answers",
+        "discovery_timer",
         "cipher",
-        "dave",
-        "deaf",
-        "early",
-        "party",
-        "proven",
+        "supports_dave",
+        "is_deaf",
+        "early_packets",
+        "group",
+        "address_verified",
         "reception",
-        "reports",
-        "shows",
-        "silent",
-        "spoke",
+        "report_timer",
+        "sends_video",
+        "is_muted",
+        "has_announced_speaking",
         "ssrc",
-        "unwanted",
+        "unwanted_ssrcs",
         "windows",
     )
 
@@ -90,25 +90,25 @@ class Peer:
         """SSRC of its audio; the next two numbers are for its video and for retransmissions."""
         self.cipher: Cipher | None = None
         self.address: Address | None = None
-        self.proven = False
+        self.address_verified = False
         """Whether an authentic packet came from that address; after that, discovery cannot change it."""
-        self.party: Party | None = None
-        self.silent = False
-        self.deaf = False
-        self.spoke = False
+        self.group: ForwardingGroup | None = None
+        self.is_muted = False
+        self.is_deaf = False
+        self.has_announced_speaking = False
         """Whether the client announced by opcode 5 that it speaks."""
-        self.early: deque[bytes] = deque(maxlen=EARLY_MOST)
+        self.early_packets: deque[bytes] = deque(maxlen=EARLY_PACKETS_MAX)
         """The most recent packets received before that announcement."""
-        self.shows = False
+        self.sends_video = False
         """Whether the client announced by opcode 12 that it sends video."""
-        self.dave = False
+        self.supports_dave = False
         """Whether the client can decrypt end-to-end encrypted frames."""
-        self.unwanted: frozenset[int] = frozenset()
+        self.unwanted_ssrcs: frozenset[int] = frozenset()
         """SSRCs of the streams that the client does not want to receive."""
-        self.windows: dict[int, rtp.Window] = {}
+        self.windows: dict[int, rtp.ReplayWindow] = {}
         self.reception = rtp.Reception()
-        self.reports: asyncio.TimerHandle | None = None
-        self.answers: asyncio.TimerHandle | None = None
+        self.report_timer: asyncio.TimerHandle | None = None
+        self.discovery_timer: asyncio.TimerHandle | None = None
 
     def is_new(self, ssrc: int, number: int) -> bool:
         """Return whether a packet was not seen before.
@@ -116,11 +116,11 @@ class Peer:
         Nonce counters (32 bits) cover all streams of a key; sequence numbers (16 bits) are per stream.
         """
         assert self.cipher is not None
-        stream = 0 if self.cipher.bits == 32 else ssrc
+        stream = 0 if self.cipher.number_bits == 32 else ssrc
         window = self.windows.get(stream)
         if window is None:
-            window = self.windows[stream] = rtp.Window(self.cipher.bits)
-        return window.take(number)
+            window = self.windows[stream] = rtp.ReplayWindow(self.cipher.number_bits)
+        return window.record(number)
 
 
 class Forwarder:
@@ -136,8 +136,8 @@ class Forwarder:
     def start(self) -> None:
         """Start to read packets."""
         with contextlib.suppress(OSError):
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BUFFER)
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER_BYTES)
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
         asyncio.get_running_loop().add_reader(self._socket.fileno(), self._read)
 
     def close(self) -> None:
@@ -152,7 +152,7 @@ class Forwarder:
 
     # Peers
 
-    def admit(self) -> Peer:
+    def add_peer(self) -> Peer:
         """Create a peer with new SSRCs and without a key."""
         while True:
             ssrc = (secrets.randbits(30) << 2) + 4
@@ -162,38 +162,38 @@ class Forwarder:
                     self._peers[own] = peer
                 return peer
 
-    def key(self, peer: Peer, mode: str) -> bytes:
+    def create_key(self, peer: Peer, mode: str) -> bytes:
         """Create a key for a peer, and start its receiver reports."""
         key = secrets.token_bytes(32)
         peer.cipher = CIPHERS[mode](key)
         peer.windows.clear()
         self._cancel_timers(peer)
-        peer.reports = asyncio.get_running_loop().call_later(FIRST_REPORT_S, self._report, peer)
+        peer.report_timer = asyncio.get_running_loop().call_later(FIRST_REPORT_SECONDS, self._report, peer)
         return key
 
-    def release(self, peer: Peer) -> None:
+    def start_speaking(self, peer: Peer) -> None:
         """Mark a peer as speaking, and forward its buffered packets."""
-        peer.spoke = True
-        while peer.early:
-            self._forward(peer, peer.ssrc, peer.early.popleft())
+        peer.has_announced_speaking = True
+        while peer.early_packets:
+            self._forward(peer, peer.ssrc, peer.early_packets.popleft())
 
-    def dismiss(self, peer: Peer) -> None:
+    def remove_peer(self, peer: Peer) -> None:
         """Remove a peer and send it three RTCP BYE packets."""
         for own in (peer.ssrc, peer.ssrc + 1, peer.ssrc + 2):
             self._peers.pop(own, None)
         self._cancel_timers(peer)
-        self._bye(peer, BYES)
+        self._bye(peer, BYE_COUNT)
 
     def _cancel_timers(self, peer: Peer) -> None:
         """Stop the receiver reports and discovery responses of a peer."""
-        for handle in (peer.reports, peer.answers):
+        for handle in (peer.report_timer, peer.discovery_timer):
             if handle is not None:
                 handle.cancel()
-        peer.reports = peer.answers = None
+        peer.report_timer = peer.discovery_timer = None
 
     def _report(self, peer: Peer) -> None:
         loop = asyncio.get_running_loop()
-        peer.reports = loop.call_later(REPORTS_S, self._report, peer)
+        peer.report_timer = loop.call_later(REPORT_INTERVAL_SECONDS, self._report, peer)
         report = rtp.receiver_report(peer.ssrc, peer.reception.highest, peer.reception.lost)
         self._send_control(peer, report)
 
@@ -202,14 +202,14 @@ class Forwarder:
         if left > 1:
             loop = asyncio.get_running_loop()
             self._byes = {handle for handle in self._byes if handle.when() > loop.time() and not handle.cancelled()}
-            self._byes.add(loop.call_later(BYE_S, self._bye, peer, left - 1))
+            self._byes.add(loop.call_later(BYE_INTERVAL_SECONDS, self._bye, peer, left - 1))
 
     def _send_control(self, peer: Peer, packet: bytes) -> None:
         if peer.cipher is None or peer.address is None:
             return
-        if peer.cipher.seals_control:
-            clear = rtp.CONTROL_CLEAR
-            self._send(peer.cipher.seal(packet[:clear], packet[clear:]), peer.address)
+        if peer.cipher.can_encrypt_control:
+            clear = rtp.RTCP_HEADER_BYTES
+            self._send(peer.cipher.encrypt(packet[:clear], packet[clear:]), peer.address)
         else:
             # RTCP cannot be encrypted in this mode; any datagram serves to keep discord.py's reader running.
             self._send(rtp.PONG + bytes(4), peer.address)
@@ -217,28 +217,28 @@ class Forwarder:
     # Packets
 
     def _read(self) -> None:
-        for _ in range(AT_ONCE):
+        for _ in range(READ_BATCH_SIZE):
             try:
-                packet, address = self._socket.recvfrom(PACKET_MOST)
+                packet, address = self._socket.recvfrom(PACKET_BYTES_MAX)
             except BlockingIOError:
                 return
             except OSError:
                 # On some systems, delivery errors of earlier datagrams are reported here.
                 continue
-            self.take(packet, address)
+            self.handle_datagram(packet, address)
 
-    def take(self, packet: bytes, address: Address) -> None:
+    def handle_datagram(self, packet: bytes, address: Address) -> None:
         """Handle a datagram from any address."""
         size = len(packet)
-        if size == rtp.DISCOVERY and packet.startswith(rtp.DISCOVERY_ASKED):
+        if size == rtp.DISCOVERY_BYTES and packet.startswith(rtp.DISCOVERY_REQUEST):
             self._discover(packet, address)
         elif size == 8:
             if packet.startswith(rtp.PING):
                 self._send(rtp.PONG + packet[4:], address)
             # Other datagrams of this size are keepalives.
-        elif size < rtp.CONTROL_CLEAR + TAG or packet[0] >> 6 != 2:
+        elif size < rtp.RTCP_HEADER_BYTES + TAG_BYTES or packet[0] >> 6 != 2:
             self._packets("malformed").inc()
-        elif packet[1] in rtp.CONTROL_TYPES:
+        elif packet[1] in rtp.RTCP_TYPES:
             self._control(packet, address)
         else:
             self._media(packet, address)
@@ -249,9 +249,9 @@ class Forwarder:
         if peer is None or peer.ssrc != ssrc:
             self._packets("unknown").inc()
             return
-        if not peer.proven:
+        if not peer.address_verified:
             peer.address = address
-        self._answer(peer, address, ANSWERS)
+        self._answer(peer, address, DISCOVERY_RESPONSES)
 
     def _answer(self, peer: Peer, address: Address, left: int) -> None:
         """Send a discovery response, and repeat it until the client has selected a mode.
@@ -259,19 +259,21 @@ class Forwarder:
         discord.py sends one request, and its packet reader may consume the response before the discovery code waits for
         it.
         """
-        self._send(rtp.discovered(peer.ssrc, address), address)
-        if peer.answers is not None:
-            peer.answers.cancel()
-            peer.answers = None
+        self._send(rtp.discovery_response(peer.ssrc, address), address)
+        if peer.discovery_timer is not None:
+            peer.discovery_timer.cancel()
+            peer.discovery_timer = None
         if left > 1 and peer.cipher is None:
-            peer.answers = asyncio.get_running_loop().call_later(ANSWER_S, self._answer, peer, address, left - 1)
+            peer.discovery_timer = asyncio.get_running_loop().call_later(
+                DISCOVERY_INTERVAL_SECONDS, self._answer, peer, address, left - 1
+            )
 
     def _control(self, packet: bytes, address: Address) -> None:
         peer = self._peers.get(int.from_bytes(packet[4:8], "big"))
         if peer is None or peer.cipher is None:
             self._packets("unknown").inc()
             return
-        self._open(peer, peer.ssrc, packet, rtp.CONTROL_CLEAR, address)
+        self._open(peer, peer.ssrc, packet, rtp.RTCP_HEADER_BYTES, address)
 
     def _media(self, packet: bytes, address: Address) -> None:
         ssrc = int.from_bytes(packet[8:12], "big")
@@ -279,60 +281,60 @@ class Forwarder:
         if peer is None or peer.cipher is None:
             self._packets("unknown").inc()
             return
-        clear = rtp.clear_length(packet) if peer.cipher.rtpsize else rtp.FIXED
+        clear = rtp.header_length(packet) if peer.cipher.rtpsize else rtp.FIXED_HEADER_BYTES
         body = self._open(peer, ssrc, packet, clear, address)
         if body is None:
             return
         if ssrc == peer.ssrc:
-            peer.reception.note(int.from_bytes(packet[2:4], "big"))
+            peer.reception.record(int.from_bytes(packet[2:4], "big"))
         self._forward(peer, ssrc, packet[:clear] + body)
 
     def _open(self, peer: Peer, ssrc: int, packet: bytes, clear: int, address: Address) -> bytes | None:
         assert peer.cipher is not None
         try:
-            body, number = peer.cipher.open(packet, clear)
+            body, number = peer.cipher.decrypt(packet, clear)
         except (CryptoError, ValueError):
             self._packets("forged").inc()
             return None
         if not peer.is_new(ssrc, number):
             self._packets("replayed").inc()
             return None
-        peer.address, peer.proven = address, True
+        peer.address, peer.address_verified = address, True
         return body
 
     def _forward(self, peer: Peer, ssrc: int, packet: bytes) -> None:
-        party = peer.party
-        clear = rtp.clear_length(packet)
-        frame = rtp.frame_of(packet, clear) if clear <= len(packet) else None
+        party = peer.group
+        clear = rtp.header_length(packet)
+        frame = rtp.extract_frame(packet, clear) if clear <= len(packet) else None
         if frame is None:
             self._packets("malformed").inc()
             return
         audio = ssrc == peer.ssrc
-        if audio and not peer.spoke:
+        if audio and not peer.has_announced_speaking:
             # The announcement arrives over the WebSocket, possibly after the first packets.
-            peer.early.append(packet)
+            peer.early_packets.append(packet)
             return
-        if party is None or peer.silent or not (audio or peer.shows):
+        if party is None or peer.is_muted or not (audio or peer.sends_video):
             self._packets("muted").inc()
             return
         encrypted = frame.endswith(rtp.E2EE_TRAILER)
         # A video frame spans several packets; the last one has the marker bit and the trailer.
         checked = not encrypted and frame != rtp.SILENCE and (audio or packet[1] & 0x80)
-        if checked and not party.allows_plain():
+        if checked and not party.allows_unencrypted():
             self._packets("plain").inc()
             return
         header, body = packet[:clear], packet[clear:]
         sent = 0
         for other in party.peers:
             address, cipher = other.address, other.cipher
-            if other is peer or address is None or cipher is None or other.deaf or ssrc in other.unwanted:
+            if other is peer or address is None or cipher is None or other.is_deaf or ssrc in other.unwanted_ssrcs:
                 continue
-            if encrypted and not other.dave:
+            if encrypted and not other.supports_dave:
                 continue
             if cipher.rtpsize:
-                self._send(cipher.seal(header, body), address)
+                self._send(cipher.encrypt(header, body), address)
             else:
-                self._send(cipher.seal(packet[: rtp.FIXED], packet[rtp.FIXED :]), address)
+                self._send(cipher.encrypt(packet[: rtp.FIXED_HEADER_BYTES], packet[rtp.FIXED_HEADER_BYTES :]), address)
             sent += 1
         self._packets("received").inc()
         if sent:

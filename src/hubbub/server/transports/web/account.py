@@ -12,7 +12,7 @@ from aiohttp import web
 from hubbub.protocol import wire as json
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import accounts, harvests, users
-from hubbub.server.transports.web.visits import PageRequest, page
+from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/account"
 SECOND_FACTOR: Final = f"{PATH}/second-factor"

@@ -5,7 +5,7 @@ from typing import Final
 from aiohttp import web
 
 from hubbub.protocol.resources import activity_links
-from hubbub.server.transports.web.visits import PageRequest, page
+from hubbub.server.transports.web.page_requests import PageRequest, page
 
 ACTIVITY: Final = r"/activities/{application_id:\d{1,19}}"
 

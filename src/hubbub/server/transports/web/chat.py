@@ -6,7 +6,7 @@ from aiohttp import web
 
 from hubbub.protocol import errors, wire
 from hubbub.server.transports.web.conversations import PATH
-from hubbub.server.transports.web.visits import PageRequest, page
+from hubbub.server.transports.web.page_requests import PageRequest, page
 
 TOKEN: Final = f"{PATH}/token"
 

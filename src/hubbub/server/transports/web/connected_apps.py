@@ -6,7 +6,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import oauth2
 from hubbub.protocol.scopes import SCOPES
-from hubbub.server.transports.web.visits import PageRequest, page
+from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH = "/settings/apps"
 
@@ -33,4 +33,4 @@ async def remove_app(request: PageRequest) -> web.Response:
 def describe_scope(scope: str) -> str:
     """Return the description of a scope."""
     rule = SCOPES.get(scope)
-    return rule.words if rule is not None else scope
+    return rule.description if rule is not None else scope

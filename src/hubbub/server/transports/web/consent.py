@@ -13,8 +13,8 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels, guilds, oauth2
 from hubbub.protocol.resources.oauth2 import AuthorizationPreview
-from hubbub.server.transports.http.forms import split_fields
-from hubbub.server.transports.web.visits import PageRequest, page
+from hubbub.server.transports.http.decoding import split_fields
+from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/oauth2/authorize"
 FIELDS: Final = ("guild_id", "webhook_channel_id", "permissions")
@@ -144,7 +144,7 @@ async def _webhook_targets(request: PageRequest, guild_id: str) -> tuple[list[tu
 def _permissions(requested: int) -> list[tuple[int, str, bool]]:
     """Return the requested permissions as (bit, label, is dangerous), dangerous ones first."""
     found = []
-    for name in permissions.names(requested):
+    for name in permissions.permission_names(requested):
         bit = int(getattr(Permissions, name))
         label = " ".join(_ABBREVIATIONS.get(word, word) for word in name.replace("_", " ").title().split())
         found.append((bit.bit_length() - 1, label[:1].upper() + label[1:].lower(), bool(bit & DANGEROUS_PERMISSIONS)))

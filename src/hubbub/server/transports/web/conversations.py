@@ -13,8 +13,8 @@ from hubbub.protocol.errors import ApiError, ErrorCode
 from hubbub.protocol.resources import channels, direct_messages, guilds, messages, roles, threads
 from hubbub.protocol.resources.channels import AnyChannel, Channel
 from hubbub.protocol.resources.messages import Message
-from hubbub.server.transports.web.spoken import MessageRenderer, display_name
-from hubbub.server.transports.web.visits import PageRequest, page
+from hubbub.server.transports.web.message_views import MessageRenderer, display_name
+from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/app"
 GUILD: Final = PATH + r"/channels/{guild_path:\d{1,19}}"
@@ -65,7 +65,7 @@ async def show_conversations(request: PageRequest) -> web.Response:
         "conversations.html",
         client=True,
         private=[
-            (path_of(each), title_of(each), list(each.recipients))
+            (conversation_path(each), conversation_title(each), list(each.recipients))
             for each in sorted(private, key=lambda each: int(each.last_message_id or each.id), reverse=True)
         ],
         expanded=expanded,
@@ -115,7 +115,7 @@ async def send_message(request: PageRequest) -> web.Response:
         message = await request.call(messages.CREATE_MESSAGE, channel.id, body=body)
     except ApiError as error:
         return await _show(request, channel, _with_text(error, SEND_ERROR_TEXTS))
-    return request.redirect(f"{path_of(channel)}/{int(message.id)}#message-{int(message.id)}")
+    return request.redirect(f"{conversation_path(channel)}/{int(message.id)}#message-{int(message.id)}")
 
 
 def _nonce(form: str, content: str) -> str:
@@ -126,7 +126,7 @@ def _nonce(form: str, content: str) -> str:
 async def _open_conversation(request: PageRequest) -> web.Response:
     try:
         channel = await request.call(channels.GET_CHANNEL, request.path_parameter("channel_id"))
-        canonical = path_of(channel)
+        canonical = conversation_path(channel)
         requested = request.http_request.path
         if requested != canonical and not requested.startswith(f"{canonical}/"):
             # The link names a guild other than the channel's.
@@ -140,11 +140,11 @@ async def _open_conversation(request: PageRequest) -> web.Response:
 
 
 async def _show(request: PageRequest, channel: AnyChannel, error: ApiError | None = None) -> web.Response:
-    here = path_of(channel)
+    here = conversation_path(channel)
     guild: guilds.Guild | None = None
     if channel.guild_id:
         guild = await request.call(guilds.GET_GUILD, channel.guild_id)
-    context: dict[str, Any] = {"channel": channel, "guild": guild, "here": here, "title": title_of(channel)}
+    context: dict[str, Any] = {"channel": channel, "guild": guild, "here": here, "title": conversation_title(channel)}
     context["recipients"] = list(channel.recipients or ())
     if channel.type in _FORUMS and guild is not None:
         if error is not None:
@@ -167,7 +167,7 @@ async def _show(request: PageRequest, channel: AnyChannel, error: ApiError | Non
     )
     metadata = channel.thread_metadata or None
     context |= {
-        "messages": [renderer.read(each) for each in reversed(found)],
+        "messages": [renderer.build(each) for each in reversed(found)],
         "older": older,
         "newer": newer,
         "is_newest": not query,
@@ -216,13 +216,13 @@ def _paginate(
     return found, oldest if older else None, newest if newer else None
 
 
-def path_of(channel: AnyChannel) -> str:
+def conversation_path(channel: AnyChannel) -> str:
     """Return the path of a conversation."""
     guild_path = int(channel.guild_id) if channel.guild_id else "@me"
     return f"{PATH}/channels/{guild_path}/{int(channel.id)}"
 
 
-def title_of(channel: AnyChannel) -> str:
+def conversation_title(channel: AnyChannel) -> str:
     """Return the title of a conversation."""
     if channel.type not in _PRIVATE:
         return f"#{channel.name}" if channel.name else "Unnamed channel"

@@ -6,7 +6,7 @@ from aiohttp import web
 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import oauth2
-from hubbub.server.transports.web.visits import PageRequest, page
+from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/activate"
 FIELDS: Final = ("user_code",)

@@ -9,7 +9,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.operation import Uploads
-from hubbub.server.transports.http import forms as fields
+from hubbub.server.transports.http import decoding as fields
 from hubbub.server.transports.http import limits, multipart
 
 BODY_MAX: Final = 64 * 1024
@@ -73,9 +73,9 @@ async def read(request: web.Request, file: str | None = None) -> Form:
     """Read the form of a POST. `file` names the one field that accepts a file."""
     content_type = request.headers.get("Content-Type", "")
     if content_type.partition(";")[0].strip().lower() == "multipart/form-data":
-        bounds = multipart.Limits(total_bytes=FILE_MAX + BODY_MAX, file_bytes=FILE_MAX, field_bytes=BODY_MAX)
-        uploads = None if file is None else Uploads(field=file, most=1, keep=False)
-        read = await multipart.read(limits.chunks(request, READ_SECONDS), content_type, uploads, bounds)
+        bounds = multipart.MultipartLimits(total_bytes=FILE_MAX + BODY_MAX, file_bytes=FILE_MAX, field_bytes=BODY_MAX)
+        uploads = None if file is None else Uploads(field=file, files_max=1, store_files=False)
+        read = await multipart.read(limits.read_chunks(request, READ_SECONDS), content_type, uploads, bounds)
         return Form(read.fields, {upload.field: upload.data for upload in read.files if upload.data})
     data = await limits.read_body(request, BODY_MAX, READ_SECONDS)
     return Form(fields.split_fields(data.decode("utf-8", "replace")))
@@ -90,7 +90,7 @@ class Problems:
         if error is None:
             return
         if error.errors:
-            for path, messages in error.by_field():
+            for path, messages in error.messages_by_field():
                 self.by_field.setdefault(path, []).extend(messages)
             self.general = self.by_field.pop("", [])
         else:

@@ -9,8 +9,8 @@ from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import templates as wire
 from hubbub.server.transports.web.conversations import PATH as CONVERSATIONS
-from hubbub.server.transports.web.spoken import display_name
-from hubbub.server.transports.web.visits import PageRequest, page
+from hubbub.server.transports.web.message_views import display_name
+from hubbub.server.transports.web.page_requests import PageRequest, page
 
 TEMPLATE: Final = "/template/{code}"
 

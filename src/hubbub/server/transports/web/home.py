@@ -5,7 +5,7 @@ from typing import Final
 from aiohttp import web
 
 from hubbub.protocol import errors
-from hubbub.server.transports.web.visits import DEFAULT_PAGE, Page, PageRequest, page
+from hubbub.server.transports.web.page_requests import DEFAULT_PAGE, Page, PageRequest, page
 
 PATH: Final = "/"
 NOT_FOUND: Final = Page("GET", "/{lost}", public=True)

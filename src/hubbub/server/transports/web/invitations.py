@@ -10,9 +10,9 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import channels, guilds, invites
 from hubbub.protocol.resources.invites import Invite
 from hubbub.server.transports.web.conversations import PATH as CONVERSATIONS
-from hubbub.server.transports.web.conversations import path_of
-from hubbub.server.transports.web.spoken import display_name
-from hubbub.server.transports.web.visits import PageRequest, page
+from hubbub.server.transports.web.conversations import conversation_path
+from hubbub.server.transports.web.message_views import display_name
+from hubbub.server.transports.web.page_requests import PageRequest, page
 
 INVITE: Final = "/invite/{code}"
 
@@ -102,7 +102,7 @@ async def _channel_path(request: PageRequest, invite: Invite) -> str:
     """Return the path of the invite's channel, or of the guild when the channel is not visible."""
     if invite.channel is not None:
         try:
-            return path_of(await request.call(channels.GET_CHANNEL, invite.channel.id))
+            return conversation_path(await request.call(channels.GET_CHANNEL, invite.channel.id))
         except ApiError as error:
             if error.kind not in (errors.MISSING_ACCESS, errors.UNKNOWN_CHANNEL):
                 raise

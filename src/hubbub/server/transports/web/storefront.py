@@ -10,7 +10,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import SkuFlags
 from hubbub.protocol.ids import SkuId
 from hubbub.protocol.resources import entitlements, guilds, skus, subscriptions
-from hubbub.server.transports.web.visits import PageRequest, page
+from hubbub.server.transports.web.page_requests import PageRequest, page
 
 STORE: Final = r"/application-directory/{application_id:\d+}/store"
 SKU: Final = STORE + r"/{sku_id:\d+}"

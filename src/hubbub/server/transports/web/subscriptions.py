@@ -9,7 +9,7 @@ from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import guilds
 from hubbub.protocol.resources import subscriptions as wire
-from hubbub.server.transports.web.visits import PageRequest, page
+from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/settings/subscriptions"
 SUBSCRIPTION: Final = PATH + r"/{subscription_id:\d{1,19}}"

@@ -9,7 +9,7 @@ from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-HERE: Final = Path(__file__).parent
+PACKAGE_DIR: Final = Path(__file__).parent
 STATIC: Final = "/static"
 BOOTSTRAP: Final = "bootstrap.js"
 MAIN: Final = "main.js"
@@ -50,7 +50,7 @@ _SYSTEMS: Final = (
 class Assets:
     """Style sheets and images, each at a URL that contains its content hash."""
 
-    def __init__(self, folder: Path = HERE / "static") -> None:
+    def __init__(self, folder: Path = PACKAGE_DIR / "static") -> None:
         self._paths: dict[str, str] = {}
         self._files: dict[str, tuple[bytes, str]] = {}
         # Images first: style sheets refer to them by their hashed names.
@@ -87,7 +87,7 @@ class Modules:
     Modules import each other by relative names, so files of one version are always loaded together (decisions/0057).
     """
 
-    def __init__(self, folder: Path = HERE / "static" / "app") -> None:
+    def __init__(self, folder: Path = PACKAGE_DIR / "static" / "app") -> None:
         self._files: dict[str, tuple[bytes, str, str]] = {}
         whole = hashlib.sha256()
         for path in sorted(each for each in folder.rglob("*") if each.suffix in _TYPES):
@@ -121,7 +121,7 @@ class Modules:
 def environment(assets: Assets, modules: Modules) -> Environment:
     """Create the Jinja environment with its globals and filters."""
     templates = Environment(
-        loader=FileSystemLoader(HERE / "templates"),
+        loader=FileSystemLoader(PACKAGE_DIR / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -18,33 +18,33 @@ voice server reports events to the group and sends the returned messages, in ord
 and opcode, one with a struct as JSON `d`. Messages to a member must arrive in the given order, so messages to a
 disconnected member are put into the replay buffer of its session.
 
-`group.late` are members whose key package has been missing for five seconds: close them with 4006, unless they are
-disconnected. `group.ready(user_id)` returns whether a member's frames are end-to-end encrypted, and
-`group.plain_allowed(now)` whether frames other than those and Opus silence may be forwarded. Only `Group(...,
+`group.overdue` are members whose key package has been missing for five seconds: close them with 4006, unless they are
+disconnected. `group.is_encrypted(user_id)` returns whether a member's frames are end-to-end encrypted, and
+`group.allows_unencrypted(now)` whether frames other than those and Opus silence may be forwarded. Only `Group(...,
 mixed=True)` accepts clients without DAVE (`joined(..., version=0)`) and disables the encryption of the call while they
-are in it; otherwise such a client is closed with 4017 before it joins. `group.refused` counts rejected messages of
+are in it; otherwise such a client is closed with 4017 before it joins. `group.rejections` counts rejected messages of
 clients by reason.
 """
 
-from hubbub.server.transports.voice.dave.group import VERSION, Group
+from hubbub.server.transports.voice.dave.group import DAVE_VERSION, DaveGroup
 from hubbub.server.transports.voice.dave.keys import ExternalSender
 from hubbub.server.transports.voice.dave.messages import (
+    DaveOpcode,
     ExecuteTransition,
-    Op,
+    OutgoingMessage,
     Payload,
     PrepareEpoch,
     PrepareTransition,
-    Sending,
 )
 
 __all__ = [
-    "Group",
+    "DaveGroup",
     "ExternalSender",
-    "Sending",
-    "Op",
+    "OutgoingMessage",
+    "DaveOpcode",
     "Payload",
     "PrepareTransition",
     "ExecuteTransition",
     "PrepareEpoch",
-    "VERSION",
+    "DAVE_VERSION",
 ]

@@ -9,62 +9,62 @@ from collections.abc import Collection, Mapping
 
 from hubbub.server.transports.voice.dave import codec
 from hubbub.server.transports.voice.dave.codec import u32, u64, vec
-from hubbub.server.transports.voice.dave.keys import find_point, reference, verify
-from hubbub.server.transports.voice.dave.proposals import Arrival, Proposal
+from hubbub.server.transports.voice.dave.keys import parse_public_key, reference, verify
+from hubbub.server.transports.voice.dave.proposals import Proposal, ValidatedKeyPackage
 
-KEY_PACKAGE_MOST = 1024
+KEY_PACKAGE_BYTES_MAX = 1024
 """Size limit in bytes of a key package; those of known libraries have at most 400."""
 
-COMMIT_BASE = 8_192
+COMMIT_BASE_BYTES_MAX = 8_192
 """Size limit in bytes of a commit with its Welcome, without the part per member."""
-COMMIT_PER_MEMBER = 1_024
+COMMIT_BYTES_PER_MEMBER = 1_024
 """Additional bytes of the size limit of a commit, per member and new member."""
 
 _ALWAYS = (0, (1 << 64) - 1)
 
 
-class Refused(Exception):
+class RejectedMessage(Exception):
     """Raised to reject a client's message; the call continues."""
 
 
-def read_arrival(data: bytes, user_id: int) -> Arrival:
-    """Return the validated key package of this user; raise `Refused` with the reason if it is invalid."""
-    if len(data) > KEY_PACKAGE_MOST:
-        raise Refused("key package: too long")
+def validate_key_package(data: bytes, user_id: int) -> ValidatedKeyPackage:
+    """Return the validated key package of this user; raise `RejectedMessage` with the reason if it is invalid."""
+    if len(data) > KEY_PACKAGE_BYTES_MAX:
+        raise RejectedMessage("key package: too long")
     package = codec.read_key_package(data)
     leaf = package.leaf
     if leaf.identity != u64(user_id):
-        raise Refused("key package: identity of another user")
+        raise RejectedMessage("key package: identity of another user")
     if leaf.source != codec.FROM_KEY_PACKAGE:
-        raise Refused("key package: leaf of a commit")
+        raise RejectedMessage("key package: leaf of a commit")
     if leaf.lifetime != _ALWAYS:
-        raise Refused("key package: lifetime")
+        raise RejectedMessage("key package: lifetime")
     if leaf.extensions or package.extensions:
-        raise Refused("key package: extensions")
+        raise RejectedMessage("key package: extensions")
     can = leaf.capabilities
     if codec.MLS_10 not in can.versions or codec.SUITE not in can.suites or codec.BASIC not in can.credentials:
-        raise Refused("key package: capabilities")
+        raise RejectedMessage("key package: capabilities")
     # Encryption to an invalid point is impossible, and RFC 9420 (10.1) requires two different keys.
-    if find_point(package.init_key) is None or find_point(leaf.encryption_key) is None:
-        raise Refused("key package: invalid key")
+    if parse_public_key(package.init_key) is None or parse_public_key(leaf.encryption_key) is None:
+        raise RejectedMessage("key package: invalid key")
     if package.init_key == leaf.encryption_key:
-        raise Refused("key package: duplicate key")
-    key = find_point(leaf.signature_key)
+        raise RejectedMessage("key package: duplicate key")
+    key = parse_public_key(leaf.signature_key)
     if key is None:
-        raise Refused("key package: invalid key")
+        raise RejectedMessage("key package: invalid key")
     if not verify(key, "LeafNodeTBS", leaf.unsigned(), leaf.signature):
-        raise Refused("key package: signature of the leaf")
+        raise RejectedMessage("key package: signature of the leaf")
     if not verify(key, "KeyPackageTBS", package.unsigned(), package.signature):
-        raise Refused("key package: signature")
+        raise RejectedMessage("key package: signature")
     bare = package.encode()
-    return Arrival(user_id, package, bare, reference("KeyPackage Reference", bare))
+    return ValidatedKeyPackage(user_id, package, bare, reference("KeyPackage Reference", bare))
 
 
-def require_own_keys(arrival: Arrival, taken: Collection[bytes]) -> None:
+def require_unique_keys(arrival: ValidatedKeyPackage, taken: Collection[bytes]) -> None:
     """Reject keys that another member has: RFC 9420 (7.3) forbids them, so no client could commit the Add."""
     leaf = arrival.package.leaf
     if {arrival.package.init_key, leaf.encryption_key, leaf.signature_key} & set(taken):
-        raise Refused("key package: key of another member")
+        raise RejectedMessage("key package: key of another member")
 
 
 def require_commit(
@@ -79,29 +79,29 @@ def require_commit(
 ) -> None:
     """Reject a commit unless it is by the member at this leaf and consists of exactly the pending proposals."""
     if commit.group_id != group_id:
-        raise Refused("commit: another group")
+        raise RejectedMessage("commit: another group")
     if commit.epoch != epoch:
-        raise Refused("commit: another epoch")
+        raise RejectedMessage("commit: another epoch")
     if commit.leaf_index != leaf_index:
-        raise Refused("commit: leaf index of another member")
+        raise RejectedMessage("commit: leaf index of another member")
     if not proposals or len(commit.references) != len(proposals) or set(commit.references) != proposals.keys():
-        raise Refused("commit: not the pending proposals")
-    added = [proposal.arrival.ref for proposal in proposals.values() if proposal.arrival is not None]
+        raise RejectedMessage("commit: not the pending proposals")
+    added = [proposal.key_package.ref for proposal in proposals.values() if proposal.key_package is not None]
     # RFC 9420, 12.4: only a commit that consists of Adds may omit the path.
     if commit.path_leaf is None and len(added) < len(proposals):
-        raise Refused("commit: no path")
+        raise RejectedMessage("commit: no path")
     if commit.path_leaf is not None:
         _require_path_leaf(commit.path_leaf, leaf, group_id, leaf_index)
     welcomed = [secret[0] for secret in welcome.secrets] if welcome is not None else []
     if sorted(welcomed) != sorted(added):
-        raise Refused("commit: welcome does not match the added members")
+        raise RejectedMessage("commit: welcome does not match the added members")
 
 
 def _require_path_leaf(new: codec.LeafNode, old: codec.LeafNode, group_id: bytes, leaf_index: int) -> None:
     if new.source != codec.FROM_COMMIT or new.identity != old.identity or new.signature_key != old.signature_key:
-        raise Refused("commit: another member's leaf")
-    if new.encryption_key == old.encryption_key or find_point(new.encryption_key) is None:
-        raise Refused("commit: no new key")
-    key = find_point(new.signature_key)
+        raise RejectedMessage("commit: another member's leaf")
+    if new.encryption_key == old.encryption_key or parse_public_key(new.encryption_key) is None:
+        raise RejectedMessage("commit: no new key")
+    key = parse_public_key(new.signature_key)
     if key is None or not verify(key, "LeafNodeTBS", new.unsigned() + vec(group_id) + u32(leaf_index), new.signature):
-        raise Refused("commit: signature of the leaf")
+        raise RejectedMessage("commit: signature of the leaf")

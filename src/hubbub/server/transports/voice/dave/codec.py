@@ -56,7 +56,7 @@ def vec(data: bytes) -> bytes:
     raise ValueError("too long for a vector")
 
 
-class Reader:
+class ByteReader:
     """Decodes structures from bytes in sequence."""
 
     __slots__ = ("_data", "_at")
@@ -117,23 +117,23 @@ class Reader:
             raise Malformed(f"{name} is {value}, not {expected}")
 
     @property
-    def more(self) -> bool:
+    def has_more(self) -> bool:
         """Whether undecoded bytes are left."""
         return self._at < len(self._data)
 
     def end(self) -> None:
         """Raise `Malformed` if undecoded bytes are left."""
-        if self.more:
+        if self.has_more:
             raise Malformed("trailing bytes")
 
     @property
-    def at(self) -> int:
+    def position(self) -> int:
         """The number of decoded bytes."""
         return self._at
 
 
 @dataclass(frozen=True, slots=True)
-class Capabilities:
+class LeafCapabilities:
     """The capabilities that a client declares."""
 
     versions: tuple[int, ...]
@@ -157,7 +157,7 @@ class LeafNode:
     encryption_key: bytes
     signature_key: bytes
     identity: bytes
-    capabilities: Capabilities
+    capabilities: LeafCapabilities
     source: int
     lifetime: tuple[int, int]
     """Not before and not after; both 0 in the leaf of a commit."""
@@ -279,7 +279,7 @@ def read_key_package(data: bytes) -> KeyPackage:
     """Decode a key package, with or without the MLSMessage wrapper."""
     # The white paper wraps it, both known libraries do not. Without the wrapper the cipher suite follows, which is not
     # 5.
-    reader = Reader(data[4:] if data.startswith(_WRAPPED) else data)
+    reader = ByteReader(data[4:] if data.startswith(_WRAPPED) else data)
     reader.expect(reader.u16(), MLS_10, "version")
     reader.expect(reader.u16(), SUITE, "suite")
     init_key = reader.vec()
@@ -289,13 +289,13 @@ def read_key_package(data: bytes) -> KeyPackage:
     return package
 
 
-def read_leaf(reader: Reader) -> LeafNode:
+def read_leaf(reader: ByteReader) -> LeafNode:
     """Decode a leaf node of a key package or of a commit's path."""
     encryption_key = reader.vec()
     signature_key = reader.vec()
     reader.expect(reader.u16(), BASIC, "credential")
     identity = reader.vec()
-    capabilities = Capabilities(reader.u16s(), reader.u16s(), reader.u16s(), reader.u16s(), reader.u16s())
+    capabilities = LeafCapabilities(reader.u16s(), reader.u16s(), reader.u16s(), reader.u16s(), reader.u16s())
     source = reader.u8()
     lifetime, parent_hash = (0, 0), b""
     if source == FROM_KEY_PACKAGE:
@@ -319,15 +319,15 @@ def read_leaf(reader: Reader) -> LeafNode:
 
 def read_commit_and_welcome(data: bytes) -> tuple[Commit, bytes, Welcome | None]:
     """Decode a commit and the optional Welcome after it; return the commit, its bytes, and the Welcome or None."""
-    reader = Reader(data)
+    reader = ByteReader(data)
     commit = _read_commit(reader)
-    message = data[: reader.at]
-    welcome = _read_welcome(reader) if reader.more else None
+    message = data[: reader.position]
+    welcome = _read_welcome(reader) if reader.has_more else None
     reader.end()
     return commit, message, welcome
 
 
-def _read_commit(reader: Reader) -> Commit:
+def _read_commit(reader: ByteReader) -> Commit:
     reader.expect(reader.u16(), MLS_10, "version")
     reader.expect(reader.u16(), PUBLIC_MESSAGE, "wire format")
     group_id = reader.vec()
@@ -336,13 +336,13 @@ def _read_commit(reader: Reader) -> Commit:
     leaf_index = reader.u32()
     authenticated_data = reader.vec()
     reader.expect(reader.u8(), COMMIT, "content")
-    references = _read_references(Reader(reader.vec()))
+    references = _read_references(ByteReader(reader.vec()))
     path_leaf: LeafNode | None = None
     path: tuple[PathNode, ...] = ()
     has_path = reader.u8()
     if has_path == 1:
         path_leaf = read_leaf(reader)
-        path = _read_path(Reader(reader.vec()))
+        path = _read_path(ByteReader(reader.vec()))
     elif has_path:
         raise Malformed("invalid presence flag of the path")
     return Commit(
@@ -359,31 +359,31 @@ def _read_commit(reader: Reader) -> Commit:
     )
 
 
-def _read_references(reader: Reader) -> tuple[bytes, ...]:
+def _read_references(reader: ByteReader) -> tuple[bytes, ...]:
     references = []
-    while reader.more:
+    while reader.has_more:
         # DAVE: only the server makes proposals, so a commit must not contain a proposal by value.
         reader.expect(reader.u8(), BY_REFERENCE, "proposal type")
         references.append(reader.vec())
     return tuple(references)
 
 
-def _read_path(reader: Reader) -> tuple[PathNode, ...]:
+def _read_path(reader: ByteReader) -> tuple[PathNode, ...]:
     nodes = []
-    while reader.more:
+    while reader.has_more:
         key = reader.vec()
-        inner = Reader(reader.vec())
+        inner = ByteReader(reader.vec())
         sealed = []
-        while inner.more:
+        while inner.has_more:
             sealed.append((inner.vec(), inner.vec()))
         nodes.append(PathNode(key, tuple(sealed)))
     return tuple(nodes)
 
 
-def _read_welcome(reader: Reader) -> Welcome:
+def _read_welcome(reader: ByteReader) -> Welcome:
     reader.expect(reader.u16(), SUITE, "suite")
-    inner = Reader(reader.vec())
+    inner = ByteReader(reader.vec())
     secrets = []
-    while inner.more:
+    while inner.has_more:
         secrets.append((inner.vec(), inner.vec(), inner.vec()))
     return Welcome(tuple(secrets), reader.vec())

@@ -30,20 +30,20 @@ class ExternalSender:
 
     def sign(self, label: str, content: bytes) -> bytes:
         """Return the DER signature of labeled content."""
-        return self._key.sign(labelled(label, content), _ALGORITHM)
+        return self._key.sign(labeled_content(label, content), _ALGORITHM)
 
 
-def labelled(label: str, content: bytes) -> bytes:
+def labeled_content(label: str, content: bytes) -> bytes:
     """Return the labeled content that is signed or hashed (RFC 9420, 5.1.2 and 5.2)."""
     return vec(f"MLS 1.0 {label}".encode()) + vec(content)
 
 
 def reference(label: str, content: bytes) -> bytes:
     """Return the reference (hash) of a proposal or a key package."""
-    return hashlib.sha256(labelled(label, content)).digest()
+    return hashlib.sha256(labeled_content(label, content)).digest()
 
 
-def find_point(data: bytes) -> ec.EllipticCurvePublicKey | None:
+def parse_public_key(data: bytes) -> ec.EllipticCurvePublicKey | None:
     """Return the public key, or None if the bytes are not an uncompressed point of P-256."""
     if len(data) != _POINT_BYTES or data[0] != 4:
         return None
@@ -56,7 +56,7 @@ def find_point(data: bytes) -> ec.EllipticCurvePublicKey | None:
 def verify(key: ec.EllipticCurvePublicKey, label: str, content: bytes, signature: bytes) -> bool:
     """Return whether a signature of labeled content is valid."""
     try:
-        key.verify(signature, labelled(label, content), _ALGORITHM)
+        key.verify(signature, labeled_content(label, content), _ALGORITHM)
     except InvalidSignature:
         return False
     return True

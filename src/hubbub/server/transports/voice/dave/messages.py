@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 
-class Op(IntEnum):
+class DaveOpcode(IntEnum):
     """Opcodes of the voice gateway for end-to-end encryption."""
 
     PREPARE_TRANSITION = 21
@@ -46,15 +46,15 @@ class PrepareEpoch(Struct, frozen=True):
 Payload = bytes | PrepareTransition | ExecuteTransition | PrepareEpoch
 
 
-class Sending(NamedTuple):
+class OutgoingMessage(NamedTuple):
     """A message to some members of the call."""
 
     to: tuple[int, ...]
-    op: Op
+    op: DaveOpcode
     payload: Payload
     """Bytes for a binary opcode, without sequence number and opcode; otherwise the value of `d`."""
 
 
-def sending(to: Iterable[int], op: Op, payload: Payload) -> Sending:
+def outgoing(to: Iterable[int], op: DaveOpcode, payload: Payload) -> OutgoingMessage:
     """Return a message to these users."""
-    return Sending(tuple(to), op, payload)
+    return OutgoingMessage(tuple(to), op, payload)

@@ -14,7 +14,7 @@ _REVOKE = b"\x01"
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class ValidatedKeyPackage:
     """A validated key package with its encoding and reference."""
 
     user_id: int
@@ -32,16 +32,16 @@ class Proposal:
     message: bytes
     ref: bytes
     """Its reference, by which a Commit identifies it."""
-    arrival: Arrival | None = None
+    key_package: ValidatedKeyPackage | None = None
     """The key package of an Add; None for a Remove."""
     leaf_index: int = -1
     """The leaf of a Remove; -1 for an Add."""
 
 
-def add(sender: ExternalSender, group_id: bytes, epoch: int, arrival: Arrival) -> Proposal:
+def add(sender: ExternalSender, group_id: bytes, epoch: int, arrival: ValidatedKeyPackage) -> Proposal:
     """Return a signed proposal that adds a member."""
     message, ref = _sign(sender, group_id, epoch, u16(_ADD) + arrival.data)
-    return Proposal(message, ref, arrival=arrival)
+    return Proposal(message, ref, key_package=arrival)
 
 
 def remove(sender: ExternalSender, group_id: bytes, epoch: int, leaf_index: int) -> Proposal:

@@ -33,13 +33,13 @@ class Tree:
         # RFC 9420, 12.3 and 7.7: first the Removes, then the tree is truncated, then the Adds in the order of the
         # commit, each at the leftmost free leaf.
         for proposal in proposals.values():
-            if proposal.arrival is None:
+            if proposal.key_package is None:
                 self._leaves[proposal.leaf_index] = None
         while self._leaves and self._leaves[-1] is None:
             self._leaves.pop()
         placed: dict[bytes, int] = {}
         for ref in commit.references:
-            arrival = proposals[ref].arrival
+            arrival = proposals[ref].key_package
             if arrival is not None:
                 placed[arrival.ref] = self._insert(arrival.package.leaf)
         return placed

@@ -8,10 +8,10 @@ from hubbub.server.transports.web.portal import (
     clients,
     endpoints,
     identity,
-    installing,
+    images,
+    installation,
     overview,
-    pictures,
-    selling,
+    store,
     testers,
 )
 
@@ -19,12 +19,12 @@ MODULES: tuple[ModuleType, ...] = (
     overview,
     bots,
     clients,
-    installing,
+    installation,
     approvals,
     identity,
     endpoints,
-    pictures,
+    images,
     testers,
-    selling,
+    store,
 )
 """Modules that define portal pages."""

@@ -7,6 +7,7 @@ from aiohttp import web
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers
 from hubbub.protocol.scopes import SOCIAL_LAYER_FLAGS
+from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
     load_application,
@@ -15,7 +16,6 @@ from hubbub.server.transports.web.portal.common import (
     section_path,
     update_application,
 )
-from hubbub.server.transports.web.visits import PageRequest, page
 
 PATH = APPLICATION_PATH + "/approvals"
 

@@ -8,6 +8,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import developers
 from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
+from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
     load_application,
@@ -17,7 +18,6 @@ from hubbub.server.transports.web.portal.common import (
     section_path,
     update_application,
 )
-from hubbub.server.transports.web.visits import PageRequest, page
 
 PATH = APPLICATION_PATH + "/bot"
 TOKEN_WARNING = "This token gives full control of the bot. Do not share it or commit it to code. If it leaks, reset it."
@@ -84,7 +84,7 @@ async def switch_intents(request: PageRequest) -> web.Response:
     flags = application.flags & ~ApplicationFlags.EDITABLE
     for name in request.form.all("intent"):
         if name in PRIVILEGED_INTENTS:
-            flags |= PRIVILEGED_INTENTS[name].limited
+            flags |= PRIVILEGED_INTENTS[name].limited_flag
     try:
         await update_application(request, {"flags": flags})
     except ApiError as error:

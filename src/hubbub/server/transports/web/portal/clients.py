@@ -10,8 +10,9 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import BITS
 from hubbub.protocol.resources import developers
 from hubbub.protocol.resources.applications import REDIRECT_URIS_MAX, Application
-from hubbub.protocol.resources.oauth2 import STANDARD_SCHEME
-from hubbub.protocol.scopes import INSTALLING, SCOPES
+from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
+from hubbub.protocol.scopes import INSTALL_SCOPES, SCOPES
+from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
     PERMISSIONS,
@@ -23,7 +24,6 @@ from hubbub.server.transports.web.portal.common import (
     section_path,
     update_application,
 )
-from hubbub.server.transports.web.visits import PageRequest, page
 
 PATH = APPLICATION_PATH + "/oauth2"
 SECRET_WARNING = "Keep the secret on your server. Never ship it in a game or app that users download."
@@ -111,9 +111,9 @@ async def _client(request: PageRequest, application: Application) -> dict[str, A
     return {
         "me": await request.current_user(),
         "public": bool(application.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT),
-        "standard": f"{STANDARD_SCHEME}-{application.id:d}:/authorize/callback",
-        "common": [(name, SCOPES[name].words) for name in COMMON_SCOPES],
-        "others": [(str(name), SCOPES[name].words) for name in others],
+        "standard": f"{REDIRECT_SCHEME_PREFIX}-{application.id:d}:/authorize/callback",
+        "common": [(name, SCOPES[name].description) for name in COMMON_SCOPES],
+        "others": [(str(name), SCOPES[name].description) for name in others],
         "permissions": PERMISSIONS,
         "chosen": chosen,
         "chosen_permissions": permissions,
@@ -128,7 +128,7 @@ def _authorization_url(
     fields = {"client_id": f"{application.id:d}", "scope": " ".join(scopes)}
     if "bot" in scopes:
         fields["permissions"] = str(sum(BITS[name] for name in set(permissions)))
-    if not INSTALLING.issuperset(scopes):
+    if not INSTALL_SCOPES.issuperset(scopes):
         fields["response_type"] = "code"
     if redirect in application.redirect_uris:
         fields["redirect_uri"] = redirect

@@ -10,7 +10,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import BITS
 from hubbub.protocol.resources import applications
 from hubbub.protocol.resources.applications import Application
-from hubbub.server.transports.web.visits import PageRequest
+from hubbub.server.transports.web.page_requests import PageRequest
 
 PORTAL_PATH: Final = "/developers"
 APPLICATION_PATH: Final = PORTAL_PATH + r"/{application_id:\d{1,19}}"

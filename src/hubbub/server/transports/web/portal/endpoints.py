@@ -11,6 +11,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import activity_proxies, webhook_events
 from hubbub.protocol.resources.applications import Application
+from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
     load_application,
@@ -19,7 +20,6 @@ from hubbub.server.transports.web.portal.common import (
     section_path,
     update_application,
 )
-from hubbub.server.transports.web.visits import PageRequest, page
 
 EVENTS = APPLICATION_PATH + "/webhooks"
 INTERACTIONS = APPLICATION_PATH + "/interactions"

@@ -9,6 +9,7 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers, identities, identity_providers
 from hubbub.protocol.resources.identity_providers import CLIENTS_MAX, ProviderClient, ProviderConfiguration
+from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
     list_item_fields,
@@ -17,7 +18,6 @@ from hubbub.server.transports.web.portal.common import (
     render_errors,
     section_path,
 )
-from hubbub.server.transports.web.visits import PageRequest, page
 
 PATH = APPLICATION_PATH + "/identity"
 

@@ -7,6 +7,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers
+from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
     PORTAL_PATH,
@@ -17,7 +18,6 @@ from hubbub.server.transports.web.portal.common import (
     section_path,
     update_application,
 )
-from hubbub.server.transports.web.visits import PageRequest, page
 
 FIELDS: Final = ("name", "description", "tags", "icon", "terms_of_service_url", "privacy_policy_url")
 TAGS_MAX: Final = 20

@@ -7,6 +7,7 @@ from aiohttp import web
 from hubbub.protocol import errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import developers
+from hubbub.server.transports.web.page_requests import PageRequest, page
 from hubbub.server.transports.web.portal.common import (
     APPLICATION_PATH,
     load_application,
@@ -15,7 +16,6 @@ from hubbub.server.transports.web.portal.common import (
     render_secret,
     section_path,
 )
-from hubbub.server.transports.web.visits import PageRequest, page
 
 PATH = APPLICATION_PATH + "/testers"
 

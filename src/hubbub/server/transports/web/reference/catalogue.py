@@ -22,9 +22,15 @@ from hubbub.protocol import enums, errors, flags, intents, operation, permission
 from hubbub.protocol.errors import ErrorCode
 from hubbub.protocol.operation import Command, Event, Operation, events_of, operations_of
 from hubbub.protocol.resources import gateway, webhook_events
-from hubbub.server.core.dispatch import Endpoint
+from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.web.reference import types
-from hubbub.server.transports.web.reference.words import Spans, TextSpan, notes, prose, summary
+from hubbub.server.transports.web.reference.docstrings import (
+    Spans,
+    TextSpan,
+    attribute_docstrings,
+    parse_docstring,
+    summary,
+)
 
 ROOT: Final = "/docs"
 RESOURCES: Final = f"{ROOT}/resources"
@@ -38,7 +44,7 @@ SCOPES: Final = f"{ROOT}/scopes"
 ERRORS: Final = f"{ROOT}/errors"
 WEBHOOK_EVENTS: Final = f"{ROOT}/webhook-events"
 
-SHARED_PAGES: Final[Mapping[type, str]] = {
+ENUM_PAGES: Final[Mapping[type, str]] = {
     enums.GatewayOpcode: GATEWAY,
     enums.CloseCode: GATEWAY,
     intents.Capabilities: GATEWAY,
@@ -203,11 +209,11 @@ class Catalogue:
         return {name: self._enumeration(name, kind) for name, kind in sorted(_unique(kinds).items())}
 
     def _enumeration(self, name: str, kind: type) -> Enumeration:
-        shared = [each for each, url in SHARED_PAGES.items() if url == SHARED_PAGES.get(kind)]
-        page = SHARED_PAGES.get(kind, f"{ENUMS}/{name}")
+        shared = [each for each, url in ENUM_PAGES.items() if url == ENUM_PAGES.get(kind)]
+        page = ENUM_PAGES.get(kind, f"{ENUMS}/{name}")
         # Several enumerations on one page: prefix the fragments to keep them unique.
         prefix = f"{name}." if len(shared) > 1 else ""
-        docstrings = notes(kind)
+        docstrings = attribute_docstrings(kind)
         is_flags = not issubclass(kind, Enum) or issubclass(kind, IntFlag)
         values = tuple(
             Value(
@@ -234,11 +240,11 @@ class Catalogue:
         found: dict[type[Struct], None] = {}
         pending: list[Any] = [event.payload for event in self.events]
         pending += [*self.payloads.values(), webhook_events.WebhookPing, webhook_events.WebhookEventPayload]
-        pending += [kind for kind in webhook_events.DATA.values() if kind is not None]
+        pending += [kind for kind in webhook_events.EVENT_DATA_TYPES.values() if kind is not None]
         inline: list[Any] = []
         for endpoint in self._endpoints:
             operation = endpoint.operation
-            pending += [operation.result, operation.refusal]
+            pending += [operation.result, operation.error_model]
             for part in (operation.body, operation.query):
                 (inline if _is_model(part) else pending).append(part)
         pending += [hint for part in inline if part is not NoneType for hint in _hints(part)]
@@ -287,7 +293,7 @@ class Catalogue:
         for endpoint in self._endpoints:
             operation = endpoint.operation
             link = TextSpan(endpoint.name, self.operation_href(endpoint))
-            for part in (operation.body, operation.query, operation.result, operation.refusal):
+            for part in (operation.body, operation.query, operation.result, operation.error_model):
                 note(part, link)
                 if _is_model(part) and part not in self._named:
                     for hint in _hints(part):
@@ -356,7 +362,7 @@ def _subject(name: str, module: ModuleType) -> Spans:
     head, _, rest = sentence.partition(": ")
     if rest and head.lower().removeprefix("the ") == name.replace("_", " "):
         sentence = rest[:1].upper() + rest[1:]
-    return prose(f"{sentence}.")
+    return parse_docstring(f"{sentence}.")
 
 
 def _camel(name: str) -> str:
@@ -403,7 +409,7 @@ def _form_errors() -> dict[str, Spans]:
         if inspect.isfunction(function) and function.__annotations__.get("return") is errors.FormError:
             code = next(_codes(function.__code__.co_consts), None)
             if code is not None:
-                spans = prose(function.__doc__)
+                spans = parse_docstring(function.__doc__)
                 found[code] = (*found[code], TextSpan(" "), *spans) if code in found else spans
     return found
 

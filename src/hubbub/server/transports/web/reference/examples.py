@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from hubbub.protocol.operation import Auth, Operation
-from hubbub.server.core.dispatch import Endpoint
+from hubbub.server.core.endpoints import Endpoint
 
 VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     "USER_TOKEN": ("users", "alice", "token"),

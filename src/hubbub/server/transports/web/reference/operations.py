@@ -11,12 +11,12 @@ from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Auth
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import access
-from hubbub.server.core.dispatch import Endpoint
+from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference import examples, types
 from hubbub.server.transports.web.reference.catalogue import Catalogue
+from hubbub.server.transports.web.reference.docstrings import Spans, TextSpan, summary
 from hubbub.server.transports.web.reference.types import Field
-from hubbub.server.transports.web.reference.words import Spans, TextSpan, summary
 
 _CALLERS: Final[tuple[tuple[Auth, str], ...]] = (
     (Auth.BOT, "a bot"),
@@ -54,7 +54,7 @@ class Operations:
             "body_type": self._type(operation.body),
             "body_summary": summary(operation.body) if _is_model(operation.body) else (),
             "response": self._type(operation.result),
-            "error_type": self._type(operation.refusal),
+            "error_type": self._type(operation.error_model),
             "errors": self._errors(endpoint),
             "emits": [TextSpan(event.name, f"{urls.EVENTS}#{event.name}") for event in operation.emits],
             "audits": [
@@ -88,12 +88,15 @@ class Operations:
             )
             if rule.name != endpoint.name:
                 parts.append(f"shared by all operations of the bucket “{rule.name}”")
-            if rule.aged and operation.limit is not None:
+            if rule.age_buckets and operation.limit is not None:
                 parts.append(
-                    "depends on the age of the message: buckets at " + ", ".join(map(_duration, operation.limit.ages))
+                    "depends on the age of the message: buckets at "
+                    + ", ".join(map(_duration, operation.limit.age_thresholds_seconds))
                 )
-        if operation.cap:
-            parts.append(f"{operation.cap:,} in {APPROVAL_WINDOW_SECONDS // 3600} h before the application is approved")
+        if operation.unapproved_calls_max:
+            parts.append(
+                f"{operation.unapproved_calls_max:,} in {APPROVAL_WINDOW_SECONDS // 3600} h before the application is approved"
+            )
         return parts
 
     def _path(self, endpoint: Endpoint) -> list[Field]:
@@ -114,7 +117,7 @@ class Operations:
         operation = endpoint.operation
         kinds = [*operation.raises]
         if not endpoint.anonymous:
-            kinds += [errors.UNAUTHORIZED, *endpoint.refusals.values()]
+            kinds += [errors.UNAUTHORIZED, *endpoint.rejections.values()]
             if operation.scopes:
                 kinds.append(errors.MISSING_OAUTH2_SCOPE)
         if operation.body is not NoneType or operation.query is not NoneType or any(endpoint.snowflakes):

@@ -23,15 +23,15 @@ from hubbub.protocol.resources import webhook_events
 from hubbub.protocol.scopes import SCOPES
 from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server.core.config import Config
-from hubbub.server.core.dispatch import Table
+from hubbub.server.core.endpoints import EndpointTable
+from hubbub.server.transports.web.page_requests import Page, PageRequest, page_headers
 from hubbub.server.transports.web.portal.endpoints import EVENT_DESCRIPTIONS
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference import search, types
 from hubbub.server.transports.web.reference.catalogue import Catalogue
+from hubbub.server.transports.web.reference.docstrings import TextSpan, parse_docstring, summary
 from hubbub.server.transports.web.reference.examples import VARIABLES
 from hubbub.server.transports.web.reference.operations import Operations
-from hubbub.server.transports.web.reference.words import TextSpan, prose, summary
-from hubbub.server.transports.web.visits import Page, PageRequest, page_headers
 
 CACHE_BYTES_MAX: Final = 2 * 1024 * 1024
 """Size limit of the cache of compressed pages; the least recently used page is evicted."""
@@ -68,7 +68,9 @@ class CachedPage(NamedTuple):
 class Reference:
     """Serves `/docs`."""
 
-    def __init__(self, *, table: Table, now_ms: Callable[[], int], config: Config, templates: Environment) -> None:
+    def __init__(
+        self, *, table: EndpointTable, now_ms: Callable[[], int], config: Config, templates: Environment
+    ) -> None:
         self._table = table
         self._now_ms = now_ms
         self._config = config
@@ -203,7 +205,7 @@ class Reference:
     def _names(self, collection: str) -> Container[str]:
         """Return the names of a collection's pages."""
         if collection == "enums":
-            return {name for name, enum in self._catalogue.enums.items() if enum.kind not in urls.SHARED_PAGES}
+            return {name for name, enum in self._catalogue.enums.items() if enum.kind not in urls.ENUM_PAGES}
         return self._catalogue.objects if collection == "objects" else self._catalogue.resources
 
     def _resource(self, name: str) -> Context:
@@ -315,12 +317,12 @@ class Reference:
                     "data": None if kind is None else types.describe(kind, links),
                 }
                 for value in self._catalogue.enumeration(WebhookEventType).values
-                for kind in [webhook_events.DATA[WebhookEventType(value.value)]]
+                for kind in [webhook_events.EVENT_DATA_TYPES[WebhookEventType(value.value)]]
             ],
             "payload": types.describe(webhook_events.WebhookEventPayload, links),
             "ping": types.describe(webhook_events.WebhookPing, links),
             "timeout_seconds": webhook_events.WEBHOOK_EVENT_TIMEOUT_MS // 1000,
-            "retry_minutes": webhook_events.WEBHOOK_EVENT_RETRIES_MS // 60_000,
+            "retry_minutes": webhook_events.WEBHOOK_EVENT_RETRY_WINDOW_MS // 60_000,
         }
 
     def _errors(self) -> Context:
@@ -340,8 +342,8 @@ class Reference:
                 "change": each,
                 "day": _day(each.at_ms),
                 "active": each.active(now),
-                "subject": prose(each.subject),
-                "before": prose(each.before),
+                "subject": parse_docstring(each.after),
+                "before": parse_docstring(each.before),
             }
             for each in sorted(changes.ALL.values(), key=lambda change: change.at_ms, reverse=True)
         ]

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from hubbub.protocol import changes
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference.catalogue import Catalogue
-from hubbub.server.transports.web.reference.words import CHANGES, plain, summary
+from hubbub.server.transports.web.reference.docstrings import CHANGES, plain_text, summary
 
 QUERY_MAX: Final = 100
 """Maximum length of a query; the rest is ignored."""
@@ -59,24 +59,24 @@ def find(entries: list[Entry], query: str) -> list[Entry]:
 
 def _things(catalogue: Catalogue) -> Iterator[tuple[str, str, str, str, str]]:
     for name, endpoints in catalogue.resources.items():
-        yield "resource", name, f"{urls.RESOURCES}/{name}", plain(catalogue.subjects[name]), name.replace("_", " ")
+        yield "resource", name, f"{urls.RESOURCES}/{name}", plain_text(catalogue.subjects[name]), name.replace("_", " ")
         for endpoint in endpoints:
             operation = endpoint.operation
             text = f"{operation.method} {operation.path}"
-            words = f"{endpoint.name.replace('_', ' ')} {plain(summary(endpoint.function))}"
+            words = f"{endpoint.name.replace('_', ' ')} {plain_text(summary(endpoint.function))}"
             yield "operation", endpoint.name, catalogue.operation_href(endpoint), text, words
     for name, model in catalogue.objects.items():
         fields = " ".join(model.__struct_encode_fields__)
-        yield "object", name, f"{urls.OBJECTS}/{name}", plain(summary(model)), fields
+        yield "object", name, f"{urls.OBJECTS}/{name}", plain_text(summary(model)), fields
     for enum in catalogue.enums.values():
         kind = "flags" if enum.is_flags else "enum"
-        yield kind, enum.name, enum.href, plain(enum.summary), ""
+        yield kind, enum.name, enum.href, plain_text(enum.summary), ""
         for value in enum.values:
-            yield "value", value.name, value.href, f"{value.value} in {enum.name}. {plain(value.note)}", ""
+            yield "value", value.name, value.href, f"{value.value} in {enum.name}. {plain_text(value.note)}", ""
     for event in catalogue.events:
-        text = plain(summary(event.payload))
+        text = plain_text(summary(event.payload))
         yield "event", event.name, f"{urls.EVENTS}#{event.name}", text, event.name.replace("_", " ")
     for error in catalogue.errors:
         yield "error", error.name, error.href, f"{error.kind.code}: {error.kind.message}", str(error.kind.status)
     for change in changes.ALL.values():
-        yield "change", change.name, f"{CHANGES}#{change.name}", change.subject, change.date.isoformat()
+        yield "change", change.name, f"{CHANGES}#{change.name}", change.after, change.date.isoformat()

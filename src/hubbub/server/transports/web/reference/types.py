@@ -14,7 +14,7 @@ from hubbub.protocol.ids import Snowflake, WideInt
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.numbers import INT32_MAX, INT32_MIN
 from hubbub.protocol.sounds import SoundData
-from hubbub.server.transports.web.reference.words import Spans, TextSpan, notes
+from hubbub.server.transports.web.reference.docstrings import Spans, TextSpan, attribute_docstrings
 
 _PLAIN: Final[dict[Any, str]] = {
     str: "string",
@@ -57,7 +57,7 @@ def fields(kind: type[Struct], links: Mapping[Any, TextSpan], *, in_request: boo
     In a request, a field with a default is optional. In a response, it is present unless its type allows absence.
     """
     declared = hints(kind)
-    docstrings = notes(kind)
+    docstrings = attribute_docstrings(kind)
     return [
         Field(
             each.encode_name,

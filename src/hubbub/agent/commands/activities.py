@@ -1,0 +1,152 @@
+"""Commands for activities, activity invites and join requests (rpc.md 8, sdk.md 15)."""
+
+import asyncio
+import os
+from typing import Any, Final
+
+from hubbub.agent import activities
+from hubbub.agent.commands.registry import handles_command
+from hubbub.agent.connections import ProgramConnection
+from hubbub.agent.context import AgentContext
+from hubbub.agent.validation import number, one_of, parse_arguments, snowflake, text
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ActivityActionType
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+
+CONTENT_MAX: Final = 1024
+PID_CHECK: Final = number(0, (1 << 31) - 1)
+RETRY_DELAYS_SECONDS: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
+"""Delays between attempts to send an invite, because the platform may not have processed the activity yet."""
+
+
+@handles_command("SET_ACTIVITY")
+async def set_activity(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any] | None:
+    """Set the activity of a process, or remove it without an activity."""
+    args = parse_arguments(request.args, {"pid": PID_CHECK})
+    pid = args.get("pid") or connection.pid or os.getpid()
+    value = (request.args or {}).get("activity")
+    if value is None:
+        context.set_activity(connection, pid, None)
+        return None
+    activity = activities.parse_activity(
+        value,
+        application_id=connection.application_id,
+        name=connection.application.name,
+        types=connection.application.activity_types,
+        now_ms=context.activities.clock(),
+    )
+    context.set_activity(connection, pid, activity)
+    return activity
+
+
+@handles_command("ACTIVITY_INVITE_USER")
+async def activity_invite_user(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
+    """Invite a user to the activity of a process of this application."""
+    # The SDK sends an empty content for an invite without text.
+    args_sent = {name: value for name, value in (request.args or {}).items() if value != ""}
+    checks = {
+        "user_id": snowflake,
+        "type": one_of(ActivityActionType.JOIN),
+        "content": text(1, CONTENT_MAX),
+        "pid": PID_CHECK,
+    }
+    args = parse_arguments(args_sent, checks, "user_id")
+    await _invite(context, connection, args["user_id"], args.get("pid"), args.get("content", ""))
+
+
+@handles_command("SEND_ACTIVITY_JOIN_INVITE")
+async def send_activity_join_invite(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
+    """Accept a user's join request by sending an invite."""
+    args = parse_arguments(request.args, {"user_id": snowflake, "pid": PID_CHECK}, "user_id")
+    _require_request(context, connection, args["user_id"])
+    await _invite(context, connection, args["user_id"], args.get("pid"), "")
+    context.join_requests.discard((connection.application_id, args["user_id"]))
+
+
+@handles_command("CLOSE_ACTIVITY_REQUEST", "CLOSE_ACTIVITY_JOIN_REQUEST")
+async def close_activity_request(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
+    """Dismiss a user's join request without a response."""
+    args = parse_arguments(request.args, {"user_id": snowflake}, "user_id")
+    _require_request(context, connection, args["user_id"])
+    context.join_requests.discard((connection.application_id, args["user_id"]))
+
+
+@handles_command("ACCEPT_ACTIVITY_INVITE")
+async def accept_activity_invite(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
+    """Accept an invite, and send the join secret to the programs of its application, launching one if needed."""
+    args = parse_arguments(
+        request.args,
+        {
+            "type": one_of(ActivityActionType.JOIN),
+            "user_id": snowflake,
+            "session_id": text(1, 128),
+            "channel_id": snowflake,
+            "message_id": snowflake,
+            "application_id": snowflake,
+        },
+        "user_id",
+    )
+    application_id = args.get("application_id", connection.application_id)
+    activity = context.account.state.activity_of(args["user_id"], application_id) or {}
+    session_id = args.get("session_id") or activity.get("session_id")
+    if not session_id:
+        raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "The user has no joinable activity")
+    query: dict[str, str] = {name: args[name] for name in ("channel_id", "message_id") if name in args}
+    await join_session(context, args["user_id"], session_id, application_id, query)
+
+
+async def join_session(
+    context: AgentContext, user_id: str, session_id: str, application_id: str, query: dict[str, str]
+) -> bool:
+    """Send the join secret of a user's session to the programs of an application, launching one if needed.
+
+    Returns whether a program receives it."""
+    try:
+        response = await context.account.request(
+            "GET",
+            "/users/{user_id}/sessions/{session_id}/activities/{application_id}/1",
+            query=query,
+            user_id=user_id,
+            session_id=session_id,
+            application_id=application_id,
+        )
+    except ApiError as error:
+        raise RpcError(RpcErrorCode.INVALID_ACTIVITY_SECRET, str(error)) from None
+    return await context.join(application_id, response["secret"])
+
+
+def _require_request(context: AgentContext, connection: ProgramConnection, user_id: str) -> None:
+    if (connection.application_id, user_id) not in context.join_requests:
+        raise RpcError(RpcErrorCode.INVALID_ACTIVITY_JOIN_REQUEST, "The user has not requested to join")
+
+
+async def _invite(
+    context: AgentContext, connection: ProgramConnection, user_id: str, pid: int | None, content: str
+) -> None:
+    activity = context.activities.find(connection.application_id, pid or None)
+    party_id = (activity or {}).get("party", {}).get("id")
+    if activity is None or not party_id or "join" not in activity.get("secrets", {}):
+        raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "The game has no activity with a joinable party")
+    body: dict[str, Any] = {
+        "application_id": connection.application_id,
+        "activity": {
+            "type": int(ActivityActionType.JOIN),
+            "session_id": context.account.state.session_id,
+            "party_id": party_id,
+        },
+    }
+    if content:
+        body["content"] = content
+    for wait_s in RETRY_DELAYS_SECONDS:
+        await asyncio.sleep(wait_s)
+        try:
+            await context.account.request("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
+            return
+        except ApiError as error:
+            failure = error
+            if error.kind is not errors.INVALID_ACTIVITY_ACTION:
+                break
+    if failure.kind is errors.INVALID_ACTIVITY_ACTION:
+        raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, str(failure))
+    raise RpcError(RpcErrorCode.INVALID_USER, str(failure))

@@ -1,0 +1,169 @@
+"""The commands AUTHORIZE and AUTHENTICATE (rpc.md 7)."""
+
+from typing import Any, Final
+from urllib.parse import parse_qsl, urlsplit
+
+from hubbub.agent.commands.registry import handles_command
+from hubbub.agent.connections import ProgramConnection
+from hubbub.agent.consent import DENIED, ConsentRequest, ConsentResponse
+from hubbub.agent.context import AgentContext
+from hubbub.agent.validation import items, number, one_of, parse_arguments, snowflake, text
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources.oauth2 import ACCESS_DENIED
+from hubbub.protocol.rpc import CloseCode, Request, RpcError, RpcErrorCode
+from hubbub.protocol.rpc_scopes import PseudoScope
+from hubbub.protocol.scopes import expand_scopes
+from hubbub.sdk.clock import machine_ms
+
+TEXT_MAX: Final = 2048
+SCOPES_MAX: Final = 64
+TOKEN_CHECK_INTERVAL_MS: Final = 5 * 60_000
+"""Age of a token check after which the token is checked again."""
+
+_TEXT: Final = text(1, TEXT_MAX)
+
+
+def _scopes(value: Any, name: str) -> list[str]:
+    if isinstance(value, str):
+        value = value.split()
+    scopes: list[str] = items(text(1, 64), 1, SCOPES_MAX)(value, name)
+    return scopes
+
+
+_AUTHORIZE: Final = {
+    "client_id": snowflake,
+    "scopes": _scopes,
+    "scope": _scopes,
+    "response_type": one_of("code"),
+    "prompt": one_of("none", "consent"),
+    "state": _TEXT,
+    "nonce": _TEXT,
+    "code_challenge": _TEXT,
+    "code_challenge_method": one_of("S256"),
+    "rpc_token": _TEXT,
+    "integration_type": one_of(0, 1),
+    "permissions": snowflake,
+    "guild_id": snowflake,
+    "redirect_uri": _TEXT,
+    "pid": number(0),
+}
+FORWARDED_ARGUMENTS: Final = (
+    "prompt",
+    "state",
+    "nonce",
+    "code_challenge",
+    "code_challenge_method",
+    "integration_type",
+    "permissions",
+    "guild_id",
+    "redirect_uri",
+)
+
+
+def oauth2_error(error_code: str) -> RpcError:
+    """Build an RpcError whose message is the OAuth2 error code, which programs distinguish."""
+    return RpcError(RpcErrorCode.OAUTH2_ERROR, error_code)
+
+
+def _oauth2_error_of(error: ApiError) -> RpcError:
+    error_code = error.extra.get("error")
+    return oauth2_error(error_code if isinstance(error_code, str) else str(error))
+
+
+@handles_command("AUTHORIZE")
+async def authorize(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, str]:
+    """Ask the user for consent and return an authorization code for the program's backend."""
+    args = parse_arguments(request.args, _AUTHORIZE, "client_id")
+    if args["client_id"] != connection.application_id:
+        raise RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID")
+    scopes = args.get("scopes") or args.get("scope")
+    if not scopes:
+        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, 'child "scopes" fails because ["scopes" is required]')
+    fields = {"client_id": connection.application_id, "response_type": "code", "scope": " ".join(scopes)}
+    fields |= {name: str(args[name]) for name in FORWARDED_ARGUMENTS if name in args}
+    try:
+        preview = await context.account.request("GET", "/oauth2/authorize", query=fields)
+        # No consent is needed with an RPC token of the backend, or for an earlier grant if the program requests no
+        # prompt.
+        if "rpc_token" in args:
+            answer, fields["rpc_token"] = ConsentResponse(granted=True), args["rpc_token"]
+        elif args.get("prompt") == "none" and preview["authorized"]:
+            answer = ConsentResponse(granted=True)
+        else:
+            answer = await context.consent.ask(_consent_request(context, preview, fields))
+        if answer.redirect_query is None:
+            body: dict[str, Any] = {"authorize": answer.granted}
+            response = await context.account.request("POST", "/oauth2/authorize", query=fields, json=body)
+            redirect_query, redirect_uri = dict(parse_qsl(urlsplit(response["url"]).query)), preview["redirect_uri"]
+        else:
+            redirect_query, redirect_uri = answer.redirect_query, answer.redirect_uri
+    except ApiError as error:
+        raise _oauth2_error_of(error) from None
+    if answer == DENIED or "code" not in redirect_query:
+        raise oauth2_error(redirect_query.get("error", ACCESS_DENIED))
+    # The token endpoint requires the same redirect URI as the authorization.
+    return {"code": redirect_query["code"], "redirect_uri": str(redirect_uri or "")}
+
+
+def _consent_request(context: AgentContext, preview: dict[str, Any], fields: dict[str, str]) -> ConsentRequest:
+    return ConsentRequest(
+        application=preview["application"]["name"],
+        user_name=context.account.state.name_of(preview["user"]),
+        scopes=[scope["description"] for scope in preview["scopes"]],
+        url=f"{context.account.web_url}/oauth2/authorize",
+        fields=fields,
+    )
+
+
+@handles_command("AUTHENTICATE")
+async def authenticate(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
+    """Authenticate a program by an access token of its application and of the signed-in user."""
+    token = parse_arguments(request.args, {"access_token": text(1, TEXT_MAX)}, "access_token")["access_token"]
+    grant = await _check_token(context, connection, token)
+    application = connection.application
+    return {
+        "user": context.user_view(),
+        "application": {
+            "id": application.id,
+            "name": application.name,
+            "icon": application.icon,
+            "description": application.description,
+            "rpc_origins": application.rpc_origins,
+        },
+        "scopes": grant["scopes"],
+        "expires": grant["expires"],
+        "access_token": token,
+    }
+
+
+async def _check_token(context: AgentContext, connection: ProgramConnection, token: str) -> dict[str, Any]:
+    invalid = RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token")
+    try:
+        grant: dict[str, Any] = await context.account.request("GET", "/oauth2/@me", bearer=token)
+    except (ApiError, ValueError):
+        raise invalid from None
+    # The response contains the user only if the token has the `identify` scope.
+    user_id = grant.get("user", {}).get("id")
+    if grant["application"]["id"] != connection.application_id or user_id != context.account.state.user_id:
+        raise invalid
+    connection.token_scopes = expand_scopes(grant["scopes"]) | {PseudoScope.AUTHENTICATED.value}
+    connection.token, connection.token_checked_ms = token, machine_ms()
+    return grant
+
+
+async def recheck_token(context: AgentContext, connection: ProgramConnection) -> None:
+    """Check the token of a connection again if the last check is old; close it with 4003 if the token is invalid."""
+    if connection.token is None or machine_ms() < connection.token_checked_ms + TOKEN_CHECK_INTERVAL_MS:
+        return
+    try:
+        await _check_token(context, connection, connection.token)
+    except RpcError as error:
+        if error.code is RpcErrorCode.INVALID_TOKEN:
+            close_revoked(connection)
+        raise
+
+
+def close_revoked(connection: ProgramConnection) -> None:
+    """Drop the scopes of a connection whose token is invalid, and close it."""
+    connection.token_scopes, connection.token = frozenset(), None
+    connection.transport.close(CloseCode.TOKEN_REVOKED, "Token Revoked")

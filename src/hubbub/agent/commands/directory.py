@@ -1,0 +1,218 @@
+"""Commands that return guilds, channels and users, mostly from the cached state (rpc.md 6)."""
+
+import base64
+from typing import Any, Final
+
+import aiohttp
+
+from hubbub.agent import views
+from hubbub.agent.commands.registry import handles_command, require
+from hubbub.agent.connections import ProgramConnection
+from hubbub.agent.context import AgentContext
+from hubbub.agent.validation import boolean, number, one_of, parse_arguments, snowflake
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.permissions import base_permissions, channel_permissions, thread_permissions
+from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+from hubbub.sdk.daemon_threads import new_session
+
+WAIT_MAX_SECONDS: Final = 60
+MESSAGES_MAX: Final = 50
+IMAGE_BYTES_MAX: Final = 8 << 20
+IMAGE_TIMEOUT_SECONDS: Final = 10.0
+THREAD_TYPES: Final = (10, 11, 12)
+PRIVATE_CHANNEL_SCOPES: Final = frozenset({Scope.RPC.value, Scope.DM_CHANNELS_READ.value})
+"""Scopes that allow access to private channels; one of them is enough."""
+
+INVALID_GUILD: Final = (RpcErrorCode.INVALID_GUILD, "Invalid guild id")
+INVALID_CHANNEL: Final = (RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
+INVALID_USER: Final = (RpcErrorCode.INVALID_USER, "Invalid user id")
+
+
+@handles_command("GET_GUILDS")
+async def get_guilds(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
+    """List the user's guilds."""
+    account = context.account
+    return {"guilds": [views.guild(account.web_url, guild) for guild in account.state.guilds.values()]}
+
+
+@handles_command("GET_GUILD")
+async def get_guild(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
+    """Get a guild, waiting up to `timeout` seconds if it is still loading."""
+    args = parse_arguments(
+        request.args, {"guild_id": snowflake, "timeout": number(0, WAIT_MAX_SECONDS, whole=False)}, "guild_id"
+    )
+    guild_id, state = args["guild_id"], context.account.state
+    if guild_id in state.pending_guilds and not await context.account.wait_until(
+        lambda: guild_id not in context.account.state.pending_guilds, args.get("timeout", 0)
+    ):
+        raise RpcError(RpcErrorCode.GET_GUILD_TIMED_OUT, "The guild did not load in time")
+    guild = state.guilds.get(guild_id)
+    if guild is None:
+        raise RpcError(*INVALID_GUILD)
+    # The field is deprecated and always empty.
+    return views.guild(context.account.web_url, guild) | {"members": []}
+
+
+@handles_command("GET_CHANNELS")
+async def get_channels(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
+    """List the channels of a guild."""
+    guild_id = parse_arguments(request.args, {"guild_id": snowflake}, "guild_id")["guild_id"]
+    state = context.account.state
+    if guild_id not in state.guilds:
+        raise RpcError(*INVALID_GUILD)
+    found = [channel for channel in state.channels.values() if channel.get("guild_id") == guild_id]
+    found.sort(key=lambda channel: (channel.get("position") or 0, int(channel["id"])))
+    return {"channels": [{"id": each["id"], "name": each.get("name") or "", "type": each["type"]} for each in found]}
+
+
+def find_channel(context: AgentContext, connection: ProgramConnection, channel_id: str) -> dict[str, Any]:
+    """Return a channel that the program may access; raise RpcError 4005 or 4006 otherwise."""
+    channel = context.account.state.channels.get(channel_id)
+    if channel is None:
+        raise RpcError(*INVALID_CHANNEL)
+    if not channel.get("guild_id"):
+        require(not PRIVATE_CHANNEL_SCOPES.isdisjoint(connection.scopes))
+    return channel
+
+
+async def channel_view(context: AgentContext, connection: ProgramConnection, channel: dict[str, Any]) -> dict[str, Any]:
+    """Build the view of a channel, with its newest messages if the program may read them."""
+    messages: list[dict[str, Any]] = []
+    if Scope.MESSAGES_READ.value in connection.scopes or channel.get("application_id") == connection.application_id:
+        try:
+            messages = await context.account.request(
+                "GET", "/channels/{channel_id}/messages", query={"limit": MESSAGES_MAX}, channel_id=channel["id"]
+            )
+        except ApiError:
+            # The channel type has no messages, or the user may not read them.
+            messages = []
+    return views.channel(context.account.state, context.voice, channel, messages)
+
+
+@handles_command("GET_CHANNEL")
+async def get_channel(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
+    """Get a channel."""
+    channel_id = parse_arguments(request.args, {"channel_id": snowflake}, "channel_id")["channel_id"]
+    return await channel_view(context, connection, find_channel(context, connection, channel_id))
+
+
+@handles_command("GET_CHANNEL_PERMISSIONS")
+async def get_channel_permissions(
+    context: AgentContext, connection: ProgramConnection, request: Request
+) -> dict[str, str]:
+    """Get the user's permissions in a guild channel."""
+    channel_id = parse_arguments(request.args, {"channel_id": snowflake}, "channel_id")["channel_id"]
+    state = context.account.state
+    channel = state.channels.get(channel_id)
+    guild = state.guilds.get(str((channel or {}).get("guild_id")))
+    if channel is None or guild is None:
+        raise RpcError(*INVALID_CHANNEL)
+    return {"permissions": str(permissions_in(guild, channel, state.members.get(guild["id"], {}), state.user_id))}
+
+
+def permissions_in(guild: dict[str, Any], channel: dict[str, Any], member: dict[str, Any], user_id: str) -> int:
+    """Compute the permissions of a member in a channel."""
+    bits = {role["id"]: int(role["permissions"]) for role in guild.get("roles", [])}
+    role_ids = member.get("roles", [])
+    base = base_permissions(
+        guild.get("owner_id") == user_id, bits.get(guild["id"], 0), (bits.get(role, 0) for role in role_ids)
+    )
+    overwrites = {
+        each["id"]: (int(each["allow"]), int(each["deny"])) for each in channel.get("permission_overwrites", [])
+    }
+    found = channel_permissions(
+        base,
+        overwrites.get(guild["id"]),
+        [overwrites[role] for role in role_ids if role in overwrites],
+        overwrites.get(user_id),
+    )
+    return thread_permissions(found) if channel["type"] in THREAD_TYPES else found
+
+
+@handles_command("CREATE_CHANNEL_INVITE")
+async def create_channel_invite(context: AgentContext, connection: ProgramConnection, request: Request) -> Any:
+    """Create an invite to a channel as the user."""
+    args = parse_arguments(
+        request.args,
+        {
+            "channel_id": snowflake,
+            "max_age": number(0, 604_800),
+            "max_uses": number(0, 100),
+            "temporary": boolean,
+            "unique": boolean,
+        },
+        "channel_id",
+    )
+    find_channel(context, connection, args["channel_id"])
+    body = {name: value for name, value in args.items() if name != "channel_id"}
+    try:
+        return await context.account.request(
+            "POST", "/channels/{channel_id}/invites", json=body, channel_id=args["channel_id"]
+        )
+    except ApiError as error:
+        code = RpcErrorCode.INVALID_PERMISSIONS if error.status == 403 else RpcErrorCode.INVALID_INVITE
+        raise RpcError(code, str(error)) from None
+
+
+@handles_command("GET_USER")
+async def get_user(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
+    """Get a user."""
+    return views.user(await find_user(context, parse_arguments(request.args, {"id": snowflake}, "id")["id"]))
+
+
+async def find_user(context: AgentContext, user_id: str) -> dict[str, Any]:
+    """Return a user from the cached state or from the platform; raise RpcError 4010 if the user does not exist."""
+    known = context.account.state.users.get(user_id)
+    if known is not None:
+        return known
+    try:
+        user: dict[str, Any] = await context.account.request("GET", "/users/{user_id}", user_id=user_id)
+    except ApiError:
+        raise RpcError(*INVALID_USER) from None
+    return user
+
+
+@handles_command("GET_RELATIONSHIPS")
+async def get_relationships(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
+    """List the user's relationships."""
+    state = context.account.state
+    return {"relationships": [views.relationship(state, each) for each in state.relationships.values()]}
+
+
+@handles_command("GET_IMAGE")
+async def get_image(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, str]:
+    """Get the avatar image of a user as a data URI."""
+    args = parse_arguments(
+        request.args,
+        {
+            "type": one_of("user"),
+            "id": snowflake,
+            "format": one_of("png", "webp", "jpg"),
+            "size": one_of(16, 32, 64, 128, 256, 512, 1024),
+        },
+        "type",
+        "id",
+    )
+    user = await find_user(context, args["id"])
+    image_format = args.get("format", "png")
+    if user.get("avatar"):
+        path = f"/cdn/avatars/{user['id']}/{user['avatar']}.{image_format}?size={args.get('size', 128)}"
+    else:
+        path = f"/cdn/embed/avatars/{(int(user['id']) >> 22) % 6}.png"
+    kind, data = await _fetch(f"{context.account.web_url}{path}")
+    return {"data_url": f"data:{kind};base64,{base64.b64encode(data).decode()}"}
+
+
+async def _fetch(url: str) -> tuple[str, bytes]:
+    try:
+        async with (
+            new_session() as session,
+            session.get(url, timeout=aiohttp.ClientTimeout(total=IMAGE_TIMEOUT_SECONDS)) as response,
+        ):
+            if response.status != 200:
+                raise RpcError(RpcErrorCode.UNKNOWN, "The image does not exist")
+            data = await response.content.read(IMAGE_BYTES_MAX)
+            return response.content_type, data
+    except (aiohttp.ClientError, OSError):
+        raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The image could not be fetched") from None

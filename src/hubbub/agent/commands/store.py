@@ -1,0 +1,83 @@
+"""Commands for SKUs, entitlements and purchases (rpc.md 6)."""
+
+import asyncio
+from typing import Any, Final
+
+from hubbub.agent.commands.registry import handles_command
+from hubbub.agent.connections import ProgramConnection
+from hubbub.agent.context import AgentContext
+from hubbub.agent.validation import parse_arguments, snowflake
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+
+PURCHASE_TIMEOUT_SECONDS: Final = 300.0
+POLL_SECONDS: Final = 2.0
+
+
+async def _skus(context: AgentContext, connection: ProgramConnection) -> list[dict[str, Any]]:
+    try:
+        store = await context.account.request(
+            "GET", "/applications/{application_id}/store", application_id=connection.application_id
+        )
+    except ApiError as error:
+        raise RpcError(RpcErrorCode.UNAUTHORIZED_FOR_APPLICATION, str(error)) from None
+    skus: list[dict[str, Any]] = store["skus"]
+    return skus
+
+
+async def _entitlements(context: AgentContext, connection: ProgramConnection) -> list[dict[str, Any]]:
+    try:
+        entitlements: list[dict[str, Any]] = await context.account.request(
+            "GET",
+            "/users/@me/applications/{application_id}/entitlements",
+            query={"exclude_consumed": "true"},
+            application_id=connection.application_id,
+        )
+    except ApiError as error:
+        raise RpcError(RpcErrorCode.UNAUTHORIZED_FOR_APPLICATION, str(error)) from None
+    return entitlements
+
+
+@handles_command("GET_SKUS", "GET_SKUS_EMBEDDED")
+async def get_skus(context: AgentContext, connection: ProgramConnection, request: Request) -> Any:
+    """List the SKUs of the application; embedded activities expect them in a named field."""
+    skus = await _skus(context, connection)
+    return {"skus": skus} if request.cmd.endswith("_EMBEDDED") else skus
+
+
+@handles_command("GET_ENTITLEMENTS", "GET_ENTITLEMENTS_EMBEDDED")
+async def get_entitlements(context: AgentContext, connection: ProgramConnection, request: Request) -> Any:
+    """List the user's entitlements for the application; embedded activities expect them in a named field."""
+    found = await _entitlements(context, connection)
+    return {"entitlements": found} if request.cmd.endswith("_EMBEDDED") else found
+
+
+@handles_command("START_PURCHASE")
+async def start_purchase(
+    context: AgentContext, connection: ProgramConnection, request: Request
+) -> list[dict[str, Any]]:
+    """Open the store page of an SKU and wait until the user buys it; raise RpcError 5008 on timeout."""
+    sku_id = parse_arguments(request.args, {"sku_id": snowflake}, "sku_id")["sku_id"]
+    if all(sku["id"] != sku_id for sku in await _skus(context, connection)):
+        raise RpcError(RpcErrorCode.PURCHASE_ERROR, "This application has no SKU with this ID")
+    before = {each["id"] for each in await _entitlements(context, connection)}
+    await context.open_page(f"/application-directory/{connection.application_id}/store/{sku_id}")
+    try:
+        async with asyncio.timeout(PURCHASE_TIMEOUT_SECONDS):
+            while True:
+                bought = [
+                    each
+                    for each in await _entitlements(context, connection)
+                    if each["sku_id"] == sku_id and each["id"] not in before
+                ]
+                if bought:
+                    return bought
+                await asyncio.sleep(POLL_SECONDS)
+    except TimeoutError:
+        raise RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was not completed") from None
+
+
+@handles_command("VALIDATE_APPLICATION")
+async def validate_application(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
+    """Check that the user may run the application, which only has to exist: applications themselves are not sold."""
+    await _skus(context, connection)

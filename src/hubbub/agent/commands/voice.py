@@ -1,0 +1,154 @@
+"""Commands for voice channels, voice settings and the soundboard (rpc.md 6, 9)."""
+
+from typing import Any, Final
+
+from hubbub.agent.commands.directory import WAIT_MAX_SECONDS, channel_view, find_channel
+from hubbub.agent.commands.registry import handles_command
+from hubbub.agent.connections import ProgramConnection
+from hubbub.agent.context import AgentContext
+from hubbub.agent.state import VOICE_TYPES
+from hubbub.agent.validation import boolean, fields, items, number, one_of, parse_arguments, snowflake, text
+from hubbub.agent.voice import SETTINGS_CHECKS, USER_SETTINGS_CHECKS
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
+
+SELECT_TIMEOUT_SECONDS: Final = 10.0
+DEVICES_MAX: Final = 100
+
+_NAME_AND_URL: Final = fields({"name": text(1, 128), "url": text(1, 512)}, required=("name", "url"))
+_DEVICE: Final = fields(
+    {
+        "type": one_of("audioinput", "audiooutput", "videoinput"),
+        "id": text(1, 256),
+        "vendor": _NAME_AND_URL,
+        "model": _NAME_AND_URL,
+        "related": items(text(1, 256), 0, DEVICES_MAX),
+        "echo_cancellation": boolean,
+        "noise_suppression": boolean,
+        "automatic_gain_control": boolean,
+        "hardware_mute": boolean,
+    },
+    required=("type", "id"),
+)
+
+
+@handles_command("GET_VOICE_SETTINGS")
+async def get_voice_settings(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
+    """Get the user's voice settings."""
+    return context.voice.settings()
+
+
+@handles_command("SET_VOICE_SETTINGS", "SET_VOICE_SETTINGS_2")
+async def set_voice_settings(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
+    """Update the user's voice settings while the program is connected."""
+    settings = parse_arguments(request.args, SETTINGS_CHECKS)
+    if not settings:
+        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, '"args" must contain at least one setting')
+    context.voice.change(connection, settings)
+    return context.voice.settings()
+
+
+@handles_command("SET_USER_VOICE_SETTINGS", "SET_USER_VOICE_SETTINGS_2")
+async def set_user_voice_settings(
+    context: AgentContext, connection: ProgramConnection, request: Request
+) -> dict[str, Any]:
+    """Update the volume, pan or mute of another user in the same voice channel."""
+    args = parse_arguments(request.args, {"user_id": snowflake, **USER_SETTINGS_CHECKS}, "user_id")
+    user_id = args.pop("user_id")
+    channel = context.account.state.voice_channel()
+    present = (
+        [] if channel is None else [each["user_id"] for each in context.account.state.voice_states_in(channel["id"])]
+    )
+    if user_id not in present:
+        raise RpcError(RpcErrorCode.INVALID_USER, "The user is not in the same voice channel")
+    context.voice.change_user(connection, user_id, args)
+    return {"user_id": user_id} | context.voice.user_settings(user_id)
+
+
+@handles_command("PUSH_TO_TALK")
+async def push_to_talk(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
+    """Press or release the push-to-talk key."""
+    context.voice.is_push_to_talk_active = parse_arguments(request.args, {"active": boolean}, "active")["active"]
+
+
+@handles_command("SET_CERTIFIED_DEVICES")
+async def set_certified_devices(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
+    """Store the certified devices of a hardware vendor."""
+    sent = parse_arguments(request.args, {"devices": items(_DEVICE, 0, DEVICES_MAX)}, "devices")
+    context.voice.devices = sent["devices"]
+
+
+@handles_command("GET_SELECTED_VOICE_CHANNEL")
+async def get_selected_voice_channel(
+    context: AgentContext, connection: ProgramConnection, request: Request
+) -> dict[str, Any] | None:
+    """Get the voice channel that the user is in, with any client."""
+    channel = context.account.state.voice_channel()
+    return None if channel is None else await channel_view(context, connection, channel)
+
+
+@handles_command("SELECT_VOICE_CHANNEL")
+async def select_voice_channel(
+    context: AgentContext, connection: ProgramConnection, request: Request
+) -> dict[str, Any] | None:
+    """Move the user to a voice channel, or disconnect the user without a channel ID."""
+    args = parse_arguments(
+        request.args,
+        {
+            "channel_id": snowflake,
+            "timeout": number(0, WAIT_MAX_SECONDS, whole=False),
+            "force": boolean,
+            "navigate": boolean,
+        },
+    )
+    state, timeout_s = context.account.state, args.get("timeout", SELECT_TIMEOUT_SECONDS)
+    before = state.voice_channel()
+    if "channel_id" not in args:
+        if before is not None:
+            await context.join_voice(None, before.get("guild_id"))
+            await _wait_for_channel(context, None, timeout_s)
+        return None
+    channel = find_channel(context, connection, args["channel_id"])
+    if channel["type"] not in VOICE_TYPES:
+        raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
+    if before is not None and before["id"] != channel["id"] and not args.get("force"):
+        raise RpcError(RpcErrorCode.SELECT_VOICE_FORCE_REQUIRED, "The user is in another voice channel")
+    if before is None or before["id"] != channel["id"]:
+        await context.join_voice(channel)
+        await _wait_for_channel(context, channel["id"], timeout_s)
+    return await channel_view(context, connection, channel)
+
+
+async def _wait_for_channel(context: AgentContext, channel_id: str | None, timeout_s: float) -> None:
+    """Wait until the user is in a voice channel; the platform does not report a rejected move, so this times out."""
+    account = context.account
+    if not await account.wait_until(lambda: (account.state.voice_channel() or {}).get("id") == channel_id, timeout_s):
+        raise RpcError(RpcErrorCode.SELECT_CHANNEL_TIMED_OUT, "The platform did not move the user in time")
+
+
+@handles_command("GET_SOUNDBOARD_SOUNDS")
+async def get_soundboard_sounds(context: AgentContext, connection: ProgramConnection, request: Request) -> list[Any]:
+    """List the sounds that the user can play: the default sounds and those of the user's guilds."""
+    sounds: list[Any] = await context.account.request("GET", "/soundboard-default-sounds")
+    for guild in context.account.state.guilds.values():
+        sounds += guild.get("soundboard_sounds", [])
+    return sounds
+
+
+@handles_command("PLAY_SOUNDBOARD_SOUND")
+async def play_soundboard_sound(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
+    """Play a sound in the user's voice channel."""
+    args = parse_arguments(request.args, {"sound_id": snowflake, "guild_id": snowflake}, "sound_id")
+    channel = context.account.state.voice_channel()
+    if channel is None:
+        raise RpcError(RpcErrorCode.INVALID_CHANNEL, "The user is not in a voice channel")
+    body = {"sound_id": args["sound_id"]}
+    if args.get("guild_id"):
+        body["source_guild_id"] = args["guild_id"]
+    try:
+        await context.account.request(
+            "POST", "/channels/{channel_id}/send-soundboard-sound", json=body, channel_id=channel["id"]
+        )
+    except ApiError as error:
+        code = RpcErrorCode.INVALID_PERMISSIONS if error.status == 403 else RpcErrorCode.INVALID_SOUND
+        raise RpcError(code, str(error)) from None

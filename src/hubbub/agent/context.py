@@ -1,0 +1,159 @@
+"""State shared by the commands and events of an agent: the account, its connections, activities and voice settings."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from hubbub.agent.account import Account
+from hubbub.agent.activities import Activities
+from hubbub.agent.connections import ProgramConnection, Subscription
+from hubbub.agent.consent import Consent
+from hubbub.agent.game_launcher import GameLauncher
+from hubbub.agent.processes import ProcessWatch
+from hubbub.agent.voice import VoiceSettings
+from hubbub.protocol import rpc_scopes
+from hubbub.protocol.enums import GatewayOpcode, Scope
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.rpc import RpcError
+from hubbub.sdk.clock import Clock
+from hubbub.sdk.daemon_threads import run_in_daemon_thread
+
+log = logging.getLogger(__name__)
+
+SOCIAL_LAYER_SCOPES: Final = frozenset((Scope.SDK_SOCIAL_LAYER.value, Scope.SDK_SOCIAL_LAYER_PRESENCE.value))
+USER_FIELDS: Final = ("id", "username", "discriminator", "global_name", "avatar", "avatar_decoration_data")
+
+
+class AgentContext:
+    """The shared state of an agent."""
+
+    def __init__(self, account: Account, consent: Consent, opener: Callable[[str], Any], clock: Clock) -> None:
+        self.account = account
+        self.consent = consent
+        self._opener = opener
+        self.connections: Final[list[ProgramConnection]] = []
+        self.activities: Final = Activities(account.publish_presence, clock)
+        account.activities = self.activities.newest_first
+        self.voice: Final = VoiceSettings(self._voice_changed)
+        self.join_requests: Final[set[tuple[str, str]]] = set()
+        """Pending join requests, as pairs of application ID and user ID."""
+        self.invites: Final[dict[str, dict[str, Any]]] = {}
+        """Received activity invites by message ID, which the user may accept."""
+        self.launcher: Final = GameLauncher(self._is_connected, self._publish_join)
+        self._watches: dict[tuple[ProgramConnection, int], ProcessWatch] = {}
+        self._voice_tasks: set[asyncio.Task[None]] = set()
+
+    def user_view(self) -> dict[str, Any]:
+        """Build the user object of READY for the signed-in user."""
+        me = self.account.state.user
+        view = {name: me.get(name) for name in USER_FIELDS}
+        return view | {"bot": False, "flags": me.get("flags", 0), "premium_type": me.get("premium_type") or 0}
+
+    async def open_page(self, path: str) -> None:
+        """Open a page of the platform in the user's browser."""
+        await run_in_daemon_thread(self._opener, f"{self.account.web_url}{path}")
+
+    # Activities
+
+    def set_activity(self, connection: ProgramConnection, pid: int, activity: dict[str, Any] | None) -> None:
+        """Set the activity of a process, within the rate limit of its connection."""
+        connection.pending_activities.pop(pid, None)
+        connection.pending_activities[pid] = activity
+        if activity is not None and (connection, pid) not in self._watches:
+            self._watches[connection, pid] = ProcessWatch(pid, lambda: self._process_ended(connection, pid))
+        assert connection.activity_throttle is not None
+        connection.activity_throttle.call()
+
+    def publish_activities(self, connection: ProgramConnection) -> None:
+        """Publish the pending activities of a connection."""
+        pending, connection.pending_activities = connection.pending_activities, {}
+        for pid, activity in pending.items():
+            self.activities.put(connection, pid, activity)
+
+    def remove_connection(self, connection: ProgramConnection) -> None:
+        """Remove everything that a closed connection set."""
+        self.activities.remove(connection)
+        for key in [key for key in self._watches if key[0] is connection]:
+            self._watches.pop(key).cancel()
+        self.voice.release(connection)
+
+    def _process_ended(self, connection: ProgramConnection, pid: int) -> None:
+        self._watches.pop((connection, pid), None)
+        connection.pending_activities.pop(pid, None)
+        self.activities.remove(connection, pid)
+
+    # Events
+
+    def publish(self, event: str, data: Any, *, about: str | None = None, application_id: str | None = None) -> int:
+        """Send an event to the connections that subscribed to it and have its scope; return how many there are."""
+        matching = {Subscription(event, None), Subscription(event, about)}
+        count = 0
+        for connection in list(self.connections):
+            if application_id is not None and connection.application_id != application_id:
+                continue
+            if not matching.isdisjoint(connection.subscriptions) and rpc_scopes.allows(
+                rpc_scopes.EVENTS[event], connection.scopes
+            ):
+                connection.dispatch(event, data)
+                count += 1
+        return count
+
+    async def join(self, application_id: str, secret: str) -> bool:
+        """Send a join secret to a game, launching it if needed; return False if it neither runs nor can be launched."""
+        data = {"secret": secret, "application_id": application_id}
+        return bool(self._publish_join(application_id, data)) or await self.launcher.join(application_id, data)
+
+    def _publish_join(self, application_id: str, data: Any) -> int:
+        return self.publish("ACTIVITY_JOIN", data, application_id=application_id)
+
+    def _is_connected(self, application_id: str) -> bool:
+        return any(connection.application_id == application_id for connection in self.connections)
+
+    async def request_authorization(self, application_id: str) -> int:
+        """Ask a game to start the authorization, unless it is linked; return how many programs were notified."""
+        if application_id in await self.linked_games():
+            return 0
+        return self.publish("AUTHORIZE_REQUEST", None, application_id=application_id)
+
+    async def linked_games(self) -> set[str]:
+        """Return the IDs of the games that the user authorized for the social layer (sdk.md 6.4)."""
+        try:
+            grants = await self.account.request("GET", "/oauth2/tokens")
+        except (ApiError, RpcError) as error:
+            # The game may then request an authorization that already exists, which the platform handles.
+            log.info("Could not list the linked games: %s", error)
+            return set()
+        return {each["application"]["id"] for each in grants if not SOCIAL_LAYER_SCOPES.isdisjoint(each["scopes"])}
+
+    # Voice
+
+    def _voice_changed(self, changed: dict[str, Any]) -> None:
+        settings = self.voice.settings()
+        self.publish("VOICE_SETTINGS_UPDATE", settings)
+        self.publish("VOICE_SETTINGS_UPDATE_2", settings)
+        channel = self.account.state.voice_channel()
+        if channel is not None and changed.keys() & {"mute", "deaf"}:
+            task = asyncio.get_running_loop().create_task(self._send_voice_state(channel))
+            self._voice_tasks.add(task)
+            task.add_done_callback(self._voice_tasks.discard)
+
+    async def _send_voice_state(self, channel: dict[str, Any]) -> None:
+        try:
+            await self.join_voice(channel)
+        except RpcError:
+            # Without a session the user is not in a voice channel.
+            return
+
+    async def join_voice(self, channel: dict[str, Any] | None, guild_id: str | None = None) -> None:
+        """Join a voice channel, or leave it with None, with the mute and deaf settings of the user."""
+        settings = self.voice.settings()
+        await self.account.send(
+            GatewayOpcode.VOICE_STATE_UPDATE,
+            {
+                "guild_id": guild_id if channel is None else channel.get("guild_id"),
+                "channel_id": None if channel is None else channel["id"],
+                "self_mute": settings["mute"],
+                "self_deaf": settings["deaf"],
+            },
+        )

@@ -1,0 +1,102 @@
+"""Queues of completions and events, which are delivered in order when the game calls `run_callbacks`."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+_queues: set["CallbackQueue"] = set()
+_guard = threading.RLock()
+"""Guards `_queues`. Reentrant, because the garbage collector may close a client while this thread holds the lock."""
+_free_threaded = False
+
+
+class CallbackQueue:
+    """The callback queue of one client."""
+
+    def __init__(self, wake: Callable[[], None] | None = None) -> None:
+        self._queue: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
+        self.on_put = wake
+        """Called after each `put`, from any thread; None if only the game's thread calls `run`."""
+        self.owner_thread: int | None = None if _free_threaded else threading.get_ident()
+        """Identifier of the only thread that may use the client; None if every thread may."""
+        self.closed = False
+        with _guard:
+            _queues.add(self)
+
+    def put(self, function: Callable[..., object], *args: Any) -> None:
+        """Queue a call; safe to call from any thread."""
+        self._queue.append((function, args))
+        if self.closed:
+            # An operation started after `close` still completes with an error, and `run_callbacks` has to find this
+            # queue.
+            with _guard:
+                _queues.add(self)
+        if self.on_put is not None:
+            self.on_put()
+
+    def run(self) -> int:
+        """Call everything that was queued before this call, and return how many calls were made.
+
+        An exception raised by a callback propagates; the remaining callbacks stay queued."""
+        self.check_thread()
+        delivered = 0
+        for _ in range(len(self._queue)):
+            try:
+                function, args = self._queue.popleft()
+            except IndexError:  # a callback cleared the queue
+                break
+            delivered += 1
+            function(*args)
+        if self.closed:
+            self._unregister_if_empty()
+        return delivered
+
+    def check_thread(self) -> None:
+        """Raise RuntimeError if another thread owns the client and `set_free_threaded` was not called."""
+        if self.owner_thread is not None and threading.get_ident() != self.owner_thread:
+            raise RuntimeError(
+                "This client belongs to another thread; call set_free_threaded() before creating the client to share it"
+            )
+
+    def close(self) -> None:
+        """Unregister the queue once it is empty; calls that are already queued can still be delivered."""
+        self.closed = True
+        self._unregister_if_empty()
+
+    def clear(self) -> None:
+        """Drop all queued calls."""
+        self._queue.clear()
+        if self.closed:
+            self._unregister_if_empty()
+
+    def _unregister_if_empty(self) -> None:
+        with _guard:
+            if not self._queue:
+                _queues.discard(self)
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+
+def run_callbacks() -> int:
+    """Deliver the queued callbacks of all clients that belong to this thread, and return how many there were.
+
+    Call this once per frame. Clients created after `set_free_threaded` are served from any thread."""
+    with _guard:
+        pumps = [
+            pump for pump in list(_queues) if pump.owner_thread is None or pump.owner_thread == threading.get_ident()
+        ]
+    return sum(pump.run() for pump in pumps)
+
+
+def set_free_threaded() -> None:
+    """Allow clients created from now on to be used from several threads."""
+    global _free_threaded
+    _free_threaded = True
+
+
+def all_queues() -> list[CallbackQueue]:
+    """Return the queues of all open clients, and of closed clients with undelivered callbacks."""
+    with _guard:
+        return list(_queues)

@@ -1,0 +1,210 @@
+"""Handles of users, relationships and application profiles (sdk.md 9.1)."""
+
+import json
+from typing import Final
+
+from msgspec import UNSET
+
+from hubbub.sdk.activities import Activity, from_wire
+from hubbub.sdk.cache import CachedRelationship
+from hubbub.sdk.core import Core
+from hubbub.sdk.enums import (
+    AvatarType,
+    ExternalIdentityProviderType,
+    RelationshipType,
+    StatusType,
+    known,
+    to_string,
+)
+from hubbub.sdk.handles.base import Handle
+from hubbub.sdk.payloads import ProfilePayload, UserPayload
+
+PROVISIONAL_FLAG: Final = 1 << 23
+DEFAULT_AVATAR_COUNT: Final = 6
+STATUSES: Final = {
+    "online": StatusType.ONLINE,
+    "idle": StatusType.IDLE,
+    "dnd": StatusType.DND,
+    "offline": StatusType.OFFLINE,
+    "streaming": StatusType.STREAMING,
+    "invisible": StatusType.INVISIBLE,
+}
+
+
+class UserHandle(Handle):
+    """A user."""
+
+    def _data(self) -> UserPayload | None:
+        with self._core.lock:
+            return self._core.cache.users.get(self._id) if self._alive else None
+
+    @property
+    def username(self) -> str:
+        """Unique username; provisional accounts have a generated one."""
+        data = self._data()
+        return (data.username or "") if data else ""
+
+    @property
+    def global_name(self) -> str | None:
+        """Display name that the user chose, or None."""
+        data = self._data()
+        return data.global_name if data and data.global_name is not UNSET else None
+
+    @property
+    def display_name(self) -> str:
+        """Name to display: the global name, or the username if there is none."""
+        return self.global_name or self.username
+
+    @property
+    def avatar(self) -> str | None:
+        """Hash of the avatar image; None for a default avatar."""
+        data = self._data()
+        return data.avatar if data and data.avatar is not UNSET else None
+
+    def avatar_url(self, animated_type: AvatarType = AvatarType.GIF, static_type: AvatarType = AvatarType.PNG) -> str:
+        """Return the URL of the avatar image in the given formats; a user without an avatar has a default image."""
+        if not self._alive:
+            return ""
+        cdn, hash = f"{self._core.web_base}/cdn", self.avatar
+        if hash is None:
+            return f"{cdn}/embed/avatars/{(self._id >> 22) % DEFAULT_AVATAR_COUNT}.png"
+        kind = animated_type if hash.startswith("a_") else static_type
+        return f"{cdn}/avatars/{self._id}/{hash}.{kind.name.lower()}"
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether this is a provisional account, which exists in this game only."""
+        data = self._data()
+        return bool(data and ((data.flags or 0) | (data.public_flags or 0)) & PROVISIONAL_FLAG)
+
+    @property
+    def status(self) -> StatusType:
+        """Online status of the user; `OFFLINE` if unknown."""
+        if not self._alive:
+            return StatusType.OFFLINE
+        with self._core.lock:
+            presence = self._core.cache.presences.get(self._id)
+        return STATUSES.get(presence.status, StatusType.UNKNOWN) if presence else StatusType.OFFLINE
+
+    @property
+    def game_activity(self) -> Activity | None:
+        """Activity of the user in this game or another game of the same publisher, or None."""
+        if not self._alive:
+            return None
+        core = self._core
+        with core.lock:
+            played = core.cache.activity_of(self._id, frozenset({core.application_id}), core.parent_application_id)
+        return from_wire(played, core.make) if played else None
+
+    @property
+    def relationship(self) -> "RelationshipHandle":
+        """Relationship of the current user to this user."""
+        return self._core.make(RelationshipHandle, self._core, self._id)
+
+    @property
+    def user_application_profiles(self) -> "list[UserApplicationProfileHandle]":
+        """Profiles of the user in the game, at most one per application."""
+        with self._core.lock:
+            return user_profiles(self._core, self._id)
+
+    @staticmethod
+    def avatar_type_to_string(type: AvatarType) -> str:
+        """Return the specification's name of an image format."""
+        return to_string(AvatarType, type)
+
+
+class RelationshipHandle(Handle):
+    """The relationship of the current user to another user; `id` is the other user's ID."""
+
+    def _data(self) -> CachedRelationship:
+        with self._core.lock:
+            found = self._core.cache.relations.get(self._id) if self._alive else None
+        return found or CachedRelationship()
+
+    @property
+    def platform_relationship_type(self) -> RelationshipType:
+        """Relationship on the whole platform."""
+        return known(RelationshipType, self._data().platform, RelationshipType.NONE)
+
+    @property
+    def game_relationship_type(self) -> RelationshipType:
+        """Relationship in this game only."""
+        return known(RelationshipType, self._data().game, RelationshipType.NONE)
+
+    @property
+    def is_spam_request(self) -> bool:
+        """Whether the platform classified the incoming friend request as spam."""
+        return self._data().spam
+
+    @property
+    def user(self) -> UserHandle | None:
+        """The other user, or None if the client does not have it cached."""
+        return find_user(self._core, self._id)
+
+
+class UserApplicationProfileHandle(Handle):
+    """The profile of a user in a game, with an identity from an external provider."""
+
+    def __init__(self, core: Core, id: int, index: int) -> None:
+        super().__init__(core, id)
+        self._index = index
+
+    def _data(self) -> ProfilePayload:
+        with self._core.lock:
+            found = self._core.cache.profiles.get(self._id, []) if self._alive else []
+        return found[self._index] if self._index < len(found) else ProfilePayload()
+
+    @property
+    def username(self) -> str:
+        """Name of the user in the game."""
+        return self._data().username or ""
+
+    @property
+    def avatar_hash(self) -> str:
+        """Hash of the user's avatar image in the game."""
+        return self._data().avatar_hash or ""
+
+    @property
+    def metadata(self) -> str:
+        """Metadata that the game stored for the user, as JSON text; empty if there is none."""
+        metadata = self._data().metadata
+        if isinstance(metadata, str):
+            return metadata
+        return "" if metadata is None else json.dumps(metadata)
+
+    @property
+    def provider_id(self) -> str | None:
+        """ID of the identity provider configuration, or None."""
+        external = self._data().external_id
+        return external.provider_id if external else None
+
+    @property
+    def provider_issued_user_id(self) -> str:
+        """ID of the user at the identity provider; empty if there is none."""
+        external = self._data().external_id
+        return (external.provider_issued_user_id or "") if external else ""
+
+    @property
+    def provider_type(self) -> ExternalIdentityProviderType:
+        """Kind of identity provider."""
+        external = self._data().external_id
+        if external is None or external.provider_type is None:
+            return ExternalIdentityProviderType.NONE
+        provider_type = external.provider_type
+        if isinstance(provider_type, int):
+            return known(ExternalIdentityProviderType, provider_type, ExternalIdentityProviderType.UNKNOWN)
+        return ExternalIdentityProviderType.__members__.get(provider_type, ExternalIdentityProviderType.UNKNOWN)
+
+
+def find_user(core: Core, user_id: int) -> UserHandle | None:
+    """Return the handle of a cached user, or None."""
+    with core.lock:
+        return core.make(UserHandle, core, user_id) if user_id in core.cache.users else None
+
+
+def user_profiles(core: Core, user_id: int) -> list[UserApplicationProfileHandle]:
+    """Return the application profiles of a user; the caller must hold the client's lock."""
+    return [
+        core.make(UserApplicationProfileHandle, core, user_id, index)
+        for index in range(len(core.cache.profiles.get(user_id, ())))
+    ]

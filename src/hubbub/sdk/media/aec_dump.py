@@ -1,0 +1,48 @@
+"""AEC dump: WAV files of the captured and played audio, for debugging echo cancellation (SetAecDump)."""
+
+import contextlib
+import wave
+from pathlib import Path
+from typing import IO, Final
+
+from hubbub.sdk.audio import CHANNELS, FRAME_BYTES, SAMPLE_RATE
+
+FRAMES_MAX: Final = 15_000
+"""Maximum length of a dump in frames: 5 minutes, about 58 MB per file."""
+FILENAMES: Final = ("hubbub-aec-in.wav", "hubbub-aec-out.wav")
+
+
+class AecDump:
+    """The two WAV files of one AEC dump; it writes nothing if there is no directory."""
+
+    def __init__(self, directory: Path | None) -> None:
+        self._stack = contextlib.ExitStack()
+        self._files: list[wave.Wave_write] = []
+        self._frames_left = FRAMES_MAX
+        if directory is not None:
+            with contextlib.suppress(OSError):
+                for name in FILENAMES:
+                    # Open the file separately: if opening fails, `Wave_write` raises again in its destructor.
+                    file = self._stack.enter_context((directory / name).open("wb"))
+                    self._files.append(self._stack.enter_context(_waveform(file)))
+
+    def write(self, captured: bytes | None, played: bytes | None) -> None:
+        """Write a frame of captured and played audio; None is written as silence."""
+        if len(self._files) < len(FILENAMES) or self._frames_left <= 0:
+            return
+        self._frames_left -= 1
+        for file, data in zip(self._files, (captured, played), strict=True):
+            file.writeframesraw((data or b"")[:FRAME_BYTES].ljust(FRAME_BYTES, b"\0"))
+
+    def close(self) -> None:
+        """Close the files."""
+        self._files = []
+        self._stack.close()
+
+
+def _waveform(file: IO[bytes]) -> wave.Wave_write:
+    made = wave.Wave_write(file)
+    made.setnchannels(CHANNELS)
+    made.setsampwidth(2)
+    made.setframerate(SAMPLE_RATE)
+    return made

@@ -1,0 +1,264 @@
+"""Audio stream of one call, on the voice thread: sends the microphone, and receives and decodes other speakers."""
+
+import socket
+from array import array
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from hubbub.sdk.audio import (
+    CHANNELS,
+    FRAME_BYTES,
+    SAMPLE_RATE,
+    SAMPLES_PER_CHANNEL,
+    CapturedAudio,
+    ReceivedAudio,
+)
+from hubbub.sdk.media import packets, samples
+from hubbub.sdk.media.encryption import CallEncryption
+from hubbub.sdk.media.jitter_buffer import JitterBuffer
+from hubbub.sdk.media.opus import Decoder, Encoder, OpusError
+from hubbub.sdk.media.packets import SILENCE_FRAME, PacketCodec, PacketError
+from hubbub.sdk.media.voice_gate import GateSettings, VoiceGate
+
+TRAILING_SILENCE_FRAMES: Final = 5
+"""Number of silence frames sent at the end of speech (discord.py and others send as many)."""
+KEEPALIVE_FRAMES: Final = 250
+"""Number of frames without a packet, 5 seconds, after which a keepalive is sent."""
+QUIET_FRAMES_MAX: Final = 10
+"""Number of frames without audio after which a user is no longer speaking."""
+DATAGRAMS_PER_READ_MAX: Final = 256
+"""Maximum number of datagrams read per call, so that the voice thread stays on time."""
+SPEAKERS_MAX: Final = 128
+UNPLAYED_BYTES_MAX: Final = 25 * FRAME_BYTES
+CONCEALMENT_FACTOR: Final = 0.5
+"""Volume factor for repeating the previous frame in place of a lost one."""
+
+
+class CallSettings(GateSettings, Protocol):
+    """Settings of a call, read for every frame."""
+
+    local_mutes: set[int]
+    volumes: dict[int, float]
+    received_audio: ReceivedAudio | None
+    captured_audio: CapturedAudio | None
+
+    @property
+    def muted(self) -> bool:
+        """Whether the microphone is muted."""
+
+    @property
+    def deaf(self) -> bool:
+        """Whether playback is off."""
+
+
+class RemoteParticipant:
+    """Receiving side of one remote participant: jitter buffer, decoder and concealment of lost frames."""
+
+    def __init__(self, user_id: int) -> None:
+        self.user_id = user_id
+        self.jitter = JitterBuffer()
+        self.quiet_frames = QUIET_FRAMES_MAX
+        """Number of frames since the last audio, at most `QUIET_FRAMES_MAX`."""
+        self._decoder: Decoder | None = None
+        self._unplayed = bytearray()
+        self._last_frame: array[int] | None = None
+
+    @property
+    def is_speaking(self) -> bool:
+        """Whether the participant is speaking."""
+        return self.quiet_frames < QUIET_FRAMES_MAX
+
+    def next_frame(self, open_frame: Callable[[int, bytes], bytes | None]) -> "array[int] | None":
+        """Return the next 20 ms of audio, or None for silence; `open_frame` decrypts a frame of a user."""
+        self.quiet_frames = min(self.quiet_frames + 1, QUIET_FRAMES_MAX)
+        if len(self._unplayed) < FRAME_BYTES:
+            frame, lost = self.jitter.take()
+            if frame is not None:
+                opened = open_frame(self.user_id, frame)
+                if opened is None or opened == SILENCE_FRAME:
+                    lost = opened is None
+                    if opened == SILENCE_FRAME:
+                        self.quiet_frames = QUIET_FRAMES_MAX
+                        self._last_frame = None
+                else:
+                    lost = not self._decode(opened)
+            if lost and self._last_frame is not None:
+                self._last_frame = samples.scale(self._last_frame, CONCEALMENT_FACTOR)
+                return array("h", self._last_frame)
+        if len(self._unplayed) < FRAME_BYTES:
+            self._unplayed.clear()
+            return None
+        self.quiet_frames = 0
+        self._last_frame = samples.to_frame(bytes(self._unplayed[:FRAME_BYTES]))
+        del self._unplayed[:FRAME_BYTES]
+        return array("h", self._last_frame)
+
+    def _decode(self, frame: bytes) -> bool:
+        if self._decoder is None:
+            self._decoder = Decoder()
+        try:
+            self._unplayed += self._decoder.decode(frame)
+        except OpusError:
+            return False
+        del self._unplayed[UNPLAYED_BYTES_MAX:]
+        return True
+
+
+class AudioStream:
+    """The audio packets of one voice session."""
+
+    def __init__(
+        self,
+        udp: socket.socket,
+        sealer: PacketCodec,
+        encryption: CallEncryption,
+        settings: CallSettings,
+        user_id: int,
+        speaking: Callable[[int, bool], None],
+    ) -> None:
+        self.udp = udp
+        self._sealer = sealer
+        self._encryption = encryption
+        self._settings = settings
+        self._user_id = user_id
+        self._speaking = speaking
+        """Called on the voice thread with the ID of a user who starts or stops speaking."""
+        self._gate = VoiceGate(settings)
+        self._encoder: Encoder | None = None
+        self._is_speaking = False
+        self._silence_frames_left = 0
+        self._timestamp = 0
+        self._idle_frames = 0
+        self._keepalives_sent = 0
+        self._users: dict[int, int] = {}
+        self._speakers: dict[int, RemoteParticipant] = {}
+        self.frames_since_packet = 0
+        """Number of frames since the last packet of the server."""
+        self.is_removed = False
+        """Whether the stream is to be removed from the voice thread."""
+
+    # Called on the network thread; each makes a single atomic assignment
+
+    def set_user(self, ssrc: int, user_id: int) -> None:
+        """Record the user of an SSRC."""
+        if ssrc in self._users or len(self._users) < SPEAKERS_MAX:
+            self._users[ssrc] = user_id
+
+    def remove_user(self, user_id: int) -> None:
+        """Remove the SSRCs of a user who left."""
+        self._users = {ssrc: who for ssrc, who in self._users.items() if who != user_id}
+
+    # Called on the voice thread
+
+    def read(self) -> None:
+        """Read the datagrams that have arrived."""
+        for _ in range(DATAGRAMS_PER_READ_MAX):
+            try:
+                datagram = self.udp.recv(packets.PACKET_BYTES_MAX)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                # The server is unreachable; the WebSocket connection decides whether that lasts.
+                return
+            self._receive(datagram)
+
+    def _receive(self, datagram: bytes) -> None:
+        try:
+            packet = self._sealer.open(datagram)
+        except PacketError:
+            return
+        self.frames_since_packet = 0
+        if packet is None or self._settings.deaf:
+            return
+        user_id = self._users.get(packet.ssrc)
+        if user_id is None:
+            return
+        speaker = self._speakers.get(packet.ssrc)
+        if speaker is None or speaker.user_id != user_id:
+            speaker = self._speakers[packet.ssrc] = RemoteParticipant(user_id)
+        speaker.jitter.put(packet.sequence, packet.frame)
+
+    def send_frame(self, captured: bytes | None, volume: float) -> float | None:
+        """Send the next 20 ms of the microphone; return their level in dBFS, or None while muted or without input."""
+        self.frames_since_packet += 1
+        self._timestamp += SAMPLES_PER_CHANNEL
+        speaking, sent, level = False, False, None
+        if self._settings.muted:
+            self._gate.close()
+        elif captured is not None or self._settings.captured_audio is not None:
+            frame = samples.silence() if captured is None else samples.to_frame(captured)
+            if self._settings.captured_audio is not None:
+                self._settings.captured_audio(frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
+            level = samples.level(frame)
+            speaking = self._gate.passes(level)
+            # Without an encryption group, such as when the user is alone in the call, nothing is sent.
+            if speaking and self._encryption.ready:
+                sent = self._send(samples.scale(frame, volume))
+        if sent:
+            self._silence_frames_left = TRAILING_SILENCE_FRAMES
+        elif self._silence_frames_left:
+            self._silence_frames_left -= 1
+            self._send_packet(self._sealer.seal(SILENCE_FRAME, self._timestamp))
+        self._send_keepalive_if_idle()
+        if speaking != self._is_speaking:
+            self._is_speaking = speaking
+            self._speaking(self._user_id, speaking)
+        return level
+
+    def _send(self, frame: "array[int]") -> bool:
+        if self._encoder is None:
+            self._encoder = Encoder()
+        sent = False
+        for encoded in self._encoder.encode(frame):
+            sealed = self._encryption.seal(encoded)
+            if sealed is not None:
+                self._send_packet(self._sealer.seal(sealed, self._timestamp))
+                sent = True
+        return sent
+
+    def _send_packet(self, packet: bytes) -> None:
+        self._idle_frames = 0
+        try:
+            self.udp.send(packet)
+        except OSError:
+            # The send buffer is full, or the server is unreachable; the packet is lost.
+            return
+
+    def _send_keepalive_if_idle(self) -> None:
+        self._idle_frames += 1
+        if self._idle_frames >= KEEPALIVE_FRAMES:
+            self._keepalives_sent += 1
+            self._send_packet(packets.keepalive_packet(self._keepalives_sent))
+
+    def receive_frames(self) -> "list[array[int]]":
+        """Return the next 20 ms of each audible participant, with the participant's volume applied."""
+        deaf, known = self._settings.deaf, self._users
+        frames: list[array[int]] = []
+        for ssrc, speaker in list(self._speakers.items()):
+            gone = known.get(ssrc) != speaker.user_id
+            was_speaking = speaker.is_speaking
+            frame = None if gone else speaker.next_frame(self._encryption.open)
+            if gone:
+                del self._speakers[ssrc]
+            if was_speaking != (speaks := speaker.is_speaking and not gone):
+                self._speaking(speaker.user_id, speaks)
+            if frame is None or deaf or speaker.user_id in self._settings.local_mutes:
+                continue
+            muted = False
+            if self._settings.received_audio is not None:
+                muted = bool(
+                    self._settings.received_audio(speaker.user_id, frame, SAMPLES_PER_CHANNEL, SAMPLE_RATE, CHANNELS)
+                )
+            if not muted:
+                frames.append(samples.scale(frame, self._settings.volumes.get(speaker.user_id, 100.0) / 100))
+        return frames
+
+    def stop_speaking(self) -> None:
+        """Report that all users stopped speaking, because the stream ends."""
+        for speaker in self._speakers.values():
+            if speaker.is_speaking:
+                self._speaking(speaker.user_id, False)
+        self._speakers.clear()
+        if self._is_speaking:
+            self._is_speaking = False
+            self._speaking(self._user_id, False)

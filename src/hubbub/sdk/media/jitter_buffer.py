@@ -1,0 +1,67 @@
+"""Jitter buffer: delays and reorders the frames of one speaker, with a bounded size."""
+
+from typing import Final
+
+PLAYOUT_DELAY_FRAMES: Final = 3
+"""Number of buffered frames before playback starts: 60 ms."""
+BUFFERED_FRAMES_MAX: Final = 12
+"""Maximum number of buffered frames; with more, the oldest are dropped until `PLAYOUT_DELAY_FRAMES` frames are left."""
+EMPTY_READS_MAX: Final = 10
+"""Number of empty reads after which the speaker has stopped and the next frame is buffered again."""
+SEQUENCE_JUMP_MAX: Final = 100
+"""Distance from the expected sequence number at which the buffer restarts."""
+
+
+class JitterBuffer:
+    """The jitter buffer of one speaker."""
+
+    def __init__(self) -> None:
+        self._frames: dict[int, bytes] = {}
+        self._next: int | None = None
+        """Sequence number to play next, without wraparound; frames with lower numbers are too late."""
+        self._playing = False
+        self._waited = 0
+
+    def put(self, sequence: int, frame: bytes) -> None:
+        """Add a frame by its 16-bit sequence number, in any order."""
+        if self._next is None:
+            # The first frame to arrive may not be the first that was sent.
+            self._next = sequence - PLAYOUT_DELAY_FRAMES
+        # The nearest number with these lower 16 bits.
+        number = self._next + ((sequence - self._next + 0x8000) & 0xFFFF) - 0x8000
+        if abs(number - self._next) > SEQUENCE_JUMP_MAX:
+            self._frames.clear()
+            self._playing, self._waited, self._next = False, 0, number - PLAYOUT_DELAY_FRAMES
+        elif number < self._next:
+            return
+        self._frames[number] = frame
+        if len(self._frames) > BUFFERED_FRAMES_MAX:
+            for old in sorted(self._frames)[:-PLAYOUT_DELAY_FRAMES]:
+                del self._frames[old]
+            self._next = min(self._frames)
+
+    def take(self) -> tuple[bytes | None, bool]:
+        """Return the frame to play next, or None, and whether a frame was lost; call this every 20 ms."""
+        if not self._playing:
+            if not self._frames:
+                return None, False
+            self._waited += 1
+            if len(self._frames) < PLAYOUT_DELAY_FRAMES and self._waited < PLAYOUT_DELAY_FRAMES:
+                return None, False
+            self._playing, self._waited, self._next = True, 0, min(self._frames)
+        assert self._next is not None
+        frame = self._frames.pop(self._next, None)
+        if frame is not None:
+            self._next += 1
+            self._waited = 0
+            return frame, False
+        if self._frames:
+            self._next += 1
+            return None, True
+        self._waited += 1
+        if self._waited >= EMPTY_READS_MAX:
+            self._playing, self._waited = False, 0
+        return None, self._waited == 1
+
+    def __len__(self) -> int:
+        return len(self._frames)

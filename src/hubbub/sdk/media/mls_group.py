@@ -1,0 +1,53 @@
+"""Processing of the MLS group messages of a call (voice.md 10)."""
+
+from collections.abc import Callable, Collection
+
+from hubbub.protocol.voice import DAVE_VERSION, VoiceOpcode
+from hubbub.sdk.media.encryption import CallEncryption, GroupError
+from hubbub.sdk.media.voice_payloads import DaveTransition
+from hubbub.sdk.media.voice_socket import VoiceSocket, decode_voice_payload
+
+
+async def process_group_message(
+    voice: VoiceSocket,
+    encryption: CallEncryption,
+    op: int,
+    data: bytes,
+    user_ids: Collection[int],
+    log: Callable[[str], None],
+) -> bool:
+    """Process a group message of the voice server and send the response; rejoin the group if that fails.
+
+    Returns False if the voice server wants to continue without encryption."""
+    transition = 0
+    try:
+        if op == VoiceOpcode.MLS_EXTERNAL_SENDER:
+            encryption.set_external_sender(data)
+        elif op == VoiceOpcode.MLS_PROPOSALS:
+            commit = encryption.process_proposals(data, user_ids)
+            if commit is not None:
+                await voice.send_bytes(VoiceOpcode.MLS_COMMIT_WELCOME, commit)
+        elif op in (VoiceOpcode.MLS_ANNOUNCE_COMMIT, VoiceOpcode.MLS_WELCOME):
+            transition = int.from_bytes(data[:2], "big")
+            (encryption.process_commit if op == VoiceOpcode.MLS_ANNOUNCE_COMMIT else encryption.process_welcome)(
+                data[2:]
+            )
+            await _send_transition_ready(voice, transition)
+        elif op == VoiceOpcode.DAVE_PREPARE_EPOCH:
+            if decode_voice_payload(data, DaveTransition).epoch == 1:
+                await voice.send_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.reset())
+        elif op == VoiceOpcode.DAVE_PREPARE_TRANSITION:
+            transition_payload = decode_voice_payload(data, DaveTransition)
+            if transition_payload.protocol_version < DAVE_VERSION:
+                return False
+            await _send_transition_ready(voice, transition_payload.transition_id)
+    except GroupError as error:
+        log(f"Could not process a group message, rejoining the group: {error}")
+        await voice.send(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, {"transition_id": transition})
+        await voice.send_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.reset())
+    return True
+
+
+async def _send_transition_ready(voice: VoiceSocket, transition: int) -> None:
+    if transition:
+        await voice.send(VoiceOpcode.DAVE_TRANSITION_READY, {"transition_id": transition})

@@ -1,0 +1,460 @@
+"""Voice connection of one call: connects with a ticket and reconnects after a loss (sdk.md 13.3, voice.md 4 to 6).
+
+It runs on the network loop. After a loss it first resumes, then identifies with the same ticket, then requests a new
+ticket.
+"""
+
+import asyncio
+import contextlib
+import random
+import socket
+import ssl
+from collections.abc import Callable, Coroutine
+from enum import Enum, auto
+from typing import Final, Protocol
+
+import aiohttp
+
+from hubbub.protocol.enums import VoiceCloseCode
+from hubbub.protocol.voice import DAVE_VERSION, VoiceOpcode
+from hubbub.sdk.calls import CallState, VoiceTicket
+from hubbub.sdk.enums import CallError, CallStatus
+from hubbub.sdk.media import discovery, voice_payloads
+from hubbub.sdk.media.audio_stream import SPEAKERS_MAX, AudioStream
+from hubbub.sdk.media.encryption import CallEncryption
+from hubbub.sdk.media.engine import AudioEngine
+from hubbub.sdk.media.mls_group import process_group_message
+from hubbub.sdk.media.packets import CIPHERS, PacketCodec
+from hubbub.sdk.media.voice_socket import (
+    LEAVE_CLOSE_CODE,
+    UNRESPONSIVE_CLOSE_CODE,
+    VoiceSocket,
+    VoiceSocketClosed,
+    decode_voice_payload,
+)
+
+TICKET_TIMEOUT_SECONDS: Final = 30.0
+"""Maximum time to wait for a ticket from the platform (sdk.md 20)."""
+CONNECT_TIMEOUT_SECONDS: Final = 20.0
+"""Maximum time from opening a connection to the status Connected."""
+RECONNECT_TIMEOUT_SECONDS: Final = 120.0
+"""Maximum time that a call is reconnecting."""
+MOVE_TIMEOUT_SECONDS: Final = 5.0
+"""Maximum time to wait for a new ticket after the close code 4014."""
+GROUP_TIMEOUT_SECONDS: Final = 5.0
+"""Maximum time to wait for the encryption group before the status becomes Connected; audio needs the group."""
+SILENT_FRAMES_MAX: Final = 1000
+"""Frames without a packet, 20 seconds, after which UDP counts as lost; the server sends a report every 5 seconds."""
+CHECK_INTERVAL_SECONDS: Final = 1.0
+"""Interval of the connection checks."""
+STABLE_AFTER_SECONDS: Final = 10.0
+"""Time after which a connection counts as stable and its failure count is reset."""
+BACKOFF_MIN_SECONDS: Final = 0.25
+BACKOFF_MAX_SECONDS: Final = 8.0
+CLOSE_TIMEOUT_SECONDS: Final = 0.25
+SPEAKING_INTERVAL_SECONDS: Final = 0.25
+"""Minimum interval between Speaking messages; audio packets already tell other clients sooner."""
+FINAL_CLOSE_CODES: Final = frozenset(
+    (
+        VoiceCloseCode.UNKNOWN_PROTOCOL,
+        VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE,
+        VoiceCloseCode.E2EE_REQUIRED,
+        VoiceCloseCode.BAD_REQUEST,
+        VoiceCloseCode.RATE_LIMITED,
+        VoiceCloseCode.CALL_TERMINATED,
+    )
+)
+"""Close codes after which the client does not reconnect."""
+STALE_CLOSE_CODES: Final = frozenset(range(4001, 4012)) - FINAL_CLOSE_CODES
+"""Close codes after which the session cannot be resumed."""
+
+
+class StartMode(Enum):
+    """How a connection is started."""
+
+    RESUME = auto()
+    """Resume the previous session."""
+    IDENTIFY = auto()
+    """Start a session with the current ticket."""
+    REJOIN = auto()
+    """Request a new ticket from the platform first."""
+
+
+class CallEnded(Exception):
+    """Raised when the call ends because of an error; `detail` is a close code, or 0."""
+
+    def __init__(self, error: CallError, detail: int = 0) -> None:
+        self.error, self.detail = error, detail
+        super().__init__(f"{error.label} {detail}")
+
+
+class CallGateway(Protocol):
+    """Interface to the platform's gateway for a call."""
+
+    async def rejoin(self, state: CallState) -> None:
+        """Request a new ticket for the call."""
+
+    async def ping(self, state: CallState) -> None:
+        """Ask the platform to check whether the voice server of the call is alive."""
+
+
+class VoiceConnection:
+    """The connection of one call to its voice server."""
+
+    def __init__(
+        self,
+        state: CallState,
+        user_id: int,
+        engine: AudioEngine,
+        http: aiohttp.ClientSession,
+        tls: ssl.SSLContext | bool,
+        platform: CallGateway,
+        post: Callable[..., None],
+        log: Callable[[str], None],
+    ) -> None:
+        self._state = state
+        self._user_id = user_id
+        self._engine = engine
+        self._http = http
+        self._tls = tls
+        self._platform = platform
+        self._post = post
+        self._log = log
+        self._socket: VoiceSocket | None = None
+        self._seq = -1
+        self._ready: voice_payloads.VoiceReady | None = None
+        self._stream: AudioStream | None = None
+        self._udp: socket.socket | None = None
+        """UDP socket until the stream takes it over."""
+        self._encryption: CallEncryption | None = None
+        self._others: set[int] = set()
+        self._ssrcs: dict[int, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._was_connected = False
+        self._connected_at = 0.0
+        self._was_accepted = False
+        """Whether the voice server accepted the current connection."""
+        self._group_timer: asyncio.TimerHandle | None = None
+        self._is_speaking = self._sent_speaking = False
+        self._is_sending_speaking = False
+
+    async def run(self) -> None:
+        """Keep the call connected until it ends, and set its final status."""
+        try:
+            await self._run()
+        except CallEnded as ended:
+            self._log(f"The call of lobby {self._state.lobby_id} ended: {ended}")
+            self._state.set_status(CallStatus.DISCONNECTED, ended.error, ended.detail)
+        finally:
+            self._release()
+
+    # Connecting and reconnecting
+
+    async def _run(self) -> None:
+        ticket = await self._get_ticket(CallError.JOIN_TIMEOUT)
+        self._state.set_status(CallStatus.CONNECTING)
+        loop = asyncio.get_running_loop()
+        how, failures, deadline = StartMode.IDENTIFY, 0, None
+        while True:
+            code = await self._run_connection(ticket, how)
+            self._raise_if_expelled(code)
+            newer = self._state.ticket
+            moved = newer is not None and newer != ticket
+            if not self._was_connected and not moved:
+                failed = CallError.SIGNALING_CONNECTION_FAILED
+                raise CallEnded(CallError.VOICE_CONNECTION_FAILED if self._was_accepted else failed, code)
+            if code in FINAL_CLOSE_CODES:
+                raise CallEnded(CallError.SIGNALING_UNEXPECTED_CLOSE, code)
+            now = loop.time()
+            if self._connected_at and now - self._connected_at > STABLE_AFTER_SECONDS:
+                failures = 0
+            if self._connected_at or deadline is None:
+                deadline = now + RECONNECT_TIMEOUT_SECONDS
+            self._connected_at = 0.0
+            if self._was_connected:
+                self._state.set_status(CallStatus.RECONNECTING)
+            if now > deadline:
+                raise CallEnded(CallError.SIGNALING_UNEXPECTED_CLOSE, code)
+            if not moved and code == VoiceCloseCode.DISCONNECTED:
+                newer = await self._wait_for_move(ticket, deadline)
+                moved = True
+            if moved:
+                assert newer is not None
+                how, ticket = StartMode.IDENTIFY, newer
+            elif code in STALE_CLOSE_CODES:
+                how = StartMode.IDENTIFY if self._was_accepted or how is StartMode.RESUME else StartMode.REJOIN
+            else:
+                how = StartMode.RESUME if self._stream is not None else StartMode.IDENTIFY
+            if failures and not self._was_accepted and code not in STALE_CLOSE_CODES:
+                await self._platform.ping(self._state)
+            await asyncio.sleep(_backoff_s(failures))
+            failures += 1
+            if how is StartMode.REJOIN:
+                await self._wait_for_session(deadline, code)
+                await self._platform.rejoin(self._state)
+                ticket, how = await self._get_ticket(CallError.SIGNALING_UNEXPECTED_CLOSE, code), StartMode.IDENTIFY
+
+    async def _get_ticket(self, error: CallError, code: int = 0) -> VoiceTicket:
+        """Wait for a ticket from the platform; raise `CallEnded` with `error` on timeout."""
+        state = self._state
+        try:
+            async with asyncio.timeout(TICKET_TIMEOUT_SECONDS):
+                while state.ticket is None:
+                    if state.is_expelled:
+                        raise CallEnded(CallError.FORBIDDEN if error is CallError.JOIN_TIMEOUT else error, code)
+                    state.updated.clear()
+                    await state.updated.wait()
+        except TimeoutError:
+            raise CallEnded(error, code) from None
+        return state.ticket
+
+    async def _wait_for_session(self, deadline: float, code: int) -> None:
+        """Wait until the gateway session is ready, because only then can a ticket be requested."""
+        state, loop = self._state, asyncio.get_running_loop()
+        while not state.is_session_ready() and not state.is_expelled:
+            if loop.time() > deadline:
+                raise CallEnded(CallError.SIGNALING_UNEXPECTED_CLOSE, code)
+            await self._wait_for_update(CHECK_INTERVAL_SECONDS)
+
+    async def _wait_for_update(self, timeout_s: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._state.updated.wait()
+        self._state.updated.clear()
+
+    async def _wait_for_move(self, ticket: VoiceTicket, deadline: float) -> VoiceTicket:
+        """Wait for a new ticket after the close code 4014; the timeout is paused while the platform cannot send one."""
+        state, loop = self._state, asyncio.get_running_loop()
+        give_up_at = loop.time() + MOVE_TIMEOUT_SECONDS
+        while state.ticket is None or state.ticket == ticket:
+            self._raise_if_expelled(VoiceCloseCode.DISCONNECTED)
+            if not state.is_session_ready() or state.ticket is None:
+                give_up_at = min(loop.time() + MOVE_TIMEOUT_SECONDS, deadline)
+            if loop.time() >= give_up_at:
+                raise CallEnded(CallError.SIGNALING_UNEXPECTED_CLOSE, VoiceCloseCode.DISCONNECTED)
+            await self._wait_for_update(min(CHECK_INTERVAL_SECONDS, max(give_up_at - loop.time(), 0)))
+        return state.ticket
+
+    def _raise_if_expelled(self, code: int) -> None:
+        if self._state.is_expelled:
+            server_code = code if code >= 4000 and code != UNRESPONSIVE_CLOSE_CODE else VoiceCloseCode.DISCONNECTED
+            raise CallEnded(CallError.SIGNALING_UNEXPECTED_CLOSE, server_code)
+
+    # Single connection
+
+    async def _run_connection(self, ticket: VoiceTicket, how: StartMode) -> int:
+        """Run one connection until it ends, and return its close code, or 0."""
+        self._was_accepted = self._is_sending_speaking = False
+        resumed = how is StartMode.RESUME
+        if not resumed:
+            self._release()
+        voice = self._socket = VoiceSocket(self._http, ticket.endpoint, self._tls, self._seq)
+        close_code = LEAVE_CLOSE_CODE
+        watching: asyncio.Task[None] | None = None
+        try:
+            await voice.open()
+            watching = asyncio.create_task(self._watch_connection(voice, ticket))
+            credentials = {
+                "server_id": str(self._state.lobby_id),
+                "session_id": ticket.session_id,
+                "token": ticket.token,
+            }
+            if resumed:
+                await voice.send(VoiceOpcode.RESUME, credentials | {"seq_ack": voice.seq})
+            else:
+                credentials |= {"user_id": str(self._user_id)}
+                await voice.send(VoiceOpcode.IDENTIFY, credentials | {"max_dave_protocol_version": DAVE_VERSION})
+            while True:
+                op, data = await voice.receive()
+                await self._handle_message(voice, op, data)
+        except VoiceSocketClosed as closed:
+            close_code = UNRESPONSIVE_CLOSE_CODE
+            return closed.code
+        finally:
+            self._seq = voice.seq
+            self._socket = None
+            # The tasks must end first: one of them may be reading the UDP socket, which is closed next.
+            tasks = [*self._tasks, *([watching] if watching is not None else ())]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            closing = asyncio.ensure_future(voice.close(LEAVE_CLOSE_CODE if self._state.is_expelled else close_code))
+            try:
+                await asyncio.wait([closing], timeout=CLOSE_TIMEOUT_SECONDS)
+            finally:
+                closing.cancel()
+                await asyncio.gather(closing, return_exceptions=True)
+
+    async def _watch_connection(self, voice: VoiceSocket, ticket: VoiceTicket) -> None:
+        """Close the connection if the call moved, the user was removed, packets stopped, or connecting is too slow."""
+        state, expelled, loop = self._state, 0, asyncio.get_running_loop()
+        deadline = loop.time() + CONNECT_TIMEOUT_SECONDS
+        while True:
+            await self._wait_for_update(min(CHECK_INTERVAL_SECONDS, CONNECT_TIMEOUT_SECONDS))
+            if state.is_expelled:
+                # Give the voice server time to close the connection itself with the actual close code.
+                expelled += 1
+            lost = self._stream is not None and self._stream.frames_since_packet > SILENT_FRAMES_MAX
+            slow = not self._connected_at and loop.time() > deadline
+            if lost or slow or expelled > 2 or (state.ticket is not None and state.ticket != ticket):
+                if lost:
+                    self._log("No packet arrived for a while, reconnecting")
+                    # A resumed session would keep the dead UDP path, so start a new one.
+                    self._release()
+                await voice.close(UNRESPONSIVE_CLOSE_CODE)
+                return
+
+    async def _handle_message(self, voice: VoiceSocket, op: int, data: bytes) -> None:
+        if op == VoiceOpcode.READY:
+            if self._ready is not None:
+                raise VoiceSocketClosed(0)
+            self._was_accepted = True
+            if not self._was_connected:
+                self._state.set_status(CallStatus.SIGNALING_CONNECTED)
+            self._ready = decode_voice_payload(data, voice_payloads.VoiceReady)
+            self._spawn(self._open_udp(voice, self._ready))
+        elif op == VoiceOpcode.SESSION_DESCRIPTION:
+            await self._start_stream(voice, decode_voice_payload(data, voice_payloads.SessionDescription))
+        elif op == VoiceOpcode.RESUMED:
+            self._was_accepted = True
+            self._become_connected()
+        elif op == VoiceOpcode.SPEAKING:
+            speaking = decode_voice_payload(data, voice_payloads.SpeakingUser)
+            if len(self._ssrcs) < SPEAKERS_MAX:
+                self._ssrcs[speaking.ssrc] = speaking.user_id
+            if self._stream is not None:
+                self._stream.set_user(speaking.ssrc, speaking.user_id)
+        elif op == VoiceOpcode.CLIENTS_CONNECT:
+            self._others.update(decode_voice_payload(data, voice_payloads.ConnectedUsers).user_ids)
+        elif op == VoiceOpcode.CLIENT_DISCONNECT:
+            self._remove_user(decode_voice_payload(data, voice_payloads.DisconnectedUser).user_id)
+        elif VoiceOpcode.DAVE_PREPARE_TRANSITION <= op <= VoiceOpcode.MLS_WELCOME and self._encryption is not None:
+            user_ids = self._others | {self._user_id}
+            if not await process_group_message(voice, self._encryption, op, data, user_ids, self._log):
+                self._log("Leaving the call: the voice server wants to continue without end-to-end encryption")
+                raise CallEnded(CallError.VOICE_CONNECTION_FAILED)
+        self._connect_when_ready()
+
+    def _remove_user(self, user_id: int) -> None:
+        self._others.discard(user_id)
+        self._ssrcs = {ssrc: owner_id for ssrc, owner_id in self._ssrcs.items() if owner_id != user_id}
+        if self._stream is not None:
+            self._stream.remove_user(user_id)
+
+    # Packets
+
+    async def _open_udp(self, voice: VoiceSocket, ready: voice_payloads.VoiceReady) -> None:
+        """Discover the client's address, choose the encryption mode of packets, and select the protocol."""
+        mode = next((each for each in ready.modes if each in CIPHERS), None)
+        if mode is None:
+            self._log(f"No encryption mode of the voice server is supported: {', '.join(ready.modes)}")
+            await voice.close(UNRESPONSIVE_CLOSE_CODE)
+            return
+        try:
+            self._udp = discovery.open_udp_socket(ready.ip, ready.port)
+            address, port = await discovery.discover_address(self._udp, ready.ssrc)
+        except (OSError, ValueError, OverflowError) as error:
+            self._log(f"Could not reach the voice server over UDP: {error or type(error).__name__}")
+            await voice.close(UNRESPONSIVE_CLOSE_CODE)
+            return
+        transport = {"address": address, "port": port, "mode": mode}
+        await voice.send(VoiceOpcode.SELECT_PROTOCOL, {"protocol": "udp", "data": transport})
+
+    async def _start_stream(self, voice: VoiceSocket, description: voice_payloads.SessionDescription) -> None:
+        """Start the audio stream with the session key."""
+        ready, udp = self._ready, self._udp
+        if ready is None or udp is None or self._stream is not None:
+            raise VoiceSocketClosed(0)
+        if description.dave_protocol_version < DAVE_VERSION:
+            self._log("Leaving the call: the voice server does not offer end-to-end encryption")
+            raise CallEnded(CallError.VOICE_CONNECTION_FAILED)
+        if (
+            description.mode not in CIPHERS
+            or len(description.secret_key) != 32
+            or not all(0 <= each < 256 for each in description.secret_key)
+        ):
+            raise VoiceSocketClosed(0)
+        self._encryption = CallEncryption(self._user_id, self._state.lobby_id)
+        sealer = PacketCodec(description.mode, bytes(description.secret_key), ready.ssrc)
+        stream = AudioStream(udp, sealer, self._encryption, self._state, self._user_id, self._speaking_changed)
+        self._stream, self._udp = stream, None
+        for ssrc, user_id in self._ssrcs.items():
+            stream.set_user(ssrc, user_id)
+        self._engine.add(stream)
+        self._is_speaking = self._sent_speaking = False
+        await voice.send(VoiceOpcode.SPEAKING, {"speaking": 0, "delay": 0, "ssrc": ready.ssrc})
+        await voice.send_bytes(VoiceOpcode.MLS_KEY_PACKAGE, self._encryption.key_package())
+        self._group_timer = asyncio.get_running_loop().call_later(GROUP_TIMEOUT_SECONDS, self._become_connected)
+
+    def _connect_when_ready(self) -> None:
+        """Become Connected once the stream exists and either no other client is present or the group is ready."""
+        if self._stream is None or self._encryption is None or not self._was_accepted:
+            return
+        if not self._others or self._encryption.ready:
+            self._become_connected()
+
+    def _become_connected(self) -> None:
+        if self._group_timer is not None:
+            self._group_timer.cancel()
+            self._group_timer = None
+        if self._stream is None or self._socket is None:
+            return
+        self._was_connected = True
+        if not self._connected_at:
+            self._connected_at = asyncio.get_running_loop().time()
+            self._state.set_status(CallStatus.CONNECTED)
+            # Send a change that happened while there was no connection.
+            self._update_speaking(self._is_speaking)
+
+    def _release(self) -> None:
+        """Release the stream, the UDP socket and the state of the session."""
+        if self._group_timer is not None:
+            self._group_timer.cancel()
+            self._group_timer = None
+        if self._stream is not None:
+            self._engine.remove(self._stream)
+        if self._udp is not None:
+            self._udp.close()
+        self._stream = self._udp = self._encryption = self._ready = None
+        self._others, self._ssrcs, self._seq = set(), {}, -1
+
+    # Speaking
+
+    def _speaking_changed(self, user_id: int, speaks: bool) -> None:
+        """Record that a user starts or stops speaking; called on the voice thread."""
+        self._state.record_speaking(user_id, speaks)
+        if user_id == self._user_id:
+            self._post(self._update_speaking, speaks)
+
+    def _update_speaking(self, speaks: bool) -> None:
+        self._is_speaking = speaks
+        if self._socket is not None and not self._is_sending_speaking and self._is_speaking != self._sent_speaking:
+            self._is_sending_speaking = True
+            self._spawn(self._send_speaking())
+
+    async def _send_speaking(self) -> None:
+        try:
+            while self._is_speaking != self._sent_speaking and self._socket is not None and self._ready is not None:
+                self._sent_speaking = self._is_speaking
+                payload = {"speaking": int(self._is_speaking), "delay": 0, "ssrc": self._ready.ssrc}
+                await self._socket.send(VoiceOpcode.SPEAKING, payload)
+                await asyncio.sleep(SPEAKING_INTERVAL_SECONDS)
+        finally:
+            self._is_sending_speaking = False
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task: asyncio.Task[None] = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._log(f"A task of the call raised an unexpected exception: {error!r}")
+
+
+def _backoff_s(failures: int) -> float:
+    """Return the delay before a retry: 0 for the first, then growing exponentially with jitter."""
+    if failures == 0:
+        return 0.0
+    return float(min(BACKOFF_MAX_SECONDS, BACKOFF_MIN_SECONDS * 2**failures) * (0.5 + random.random() / 2))

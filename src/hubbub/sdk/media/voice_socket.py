@@ -1,0 +1,141 @@
+"""WebSocket connection to the voice gateway, version 8, with heartbeats and sequence numbers (voice.md 3 to 6)."""
+
+import asyncio
+import random
+import ssl
+import time
+from typing import Any, Final, TypeVar
+
+import aiohttp
+import msgspec
+
+from hubbub.protocol.voice import VoiceOpcode
+
+T = TypeVar("T")
+
+VOICE_GATEWAY_VERSION: Final = 8
+OPEN_TIMEOUT_SECONDS: Final = 10.0
+"""Maximum time to connect and receive Hello."""
+CLOSE_TIMEOUT_SECONDS: Final = 0.5
+MESSAGE_BYTES_MAX: Final = 1024 * 1024
+LEAVE_CLOSE_CODE: Final = 1000
+"""Close code with which the client leaves the call."""
+UNRESPONSIVE_CLOSE_CODE: Final = 4000
+"""Close code for a server that does not respond; the session can be resumed."""
+
+
+class VoiceFrame(msgspec.Struct):
+    """A text message of the voice gateway."""
+
+    op: int
+    d: msgspec.Raw = msgspec.Raw(b"null")
+    seq: int | None = None
+
+
+class _Hello(msgspec.Struct):
+    heartbeat_interval: float
+
+
+class VoiceSocketClosed(Exception):
+    """Raised when the connection is closed."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+        """Close code; 0 if there is none."""
+        super().__init__(f"Voice connection closed with code {code}")
+
+
+class VoiceSocket:
+    """A connection to the voice gateway."""
+
+    def __init__(self, http: aiohttp.ClientSession, endpoint: str, tls: ssl.SSLContext | bool, seq: int) -> None:
+        self._http = http
+        self._url = f"wss://{endpoint}/?v={VOICE_GATEWAY_VERSION}"
+        self._tls = tls
+        self._socket: aiohttp.ClientWebSocketResponse | None = None
+        self._heartbeat_task: asyncio.Task[None] | None = None
+        self._unacknowledged = 0
+        self.seq = seq
+        """Sequence number of the last message; -1 before the first."""
+
+    async def open(self) -> None:
+        """Connect, receive Hello and start the heartbeat; raise `VoiceSocketClosed` on failure."""
+        try:
+            async with asyncio.timeout(OPEN_TIMEOUT_SECONDS):
+                self._socket = await self._http.ws_connect(
+                    self._url,
+                    ssl=self._tls,
+                    max_msg_size=MESSAGE_BYTES_MAX,
+                    timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_TIMEOUT_SECONDS),
+                )
+                op, data = await self.receive()
+        except (aiohttp.ClientError, OSError) as error:
+            raise VoiceSocketClosed(0) from error
+        if op != VoiceOpcode.HELLO:
+            raise VoiceSocketClosed(0)
+        self._heartbeat_task = asyncio.create_task(
+            self._heartbeat(decode_voice_payload(data, _Hello).heartbeat_interval / 1000)
+        )
+
+    async def receive(self) -> tuple[int, bytes]:
+        """Return the opcode and the payload of the next message; raise `VoiceSocketClosed` at the end of the connection."""
+        assert self._socket is not None
+        while True:
+            message = await self._socket.receive()
+            if message.type is aiohttp.WSMsgType.TEXT:
+                frame = decode_voice_payload(message.data, VoiceFrame)
+                if frame.seq is not None:
+                    self.seq = frame.seq
+                if frame.op == VoiceOpcode.HEARTBEAT_ACK:
+                    self._unacknowledged = 0
+                    continue
+                return frame.op, bytes(frame.d)
+            if message.type is aiohttp.WSMsgType.BINARY and len(message.data) >= 3:
+                self.seq = int.from_bytes(message.data[:2], "big")
+                return message.data[2], message.data[3:]
+            if message.type is aiohttp.WSMsgType.BINARY:
+                continue
+            code = message.data if message.type is aiohttp.WSMsgType.CLOSE else self._socket.close_code
+            raise VoiceSocketClosed(code if isinstance(code, int) else 0)
+
+    async def send(self, op: int, data: Any) -> None:
+        """Send a text message; do nothing if the connection is closed, which `receive` reports."""
+        await self._send(msgspec.json.encode({"op": op, "d": data}).decode())
+
+    async def send_bytes(self, op: int, data: bytes) -> None:
+        """Send a binary message; do nothing if the connection is closed."""
+        await self._send(bytes((op,)) + data)
+
+    async def _send(self, data: str | bytes) -> None:
+        if self._socket is None or self._socket.closed:
+            return
+        try:
+            await (self._socket.send_str(data) if isinstance(data, str) else self._socket.send_bytes(data))
+        except (ConnectionError, aiohttp.ClientError):
+            return
+
+    async def close(self, code: int) -> None:
+        """Stop the heartbeat and close the connection."""
+        if self._heartbeat_task is not None:
+            self._heartbeat_task.cancel()
+        if self._socket is not None:
+            await self._socket.close(code=code)
+
+    async def _heartbeat(self, interval_s: float) -> None:
+        await asyncio.sleep(interval_s * random.random())
+        while True:
+            if self._unacknowledged >= 2:
+                assert self._socket is not None
+                await self._socket.close(code=UNRESPONSIVE_CLOSE_CODE)
+                return
+            self._unacknowledged += 1
+            await self.send(VoiceOpcode.HEARTBEAT, {"t": time.monotonic_ns() // 1_000_000, "seq_ack": self.seq})
+            await asyncio.sleep(interval_s)
+
+
+def decode_voice_payload(data: bytes | str, kind: type[T]) -> T:
+    """Decode a payload; raise `VoiceSocketClosed` if it is invalid."""
+    try:
+        return msgspec.json.decode(data, type=kind, strict=False)
+    except msgspec.MsgspecError as error:
+        raise VoiceSocketClosed(0) from error

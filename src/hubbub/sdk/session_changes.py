@@ -1,0 +1,98 @@
+"""Comparison of the cache before and after a new session, to emit the changes that the client missed.
+
+The platform does not send events for what happened between two sessions. The READY handler emits added and removed
+lobbies itself.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from hubbub.sdk.cache import Cache, CachedLobby, CachedRelationship
+from hubbub.sdk.payloads import MemberPayload, PresencePayload
+
+EmittedEvents = Iterator[tuple[Any, ...]]
+
+
+class CacheSnapshot:
+    """Snapshot of the cache at the end of a session."""
+
+    def __init__(self, cache: Cache) -> None:
+        self.current_user_id = cache.current_user_id
+        self._users = dict(cache.users)
+        self._profiles = dict(cache.profiles)
+        self._presences = dict(cache.presences)
+        self._relations = dict(cache.relations)
+        self._lobbies = dict(cache.lobbies)
+
+    def changes(self, cache: Cache) -> EmittedEvents:
+        """Yield the events for the differences between the snapshot and the cache of the new session."""
+        for user_id in self._presences.keys() - cache.presences.keys():
+            if user_id != self.current_user_id and cache.is_friend(user_id):
+                # READY contains only the presences of online users, so a friend without one is now offline.
+                cache.presences[user_id] = PresencePayload(user_id=user_id)
+        moved = set(self._changed_relations(cache))
+        for user_id in self._changed_users(cache):
+            yield "user_updated", user_id
+            if cache.is_friend(user_id):
+                moved.add(user_id)
+        yield from self._relationship_changes(cache)
+        for user_id in sorted(moved):
+            yield "relationship_groups_updated", user_id
+        for lobby_id, old in self._lobbies.items():
+            if (new := cache.lobbies.get(lobby_id)) is not None:
+                yield from self._lobby_changes(old, new)
+
+    def _changed_users(self, cache: Cache) -> list[int]:
+        """Return the users whose data, profiles or presence changed; the current user's own presence is ignored."""
+        changed = {user_id for user_id, old in self._users.items() if cache.users.get(user_id, old) != old}
+        for user_id in self._profiles.keys() | cache.profiles.keys():
+            if self._profiles.get(user_id, []) != cache.profiles.get(user_id, []):
+                changed.add(user_id)
+        for user_id in self._presences.keys() | cache.presences.keys():
+            if user_id != self.current_user_id and _visible_presence(self._presences.get(user_id)) != _visible_presence(
+                cache.presences.get(user_id)
+            ):
+                changed.add(user_id)
+        return sorted(changed)
+
+    def _relation_pairs(self, cache: Cache) -> Iterator[tuple[int, CachedRelationship, CachedRelationship]]:
+        none = CachedRelationship()
+        for user_id in sorted(self._relations.keys() | cache.relations.keys()):
+            yield user_id, self._relations.get(user_id, none), cache.relations.get(user_id, none)
+
+    def _changed_relations(self, cache: Cache) -> Iterator[int]:
+        return (user_id for user_id, old, new in self._relation_pairs(cache) if old != new)
+
+    def _relationship_changes(self, cache: Cache) -> EmittedEvents:
+        for user_id, old, new in self._relation_pairs(cache):
+            for platform, before, after in ((True, old.platform, new.platform), (False, old.game, new.game)):
+                if before != after:
+                    yield "relationship_created" if after else "relationship_deleted", user_id, platform
+
+    def _lobby_changes(self, old: CachedLobby, new: CachedLobby) -> EmittedEvents:
+        if (old.metadata, old.flags, old.linked_channel) != (new.metadata, new.flags, new.linked_channel):
+            yield "lobby_updated", new.id
+        for user_id in sorted((old.members.keys() | new.members.keys()) - {self.current_user_id}):
+            before, after = old.members.get(user_id), new.members.get(user_id)
+            if after is None:
+                yield "lobby_member_removed", new.id, user_id
+            elif before is None:
+                yield "lobby_member_added", new.id, user_id
+            elif _visible_member(before) != _visible_member(after):
+                yield "lobby_member_updated", new.id, user_id
+        mine, still = old.members.get(self.current_user_id), new.members.get(self.current_user_id)
+        # The connection state of the current user is ignored.
+        if (
+            mine is not None
+            and still is not None
+            and (mine.metadata or {}, mine.flags) != (still.metadata or {}, still.flags)
+        ):
+            yield "lobby_member_updated", new.id, self.current_user_id
+
+
+def _visible_presence(presence: PresencePayload | None) -> tuple[str, list[Any]]:
+    return ("offline", []) if presence is None else (presence.status, presence.activities)
+
+
+def _visible_member(member: MemberPayload) -> tuple[Any, ...]:
+    return member.metadata or {}, member.flags, bool(member.connected), member.additional_name

@@ -1,0 +1,38 @@
+"""Conversion of PEP 8 names to the specification's names, such as `get_current_user_v2` to `GetCurrentUserV2`."""
+
+from typing import Final
+
+IRREGULAR_PARTS: Final = {
+    "aec": "Aec",
+    "http": "Http",
+    "pid": "Pid",
+    "ptt": "PTT",
+    "url": "Url",
+    "v2": "V2",
+    "vad": "VAD",
+}
+"""Parts of names that are not simply capitalized. The specification is inconsistent; `IRREGULAR_NAMES` has the exceptions."""
+
+IRREGULAR_NAMES: Final = {
+    "HTTP_ERROR": "HTTPError",
+    "RPC_ERROR": "RPCError",
+    "IOS": "IOS",
+    "PS4": "PS4",
+    "PS5": "PS5",
+    "S256": "S256",
+    "OIDC": "OIDC",
+    "MODE_UNINIT": "MODE_UNINIT",
+    "MODE_VAD": "MODE_VAD",
+    "MODE_PTT": "MODE_PTT",
+    "IM_USED": "ImUsed",
+    "URI_TOO_LONG": "UriTooLong",
+    "PAYLOAD_TOO_LARGE": "PayloadTooLarge",
+    "vad_threshold": "VadThreshold",
+}
+
+
+def to_pascal_case(name: str) -> str:
+    """Convert a snake-case name or an uppercase enumerator to the specification's Pascal-case name."""
+    if name in IRREGULAR_NAMES:
+        return IRREGULAR_NAMES[name]
+    return "".join(IRREGULAR_PARTS.get(word, word[:1].upper() + word[1:]) for word in name.lower().split("_"))

@@ -1,0 +1,71 @@
+"""Delivers finished units of work from the store's threads to the event loop, one wake-up per batch."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from hubbub.server.core.store import Database, Tx
+
+log = logging.getLogger(__name__)
+
+FinishedUnit = tuple["asyncio.Future[Any]", Any, BaseException | None, Tx | None]
+"""The waiting future, the result, the error, and the committed transaction (None: it only read, or failed)."""
+
+
+class CommitDelivery:
+    """Queue of finished units of work.
+
+    Any thread may add; the event loop delivers them in the order they were added."""
+
+    def __init__(self, database: Database, loop: asyncio.AbstractEventLoop) -> None:
+        self._database = database
+        self._loop = loop
+        self._ready: deque[FinishedUnit] = deque()
+        self._called = False
+
+    def add(self, answers: list[FinishedUnit]) -> None:
+        """Add a batch of finished units and schedule their delivery."""
+        self._ready.extend(answers)
+        # `deliver` clears the flag before it drains the queue, so a batch added while the flag is set is not missed.
+        if not self._called:
+            self._called = True
+            try:
+                self._loop.call_soon_threadsafe(self.deliver)
+            except RuntimeError:
+                log.warning("The event loop closed before the result of a store operation was delivered")
+
+    def deliver(self) -> None:
+        """Publish the committed events, then resolve the futures, so that events precede the caller's result."""
+        self._called = False
+        take = self._ready.popleft
+        ready = [take() for _ in range(len(self._ready))]
+        woken = False
+        for _, _, _, tx in ready:
+            if tx is not None:
+                for callback in tx.after_commit:
+                    self._guarded(callback)
+        for _, _, _, tx in ready:
+            if tx is not None:
+                woken = woken or tx.wakes_worker
+                if tx.dispatches:
+                    self._guarded(self._database.on_commit, tx.dispatches)
+        if woken:
+            self._guarded(self._database.on_wake)
+        for future, result, error, _ in ready:
+            if future.done():
+                continue  # The caller was cancelled; the unit of work is committed anyway.
+            if error is None:
+                future.set_result(result)
+            elif isinstance(error, StopIteration):
+                # A future cannot hold StopIteration.
+                future.set_exception(RuntimeError("the unit of work raised StopIteration"))
+            else:
+                future.set_exception(error)
+
+    def _guarded(self, callback: Callable[..., None], *arguments: Any) -> None:
+        try:
+            callback(*arguments)
+        except Exception:
+            log.exception("A callback after a commit failed")

@@ -1,0 +1,361 @@
+"""The endpoint table: maps method and path to a handler, checks the caller's kind, and builds the handler's arguments.
+
+`EndpointTable(slices)` verifies at startup that every handler matches its operation. A transport then calls `table.find(method,
+segments)` for the `Endpoint`, `endpoint.admit(actor)` to authorize the caller, `endpoint.arguments(...)` for the
+handler's arguments, and `run(call, endpoint, arguments)` inside a transaction.
+"""
+
+import functools
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+from hubbub.protocol import errors, resources, wire
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import Snowflake, WideInt, parse_wide
+from hubbub.protocol.images import ImageData, data_uri_length_max
+from hubbub.protocol.operation import Auth, Operation, operations_of
+from hubbub.protocol.sounds import SoundData
+from hubbub.server.core import access
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.core.rate_limits import Rule, build_rule
+from hubbub.server.core.slices import Slice
+
+Converter = Callable[[str], Any]
+"""Parses one path parameter; raises ValueError if it is invalid."""
+
+READ_METHODS = frozenset(("GET", "HEAD"))
+_MEDIA = (ImageData, SoundData)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Endpoint:
+    """One operation with its handler and everything that can be computed before the first request."""
+
+    operation: Operation[Any, Any]
+    name: str
+    """The documented operation id."""
+    tag: str
+    """The name of the slice."""
+    function: Callable[..., Any]
+    converters: tuple[Converter, ...]
+    """One converter per path parameter, in path order."""
+    snowflakes: tuple[bool, ...]
+    """For each path parameter, whether it is a snowflake, so that `@me` never matches it."""
+    order: tuple[int, ...]
+    """The handler's parameters as indexes into (*path parameters, body, query)."""
+    writes: bool
+    """Whether it needs a write transaction."""
+    is_async: bool
+    """Whether the handler is a coroutine function over a `Work` instead of a plain function over a `Call`."""
+    long: bool
+    """Whether it reads many rows."""
+    quick: bool
+    """Whether it is a frequent write of a few rows."""
+    media: tuple[str, ...]
+    """Names of body fields with images or sounds, which the HTTP server stores before the operation runs."""
+    media_bytes: int
+    """The size allowed for media, in bytes, in addition to the regular limit of the body."""
+    rule: Rule | None
+    anonymous: bool
+    """Whether it works without a token."""
+    ignores_tokens: bool
+    """Whether the Authorization header is ignored, because the path contains its own token."""
+    rejections: dict[str, errors.ErrorCode]
+    """The error to raise for each kind of caller that is not allowed."""
+    guard: Callable[..., Any] | None
+    guard_argument: int
+    """The index of the handler argument that the guard checks."""
+
+    def admit(self, actor: Actor | None) -> Actor | None:
+        """Return the caller as this operation sees it, or raise if the caller is not allowed (http.md 1.3)."""
+        if actor is None:
+            if self.anonymous:
+                return None
+            raise errors.UNAUTHORIZED()
+        refusal = self.rejections.get(actor.kind)
+        if refusal is None and actor.kind == "bearer":
+            scopes = self.operation.scopes
+            if actor.application_flags & ApplicationFlags.PARENT and not self.operation.accepts_publishers:
+                refusal = errors.UNAUTHORIZED
+            elif scopes and actor.scopes.isdisjoint(scopes):
+                refusal = errors.MISSING_OAUTH2_SCOPE
+        if refusal is None:
+            return actor
+        if self.anonymous:
+            return None
+        raise refusal()
+
+    def read_path(self, values: Sequence[str]) -> list[Any]:
+        """Convert the path parameters to their types. Raise INVALID_FORM_BODY that names every invalid one."""
+        read: list[Any] = []
+        form: errors.FormErrors | None = None
+        for position, converter in enumerate(self.converters):
+            try:
+                read.append(converter(values[position]))
+            except ValueError as error:
+                form = form or errors.FormErrors()
+                form.add((self.operation.parameters[position],), "NUMBER_TYPE_COERCE", str(error))
+        if form is not None:
+            raise form.error()
+        return read
+
+    def arguments(self, path: Sequence[Any], body: Any = None, query: Any = None) -> list[Any]:
+        """Return the handler's arguments after the call, in its order."""
+        available = (*path, body, query)
+        return [available[position] for position in self.order]
+
+
+def run(call: Call, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
+    """Check the permissions that the operation declares, then run its handler."""
+    if endpoint.guard is not None:
+        endpoint.guard(call, arguments[endpoint.guard_argument], endpoint.operation.needs)
+    return endpoint.function(call, *arguments)
+
+
+async def run_async(work: AsyncOperation, endpoint: Endpoint, arguments: Sequence[Any]) -> Any:
+    """Check the permissions that the operation declares, then run its coroutine handler."""
+    guard = endpoint.guard
+    if guard is not None:
+        await work.read(lambda call: guard(call, arguments[endpoint.guard_argument], endpoint.operation.needs))
+    return await endpoint.function(work, *arguments)
+
+
+@functools.cache
+def build_endpoint(
+    operation: Operation[Any, Any], function: Callable[..., Any], *, name: str, tag: str = ""
+) -> Endpoint:
+    """Match a handler to its operation and return the endpoint. Raise TypeError on a mismatch. Cached across Apps."""
+    parameters = operation.parameters
+    hints = _annotations(function)
+    code = function.__code__
+    takes = list(code.co_varnames[1 : code.co_argcount])
+    expected = [*parameters]
+    if operation.body is not NoneType:
+        expected.append("body")
+    if operation.query is not NoneType:
+        expected.append("query")
+    # A handler may omit `body` and `query` if it does not use them, but not path parameters.
+    if set(takes) - set(expected) or set(parameters) - set(takes):
+        raise TypeError(f"{function.__qualname__} takes {takes}, but {operation.path} offers {expected}")
+    for part in ("body", "query"):
+        declared = getattr(operation, part)
+        if part == "body" and operation.body_condition is not None:
+            declared |= None
+        if part in takes and hints.get(part, Any) not in (Any, declared):
+            raise TypeError(f"{function.__qualname__} takes a different {part} type than {name} declares")
+    positions = {name: position for position, name in enumerate(parameters)} | {
+        "body": len(parameters),
+        "query": len(parameters) + 1,
+    }
+    kinds = [hints.get(parameter, str) for parameter in parameters]
+    guard: Callable[..., Any] | None = None
+    guarded = 0
+    if operation.needs:
+        if "channel_id" in takes:
+            guard, guarded = access.require_channel, takes.index("channel_id")
+        elif "guild_id" in takes:
+            guard, guarded = access.require_guild, takes.index("guild_id")
+        else:
+            raise TypeError(f"{name} needs permissions, but its path has neither channel_id nor guild_id")
+    writes = getattr(function, "__writes__", None)
+    media = _media(operation.body)
+    return Endpoint(
+        operation=operation,
+        name=name,
+        tag=tag,
+        function=function,
+        converters=tuple(_converter(kind) for kind in kinds),
+        snowflakes=tuple(isinstance(kind, type) and issubclass(kind, WideInt) for kind in kinds),
+        order=tuple(positions[parameter] for parameter in takes),
+        writes=operation.method not in READ_METHODS if writes is None else writes,
+        is_async=inspect.iscoroutinefunction(function),
+        long=getattr(function, "__long__", False),
+        quick=getattr(function, "__quick__", False),
+        media=tuple(media),
+        media_bytes=sum(map(data_uri_length_max, media.values())),
+        rule=build_rule(operation, name),
+        anonymous=operation.auth is Auth.NONE or Auth.ANYONE in operation.auth,
+        ignores_tokens=operation.auth is Auth.NONE,
+        rejections=_refusals(operation.auth),
+        guard=guard,
+        guard_argument=guarded,
+    )
+
+
+def _annotations(subject: Any) -> dict[str, Any]:
+    """Return the annotations of a function or model. Nearly all are types already, which skips the slow evaluation."""
+    classes = reversed(subject.__mro__) if isinstance(subject, type) else (subject,)
+    found: dict[str, Any] = {}
+    for owner in classes:
+        found |= vars(owner).get("__annotations__", {}) if isinstance(owner, type) else owner.__annotations__
+    if any(isinstance(hint, str) for hint in found.values()):
+        return get_type_hints(subject, include_extras=True)
+    return found
+
+
+def _media(body: Any) -> dict[str, int]:
+    """Return a body's image and sound fields with the maximum size of each in bytes."""
+    if not (isinstance(body, type) and issubclass(body, msgspec.Struct)):
+        return {}
+    hints = _annotations(body)
+    return {
+        name: kind.bytes_max
+        for name in body.__struct_fields__
+        for kind in (hints[name], *get_args(hints[name]))
+        if isinstance(kind, type) and issubclass(kind, _MEDIA)
+    }
+
+
+def _refusals(auth: Auth) -> dict[str, errors.ErrorCode]:
+    refusals: dict[str, errors.ErrorCode] = {}
+    if Auth.BOT not in auth:
+        refusals["bot"] = errors.BOTS_CANNOT_USE_ENDPOINT
+    if Auth.USER not in auth:
+        refusals["user"] = errors.ONLY_BOTS_CAN_USE_ENDPOINT
+    if Auth.BEARER not in auth:
+        refusals["bearer"] = errors.UNAUTHORIZED
+    return refusals
+
+
+def _converter(kind: Any) -> Converter:
+    if kind is str:
+        return str
+    if isinstance(kind, type) and issubclass(kind, Snowflake):
+        wide = kind
+        return lambda text: parse_wide(wide, text)
+
+    def convert(text: str) -> Any:
+        try:
+            return wire.convert(text, kind, strict=False)
+        except msgspec.ValidationError:
+            raise ValueError(errors.not_number(text)[1]) from None
+
+    return convert
+
+
+class _Node:
+    """One node in the tree of path segments."""
+
+    __slots__ = ("children", "endpoints", "snowflake", "text")
+
+    def __init__(self) -> None:
+        self.children: dict[str, _Node] = {}
+        self.snowflake: _Node | None = None
+        self.text: _Node | None = None
+        self.endpoints: dict[str, Endpoint] = {}
+
+
+class EndpointTable:
+    """All endpoints, by method and path."""
+
+    def __init__(self, slices: Iterable[Slice]) -> None:
+        self._root = _Node()
+        self.endpoints: list[Endpoint] = []
+        self._by_operation: dict[Operation[Any, Any], Endpoint] = {}
+        names = operation_names()
+        for part in slices:
+            for operation, function in part.handlers():
+                self.add(
+                    build_endpoint(operation, function, name=names.get(operation, function.__name__), tag=part.name)
+                )
+
+    def __iter__(self) -> Iterator[Endpoint]:
+        return iter(self.endpoints)
+
+    def add(self, endpoint: Endpoint) -> None:
+        """Add an endpoint. Raise TypeError if its method and path are already taken."""
+        operation = endpoint.operation
+        node = self._root
+        snowflakes = iter(endpoint.snowflakes)
+        for segment in operation.path.strip("/").split("/"):
+            if segment.startswith("{") and segment.endswith("}"):
+                if next(snowflakes):
+                    node.snowflake = node = node.snowflake or _Node()
+                else:
+                    node.text = node = node.text or _Node()
+            elif "{" in segment:
+                raise TypeError(f"a path parameter must be a whole segment: {operation.path}")
+            else:
+                node = node.children.setdefault(segment, _Node())
+        if operation.path.endswith("/"):
+            # activities.md 9: clients call some list operations with a trailing slash and some without.
+            node.children.setdefault("", _Node()).endpoints[operation.method] = endpoint
+        taken = node.endpoints.setdefault(operation.method, endpoint)
+        if taken is not endpoint:
+            raise TypeError(f"{operation.method} {operation.path} is handled twice: {taken.name}, {endpoint.name}")
+        self.endpoints.append(endpoint)
+        self._by_operation[operation] = endpoint
+
+    def for_operation(self, operation: Operation[Any, Any]) -> Endpoint:
+        """Return the endpoint of an operation. Raise NOT_FOUND if no slice handles it."""
+        endpoint = self._by_operation.get(operation)
+        if endpoint is None:
+            raise errors.NOT_FOUND()
+        return endpoint
+
+    def find(self, method: str, segments: Sequence[str]) -> tuple[Endpoint, list[str]]:
+        """Return the endpoint and its path parameters. Raise NOT_FOUND or MethodNotAllowed."""
+        values: list[str] = []
+        allowed: set[str] = set()
+        found = _walk(self._root, method, segments, 0, values, allowed)
+        if found is not None:
+            return found, values
+        if allowed:
+            raise MethodNotAllowed(allowed)
+        raise errors.NOT_FOUND()
+
+
+class MethodNotAllowed(errors.ApiError):
+    """The path exists, but not with this method."""
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        super().__init__(errors.METHOD_NOT_ALLOWED)
+        self.allowed = sorted(allowed)
+
+
+def _walk(
+    node: _Node, method: str, segments: Sequence[str], depth: int, values: list[str], allowed: set[str]
+) -> Endpoint | None:
+    if depth == len(segments):
+        found = node.endpoints.get(method)
+        if found is None:
+            allowed.update(node.endpoints)
+        return found
+    segment = segments[depth]
+    child = node.children.get(segment)
+    if child is not None:
+        found = _walk(child, method, segments, depth + 1, values, allowed)
+        if found is not None:
+            return found
+    if not segment:
+        return None
+    # Literal segments come first (`@me`, `bulk-delete`), then ids, then free text. Text that is not a number matches an
+    # id only as a last resort, so that the error can explain what is wrong with it.
+    candidates = (node.snowflake, node.text) if segment.isdecimal() else (node.text, node.snowflake)
+    for child in candidates:
+        if child is None or (child is node.snowflake and segment[0] == "@"):
+            continue
+        values.append(segment)
+        found = _walk(child, method, segments, depth + 1, values, allowed)
+        if found is not None:
+            return found
+        values.pop()
+    return None
+
+
+@functools.cache
+def operation_names() -> dict[Operation[Any, Any], str]:
+    """Return the documented id of every operation that the protocol declares."""
+    names: dict[Operation[Any, Any], str] = {}
+    for found in pkgutil.iter_modules(resources.__path__, f"{resources.__name__}."):
+        for name, operation in operations_of(importlib.import_module(found.name)):
+            names.setdefault(operation, name)
+    return names

@@ -1,0 +1,234 @@
+"""HTTP requests to URLs that users supply, without access to private networks.
+
+Private, loopback, link-local and other special targets are rejected in every notation: as a host name that resolves to
+them, as a number, or mapped into IPv6. A name is resolved once and exactly the resolved address is called, so that it
+cannot change in between. Redirects are not followed, and time and size are bounded. `hubbub dev` allows private
+targets, because the receivers of a rehearsal run on the same machine.
+"""
+
+import asyncio
+import ipaddress
+import re
+import socket
+from collections.abc import Mapping
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+from aiohttp.abc import AbstractResolver, ResolveResult
+from yarl import URL
+
+from hubbub.server.core.outbound_cache import OutboundCache
+
+TIMEOUT_SECONDS: Final = 3.0
+"""Timeout of a request in seconds; the specification gives webhook events and interactions three seconds."""
+RESPONSE_BYTES_MAX: Final = 256 * 1024
+CONCURRENT_LARGE_RESPONSES_MAX: Final = 4
+"""Number of responses above `RESPONSE_BYTES_MAX` that are read at the same time, for callers that accept them."""
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+# A last label of this form makes the host an IPv4 number for some parsers (https://url.spec.whatwg.org, "ends in a
+# number").
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
+_NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
+
+
+class UnreachableError(Exception):
+    """The target must not be called, or did not send a valid response."""
+
+
+class TimedOutError(UnreachableError):
+    """The target did not respond in time."""
+
+
+class ForbiddenTargetError(UnreachableError):
+    """The target is not a public host."""
+
+
+class OutboundResponse(msgspec.Struct, frozen=True):
+    """The response to an outbound request."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def content_type(self) -> str:
+        """The Content-Type header, or an empty string."""
+        return next((value for name, value in self.headers.items() if name.lower() == "content-type"), "")
+
+
+def parse_address(text: str) -> Address | None:
+    """Return a literal IP address, or None for a host name."""
+    try:
+        return ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+
+
+def is_public(text: str) -> bool:
+    """Return whether an IP address is publicly routable, also if it is wrapped in an IPv6 transition format."""
+    found = parse_address(text)
+    if found is None:
+        return False
+    if isinstance(found, ipaddress.IPv6Address):
+        inner = found.ipv4_mapped or found.sixtofour or (found.teredo or (None, None))[1]
+        if inner is None and found in _NAT64:
+            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        if inner is not None:
+            return _is_global(inner)
+    return _is_global(found)
+
+
+def require_host(host: str, *, allow_private: bool) -> None:
+    """Raise ForbiddenTargetError for a host that can be rejected without DNS; names are checked on resolution."""
+    literal = parse_address(host)
+    if literal is None and _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
+        # 127.1, 2130706433, 0x7f.1: some resolvers treat these as addresses and some as names.
+        raise ForbiddenTargetError(f"{host} is neither a host name nor an IP address")
+    # A literal address is never resolved, so it is checked here.
+    if literal is not None and not allow_private and not is_public(host):
+        raise ForbiddenTargetError(f"{host} is not a public address")
+
+
+def _is_global(literal: Address) -> bool:
+    return literal.is_global and not (literal.is_multicast or literal.is_reserved or literal.is_unspecified)
+
+
+class PublicResolver(AbstractResolver):
+    """Resolves a host name once and returns only addresses that may be called."""
+
+    def __init__(self, allow_private: bool) -> None:
+        self._allow_private = allow_private
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        """Resolve a host name.
+
+        Raise ForbiddenTargetError if any of its addresses is not public, since any may be used."""
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG
+            )
+        except OSError as error:
+            raise UnreachableError(f"{host} does not resolve") from error
+        results: list[ResolveResult] = []
+        for kind, _, protocol, _, socket_address in found:
+            ip = str(socket_address[0])
+            if not self._allow_private and not is_public(ip):
+                raise ForbiddenTargetError(f"{host} is not a public address")
+            results.append(
+                ResolveResult(
+                    hostname=host, host=ip, port=port, family=kind, proto=protocol, flags=socket.AI_NUMERICHOST
+                )
+            )
+        return results
+
+    async def close(self) -> None:
+        """Do nothing; the resolver holds no resources."""
+
+
+async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
+    """Read the rest of a response body, at most `limit` + 1 bytes, so that the caller can detect an excess."""
+    data = b""
+    while len(data) <= limit and (more := await response.content.read(limit + 1 - len(data))):
+        data += more
+    return data
+
+
+class OutboundClient:
+    """Sends HTTP requests to URLs that users supplied."""
+
+    def __init__(
+        self,
+        *,
+        allow_private: bool = False,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        response_bytes_max: int = RESPONSE_BYTES_MAX,
+    ) -> None:
+        self._allow_private = allow_private
+        self._timeout_s = timeout_seconds
+        self._answer_max = response_bytes_max
+        self._large = asyncio.Semaphore(CONCURRENT_LARGE_RESPONSES_MAX)
+        self._session: aiohttp.ClientSession | None = None
+        self.cache = OutboundCache(self)
+        """Cache of documents fetched through this client."""
+
+    def check(self, url: str) -> URL:
+        """Parse a URL; raise ForbiddenTargetError if it can be rejected without DNS."""
+        try:
+            target = URL(url)
+        except ValueError as error:
+            raise ForbiddenTargetError("not a well-formed URL") from error
+        if target.scheme not in ("http", "https") or not target.host:
+            raise ForbiddenTargetError("only http and https URLs are allowed")
+        if target.user is not None or target.password is not None:
+            raise ForbiddenTargetError("the URL must not contain credentials")
+        require_host(target.host, allow_private=self._allow_private)
+        return target
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        timeout_seconds: float | None = None,
+        response_bytes_max: int | None = None,
+    ) -> OutboundResponse:
+        """Send a request.
+
+        Raise UnreachableError if the target is forbidden, the request fails or the response is too large."""
+        target = self.check(url)
+        try:
+            async with (
+                asyncio.timeout(self._timeout_s if timeout_seconds is None else timeout_seconds),
+                self._client().request(method, target, headers=headers, data=body, allow_redirects=False) as response,
+            ):
+                data = await _read(response, self._answer_max)
+                if (
+                    len(data) > self._answer_max
+                    and response_bytes_max is not None
+                    and response_bytes_max > self._answer_max
+                ):
+                    async with self._large:
+                        data += await _read(response, response_bytes_max - len(data))
+                if len(data) > max(self._answer_max, response_bytes_max or 0):
+                    raise UnreachableError("the response is too large")
+                return OutboundResponse(response.status, dict(response.headers), data)
+        except UnreachableError:
+            raise
+        except TimeoutError as error:
+            raise TimedOutError("no response in time") from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            if isinstance(error.__cause__, UnreachableError):
+                raise error.__cause__ from error
+            raise UnreachableError(f"{type(error).__name__}: {error}"[:200]) from error
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    def _client(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            connector = aiohttp.TCPConnector(
+                # Every request resolves the name again: an address that was public a minute ago may be private now.
+                resolver=PublicResolver(self._allow_private),
+                use_dns_cache=False,
+                # The connector has no limits: waiting for a connection would count against the target's timeout. The
+                # callers limit concurrency: the worker's slots (core.jobs) and the API's request limits.
+                limit=0,
+                limit_per_host=0,
+                force_close=True,
+            )
+            session: Any = aiohttp.ClientSession(
+                connector=connector, trust_env=False, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
+            )
+            self._session = session
+        assert self._session is not None
+        return self._session

@@ -1,0 +1,106 @@
+"""Streaming requests and WebSockets to URLs that users supply, with the target checks of guarded.py.
+
+Bodies are not collected and redirects are not followed; the caller limits time and size. Every new connection resolves
+its host again and is rejected for targets that are not public; a reused connection stays with its target.
+"""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Final
+
+import aiohttp
+from yarl import URL
+
+from hubbub.server.core.outbound_http import (
+    ForbiddenTargetError,
+    PublicResolver,
+    UnreachableError,
+    is_public,
+    parse_address,
+    require_host,
+)
+
+CONNECT_TIMEOUT_SECONDS: Final = 10.0
+CLOSE_TIMEOUT_SECONDS: Final = 5.0
+"""Seconds that the peer of a WebSocket has to complete the closing handshake."""
+HEARTBEAT_SECONDS: Final = 30.0
+IDEMPOTENT: Final = frozenset({"GET", "HEAD"})
+EXPLICIT_HEADERS: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+"""Headers that are sent only if the caller set them."""
+
+
+class OutboundStreams:
+    """Opens streaming requests and WebSockets to URLs that users supplied."""
+
+    def __init__(self, *, allow_private: bool = False) -> None:
+        self._allow_private = allow_private
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+
+    async def is_private(self, host: str) -> bool:
+        """Return whether a host is private and private hosts are allowed; such hosts are called without TLS."""
+        if not self._allow_private:
+            return False
+        if parse_address(host) is not None:
+            return not is_public(host)
+        try:
+            found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        except OSError as error:
+            raise UnreachableError(f"{host} does not resolve") from error
+        return not any(is_public(str(socket_address[0])) for _, _, _, _, socket_address in found)
+
+    def request(
+        self, method: str, url: URL, *, headers: Mapping[str, str], body: AsyncIterator[bytes] | None
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        """Start a request whose response body is not yet read and not decompressed. Raises aiohttp's errors."""
+        self._check(url)
+        return self._session(keep=method in IDEMPOTENT).request(
+            method,
+            url,
+            headers=headers,
+            data=body,
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT_SECONDS),
+        )
+
+    def websocket(
+        self, url: URL, *, headers: Mapping[str, str], protocols: Iterable[str], max_bytes: int
+    ) -> AbstractAsyncContextManager[aiohttp.ClientWebSocketResponse]:
+        """Open a WebSocket. Raises aiohttp's errors."""
+        self._check(url)
+        return self._session(keep=False).ws_connect(
+            url,
+            headers=headers,
+            protocols=protocols,
+            max_msg_size=max_bytes,
+            heartbeat=HEARTBEAT_SECONDS,
+            timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_TIMEOUT_SECONDS),
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for session in self._sessions.values():
+            await session.close()
+
+    def _check(self, url: URL) -> None:
+        if not url.host:
+            raise ForbiddenTargetError("the URL has no host")
+        require_host(url.host, allow_private=self._allow_private)
+
+    def _session(self, *, keep: bool) -> aiohttp.ClientSession:
+        """Return a session. Only idempotent requests reuse connections: a server that closes one loses the request."""
+        found = self._sessions.get(keep)
+        if found is None:
+            options: dict[str, Any] = {} if keep else {"force_close": True}
+            connector = aiohttp.TCPConnector(
+                resolver=PublicResolver(self._allow_private), use_dns_cache=False, limit=0, **options
+            )
+            found = self._sessions[keep] = aiohttp.ClientSession(
+                connector=connector,
+                trust_env=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                skip_auto_headers=EXPLICIT_HEADERS,
+            )
+        return found

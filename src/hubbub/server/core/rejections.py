@@ -1,0 +1,31 @@
+"""Rejections with side effects: the operation is rolled back, and then the side effects are committed.
+
+A message that auto moderation blocks must leave nothing behind (no thread, no nonce, no event), but the alert to the
+moderators and the author's timeout must be stored. So the operation raises a `RejectedWithSideEffects` with a callback. The
+code that ran the transaction runs the callback in another transaction before it reports the error to the caller.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from hubbub.protocol.errors import ApiError, ErrorCode
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Database, Tx
+
+
+class RejectedWithSideEffects(ApiError):
+    """An API error with side effects: `raise Refusal(errors.X, aftermath)`.
+
+    The callback runs after the rollback, over a call of the same actor and time. The state may have changed by then, so
+    it must load what it needs. Like any unit of work it may run more than once."""
+
+    def __init__(self, kind: ErrorCode, aftermath: Callable[[Call], None], **extra: Any) -> None:
+        super().__init__(kind, extra=extra)
+        self.side_effects = aftermath
+
+
+async def run_side_effects(
+    refusal: RejectedWithSideEffects, database: Database, make_call: Callable[[Tx], Call]
+) -> None:
+    """Commit the side effects of a rejection; the caller then raises it."""
+    await database.write(lambda tx: refusal.side_effects(make_call(tx)))

@@ -1,0 +1,137 @@
+"""Attachments as messages store them, and their wire models with freshly signed URLs."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol.flags import AttachmentFlags
+from hubbub.protocol.ids import AttachmentId
+from hubbub.protocol.resources import attachments as wire
+from hubbub.server.core import cdn_urls, media
+from hubbub.server.core.call import Call, Upload
+
+SPOILER_PREFIX: Final = "SPOILER_"
+_UNSAFE: Final = re.compile(r"[^\w.\-]+")
+
+
+class StoredAttachment(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A file of a message. Stored as JSON: add fields with a default, never rename."""
+
+    id: AttachmentId
+    filename: str
+    size: int
+    content_type: str | None = None
+    width: int | None = None
+    height: int | None = None
+    title: str | None = None
+    description: str | None = None
+    duration_secs: float | None = None
+    waveform: str | None = None
+    flags: int = 0
+    embedded: bool = False
+    """Whether an embed shows the file. Embedded files are not in the message's list of attachments (http.md 1.11)."""
+
+
+def clean_filename(name: str) -> str:
+    """Sanitize a filename for URLs: spaces become underscores, other unsafe characters are dropped."""
+    name = _UNSAFE.sub("", name.strip().replace(" ", "_")).lstrip(".")
+    return name or "unknown"
+
+
+def from_upload(upload: Upload, request: wire.AttachmentRequest | None, *, spoiler_flag: bool) -> StoredAttachment:
+    """Build an attachment from an uploaded file and the metadata in the request.
+
+    `spoiler_flag` is False before the date from which `is_spoiler` is read."""
+    given = (request.filename if request is not None and request.filename else "") or upload.filename
+    filename = clean_filename(given)
+    seen = media.inspect_file(upload.data, filename)
+    stored = StoredAttachment(
+        id=upload.attachment_id,
+        filename=filename,
+        size=upload.size,
+        content_type=seen.content_type,
+        width=seen.width,
+        height=seen.height,
+    )
+    if filename != given:
+        stored.title = given.rpartition(".")[0] or given
+    if seen.animated:
+        stored.flags |= AttachmentFlags.IS_ANIMATED
+    if filename.startswith(SPOILER_PREFIX):
+        stored.flags |= AttachmentFlags.IS_SPOILER
+    if request is not None:
+        apply_metadata(stored, request, spoiler_flag=spoiler_flag)
+        if request.title:
+            stored.title = request.title
+        if request.is_remix:
+            stored.flags |= AttachmentFlags.IS_REMIX
+        stored.duration_secs = request.duration_secs or None
+        stored.waveform = request.waveform or None
+    return stored
+
+
+def apply_metadata(stored: StoredAttachment, request: wire.AttachmentRequest, *, spoiler_flag: bool) -> None:
+    """Apply the metadata that can be set on a new file and changed on an existing one."""
+    if request.description is not UNSET:
+        stored.description = request.description or None
+    if request.is_spoiler is not UNSET and spoiler_flag:
+        # http.md 1.11: the flag alone marks a spoiler; the filename prefix still marks one as well.
+        if request.is_spoiler or stored.filename.startswith(SPOILER_PREFIX):
+            stored.flags |= AttachmentFlags.IS_SPOILER
+        else:
+            stored.flags &= ~AttachmentFlags.IS_SPOILER
+
+
+class AttachmentSigner:
+    """Signs attachment URLs for one call. The key is read once."""
+
+    __slots__ = ("_base", "_key", "_now")
+
+    def __init__(self, call: Call) -> None:
+        self._base = call.config.cdn_url
+        self._key = cdn_urls.find_key(call.tx) or b""
+        self._now = call.now
+
+    def proxy_url(self, url: str) -> str:
+        """Return the media proxy URL of a file, with the same signature (http.md 1.12)."""
+        return f"{self._base}{cdn_urls.MEDIA_PROXY_PATH}{url.removeprefix(self._base)}"
+
+    def url(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> str:
+        """Return the signed URL of a file, valid for one day."""
+        path = cdn_urls.attachment_path(channel_id, stored.id, stored.filename, ephemeral=ephemeral)
+        return self._base + cdn_urls.sign(self._key, path, self._now)
+
+    def attachment(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> wire.Attachment:
+        """Build the wire model of a file. `ephemeral` marks files of ephemeral messages."""
+        url = self.url(channel_id, stored, ephemeral=ephemeral)
+        view = wire.Attachment(
+            id=stored.id,
+            filename=stored.filename,
+            size=stored.size,
+            url=url,
+            proxy_url=self.proxy_url(url),
+            content_type=UNSET if stored.content_type is None else stored.content_type,
+            description=UNSET if stored.description is None else stored.description,
+        )
+        if stored.title is not None:
+            view.title = stored.title
+        if stored.width is not None and stored.height is not None:
+            view.width, view.height = stored.width, stored.height
+        if stored.duration_secs is not None:
+            view.duration_secs = stored.duration_secs
+        if stored.waveform is not None:
+            view.waveform = stored.waveform
+        if stored.flags:
+            view.flags = stored.flags
+        if ephemeral:
+            view.ephemeral = True
+        return view
+
+    def attachments(
+        self, channel_id: int, stored: Iterable[StoredAttachment], *, ephemeral: bool = False
+    ) -> list[wire.Attachment]:
+        """Build the wire models of a message's files, without embedded ones."""
+        return [self.attachment(channel_id, each, ephemeral=ephemeral) for each in stored if not each.embedded]

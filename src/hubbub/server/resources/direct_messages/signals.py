@@ -1,0 +1,17 @@
+"""Signals that the direct messages slice raises inside the transaction."""
+
+import msgspec
+
+
+class RecipientAdded(msgspec.Struct, frozen=True, kw_only=True):
+    """A user joined a group."""
+
+    channel_id: int
+    user_id: int
+
+
+class RecipientRemoving(msgspec.Struct, frozen=True, kw_only=True):
+    """A user is about to leave a group and is still a recipient."""
+
+    channel_id: int
+    user_id: int

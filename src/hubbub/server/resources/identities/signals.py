@@ -1,0 +1,45 @@
+"""Signals that the identities slice raises inside the transaction, for friends, lobbies and messages."""
+
+import msgspec
+
+from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.protocol.resources.identities import UserApplicationProfiles
+
+
+class AccountsMerged(msgspec.Struct, frozen=True, kw_only=True):
+    """A provisional account is merged into a full one: its data moves there, then it is deleted (sdk.md 8.5)."""
+
+    family_id: ApplicationId
+    """The head of the application family that the account belongs to."""
+    source_id: UserId
+    """The provisional account."""
+    user_id: UserId
+    """The full account."""
+
+
+class AccountUnmerged(msgspec.Struct, frozen=True, kw_only=True):
+    """A full account left a family, and a new provisional account represents its identities (sdk.md 8.6).
+
+    Listeners copy the family's data of the user to the provisional account."""
+
+    family_id: ApplicationId
+    user_id: UserId
+    """The full account."""
+    provisional_id: UserId
+    """The new provisional account."""
+    restricted: bool
+    """Whether a ban caused it; then the account cannot be merged until the ban ends."""
+
+
+class ProfileChanged(msgspec.Struct, frozen=True):
+    """The profile of a player in an application family changed. Listeners publish it to other players."""
+
+    profile: UserApplicationProfiles
+
+
+class FamilyJoined(msgspec.Struct, frozen=True, kw_only=True):
+    """An application became a game of a publisher. Its own players, friends and lobbies are deleted (sdk.md 8.7)."""
+
+    application_id: ApplicationId
+    """The game, until now the head of its own family."""
+    parent_id: ApplicationId

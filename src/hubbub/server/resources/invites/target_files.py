@@ -1,0 +1,65 @@
+"""Parse and write target user files: one column of user ids, with an optional header (http.md 3.6)."""
+
+import re
+from typing import Final, NamedTuple
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import UserId, parse_wide
+from hubbub.protocol.resources import invites as wire
+
+ERRORS_MAX: Final = 20
+"""Maximum number of invalid lines reported in one error."""
+HEADER: Final = "user_id"
+
+_LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
+
+
+class TargetList(NamedTuple):
+    """The parsed content of a target user file."""
+
+    user_ids: list[UserId]
+    """Distinct user ids in file order."""
+    header: str | None
+
+
+def parse(data: bytes) -> TargetList:
+    """Parse a target user file; raise a form error that lists the invalid lines."""
+    field = wire.TARGET_USERS_FIELD
+    if len(data) > wire.TARGET_USERS_FILE_BYTES_MAX:
+        raise errors.invalid(field, *errors.max_size(f"{wire.TARGET_USERS_FILE_BYTES_MAX // 2**20} MiB"))
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise errors.invalid(field, "BASE_TYPE_BAD_VALUE", "Must be a text file in UTF-8.") from None
+    form = errors.FormErrors()
+    error_count = 0
+    header: str | None = None
+    user_ids: dict[UserId, None] = {}
+    for number, line in enumerate(_LINE_BREAK.split(text), 1):
+        value = line.strip().strip('"').strip()
+        if not value:
+            continue
+        if number == 1 and not value[0].isdigit():
+            header = value[:64]
+            continue
+        try:
+            user_ids[parse_wide(UserId, value)] = None
+        except ValueError:
+            code, _ = errors.not_snowflake(value)
+            form.add(field, code, f"Line {number}: invalid user ID {value[:64]}")
+            error_count += 1
+            if error_count == ERRORS_MAX:
+                break
+    form.raise_if_any()
+    if not user_ids:
+        raise errors.invalid(field, *errors.required())
+    if len(user_ids) > wire.TARGET_USERS_MAX:
+        raise errors.invalid(field, *errors.bad_length(1, wire.TARGET_USERS_MAX))
+    return TargetList(list(user_ids), header)
+
+
+def serialize(user_ids: list[int], header: str | None) -> bytes:
+    """Return the file content for a list of user ids."""
+    lines = [] if header is None else [header]
+    lines += map(str, user_ids)
+    return "".join(f"{line}\n" for line in lines).encode()

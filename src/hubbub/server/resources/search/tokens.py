@@ -1,0 +1,117 @@
+"""Tokenization of messages and search texts, identical for indexing and searching and on both databases.
+
+Case, width and Latin accents are ignored. Scripts that are written without spaces are split into single characters;
+characters that are adjacent in a search text must be adjacent in the message."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+Phrase = tuple[str, ...]
+"""Words that must follow each other: usually one, several for a run of characters without spaces."""
+
+WORD_LENGTH_MAX: Final = 64
+"""Maximum length of a word in characters; longer words are truncated, in messages and searches alike."""
+PHRASES_MAX: Final = 64
+"""Maximum number of words and phrases of a search; a search text can hold 512."""
+
+# Kana, Han, Thai, Lao, Khmer and Burmese have no spaces between words.
+_UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# Vowel signs and points, which belong to words but are not letters in Python's regular expressions.
+_SIGNS: Final = "\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+_WORD: Final = re.compile(f"[{_UNSPACED}]|(?:[^\\W_{_UNSPACED}]|[{_SIGNS}])+")
+_ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
+_ACCENTS: Final = re.compile("[\u0300-\u036f]")
+_UNSPACED_CHARACTER: Final = re.compile(f"[{_UNSPACED}]")
+
+SATURATION: Final = 1.2
+"""BM25 parameter k1."""
+LENGTH_SHARE: Final = 0.75
+"""BM25 parameter b."""
+AVERAGE_LENGTH: Final = 12
+"""Average length of a message in words, for BM25."""
+
+
+def _fold(text: str) -> str:
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed)).casefold()
+
+
+def tokenize(text: str) -> list[str]:
+    """Return the words of a text in order."""
+    if text.isascii():
+        return [word[:WORD_LENGTH_MAX] for word in _ASCII_WORD.findall(text.lower())]
+    return [word[:WORD_LENGTH_MAX] for word in _WORD.findall(_fold(text))]
+
+
+def parse_query(text: str) -> tuple[Phrase, ...]:
+    """Return the distinct words and phrases of a search text."""
+    found: dict[Phrase, None] = {}
+    run: list[str] = []
+    end = -1
+    folded = _fold(text)
+    for match in _WORD.finditer(folded):
+        word = match[0][:WORD_LENGTH_MAX]
+        unspaced = _UNSPACED_CHARACTER.fullmatch(word) is not None
+        if run and (not unspaced or match.start() != end):
+            found[tuple(run)] = None
+            run = []
+        if unspaced:
+            run.append(word)
+            end = match.end()
+        else:
+            found[word,] = None
+    if run:
+        found[tuple(run)] = None
+    return tuple(found)[:PHRASES_MAX]
+
+
+def window_size(wanted: Sequence[Phrase], slop: int) -> int:
+    """Return how many words may be between the first and the last match.
+
+    These are the `slop` words and the matched words in the middle."""
+    lengths = sorted(len(unit) for unit in wanted)
+    return slop + sum(lengths[2:])
+
+
+def is_near(text: Sequence[str], wanted: Sequence[Phrase], slop: int) -> bool:
+    """Return whether a text has all wanted words and phrases, in any order, with at most `slop` others among them.
+
+    The result agrees with FTS5's NEAR, so that both databases find the same messages."""
+    positions = [
+        [position for position in range(len(text)) if tuple(text[position : position + len(unit)]) == unit]
+        for unit in wanted
+    ]
+    if not all(positions):
+        return False
+    if len(wanted) == 1:
+        return True
+    window = window_size(wanted, slop)
+    marks = sorted((position, number) for number, found in enumerate(positions) for position in found)
+    counts = [0] * len(wanted)
+    missing, first = len(wanted), 0
+    for position, number in marks:
+        counts[number] += 1
+        missing -= counts[number] == 1
+        while missing == 0:
+            start, dropped = marks[first]
+            if position - start - len(wanted[dropped]) <= window:
+                return True
+            counts[dropped] -= 1
+            missing += counts[dropped] == 0
+            first += 1
+    return False
+
+
+def score(text: Sequence[str], wanted: Iterable[Phrase]) -> float:
+    """Return the BM25 relevance of a text.
+
+    All compared texts contain all words, so the rarity of words is left out."""
+    length_norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(text) / AVERAGE_LENGTH)
+    total = 0.0
+    for unit in wanted:
+        for word in unit:
+            frequency = text.count(word)
+            total += frequency * (SATURATION + 1) / (frequency + length_norm) if frequency else 0.0
+    return total

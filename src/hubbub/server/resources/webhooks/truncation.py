@@ -1,0 +1,10 @@
+"""Truncation of text."""
+
+from typing import Final
+
+ELLIPSIS: Final = "..."
+
+
+def truncate(text: str, length_max: int) -> str:
+    """Return the text, truncated with an ellipsis to at most `most` characters."""
+    return text if len(text) <= length_max else text[: length_max - len(ELLIPSIS)] + ELLIPSIS

@@ -1,0 +1,183 @@
+"""Forwarding of one request: request and response bodies are streamed as they arrive.
+
+Bodies are not buffered, so a slow reader slows down the writer. Both bodies have a size limit, and there is an idle
+timeout. An error before the response has started becomes an error page. After that the connection is aborted, so that
+the client does not mistake a partial response for a complete one.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, Final, NamedTuple
+
+import aiohttp
+from aiohttp import hdrs, http_exceptions, web
+from multidict import CIMultiDict
+from yarl import URL
+
+from hubbub.server.core.outbound_http import ForbiddenTargetError, UnreachableError
+from hubbub.server.core.outbound_streams import OutboundStreams
+from hubbub.server.transports.activities.pages import ClientDisconnected, ProxyError
+from hubbub.server.transports.http.aiohttp_adapter import cancel_on_disconnect
+
+log = logging.getLogger(__name__)
+
+DECODED_ENCODINGS: Final = frozenset({"br", "deflate", "gzip", "zstd"})
+"""Content encodings that aiohttp's server decodes itself."""
+FORBIDDEN_TEXT: Final = "The application's server is at an address that this platform does not connect to."
+
+
+class ForwardLimits(NamedTuple):
+    """Size limits of the bodies in bytes, and the idle timeout in seconds."""
+
+    request_bytes_max: int
+    response_bytes_max: int
+    idle_seconds: float
+
+
+MakeHeaders = Callable[[aiohttp.ClientResponse], CIMultiDict[str]]
+
+
+class _IdleTimeout:
+    """Raises TimeoutError in its block when no data has moved for a while."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._deadline = asyncio.timeout(seconds)
+
+    async def __aenter__(self) -> "_IdleTimeout":
+        await self._deadline.__aenter__()
+        return self
+
+    async def __aexit__(self, *problem: Any) -> None:
+        await self._deadline.__aexit__(*problem)
+
+    def restart(self) -> None:
+        """Restart the timeout. Has no effect after the block: request bodies are sent by another task."""
+        with contextlib.suppress(RuntimeError):
+            self._deadline.reschedule(asyncio.get_running_loop().time() + self._seconds)
+
+
+class _Body:
+    """The body of a request, read while it is forwarded."""
+
+    def __init__(self, request: web.Request, bytes_max: int, idle_timeout: _IdleTimeout) -> None:
+        self._request = request
+        self._bytes_max = bytes_max
+        self._idle_timeout = idle_timeout
+        self.waiting = False
+        """Whether more data is expected from the client."""
+        self.problem = 0
+        """Status of the error that the body caused, or 0."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        sent = 0
+        while not self._request.content.at_eof():
+            self.waiting = True
+            try:
+                chunk = await self._request.content.readany()
+            except (http_exceptions.HttpProcessingError, web.RequestPayloadError):
+                # The body is incomplete, or does not match its encoding.
+                self.problem = 400
+                raise
+            self.waiting = False
+            sent += len(chunk)
+            if sent > self._bytes_max:
+                self.problem = 413
+                raise ProxyError(413)
+            self._idle_timeout.restart()
+            if chunk:
+                yield chunk
+
+
+async def forward(
+    request: web.Request,
+    streams: OutboundStreams,
+    url: URL,
+    headers: CIMultiDict[str],
+    make_headers: MakeHeaders,
+    bounds: ForwardLimits,
+) -> web.StreamResponse:
+    """Send the request to the target and its response to the client.
+
+    Raise `Refusal` for an error before the response has started, and `ClientGone` if the client has disconnected.
+    """
+    if request.content_length is not None and request.content_length > bounds.request_bytes_max:
+        raise ProxyError(413)
+    if headers.get(hdrs.CONTENT_ENCODING, "").strip().lower() in DECODED_ENCODINGS:
+        del headers[hdrs.CONTENT_ENCODING]
+        headers.popall(hdrs.CONTENT_LENGTH, None)
+    await _expect(request)
+    idle_timeout = _IdleTimeout(bounds.idle_seconds)
+    body = _Body(request, bounds.request_bytes_max, idle_timeout)
+    response: web.StreamResponse | None = None
+    try:
+        with cancel_on_disconnect(request):
+            async with idle_timeout:
+                sent = aiter(body) if request.can_read_body else None
+                async with streams.request(request.method, url, headers=headers, body=sent) as upstream:
+                    if (upstream.content_length or 0) > bounds.response_bytes_max:
+                        raise UnreachableError("the response is too large")
+                    response = web.StreamResponse(status=upstream.status, headers=make_headers(upstream))
+                    await _pass_back(request, response, upstream, bounds.response_bytes_max, idle_timeout)
+        return response
+    except ClientDisconnected:
+        raise
+    except TimeoutError as error:
+        problem, status = error, 408 if body.waiting else 504
+    except (ProxyError, UnreachableError, aiohttp.ClientError, OSError, ValueError) as error:
+        if request.transport is None:
+            raise ClientDisconnected from error
+        problem, status = error, body.problem or 502  # type: ignore[assignment]
+    if response is not None and response.prepared:
+        log.info("the response of an activity's target was interrupted: %r", problem)
+        if request.transport is not None:
+            request.transport.abort()
+        raise ClientDisconnected from problem
+    log.info("an activity's target did not respond: %r", problem)
+    if is_forbidden(problem):
+        raise ProxyError(502, FORBIDDEN_TEXT) from problem
+    raise ProxyError(status) from problem
+
+
+async def _pass_back(
+    request: web.Request,
+    response: web.StreamResponse,
+    upstream: aiohttp.ClientResponse,
+    bytes_max: int,
+    idle_timeout: _IdleTimeout,
+) -> None:
+    received = 0
+    await _to_client(response.prepare(request))
+    async for chunk in upstream.content.iter_any():
+        received += len(chunk)
+        if received > bytes_max:
+            raise UnreachableError("the response is too large")
+        await _to_client(response.write(chunk))
+        idle_timeout.restart()
+    await _to_client(response.write_eof())
+
+
+async def _to_client(writing: Awaitable[object]) -> None:
+    """Await a write to the client, and raise `ClientGone` for its errors, to distinguish them from the target's."""
+    try:
+        await writing
+    except ConnectionError as error:
+        raise ClientDisconnected from error
+
+
+async def _expect(request: web.Request) -> None:
+    """Send `100 Continue` if the client expects it, as aiohttp applications do before their handlers."""
+    if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0
+
+
+def is_forbidden(problem: BaseException | None) -> bool:
+    """Return whether an error was caused by a target at a forbidden address."""
+    while problem is not None:
+        if isinstance(problem, ForbiddenTargetError):
+            return True
+        problem = problem.__cause__
+    return False

@@ -1,0 +1,232 @@
+"""The activity server: maps a host and a path to a target in an application's URL map (activities.md 8).
+
+find the application by host -> look up its URL map -> check method, prefix and limits -> forward
+"""
+
+import asyncio
+import contextlib
+import logging
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import urlsplit
+
+import aiohttp
+from aiohttp import hdrs, web
+from multidict import CIMultiDict
+from yarl import URL
+
+from hubbub.protocol import changes
+from hubbub.server.core import url_maps
+from hubbub.server.core.clock import Clock
+from hubbub.server.core.config import Config
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.outbound_http import UnreachableError
+from hubbub.server.core.outbound_streams import OutboundStreams
+from hubbub.server.core.store import StoreUnavailable
+from hubbub.server.core.url_maps import ActivitySite, MappedPath
+from hubbub.server.transports.activities import headers, pages, shim
+from hubbub.server.transports.activities.pages import ClientDisconnected, ProxyError
+from hubbub.server.transports.activities.proxy import ForwardLimits, forward
+from hubbub.server.transports.activities.sockets import ActivitySockets, is_websocket_request
+
+log = logging.getLogger(__name__)
+
+FindSite = Callable[[int, Sequence[str]], Awaitable[ActivitySite | None]]
+"""Finds the site of an application, given the tickets of a request; None if the application has no activity."""
+
+RESERVED_PREFIX: Final = "/.platform"
+"""Prefix of the platform's own paths, which are never forwarded to a target (activities.md 5)."""
+METRICS_ROUTE: Final = "activity"
+"""Route label of all activity requests in metrics."""
+
+_METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
+_STATUSES: Final = frozenset(int(status) for status in HTTPStatus)
+_REFUSED_METHODS: Final = frozenset({"CONNECT", "TRACE"})
+_READ_METHODS: Final = frozenset({"GET", "HEAD"})
+_PRINTABLE: Final = re.compile(r"[!-~]*")
+_DOTS: Final = re.compile(r"/(?:\.|%2e){1,2}(?=/|$)", re.IGNORECASE)
+
+
+class ActivityServer:
+    """Serves the hosts of all activities."""
+
+    def __init__(
+        self,
+        *,
+        config: Config,
+        clock: Clock,
+        metrics: Metrics,
+        streams: OutboundStreams,
+        find_site: FindSite,
+        busy: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._config = config
+        self._clock = clock
+        self._metrics = metrics
+        self._streams = streams
+        self._find_site = find_site
+        self._busy = busy
+        """Context manager for running requests, which draining waits for."""
+        self._sockets = ActivitySockets(streams)
+        self._running: Counter[int] = Counter()
+        self._suffix = f".{config.activities.proxy_host}"
+        parts = urlsplit(config.web_url)
+        self._own = parts.hostname
+        self._origin = f"{parts.scheme}://{parts.netloc}"
+        self._ancestors = headers.frame_ancestors(config)
+        self._ticket_name = headers.ticket_name(config)
+        limits = config.activities
+        self._bounds = ForwardLimits(limits.max_request_bytes, limits.max_response_bytes, limits.timeout_ms / 1000)
+
+    def owns(self, host: str) -> bool:
+        """Return whether a Host header is below the activity domain, where nothing else is served."""
+        name = _host_name(host)
+        return name.endswith(self._suffix) and name != self._own
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Handle a request."""
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            response = await self._respond(request)
+        except ProxyError as refusal:
+            response = pages.error_page(refusal, self._ancestors)
+        except ClientDisconnected:
+            # aiohttp requires a response, although the client has disconnected.
+            response = pages.error_page(ProxyError(502), self._ancestors)
+            response.force_close()
+        except StoreUnavailable as error:
+            log.warning("database unavailable: %s", error)
+            response = pages.error_page(ProxyError(503), self._ancestors)
+        except Exception:
+            log.exception("activity request failed")
+            response = pages.error_page(ProxyError(500), self._ancestors)
+        method = request.method if request.method in _METHODS else "other"
+        # A target may return statuses that do not exist; they share one metrics label.
+        status = str(response.status) if response.status in _STATUSES else "other"
+        self._metrics.http_requests(method, METRICS_ROUTE, status).inc()
+        self._metrics.http_seconds(method, METRICS_ROUTE).observe(loop.time() - started)
+        return response
+
+    async def drain(self) -> None:
+        """Close all WebSockets; the HTTP server waits for the other requests."""
+        await self._sockets.drain()
+
+    async def _respond(self, request: web.Request) -> web.StreamResponse:
+        application_id = self._application(request)
+        if request.method in _REFUSED_METHODS:
+            raise ProxyError(405)
+        path, prefixed = _path(request)
+        site = await self._find_site(application_id, self._tickets(request, application_id))
+        if site is not None and (path == RESERVED_PREFIX or path.startswith(f"{RESERVED_PREFIX}/")):
+            return self._own_page(request, path)
+        found = None if site is None else url_maps.find(site.url_map, path)
+        if site is None or found is None:
+            raise ProxyError(404)
+        opens = is_websocket_request(request)
+        required = prefix_required(self._clock.now_ms())
+        if required and not prefixed and (found.prefix or opens or request.method not in _READ_METHODS):
+            raise ProxyError(404)
+        with self._request_slot(application_id):
+            url, origin = await self._target(found, request.rel_url.raw_query_string, opens=opens)
+            sent = headers.forwarded_headers(
+                request.headers, found.authority, site.ticket.headers if site.ticket else {}
+            )
+            if opens:
+                return await self._sockets.bridge(request, url, sent)
+
+            def response_headers(response: aiohttp.ClientResponse) -> CIMultiDict[str]:
+                made = headers.returned_headers(response.headers, found, origin, prefixed=prefixed)
+                made["Content-Security-Policy"] = headers.content_security_policy(
+                    self._config, application_id, prefix_required=required
+                )
+                if site.ticket is not None and self._cookie(request) != site.ticket.text:
+                    cookie = headers.ticket_cookie(self._ticket_name, site.ticket.text, site.ticket.seconds)
+                    made.add("Set-Cookie", cookie)
+                return made
+
+            with self._busy():
+                return await forward(request, self._streams, url, sent, response_headers, self._bounds)
+
+    def _own_page(self, request: web.Request, path: str) -> web.Response:
+        """Serve one of the platform's own pages on an activity's host."""
+        if path not in (shim.PAGE, shim.SCRIPT):
+            raise ProxyError(404)
+        if request.method not in _READ_METHODS:
+            raise ProxyError(405)
+        return shim.page(self._origin) if path == shim.PAGE else shim.script()
+
+    def _application(self, request: web.Request) -> int:
+        label = _host_name(request.headers.get(hdrs.HOST, "")).removesuffix(self._suffix)
+        if not (label.isascii() and label.isdecimal() and len(label) < 20 and int(label) < 1 << 63):
+            raise ProxyError(404)
+        return int(label)
+
+    def _cookie(self, request: web.Request) -> str | None:
+        return headers.find_cookie(request.headers.getall(hdrs.COOKIE, []), self._ticket_name)
+
+    def _tickets(self, request: web.Request, application_id: int) -> list[str]:
+        """Return the tickets in the query (sent when a page opens) and in the cookie (sent by open pages).
+
+        The cookie counts only for requests of the activity's own pages, because browsers also send it for pages of
+        other sites.
+        """
+        found = [request.query.get(headers.TICKET_PARAMETER)]
+        origin = request.headers.get(hdrs.ORIGIN)
+        site = request.headers.get("Sec-Fetch-Site", "same-origin")
+        if origin in (None, self._config.activity_origin(application_id)) and site in ("same-origin", "none"):
+            found.append(self._cookie(request))
+        return [ticket for ticket in found if ticket]
+
+    @contextlib.contextmanager
+    def _request_slot(self, application_id: int) -> Iterator[None]:
+        """Count a running request of an application; raise 503 if it has too many."""
+        if self._running[application_id] >= self._config.activities.connections:
+            raise ProxyError(503)
+        self._running[application_id] += 1
+        try:
+            yield
+        finally:
+            self._running[application_id] -= 1
+            if not self._running[application_id]:
+                del self._running[application_id]
+
+    async def _target(self, found: MappedPath, query: str, *, opens: bool) -> tuple[URL, str]:
+        """Return the target URL and its origin. The scheme is https, except for private addresses in a rehearsal."""
+        try:
+            host = URL(f"https://{found.authority}", encoded=True).host or ""
+            is_private = await self._streams.is_private(host)
+        except (UnreachableError, ValueError) as error:
+            log.info("cannot resolve the target of an activity: %r", error)
+            raise ProxyError(502) from error
+        origin = f"{'http' if is_private else 'https'}://{found.authority}"
+        base = f"ws{origin.removeprefix('http')}" if opens else origin
+        return URL(f"{base}{found.path}{'?' if query else ''}{query}", encoded=True), origin
+
+
+def prefix_required(now_ms: int) -> bool:
+    """Return whether paths that a page requests must start with `/.proxy/`; they always may (decisions/0052)."""
+    return changes.ACTIVITY_PROXY_PREFIX_REQUIRED.active(now_ms) and not changes.ACTIVITY_PROXY_PREFIX_OPTIONAL.active(
+        now_ms
+    )
+
+
+def _host_name(host: str) -> str:
+    return host.partition(":")[0].lower().removesuffix(".")
+
+
+def _path(request: web.Request) -> tuple[str, bool]:
+    """Return the path to look up, and whether it had the prefix `/.proxy`."""
+    path = request.rel_url.raw_path
+    text = f"{path}{request.rel_url.raw_query_string}"
+    # Dot segments could escape from the directory of a target.
+    if not path.startswith("/") or _PRINTABLE.fullmatch(text) is None or _DOTS.search(path) is not None:
+        raise ProxyError(400)
+    prefixed = path == headers.PREFIX or path.startswith(f"{headers.PREFIX}/")
+    if prefixed:
+        path = path.removeprefix(headers.PREFIX) or "/"
+    return path, prefixed

@@ -1,0 +1,400 @@
+"""Reads of the gateway: the parts of READY, GUILD_CREATE and THREAD_LIST_SYNC, and the state that event filters need.
+
+Reads run in read transactions outside the event loop and return encoded payloads.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
+
+import msgspec
+
+from hubbub.protocol import changes, wire
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.ids import ChannelId, GuildId
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.resources.gateway import Ready
+from hubbub.server.core.call import Actor, Call, Listeners
+from hubbub.server.core.clock import Clock
+from hubbub.server.core.config import Config
+from hubbub.server.core.gateway_queries import GuildReader, GuildState, GuildView, MemberState
+from hubbub.server.core.presences import Presences
+from hubbub.server.core.slices import Slice
+from hubbub.server.core.snowflakes import SnowflakeFactory
+from hubbub.server.core.store import Database, Snapshot, Tx
+from hubbub.server.core.trace import Trace
+from hubbub.server.transports.gateway.ready import SessionOpening, ready_events
+from hubbub.server.transports.gateway.session import GatewaySession
+from hubbub.server.transports.gateway.standings import MemberStanding, Standings
+
+T = TypeVar("T")
+
+THREADS_SLICE: Final = "threads"
+"""Name of the slice, and of its key in GUILD_CREATE, that THREAD_LIST_SYNC is made from."""
+VOICE_CHANNEL_EVENTS: Final = {
+    "voice_states": ("VOICE_STATE_UPDATE", Intents.GUILD_VOICE_STATES),
+    "stage_instances": ("STAGE_INSTANCE_CREATE", Intents.GUILDS),
+    "guild_scheduled_events": ("GUILD_SCHEDULED_EVENT_CREATE", Intents.GUILD_SCHEDULED_EVENTS),
+    "activity_instances": ("EMBEDDED_ACTIVITY_UPDATE_V2", Intents.GUILD_EMBEDDED_ACTIVITIES),
+}
+"""State sent when a voice channel becomes visible: keys of GUILD_CREATE to the event that carries it and its intent."""
+VOICE_CHANNEL_SLICES: Final = frozenset({"voice_states", "stage_instances", "scheduled_events", "activity_instances"})
+"""Names of the slices that provide the keys of `VOICE_CHANNEL_EVENTS`."""
+
+# Keys of GUILD_CREATE that client libraries require, for worlds whose slices do not provide them.
+_GUILD_LISTS: Final[dict[str, Any]] = {
+    "voice_states": [],
+    "members": [],
+    "threads": [],
+    "presences": [],
+    "stage_instances": [],
+    "guild_scheduled_events": [],
+    "soundboard_sounds": [],
+    "activity_instances": [],
+}
+PROFILES: Final = "user_application_profiles"
+# Keys of READY that client libraries require, for worlds whose slices do not provide them.
+_READY: Final[dict[str, Any]] = {
+    field.encode_name: field.default_factory() if field.default is msgspec.NODEFAULT else field.default
+    for field in msgspec.structs.fields(Ready)
+    if not field.required and field.default is not msgspec.UNSET
+}
+
+
+class GuildArrival(msgspec.Struct, kw_only=True):
+    """The data that adds a session to a guild."""
+
+    state: GuildState
+    snapshot: Snapshot
+    member: MemberState
+    visible: frozenset[int]
+    moderated: frozenset[int]
+    body: bytes | None
+    """The payload of GUILD_CREATE, or None if the session lacks the GUILDS intent."""
+
+
+class GuildRefresh(msgspec.Struct, kw_only=True):
+    """The result of re-reading a guild that sessions are in."""
+
+    snapshot: Snapshot
+    state: GuildState | None = None
+    members: dict[int, MemberState] = {}
+
+
+class VisibilityGain(NamedTuple):
+    """Channels of a guild that became visible to a session."""
+
+    session: GatewaySession
+    member: MemberState
+    standing: MemberStanding
+    thread_channels: list[int]
+    """Ids of the channels whose threads are sent to the session."""
+    voice_channels: list[int]
+    """Ids of the voice channels whose current state is sent to the session."""
+
+
+class PresenceAudience(NamedTuple):
+    """The guilds and users that may see a user's presence."""
+
+    guilds: list[int]
+    friends: list[tuple[int, int]]
+    """(family id, user id) of each friend; family 0 means friends on the platform."""
+    families: set[int]
+    """Ids of the families of applications that the user plays."""
+
+
+class GatewayContext:
+    """The store, the slices and the clock of the gateway, and its reads."""
+
+    def __init__(
+        self,
+        *,
+        db: Database,
+        clock: Clock,
+        config: Config,
+        ids: SnowflakeFactory,
+        presences: Presences,
+        source: GuildReader,
+        slices: Sequence[Slice],
+        listeners: Listeners | None,
+        trace: Trace,
+    ) -> None:
+        self.clock = clock
+        self.trace = trace
+        self.config = config
+        self.source = source
+        self.slices = slices
+        self.db = db
+        self._ids = ids
+        self._presences = presences
+        self._listeners = listeners
+        self._threads = [part.guild for part in slices if part.name == THREADS_SLICE and part.guild is not None]
+        self._revealing = [
+            part.guild for part in slices if part.name in VOICE_CHANNEL_SLICES and part.guild is not None
+        ]
+
+    def call(self, tx: Tx, session: GatewaySession) -> Call:
+        """Return a call on behalf of a session."""
+        return Call(
+            tx,
+            actor=session.actor,
+            now=self.clock.now_ms(),
+            ids=self._ids,
+            config=self.config,
+            presences=self._presences,
+            api_version=session.version,
+            session_id=session.id,
+            intents=session.intents,
+            listeners=self._listeners,
+        )
+
+    def hook_call(self, tx: Tx, actor: Actor, session_id: str) -> Call:
+        """Return a call that runs session hooks, for which the session object may no longer exist."""
+        return Call(
+            tx,
+            actor=actor,
+            now=self.clock.now_ms(),
+            ids=self._ids,
+            config=self.config,
+            presences=self._presences,
+            session_id=session_id,
+            listeners=self._listeners,
+        )
+
+    def obfuscates(self, session: GatewaySession) -> bool:
+        """Return whether channels that a session cannot view are obfuscated for it now (gateway.md 9)."""
+        return session.obfuscates or changes.CHANNEL_OBFUSCATION.active(self.clock.now_ms())
+
+    async def presence_audience(self, user_id: int, *, friends: bool) -> PresenceAudience:
+        """Return the guilds and friends that may see a user's presence, in one read."""
+
+        def work(tx: Tx) -> PresenceAudience:
+            found = self.source.friends(tx, user_id) if friends else []
+            return PresenceAudience(
+                guilds=self.source.guild_ids(tx, user_id),
+                friends=found,
+                families=self.source.families(tx, user_id) if found else set(),
+            )
+
+        return await self.db.read(work)
+
+    async def guild_name(self, guild_id: int) -> str | None:
+        """Return a guild's name, or None if the guild does not exist."""
+        return (await self.db.read(lambda tx: self.source.guild_names(tx, [guild_id]))).get(guild_id)
+
+    async def ready(self, session: GatewaySession, make: Callable[[list[Any]], dict[str, Any]]) -> SessionOpening:
+        """Return READY, the session's guilds in its shard, and the snapshot of both.
+
+        `make` returns the keys that the gateway itself provides. An OAuth2 session has no guilds: with the scope
+        `guilds` it gets the names of its user's guilds (sdk.md 5.4).
+        """
+
+        def work(tx: Tx) -> SessionOpening:
+            call = self.call(tx, session)
+            guilds = [guild for guild in self.source.guild_ids(tx, session.user_id) if session.in_shard(guild)]
+            named: list[Any] = [{"id": GuildId(guild), "unavailable": True} for guild in guilds]
+            if session.is_oauth2:
+                names = self.source.guild_names(tx, guilds) if Scope.GUILDS in session.actor.scopes else {}
+                named, guilds = [{"id": GuildId(guild), "name": name} for guild, name in names.items()], []
+            parts = _READY | make(named)
+            for part in self.slices:
+                if part.ready is not None:
+                    provided = part.ready(call)
+                    if PROFILES in provided:
+                        # Several slices provide profiles; they are merged.
+                        provided[PROFILES] = parts[PROFILES] | provided[PROFILES]
+                    parts |= provided
+            name = getattr(parts.get("application"), "name", "")
+            return SessionOpening(
+                packets=ready_events(parts, session),
+                guilds=guilds,
+                snapshot=tx.snapshot,
+                application_name=name if isinstance(name, str) else "",
+            )
+
+        return await self.db.read(work, long=True)
+
+    async def guild_count(self, actor: Actor) -> int:
+        """Return the number of guilds of a user over all shards."""
+        return await self.db.read(lambda tx: self.source.guild_count(tx, actor.user_id))
+
+    async def guild_arrivals(
+        self, guild_id: int, sessions: Sequence[tuple[GatewaySession, bool]]
+    ) -> list[GuildArrival | None]:
+        """Read what adds sessions to a guild, in order; None for a session whose user is not a member.
+
+        The flag beside a session is True if its user is joining the guild now.
+        """
+
+        def work(tx: Tx) -> list[GuildArrival | None]:
+            state = self.source.guild_state(tx, guild_id)
+            if state is None:
+                return [None] * len(sessions)
+            snapshot = state.snapshot = state.snapshot or tx.snapshot
+            members = self.source.member_states(tx, guild_id, {session.user_id for session, _ in sessions})
+            standings, now = Standings(state), self.clock.now_ms()
+            standing_by_user = {user_id: standings.standing_of(member, now) for user_id, member in members.items()}
+            builder = _GuildCreate(state, self.slices)
+            found: list[GuildArrival | None] = []
+            for session, joins in sessions:
+                member = members.get(session.user_id)
+                if member is None:
+                    found.append(None)
+                    continue
+                standing = standing_by_user[session.user_id]
+                body = None
+                if has_guilds_intent(session):
+                    call = self.call(tx, session)
+                    body = builder.body(call, session, member, standing, joins=joins, hides=self.obfuscates(session))
+                found.append(
+                    GuildArrival(
+                        state=state,
+                        snapshot=snapshot,
+                        member=member,
+                        visible=standing.visible,
+                        moderated=standing.moderated,
+                        body=body,
+                    )
+                )
+            return found
+
+        return await self.db.read(work, long=True)
+
+    async def refresh(self, guild_id: int, *, whole: bool, users: Collection[int]) -> GuildRefresh:
+        """Re-read a guild if `whole`, and the given members."""
+
+        def work(tx: Tx) -> GuildRefresh:
+            members = self.source.member_states(tx, guild_id, users) if users else {}
+            state = self.source.guild_state(tx, guild_id) if whole else None
+            snapshot = tx.snapshot
+            if state is not None:
+                state.snapshot = state.snapshot or snapshot
+            return GuildRefresh(snapshot=snapshot, state=state, members=members)
+
+        return await self.db.read(work, long=True)
+
+    async def visibility_events(
+        self, state: GuildState, gains: Sequence[VisibilityGain]
+    ) -> list[list[tuple[str, bytes]]]:
+        """Return, for each session, the events that describe channels which became visible to it."""
+
+        def work(tx: Tx) -> list[list[tuple[str, bytes]]]:
+            found = []
+            for gain in gains:
+                packets = self._revealed(tx, state, gain)
+                if gain.thread_channels:
+                    packets.insert(0, ("THREAD_LIST_SYNC", self._thread_list(tx, state, gain)))
+                found.append(packets)
+            return found
+
+        return await self.db.read(work)
+
+    def _revealed(self, tx: Tx, state: GuildState, gain: VisibilityGain) -> list[tuple[str, bytes]]:
+        if not gain.voice_channels:
+            return []
+        call = self.call(tx, gain.session)
+        view = guild_view(state, gain.session, gain.member, gain.standing, visible=frozenset(gain.voice_channels))
+        events: list[tuple[str, bytes]] = []
+        for part in self._revealing:
+            for key, values in part(call, view).items():
+                event, intent = VOICE_CHANNEL_EVENTS.get(key, ("", 0))
+                # The session already knows entries without a channel, such as external scheduled events.
+                revealed = [each for each in values if each.channel_id in view.visible] if event else []
+                if gain.session.intents & intent:
+                    for each in msgspec.json.decode(wire.encode(revealed)):
+                        events.append((event, wire.encode({"guild_id": GuildId(state.id), **each})))
+        return events
+
+    def _thread_list(self, tx: Tx, state: GuildState, gain: VisibilityGain) -> bytes:
+        session, gained = gain.session, gain.thread_channels
+        call = self.call(tx, session)
+        view = guild_view(state, session, gain.member, gain.standing, visible=frozenset(gained))
+        threads: list[Any] = []
+        for part in self._threads:
+            threads += msgspec.json.decode(wire.encode(part(call, view).get(THREADS_SLICE, [])))
+        # In GUILD_CREATE a thread contains the user's membership; here memberships are a separate list, with their ids.
+        members = [
+            {"id": thread["id"], "user_id": str(session.user_id), **thread["member"]}
+            for thread in threads
+            if thread.get("member")
+        ]
+        return wire.encode(
+            {
+                "guild_id": GuildId(state.id),
+                "channel_ids": [ChannelId(channel) for channel in gained],
+                "threads": threads,
+                "members": members,
+            }
+        )
+
+
+class _GuildCreate:
+    """Builds GUILD_CREATE of one guild for several sessions; the common part is encoded once."""
+
+    def __init__(self, state: GuildState, slices: Sequence[Slice]) -> None:
+        self._state = state
+        self._parts = [part.guild for part in slices if part.guild is not None]
+        self._common: dict[frozenset[str], bytes] = {}
+
+    def body(
+        self,
+        call: Call,
+        session: GatewaySession,
+        member: MemberState,
+        standing: MemberStanding,
+        *,
+        joins: bool,
+        hides: bool,
+    ) -> bytes:
+        """Return the payload for one session.
+
+        At session start it has `unavailable: false`; after a join the key is absent.
+        """
+        state = self._state
+        own: dict[str, Any] = {
+            "joined_at": member.joined_at,
+            "large": state.member_count > session.large_threshold,
+            "member_count": state.member_count,
+        }
+        if not joins:
+            own["unavailable"] = False
+        visible = standing.visible
+        own["channels"] = msgspec.Raw(
+            b"["
+            + b",".join(c.body if not hides or c.id in visible else c.obfuscated_body for c in state.channels.values())
+            + b"]"
+        )
+        view = guild_view(state, session, member, standing)
+        for part in self._parts:
+            own |= part(call, view)
+        return self._shared(frozenset(own)) + wire.encode(own)[1:]
+
+    def _shared(self, own: frozenset[str]) -> bytes:
+        shared = self._common.get(own)
+        if shared is None:
+            everything = _GUILD_LISTS | self._state.shared_fields
+            remaining = {key: value for key, value in everything.items() if key not in own}
+            shared = self._common[own] = wire.encode(remaining)[:-1] + (b"," if remaining else b"")
+        return shared
+
+
+def has_guilds_intent(session: GatewaySession) -> bool:
+    """Return whether a session has the GUILDS intent; without it there is no GUILD_CREATE (gateway.md 4.4)."""
+    return bool(session.intents & Intents.GUILDS)
+
+
+def guild_view(
+    state: GuildState,
+    session: GatewaySession,
+    member: MemberState,
+    standing: MemberStanding,
+    visible: frozenset[int] | None = None,
+) -> GuildView:
+    """Return a session's view of a guild, for the slices. `visible` restricts it to some channels."""
+    return GuildView(
+        guild=state,
+        member=member,
+        intents=session.intents,
+        large_threshold=session.large_threshold,
+        visible=standing.visible if visible is None else visible,
+        permissions=standing.permissions,
+    )

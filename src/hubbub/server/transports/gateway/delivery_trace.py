@@ -1,0 +1,113 @@
+"""Delivery trace: which sessions received an event, and why the others did not. Unused while the trace is off."""
+
+from collections.abc import Callable, Iterable
+
+from hubbub.protocol import intents, wire
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.permissions import permission_names
+from hubbub.server.core import voice
+from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.trace import DELIVERED, REDACTED, Outcome
+from hubbub.server.transports.gateway.context import GatewayContext
+from hubbub.server.transports.gateway.seats import Seat
+from hubbub.server.transports.gateway.session import GatewaySession
+
+
+def deliver_traced(
+    context: GatewayContext,
+    dispatch: Dispatch,
+    sessions: Iterable[GatewaySession],
+    deliver: Callable[[], None],
+    why_not: Callable[[GatewaySession], str],
+) -> None:
+    """Call `deliver` and record each session's outcome: delivered if its sequence number increased, else `why_not`."""
+    before = [(session, session.replay.last_seq) for session in sessions]
+    deliver()
+    context.trace.add(
+        wire.timestamp(context.clock.now_ms()),
+        dispatch.event,
+        dispatch.audience.guild_id,
+        dispatch.audience.channel_id or (dispatch.subject_id if dispatch.event.startswith("CHANNEL_") else None),
+        [
+            Outcome(
+                session_id=session.id,
+                user_id=UserId(session.user_id),
+                outcome=_form(session, dispatch) if session.replay.last_seq != last else why_not(session),
+            )
+            for session, last in before
+        ],
+    )
+
+
+def _form(session: GatewaySession, dispatch: Dispatch) -> str:
+    whole = dispatch.redacted is None or session.sees_content or session.user_id in dispatch.unredacted_for
+    return DELIVERED if whole else REDACTED
+
+
+def missing_intents(session: GatewaySession, dispatch: Dispatch) -> str | None:
+    """Return the reason if the session lacks all of the event's intents, or None."""
+    if not dispatch.intents or session.intents & dispatch.intents:
+        return None
+    required = [name for name, bit in intents.BITS.items() if dispatch.intents & bit]
+    return f"missing intent: {' or '.join(required)}"
+
+
+def explain_guild_miss(seat: Seat, dispatch: Dispatch) -> str:
+    """Return why a session in a guild did not receive an event of the guild."""
+    session, standing, audience = seat.session, seat.standing, dispatch.audience
+    if standing is None:
+        return "no longer a member of the guild"
+    if not seat.needs_event(dispatch):
+        return "already contained in the session's GUILD_CREATE"
+    if (missing := missing_intents(session, dispatch)) is not None:
+        return missing
+    if audience.users and session.user_id not in audience.users:
+        return "meant for other members only"
+    if audience.voice_session_id and voice.session_id(session.id) != audience.voice_session_id:
+        return "meant for another session of the user"
+    if audience.excluded_user_id == session.user_id:
+        return "not sent to the user it is about"
+    channel_id = audience.channel_id
+    if channel_id is not None and channel_id not in standing.visible:
+        return "missing permission: VIEW_CHANNEL in the channel"
+    if audience.without_view_channel_id is not None:
+        return "only for members who cannot see the user's new voice channel"
+    held = standing.base if channel_id is None else standing.permissions(channel_id)
+    if audience.permission and not held & audience.permission:
+        return f"missing permission: {' or '.join(permission_names(audience.permission))}"
+    if audience.members is not None and session.user_id not in audience.members:
+        return "not in the private thread"
+    if dispatch.event.startswith("CHANNEL_"):
+        return "the channel is hidden from the session and nothing visible changed"
+    return "not delivered"
+
+
+def explain_user_miss(session: GatewaySession, dispatch: Dispatch) -> str:
+    """Return why a session of a user did not receive an event for the user."""
+    audience = dispatch.audience
+    if session.early_events is not None:
+        return "waiting until READY is sent"
+    if not session.needs_event(dispatch):
+        return "already contained in the session's READY"
+    if audience.session_id and audience.session_id != session.id:
+        return "meant for another session of the user"
+    if audience.voice_session_id and voice.session_id(session.id) != audience.voice_session_id:
+        return "meant for another session of the user"
+    if dispatch.event == "GUILD_CREATE":
+        return "GUILD_CREATE is being prepared for this session and follows"
+    if audience.guild_id is None and not session.in_event_shard(audience.shard_guild_id):
+        return (
+            "belongs to another shard"
+            if audience.shard_guild_id is not None
+            else "events without a guild go to shard 0"
+        )
+    if (missing := missing_intents(session, dispatch)) is not None:
+        return missing
+    if session.is_oauth2 and dispatch.event == "GUILD_CREATE":
+        return "the guild name is being read for this session and follows"
+    families = audience.families_by_user.get(session.user_id) if session.is_oauth2 else None
+    if families is not None and session.actor.family_id not in families:
+        return "the user unsubscribed from it in this application"
+    if not session.accepts(dispatch):
+        return "for another application, or not granted to this one"
+    return "not delivered"

@@ -1,0 +1,129 @@
+"""Validation of Identify, in the order of the close codes (gateway.md 4.1)."""
+
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol.enums import CloseCode, Scope
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.intents import Capabilities, Intents
+from hubbub.protocol.resources.gateway import (
+    GUILDS_PER_SHARD_MAX,
+    LARGE_THRESHOLD_MAX,
+    LARGE_THRESHOLD_MIN,
+    Identify,
+)
+from hubbub.server.core import auth
+from hubbub.server.core.call import Actor
+from hubbub.server.transports.sockets import CloseConnection
+
+PRIVILEGED_INTENT_FLAGS: Final = (
+    (Intents.GUILD_PRESENCES, ApplicationFlags.GATEWAY_PRESENCE | ApplicationFlags.GATEWAY_PRESENCE_LIMITED),
+    (Intents.GUILD_MEMBERS, ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED),
+    (
+        Intents.MESSAGE_CONTENT,
+        ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED,
+    ),
+)
+"""Privileged intents and the application flags that grant them; any of the flags is enough."""
+
+OAUTH2_INTENT_SCOPES: Final = (
+    (Intents.GUILDS, Scope.GUILDS),
+    (Intents.DIRECT_MESSAGES, Scope.DM_CHANNELS_MESSAGES_READ),
+    (Intents.PRIVATE_CHANNELS, Scope.DM_CHANNELS_READ),
+    (Intents.CALLS, Scope.DM_CHANNELS_READ),
+    (Intents.USER_RELATIONSHIPS, Scope.RELATIONSHIPS_READ),
+    (Intents.USER_PRESENCE, Scope.RELATIONSHIPS_READ),
+    (Intents.LOBBIES, Scope.LOBBIES_WRITE),
+    (Intents.LOBBY_DELETE, Scope.LOBBIES_WRITE),
+)
+"""Intents available to OAuth2 sessions and their scopes; the GUILDS intent yields only ids and names (sdk.md 5.3)."""
+
+CONNECT_SCOPES: Final = ("gateway.connect", "voice")
+"""Scopes for connecting to the gateway: an OAuth2 session needs `identify` and one of these."""
+
+
+def split_token(text: str) -> tuple[str, str | None]:
+    """Return a token without its prefix, and the actor kind that the prefix names, or None without a prefix."""
+    if " " not in text:
+        return text, None
+    kind, token = auth.split_header(text)
+    return token, kind
+
+
+def may_connect(actor: Actor, kind: str | None) -> bool:
+    """Return whether this actor may start a session.
+
+    `kind` is the actor kind that the token prefix claimed, or None.
+    """
+    if kind is not None and kind != actor.kind:
+        return False
+    if actor.kind == "bearer":
+        if actor.application_flags & ApplicationFlags.PARENT:
+            # sdk.md 8.7: a publisher's token is exchanged for tokens of its games; only those start sessions.
+            return False
+        return "identify" in actor.scopes and any(scope in actor.scopes for scope in CONNECT_SCOPES)
+    return True
+
+
+class SessionParameters(msgspec.Struct, kw_only=True):
+    """The validated parameters of a new session."""
+
+    intents: int
+    shard: tuple[int, int]
+    large_threshold: int
+    obfuscates: bool
+    capabilities: int = 0
+    """Capabilities of the client; always 0 for bots (gateway.md 4.1)."""
+
+
+def validate(identify: Identify, actor: Actor, multiple: int = 1) -> SessionParameters:
+    """Validate Identify; raise `Closing` if it is invalid. The shard count must be a multiple of `multiple`."""
+    return SessionParameters(
+        shard=_shard(identify, multiple),
+        intents=_intents(identify, actor),
+        large_threshold=min(
+            max(identify.large_threshold or LARGE_THRESHOLD_MIN, LARGE_THRESHOLD_MIN), LARGE_THRESHOLD_MAX
+        ),
+        # Hidden channels are always obfuscated for users; for bots from a date on, or if the bot or its application
+        # requests it.
+        obfuscates=not actor.is_bot
+        or actor.obfuscates_channels
+        or bool((identify.capabilities or 0) & Capabilities.CHANNEL_OBFUSCATION),
+        capabilities=0 if actor.is_bot else identify.capabilities or 0,
+    )
+
+
+def require_sharding(guilds: int, actor: Actor) -> None:
+    """Raise `Closing` if a bot has too many guilds for one session and must use sharding."""
+    if actor.is_bot and guilds > GUILDS_PER_SHARD_MAX:
+        raise CloseConnection(CloseCode.SHARDING_REQUIRED, "Sharding required")
+
+
+def _shard(identify: Identify, multiple: int) -> tuple[int, int]:
+    shard = identify.shard
+    if shard is None:
+        return 0, 1
+    if len(shard) != 2 or shard[1] < 1 or not 0 <= shard[0] < shard[1] or shard[1] % multiple:
+        raise CloseConnection(CloseCode.INVALID_SHARD, "Invalid shard")
+    return shard[0], shard[1]
+
+
+def _intents(identify: Identify, actor: Actor) -> int:
+    requested = identify.intents
+    if actor.kind == "user":
+        return Intents.ALL
+    if requested is UNSET or not isinstance(requested, int):
+        if actor.is_bot:
+            raise CloseConnection(CloseCode.INVALID_INTENTS, "Invalid intent(s)")
+        return 0
+    if not actor.is_bot:
+        # Intents that are not granted are dropped silently: newer SDKs request intents that this server does not know.
+        return requested & sum(intent for intent, scope in OAUTH2_INTENT_SCOPES if scope in actor.scopes)
+    if requested & ~Intents.BOT_MASK:
+        raise CloseConnection(CloseCode.INVALID_INTENTS, "Invalid intent(s)")
+    for intent, flags in PRIVILEGED_INTENT_FLAGS:
+        if requested & intent and not actor.application_flags & flags:
+            raise CloseConnection(CloseCode.DISALLOWED_INTENTS, "Disallowed intent(s)")
+    return requested

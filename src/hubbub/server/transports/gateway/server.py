@@ -1,0 +1,359 @@
+"""The gateway server: accepts WebSockets, handles Identify, Resume and heartbeats, and closes idle connections."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+from aiohttp import WSMsgType, web
+
+from hubbub.protocol import wire
+from hubbub.protocol.enums import CloseCode, GatewayOpcode
+from hubbub.protocol.resources.gateway import COMMANDS_WINDOW_SECONDS, Hello, Identify, Resume
+from hubbub.server.core.bus import Bus
+from hubbub.server.core.call import Actor, Listeners
+from hubbub.server.core.clock import Clock
+from hubbub.server.core.config import Config
+from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.faults import Faults, GatewayFault
+from hubbub.server.core.gateway_queries import GuildReader
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.presences import Presences
+from hubbub.server.core.rate_limits import RateLimits
+from hubbub.server.core.slices import Slice
+from hubbub.server.core.snowflakes import SnowflakeFactory
+from hubbub.server.core.store import Database
+from hubbub.server.core.trace import Trace
+from hubbub.server.transports import sockets
+from hubbub.server.transports.gateway import identification as identification
+from hubbub.server.transports.gateway.commands import Commands
+from hubbub.server.transports.gateway.compression import Compression, has_zstd
+from hubbub.server.transports.gateway.connection import GatewayConnection
+from hubbub.server.transports.gateway.context import GatewayContext
+from hubbub.server.transports.gateway.limits import RateWindow, SessionStarts
+from hubbub.server.transports.gateway.presence import device_of
+from hubbub.server.transports.gateway.sessions import GatewaySessions
+from hubbub.server.transports.sockets import CloseConnection
+
+log = logging.getLogger(__name__)
+
+VERSIONS: Final = frozenset({"6", "7", "8", "9", "10"})
+DEFAULT_VERSION: Final = "10"
+COMPRESSIONS: Final = {
+    "": Compression.NONE,
+    "zlib-stream": Compression.ZLIB_STREAM,
+    "zstd-stream": Compression.ZSTD_STREAM,
+}
+FRAME_BYTES_MAX: Final = 1024 * 1024
+"""Size in bytes above which a frame is not read and the connection is closed."""
+SWEEP_INTERVAL_SECONDS: Final = 2.0
+
+
+class Envelope(msgspec.Struct):
+    """A payload from a client; keys other than `op` and `d` are ignored."""
+
+    op: int
+    d: msgspec.Raw = msgspec.Raw(b"null")
+
+
+class Gateway:
+    """All gateway connections of this node."""
+
+    def __init__(
+        self,
+        *,
+        db: Database,
+        bus: Bus[Dispatch],
+        clock: Clock,
+        config: Config,
+        metrics: Metrics,
+        ids: SnowflakeFactory,
+        presences: Presences,
+        source: GuildReader,
+        slices: Sequence[Slice],
+        authenticate: Callable[[str], Awaitable[Actor | None]],
+        listeners: Listeners | None = None,
+        faults: Faults | None = None,
+        trace: Trace | None = None,
+        rate_limits: RateLimits | None = None,
+    ) -> None:
+        self._config = config
+        self._rate_limits = rate_limits or RateLimits(clock.now_ms, config.rate_limits)
+        self._faults = faults if faults is not None else Faults()
+        self._metrics = metrics
+        self._authenticate = authenticate
+        """Finds the actor of a token without prefix."""
+        self._context = GatewayContext(
+            db=db,
+            clock=clock,
+            config=config,
+            ids=ids,
+            presences=presences,
+            source=source,
+            slices=slices,
+            listeners=listeners,
+            trace=trace if trace is not None else Trace(),
+        )
+        self.sessions = GatewaySessions(self._context, bus, metrics, presences)
+        self.session_starts = SessionStarts(config, clock, self._rate_limits)
+        self._commands = Commands(self._context, self.sessions, metrics, self._rate_limits)
+        self._connections: set[GatewayConnection] = set()
+        self._disconnected = asyncio.Event()
+        self._draining = False
+        self._sweeper: asyncio.Task[None] | None = None
+        metrics.watch(metrics.gateway_connections, lambda: len(self._connections))
+
+    async def start(self) -> None:
+        """Subscribe to the bus. Must be called before the first connection."""
+        self.sessions.start()
+        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+
+    async def drain(self) -> None:
+        """Ask every client to reconnect elsewhere and close the remaining connections after `drain_ms`.
+
+        New connections are asked to reconnect at once.
+        """
+        self._draining = True
+        for connection in list(self._connections):
+            connection.send_payload(GatewayOpcode.RECONNECT)
+        try:
+            async with asyncio.timeout(self._config.gateway.drain_ms / 1000):
+                while self._connections:
+                    self._disconnected.clear()
+                    await self._disconnected.wait()
+        except TimeoutError:
+            await self._close_all()
+
+    async def close(self) -> None:
+        """Close every connection and end every session."""
+        self._draining = True
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+            self._sweeper = None
+        await self._close_all()
+        await self.sessions.close()
+
+    async def _close_all(self) -> None:
+        connections = list(self._connections)
+        for connection in connections:
+            connection.close(CloseCode.UNKNOWN_ERROR, "Reconnect")
+        await asyncio.gather(*(c.close_task for c in connections if c.close_task is not None), return_exceptions=True)
+
+    async def handle(self, request: web.Request) -> web.WebSocketResponse:
+        """Handle a WebSocket request until the connection ends."""
+        socket, transport = await sockets.accept(request, FRAME_BYTES_MAX)
+        if transport is None:
+            return socket
+        connection = self._connection(request, socket, transport)
+        self._connections.add(connection)
+        code: int | None = None
+        try:
+            self._send_hello(connection, request)
+            while connection.close_task is None:
+                message = await socket.receive()
+                if message.type is WSMsgType.TEXT or message.type is WSMsgType.BINARY:
+                    await self._handle_frame(connection, message.data)
+                else:
+                    if message.type is WSMsgType.CLOSE:
+                        code = message.data
+                    break
+        except CloseConnection as closing:
+            connection.close(closing.code, closing.reason)
+        except Exception:
+            log.exception("unexpected error on a gateway connection")
+            connection.close(CloseCode.UNKNOWN_ERROR, "Unknown error")
+        finally:
+            self._connections.discard(connection)
+            self._disconnected.set()
+            self.sessions.detach(connection, code)
+        if connection.close_task is not None:
+            self._metrics.gateway_closes(str(connection.code)).inc()
+            if self._context.trace.enabled:
+                at = wire.timestamp(self._context.clock.now_ms())
+                self._context.trace.add_closed(at, connection.user_id, connection.code or 0, connection.reason)
+            await connection.close_task
+        return socket
+
+    # Connecting
+
+    def _connection(
+        self, request: web.Request, socket: web.WebSocketResponse, transport: asyncio.WriteTransport
+    ) -> GatewayConnection:
+        version = request.query.get("v", DEFAULT_VERSION)
+        return GatewayConnection(
+            socket,
+            transport,
+            compression=COMPRESSIONS.get(request.query.get("compress", ""), Compression.NONE),
+            version=int(version) if version in VERSIONS else 0,
+            resume_url=self._resume_url(request),
+            now=asyncio.get_running_loop().time(),
+            frame_limit=RateWindow(self._config.gateway.commands, COMMANDS_WINDOW_SECONDS),
+            write_buffer_max=self._config.gateway.outgoing_buffer_bytes,
+        )
+
+    def _send_hello(self, connection: GatewayConnection, request: web.Request) -> None:
+        if not connection.version:
+            raise CloseConnection(CloseCode.INVALID_API_VERSION, "Invalid API version")
+        encoding, compress = request.query.get("encoding", "json"), request.query.get("compress", "")
+        if encoding != "json":
+            raise CloseConnection(CloseCode.DECODE_ERROR, f"Encoding {encoding[:20]} is not supported; use json")
+        if compress not in COMPRESSIONS or (connection.compression is Compression.ZSTD_STREAM and not has_zstd()):
+            raise CloseConnection(CloseCode.DECODE_ERROR, f"Compression {compress[:20]} is not supported")
+        if self._draining:
+            connection.send_payload(GatewayOpcode.RECONNECT, starts_stream=True)
+            raise CloseConnection(CloseCode.UNKNOWN_ERROR, "Reconnect")
+        interval = self._config.gateway.heartbeat_interval_ms
+        connection.send_payload(GatewayOpcode.HELLO, Hello(heartbeat_interval=interval), starts_stream=True)
+
+    def _resume_url(self, request: web.Request) -> str:
+        """Return the resume URL: the configured one of this node, else the public URL, else the URL of the request."""
+        if self._config.gateway.resume_url is not None:
+            return self._config.gateway.resume_url
+        public = self._config.public_url
+        if public is not None:
+            return "ws" + public.removeprefix("http").rstrip("/") + "/gateway"
+        return f"{'wss' if request.secure else 'ws'}://{request.host}/gateway"
+
+    # Client frames
+
+    async def _handle_frame(self, connection: GatewayConnection, message: str | bytes) -> None:
+        data = message.encode() if isinstance(message, str) else message
+        if len(data) > self._config.gateway.max_frame_bytes:
+            raise CloseConnection(CloseCode.DECODE_ERROR, "Payload too large")
+        now = asyncio.get_running_loop().time()
+        if not connection.frame_limit.take(now):
+            caller = "unidentified" if connection.session is None else connection.session.user_id
+            if self._rate_limits.rejects("gateway commands", caller):
+                raise CloseConnection(CloseCode.RATE_LIMITED, "Rate limited")
+        envelope = _decode(data, Envelope)
+        opcode, session = envelope.op, connection.session
+        if opcode == GatewayOpcode.HEARTBEAT:
+            self._heartbeat(connection, _decode(envelope.d, int | None), now)
+        elif opcode == GatewayOpcode.IDENTIFY:
+            self._require_unidentified(connection)
+            await self._identify(connection, _decode(envelope.d, Identify))
+        elif opcode == GatewayOpcode.RESUME:
+            self._require_unidentified(connection)
+            await self._resume(connection, _decode(envelope.d, Resume))
+        elif session is None:
+            raise CloseConnection(CloseCode.NOT_AUTHENTICATED, "Not authenticated")
+        elif opcode == GatewayOpcode.QOS_HEARTBEAT and not session.actor.is_bot:
+            self._heartbeat(connection, _decode(envelope.d, dict[str, Any]).get("seq"), now)
+        else:
+            await self._commands.execute(connection, session, opcode, envelope.d, now)
+
+    def _heartbeat(self, connection: GatewayConnection, seq: object, now: float) -> None:
+        connection.last_heartbeat_at = now
+        if connection.session is not None and isinstance(seq, int):
+            connection.session.acknowledged_seq = max(connection.session.acknowledged_seq, seq)
+        connection.send_payload(GatewayOpcode.HEARTBEAT_ACK)
+
+    def _require_unidentified(self, connection: GatewayConnection) -> None:
+        if connection.session is not None:
+            raise CloseConnection(CloseCode.ALREADY_AUTHENTICATED, "Already authenticated")
+
+    async def _actor(self, token: str) -> Actor:
+        bare, kind = identification.split_token(token)
+        actor = await self._authenticate(bare)
+        if actor is None or not identification.may_connect(actor, kind):
+            raise CloseConnection(CloseCode.AUTHENTICATION_FAILED, "Authentication failed")
+        return actor
+
+    async def _identify(self, connection: GatewayConnection, identify: Identify) -> None:
+        try:
+            actor = await self._actor(identify.token)
+            connection.user_id = int(actor.user_id)
+            guilds = await self._context.guild_count(actor) if actor.is_bot else 0
+            settings = self._config.gateway
+            multiple = settings.large_bot_concurrency if settings.is_large(guilds) else 1
+            parameters = identification.validate(identify, actor, multiple)
+        except CloseConnection as closing:
+            self._metrics.gateway_identifies(str(int(closing.code))).inc()
+            raise
+        if self._faults.gateway and self._apply_pending_fault(connection, actor, None):
+            return
+        now = asyncio.get_running_loop().time()
+        if actor.is_bot and not self.session_starts.take(int(actor.user_id), parameters.shard[0], now, guilds):
+            # The connection stays usable (gateway.md 4.1).
+            self._metrics.gateway_identifies("limited").inc()
+            log.info("bot exceeded its session start limit", extra={"user_id": int(actor.user_id)})
+            connection.send_payload(GatewayOpcode.INVALID_SESSION, False)
+            return
+        if connection.compression is Compression.NONE and identify.compress not in (False, None, 0, "", "false"):
+            connection.compression = Compression.PAYLOAD
+        device = device_of(actor, identify.properties)
+        await self.sessions.start_session(connection, actor, parameters, identify, device)
+        self._metrics.gateway_identifies("ok").inc()
+
+    async def _resume(self, connection: GatewayConnection, resume: Resume) -> None:
+        actor = await self._actor(resume.token)
+        connection.user_id = int(actor.user_id)
+        session = self.sessions.find(resume.session_id)
+        if session is None or session.user_id != actor.user_id or session.actor.token_id != actor.token_id:
+            self._metrics.gateway_resumes("unknown").inc()
+            connection.send_payload(GatewayOpcode.INVALID_SESSION, False)
+            return
+        if self._faults.gateway and self._apply_pending_fault(connection, actor, session.id):
+            return
+        resumed = await self.sessions.resume(connection, session, resume.seq or 0)
+        self._metrics.gateway_resumes("ok" if resumed else "overrun").inc()
+
+    # Fault injection
+
+    def apply_fault(self, fault: GatewayFault) -> int:
+        """Apply a fault to the matching sessions; return their number."""
+        matching = [session for session in self.sessions if fault.matches(session.user_id, session.id)]
+        for session in matching:
+            connection = session.connection
+            if fault.effect == "invalid_session" and not fault.resumable:
+                self.sessions.invalidate(session)
+            elif connection is not None:
+                self._apply_fault(connection, fault)
+        return len(matching)
+
+    def _apply_pending_fault(self, connection: GatewayConnection, actor: Actor, session_id: str | None) -> bool:
+        """Apply a pending fault to an Identify or Resume; return whether it must not continue."""
+        fault = self._faults.take_gateway(int(actor.user_id), session_id)
+        if fault is None:
+            return False
+        self._apply_fault(connection, fault)
+        return fault.effect != "delay"
+
+    def _apply_fault(self, connection: GatewayConnection, fault: GatewayFault) -> None:
+        if fault.effect == "close":
+            connection.close(fault.code, "Requested by the control API")
+        elif fault.effect == "drop":
+            connection.abort()
+        elif fault.effect == "delay":
+            connection.delay_writes(fault.delay_ms)
+        else:
+            connection.send_payload(GatewayOpcode.INVALID_SESSION, fault.resumable)
+
+    # Timeouts
+
+    async def _sweep(self) -> None:
+        """Close connections without heartbeats or without Identify, and discard expired session state, periodically."""
+        loop = asyncio.get_running_loop()
+        settings = self._config.gateway
+        silence = settings.heartbeat_interval_ms / 1000 * settings.heartbeat_grace
+        pause = min(SWEEP_INTERVAL_SECONDS, silence / 10)
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                now = loop.time()
+                for connection in list(self._connections):
+                    if now - connection.last_heartbeat_at > silence:
+                        connection.close(CloseCode.UNKNOWN_ERROR, "No heartbeat")
+                    elif connection.session is None and now - connection.opened_at > settings.hello_timeout_ms / 1000:
+                        connection.close(CloseCode.SESSION_TIMED_OUT, "Session timed out")
+                self.sessions.prune(now)
+            except Exception:
+                log.exception("the periodic gateway cleanup failed")
+
+
+def _decode(data: bytes | msgspec.Raw, kind: Any) -> Any:
+    try:
+        return wire.decoder(kind).decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        raise CloseConnection(CloseCode.DECODE_ERROR, "Error while decoding payload") from error

@@ -1,0 +1,178 @@
+"""Delivery of events that are addressed to a user, including the guilds that the user joins and leaves."""
+
+import logging
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import msgspec
+
+from hubbub.protocol import wire
+from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_DELETE
+from hubbub.server.core import voice
+from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
+from hubbub.server.core.bus import Subscription
+from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.transports.gateway import delivery_trace
+from hubbub.server.transports.gateway.context import GatewayContext
+from hubbub.server.transports.gateway.packets import Packet
+from hubbub.server.transports.gateway.session import GatewaySession, RecipientClass, send_all
+
+log = logging.getLogger(__name__)
+
+MEMBERSHIP_EVENTS: Final = frozenset({GUILD_CREATE.name, GUILD_DELETE.name})
+"""Events that, when addressed to a user, mean that the user joined or left a guild."""
+
+
+class _GuildId(msgspec.Struct):
+    id: str
+
+
+class SessionControl(Protocol):
+    """The operations of the gateway that `UserSessions` needs."""
+
+    def join_guild(self, session: GatewaySession, guild_id: int) -> None:
+        """Add a session to a guild that its user joined."""
+
+    def leave_guild(self, session: GatewaySession, guild_id: int) -> None:
+        """Remove a session from a guild that its user left."""
+
+    def revoke(self, session: GatewaySession) -> None:
+        """End a session whose token was revoked."""
+
+    def invalidate(self, session: GatewaySession) -> None:
+        """End a session that missed events."""
+
+
+class DispatchBatch:
+    """The packets of one dispatch, with the sessions that receive each of them."""
+
+    __slots__ = ("oauth2_recipients", "packets")
+
+    def __init__(self) -> None:
+        self.packets: dict[int, tuple[Packet, list[GatewaySession]]] = {}
+        """`id()` of the body to the packet and its recipients; a dispatch may have several bodies."""
+        self.oauth2_recipients: dict[RecipientClass, list[GatewaySession] | None] = {}
+        """The recipient list for each kind of OAuth2 session, or None if that kind does not receive the event."""
+
+    def send(self) -> None:
+        """Send each packet to its recipients."""
+        for packet, sessions in self.packets.values():
+            send_all(sessions, packet)
+        self.packets.clear()
+        self.oauth2_recipients.clear()
+
+
+class UserSessions:
+    """The sessions of one user on this node."""
+
+    __slots__ = ("_context", "_control", "_packet", "sessions", "subscription")
+
+    def __init__(
+        self, control: SessionControl, packet: Callable[[str, bytes], Packet], context: GatewayContext
+    ) -> None:
+        self._control = control
+        self._context = context
+        self._packet = packet
+        self.sessions: list[GatewaySession] = []
+        self.subscription: Subscription | None = None
+
+    def receive(self, dispatch: Dispatch) -> None:
+        """Handle an event for the user from the bus."""
+        if dispatch.event == ACTOR_CHANGED.name:
+            revoked = set(wire.decode(dispatch.body, ActorChanged).revoked)
+            for session in list(self.sessions):
+                if session.actor.token_id in revoked:
+                    self._control.revoke(session)
+        elif not dispatch.event.startswith("_"):
+            try:
+                self.deliver_traced(dispatch)
+            except Exception:
+                log.exception("failed to deliver an event to a user")
+                for session in list(self.sessions):
+                    self._control.invalidate(session)
+
+    def deliver_traced(self, dispatch: Dispatch) -> None:
+        """Deliver an event to the user's sessions, and record it if the trace is on."""
+        if self._context.trace.enabled:
+            delivery_trace.deliver_traced(
+                self._context,
+                dispatch,
+                list(self.sessions),
+                lambda: self.deliver(dispatch),
+                lambda session: delivery_trace.explain_user_miss(session, dispatch),
+            )
+        else:
+            self.deliver(dispatch)
+
+    def deliver(self, dispatch: Dispatch) -> None:
+        """Deliver an event to the user's sessions."""
+        batch = DispatchBatch()
+        self.add_recipients(dispatch, batch)
+        batch.send()
+
+    def add_recipients(self, dispatch: Dispatch, batch: DispatchBatch) -> None:
+        """Add the user's sessions to the recipients of an event for many users; `batch.send()` delivers it."""
+        for session in list(self.sessions):
+            if session.early_events is not None:
+                session.early_events.append(dispatch)
+            else:
+                self.add_recipient(session, dispatch, batch)
+
+    def add_recipient(self, session: GatewaySession, dispatch: Dispatch, batch: DispatchBatch) -> None:
+        """Add a session to the recipients if the event is meant for it."""
+        audience = dispatch.audience
+        if session.snapshot is not None and not session.needs_event(dispatch):
+            return
+        if audience.session_id and audience.session_id != session.id:
+            return
+        if audience.voice_session_id and audience.voice_session_id != voice.session_id(session.id):
+            return
+        if audience.guild_id is None:
+            if dispatch.event in MEMBERSHIP_EVENTS:
+                if not self._move(session, dispatch):
+                    return
+            elif (
+                session.shard[1] > 1 and not audience.session_id and not session.in_event_shard(audience.shard_guild_id)
+            ):
+                return
+        if session.is_oauth2:
+            families = audience.families_by_user.get(session.user_id) if audience.families_by_user else None
+            if families is not None and session.actor.family_id not in families:
+                return
+            if session.recipient_class not in batch.oauth2_recipients:
+                batch.oauth2_recipients[session.recipient_class] = self._oauth2_recipients(session, dispatch, batch)
+            recipients = batch.oauth2_recipients[session.recipient_class]
+            if recipients is not None:
+                recipients.append(session)
+        elif not audience.oauth2_only and (not dispatch.intents or session.intents & dispatch.intents):
+            body = dispatch.body if session.sees_content else dispatch.body_without_intent(session.user_id)
+            self._recipients(dispatch, body, batch).append(session)
+
+    def _oauth2_recipients(
+        self, session: GatewaySession, dispatch: Dispatch, batch: DispatchBatch
+    ) -> list[GatewaySession] | None:
+        """Return the recipient list for OAuth2 sessions of this kind, or None if they do not receive the event."""
+        if dispatch.intents and not session.intents & dispatch.intents:
+            return None
+        if not session.accepts(dispatch) or dispatch.event in self._context.config.gateway.disabled_gateway_events:
+            return None
+        games = dispatch.oauth2_bodies
+        body = games.get(int(session.actor.family_id or 0)) or games.get(0) if games else None
+        return self._recipients(dispatch, body or dispatch.body, batch)
+
+    def _recipients(self, dispatch: Dispatch, body: bytes, batch: DispatchBatch) -> list[GatewaySession]:
+        found = batch.packets.get(id(body))
+        if found is None:
+            found = batch.packets[id(body)] = (self._packet(dispatch.event, body), [])
+        return found[1]
+
+    def _move(self, session: GatewaySession, dispatch: Dispatch) -> bool:
+        """Add the session to a guild or remove it; return whether the event itself is sent to the session now."""
+        guild_id = int(wire.decode(dispatch.body, _GuildId).id)
+        if dispatch.event == GUILD_CREATE.name:
+            self._control.join_guild(session, guild_id)
+            return False
+        if not session.in_shard(guild_id):
+            return False
+        self._control.leave_guild(session, guild_id)
+        return True

@@ -1,0 +1,463 @@
+"""Decoding of requests into models, with all validation errors at once (http.md 1.7).
+
+The fast path is msgspec alone. Only if it rejects the input, a slow walk over type and value collects every error with
+the platform's constants and the exact path. Decoding is strict: a number is not accepted as a string nor a numeric
+string as a number, except for wide integers (ids, permissions), which have both forms. Unknown keys are ignored.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import msgspec
+from msgspec import inspect
+
+from hubbub.protocol import errors, wire
+from hubbub.protocol.errors import ApiError, FormErrors
+from hubbub.protocol.ids import WIDE_MAX, Snowflake, WideInt
+from hubbub.protocol.images import ImageData, TooLargeError, format_bytes
+
+DEPTH_MAX: Final = 64
+PARAMETERS_MAX: Final = 1000
+DATA_URI_SCAN_MIN: Final = 1 << 16
+"""Size in bytes from which on a body is assumed to contain images as data URIs."""
+ERRORS_MAX: Final = 100
+"""Number of errors reported for one request."""
+
+TRUE_TEXTS: Final = frozenset(("True", "true", "1"))
+FALSE_TEXTS: Final = frozenset(("False", "false", "0"))
+
+_INTEGER: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
+_DECIMAL: Final = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,19})?", re.ASCII)
+_WHERE: Final = re.compile(r"^(.*?)(?: - at `\$(.*)`)?$", re.DOTALL)
+_STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
+_BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
+_NUL: Final = "\x00"
+
+# Values that msgspec accepts but a store may not: NUL in text, integers over 64 bits, times outside the years 1 to
+# 9999.
+_SUSPECT: Final = re.compile(rb'\\u0000|[^"0-9.][0-9]{19}|"(?:0000|0001|9999)-')
+
+Steps = tuple[str | int, ...]
+
+
+def decode(data: bytes, kind: Any, *, depth_max: int = DEPTH_MAX) -> Any:
+    """Decode a JSON body into its model; raise INVALID_JSON or INVALID_FORM_BODY if that fails."""
+    if data.count(b"[") + data.count(b"{") > depth_max and _too_deep(data, depth_max):
+        raise errors.INVALID_JSON()
+    try:
+        if _SUSPECT.search(data if len(data) < DATA_URI_SCAN_MIN else _without_data_uris(data)) is None:
+            return wire.decoder(kind).decode(data)
+        return _decode_carefully(data, kind)
+    except msgspec.ValidationError as error:
+        raise _explain(data, kind, error) from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise errors.INVALID_JSON() from None
+
+
+def _without_data_uris(data: bytes) -> bytes:
+    """Return the text without data URIs, which a regular expression would take most of a second to search."""
+    pieces: list[bytes] = []
+    rest = 0
+    while (start := data.find(b'"data:', rest)) >= 0:
+        end = data.find(b'"', start + 1)
+        if end < 0 or data.find(b"\\", start, end) >= 0:
+            break
+        pieces.append(data[rest:start])
+        rest = end + 1
+    return b"".join(pieces) + data[rest:]
+
+
+def _decode_carefully(data: bytes, kind: Any) -> Any:
+    try:
+        value = wire.decoder(Any).decode(data)
+    except msgspec.ValidationError:
+        # An integer beyond 64 bits. Decoding with the type raises an error with its path, unless the key is unknown.
+        wire.decoder(kind).decode(data)
+        raise errors.INVALID_JSON() from None
+    return convert(_without_nul(value), kind, check_storable=True)
+
+
+def convert(value: Any, kind: Any, *, check_storable: bool = False) -> Any:
+    """Convert a builtin value (from JSON or form fields) to its model.
+
+    `careful` also rejects values that msgspec accepts but a store may not.
+    """
+    if check_storable:
+        form = FormErrors()
+        _Walk(form).visit(_info(kind), value, ())
+        form.raise_if_any()
+    try:
+        return wire.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise _form_error(value, kind, error) from None
+
+
+def convert_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
+    """Convert query parameters or flat form fields to their model (http.md 1.6)."""
+    values: dict[str, Any] = {}
+    careful = False
+    if fields:
+        for name, node, many, comma in _plan(kind):
+            given = fields.get(name)
+            if not given:
+                continue
+            careful = careful or isinstance(node, inspect.DateTimeType)
+            if not many:
+                values[name] = _from_text(node, given[-1])
+            elif comma:
+                values[name] = [_from_text(node, part) for text in given for part in text.split(",") if part]
+            else:
+                values[name] = [_from_text(node, text) for text in given]
+    return convert(values, kind, check_storable=careful)
+
+
+def split_fields(text: str) -> dict[str, list[str]]:
+    """Parse a query string or a form body into lists of values by name."""
+    fields: dict[str, list[str]] = {}
+    if text:
+        if not text.isascii():
+            text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        try:
+            for name, value in parse_qsl(text, keep_blank_values=True, errors="replace", max_num_fields=PARAMETERS_MAX):
+                fields.setdefault(name, []).append(value)
+        except ValueError:
+            raise errors.invalid((), *errors.max_length(PARAMETERS_MAX)) from None
+    return fields
+
+
+def is_flat(kind: Any) -> bool:
+    """Return whether a type can be read from flat fields."""
+    return isinstance(_info(kind), inspect.StructType)
+
+
+def _explain(data: bytes, kind: Any, error: msgspec.ValidationError) -> ApiError:
+    try:
+        value = wire.decoder(Any).decode(data)
+    except msgspec.ValidationError:
+        # An integer beyond 64 bits; only the first error has its path.
+        return _msgspec_error(error)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # The input is also not valid JSON; msgspec reported the validation error only because it came first.
+        return errors.INVALID_JSON()
+    return _form_error(value, kind, error)
+
+
+def _form_error(value: Any, kind: Any, error: msgspec.ValidationError) -> ApiError:
+    form = FormErrors()
+    _Walk(form).visit(_info(kind), value, ())
+    return form.error() if form else _msgspec_error(error)
+
+
+def _msgspec_error(error: msgspec.ValidationError) -> ApiError:
+    """Convert a msgspec error, which a model's __post_init__ may also raise, using its own message and path."""
+    match = _WHERE.match(str(error))
+    message, where = match.groups() if match else (str(error), None)
+    steps = tuple(name or int(index) for name, index in _STEP.findall(where or ""))
+    if message.endswith("out of range"):
+        return errors.invalid(steps, "NUMBER_TYPE_COERCE", f"{message}.")
+    return errors.invalid(steps, "BASE_TYPE_BAD_VALUE", message)
+
+
+def _too_deep(data: bytes, depth_max: int) -> bool:
+    depth = 0
+    for match in _BRACKETS.finditer(data):
+        group = match.lastindex
+        if group == 1:
+            depth += 1
+            if depth > depth_max:
+                return True
+        elif group == 2:
+            depth -= 1
+    return False
+
+
+def _without_nul(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace(_NUL, "")
+    if isinstance(value, list):
+        return [_without_nul(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_nul(key): _without_nul(item) for key, item in value.items()}
+    return value
+
+
+@lru_cache(maxsize=4096)
+def _info(kind: Any) -> inspect.Type:
+    return inspect.type_info(kind)
+
+
+def _bare(node: inspect.Type) -> tuple[inspect.Type, Mapping[str, Any]]:
+    """Return the type without annotations and an optional None, and the extra metadata of the annotations."""
+    extra: dict[str, Any] = {}
+    while True:
+        if isinstance(node, inspect.Metadata):
+            extra |= node.extra or {}
+            node = node.type
+        elif isinstance(node, inspect.UnionType):
+            inner = [part for part in node.types if not isinstance(part, inspect.NoneType)]
+            if len(inner) != 1:
+                return node, extra
+            node = inner[0]
+        else:
+            return node, extra
+
+
+@lru_cache(maxsize=1024)
+def _plan(kind: Any) -> tuple[tuple[str, inspect.Type, bool, bool], ...]:
+    """Return name, type of one value, whether it repeats, and whether commas separate values, for each parameter."""
+    info = _info(kind)
+    if not isinstance(info, inspect.StructType):
+        raise TypeError(f"{kind!r} cannot be read from flat fields")
+    plan = []
+    for field in info.fields:
+        node, extra = _bare(field.type)
+        if isinstance(node, _ARRAYS):
+            inner, _ = _bare(node.item_type)
+            plan.append((field.encode_name, inner, True, bool(extra.get("comma"))))
+        else:
+            plan.append((field.encode_name, node, False, False))
+    return tuple(plan)
+
+
+def _from_text(node: inspect.Type, text: str) -> Any:
+    """Convert the text of a parameter to the value that JSON would contain.
+
+    Text that cannot be converted is returned unchanged and rejected later.
+    """
+    if _NUL in text:
+        text = text.replace(_NUL, "")
+    if isinstance(node, inspect.BoolType):
+        return True if text in TRUE_TEXTS else False if text in FALSE_TEXTS else text
+    if isinstance(node, inspect.IntType):
+        return int(text) if _INTEGER.fullmatch(text) else text
+    if isinstance(node, inspect.FloatType):
+        return float(text) if _DECIMAL.fullmatch(text) else text
+    if isinstance(node, inspect.EnumType | inspect.LiteralType):
+        numbers = any(isinstance(value, int) for value in _choices(node))
+        return int(text) if numbers and _INTEGER.fullmatch(text) else text
+    if isinstance(node, inspect.UnionType):
+        return next((value for part in node.types if (value := _from_text(part, text)) != text), text)
+    return text
+
+
+def _choices(node: inspect.EnumType | inspect.LiteralType) -> list[Any]:
+    return list(node.values) if isinstance(node, inspect.LiteralType) else [item.value for item in node.cls]
+
+
+_ARRAYS: Final = (inspect.ListType, inspect.SetType, inspect.FrozenSetType, inspect.VarTupleType)
+_OBJECTS: Final = (inspect.StructType, inspect.DictType, inspect.TypedDictType)
+
+
+class _Walk:
+    """Visits a type and a value together and records every mismatch."""
+
+    def __init__(self, form: FormErrors) -> None:
+        self._form = form
+        self._left = ERRORS_MAX
+
+    def add(self, path: Steps, error: errors.FormError) -> None:
+        if self._left:
+            self._left -= 1
+            self._form.add(path, *error)
+
+    def visit(self, node: inspect.Type, value: Any, path: Steps) -> None:
+        """Validate one value."""
+        if isinstance(node, inspect.Metadata):
+            self.visit(node.type, value, path)
+        elif isinstance(node, inspect.AnyType | inspect.RawType):
+            return
+        elif isinstance(node, inspect.UnionType):
+            self._visit_union(node, value, path)
+        elif isinstance(node, inspect.NoneType):
+            if value is not None:
+                self.add(path, errors.choices([None]))
+        elif value is None:
+            self.add(path, errors.not_model() if not path else errors.required())
+        elif isinstance(node, inspect.StructType | inspect.TypedDictType):
+            self._visit_struct(node, value, path)
+        elif isinstance(node, inspect.DictType):
+            self._visit_dict(node, value, path)
+        elif isinstance(node, (*_ARRAYS, inspect.TupleType)):
+            self._visit_array(node, value, path)
+        else:
+            self._visit_scalar(node, value, path)
+
+    def _visit_struct(self, node: inspect.StructType | inspect.TypedDictType, value: Any, path: Steps) -> None:
+        if not isinstance(value, dict):
+            self.add(path, errors.not_model())
+            return
+        if isinstance(node, inspect.StructType) and node.tag_field is not None:
+            given = value.get(node.tag_field, node.tag)
+            if given != node.tag or isinstance(given, bool):
+                self.add((*path, node.tag_field), errors.choices([node.tag]))
+        for field in node.fields:
+            if field.encode_name in value:
+                self.visit(field.type, value[field.encode_name], (*path, field.encode_name))
+            elif field.required:
+                self.add((*path, field.encode_name), errors.required())
+
+    def _visit_dict(self, node: inspect.DictType, value: Any, path: Steps) -> None:
+        if not isinstance(value, dict):
+            self.add(path, errors.not_dict())
+            return
+        self._visit_length(node.min_length, node.max_length, len(value), path, array=True)
+        for key, item in value.items():
+            # The key `_errors` is reserved in the error tree.
+            at = (*path, "_errors_" if key == "_errors" else key[:64])
+            if not _fits(key, node.key_type):
+                self._visit_scalar_text(node.key_type, key, at)
+            self.visit(node.value_type, item, at)
+
+    def _visit_scalar_text(self, node: inspect.Type, key: str, path: Steps) -> None:
+        """Validate the key of a map, which is always text in JSON."""
+        inner, _ = _bare(node)
+        self.visit(inner, _from_text(inner, key), path)
+
+    def _visit_array(self, node: Any, value: Any, path: Steps) -> None:
+        if not isinstance(value, list):
+            self.add(path, errors.not_list())
+            return
+        if isinstance(node, inspect.TupleType):
+            if len(value) != len(node.item_types):
+                self.add(path, errors.bad_length(len(node.item_types), len(node.item_types)))
+                return
+            items: Iterable[tuple[inspect.Type, Any]] = zip(node.item_types, value, strict=True)
+        else:
+            self._visit_length(node.min_length, node.max_length, len(value), path, array=True)
+            items = ((node.item_type, item) for item in value)
+        for index, (kind, item) in enumerate(items):
+            if not self._left:
+                return
+            self.visit(kind, item, (*path, index))
+
+    def _visit_union(self, node: inspect.UnionType, value: Any, path: Steps) -> None:
+        kinds = [part for part in node.types if not isinstance(part, inspect.NoneType)]
+        if value is None:
+            if len(kinds) == len(node.types):
+                self.add(path, errors.required())
+            return
+        tagged = [part for part in kinds if isinstance(part, inspect.StructType) and part.tag_field is not None]
+        if len(tagged) > 1 and isinstance(value, dict):
+            field = str(tagged[0].tag_field)
+            if field not in value:
+                self.add((*path, field), errors.required())
+                return
+            for part in tagged:
+                if value[field] == part.tag and isinstance(value[field], bool) is isinstance(part.tag, bool):
+                    self._visit_struct(part, value, path)
+                    return
+            self.add((*path, field), errors.union_choices([part.tag for part in tagged], field))
+            return
+        # Report the error of the member whose JSON type matches the value, or of the first member.
+        candidates = [part for part in kinds if _resembles(part, value)] or kinds[:1]
+        if any(_fits(value, part) for part in candidates):
+            return
+        self.visit(candidates[0], value, path)
+
+    def _visit_length(
+        self, length_min: int | None, length_max: int | None, length: int, path: Steps, *, array: bool = False
+    ) -> None:
+        if (length_min is None or length >= length_min) and (length_max is None or length <= length_max):
+            return
+        if length_max is not None and (length_min is not None or array):
+            # http.md 1.7: too many embed fields is "between 0 and 25", so arrays always name both limits.
+            self.add(path, errors.bad_length(length_min or 0, length_max))
+        elif length_max is not None:
+            self.add(path, errors.max_length(length_max))
+        elif length_min is not None:
+            self.add(path, errors.min_length(length_min))
+
+    def _visit_scalar(self, node: inspect.Type, value: Any, path: Steps) -> None:
+        if isinstance(node, inspect.StrType):
+            if not isinstance(value, str):
+                self.add(path, errors.not_string(value))
+                return
+            self._visit_length(node.min_length, node.max_length, len(value), path)
+            if node.pattern is not None and re.search(node.pattern, value) is None:
+                self.add(path, errors.regex())
+        elif isinstance(node, inspect.BoolType):
+            if not isinstance(value, bool):
+                self.add(path, errors.not_boolean())
+        elif isinstance(node, inspect.IntType | inspect.FloatType):
+            self._visit_number(node, value, path)
+        elif isinstance(node, inspect.LiteralType):
+            if not any(value == choice and type(value) is type(choice) for choice in node.values):
+                self.add(path, errors.choices(node.values))
+        elif isinstance(node, inspect.EnumType):
+            choices = _choices(node)
+            if not isinstance(value, str | int) or isinstance(value, bool) or type(value) is not type(choices[0]):
+                self.add(path, errors.bad_enum(value))
+            elif value not in choices:
+                self.add(path, errors.choices(choices))
+        elif isinstance(node, inspect.DateTimeType):
+            if not _fits(value, node):
+                self.add(path, errors.bad_timestamp(value))
+        elif isinstance(node, inspect.CustomType):
+            self._visit_custom(node.cls, value, path)
+        elif isinstance(node, inspect.BytesType):
+            if not isinstance(value, str):
+                self.add(path, errors.not_string(value))
+
+    def _visit_number(self, node: inspect.IntType | inspect.FloatType, value: Any, path: Steps) -> None:
+        kind = "int" if isinstance(node, inspect.IntType) else "float"
+        number = isinstance(value, int if kind == "int" else int | float) and not isinstance(value, bool)
+        if not number or not (isinstance(value, float) or -WIDE_MAX <= value <= WIDE_MAX):
+            self.add(path, errors.not_number(value, kind))
+        elif node.le is not None and value > node.le:
+            self.add(path, errors.number_max(node.le, kind))
+        elif node.lt is not None and value >= node.lt:
+            self.add(path, errors.number_max(node.lt - 1 if kind == "int" else node.lt, kind))
+        elif node.ge is not None and value < node.ge:
+            self.add(path, errors.number_min(node.ge, kind))
+        elif node.gt is not None and value <= node.gt:
+            self.add(path, errors.number_min(node.gt + 1 if kind == "int" else node.gt, kind))
+
+    def _visit_custom(self, kind: type, value: Any, path: Steps) -> None:
+        try:
+            wire.decode_hook(kind, value)
+        except ValueError as error:
+            if issubclass(kind, Snowflake):
+                self.add(path, errors.not_snowflake(value))
+            elif issubclass(kind, WideInt):
+                self.add(path, errors.not_number(value))
+            elif isinstance(error, TooLargeError):
+                self.add(path, errors.max_size(format_bytes(error.bytes_max)))
+            elif issubclass(kind, ImageData):
+                self.add(path, errors.bad_image())
+            else:
+                self.add(path, ("BASE_TYPE_BAD_VALUE", str(error)))
+
+
+def _resembles(node: inspect.Type, value: Any) -> bool:
+    """Return whether the JSON type of a value is one that this type can accept."""
+    node, _ = _bare(node)
+    if isinstance(value, bool):
+        return isinstance(node, inspect.BoolType)
+    if isinstance(value, str):
+        return isinstance(
+            node, inspect.StrType | inspect.DateTimeType | inspect.CustomType | inspect.EnumType | inspect.LiteralType
+        )
+    if isinstance(value, int | float):
+        return isinstance(
+            node, inspect.IntType | inspect.FloatType | inspect.CustomType | inspect.EnumType | inspect.LiteralType
+        )
+    if isinstance(value, list):
+        return isinstance(node, (*_ARRAYS, inspect.TupleType))
+    return isinstance(node, _OBJECTS)
+
+
+def _fits(value: Any, node: inspect.Type) -> bool:
+    """Return whether a value is valid for a type, without collecting errors."""
+    if isinstance(node, inspect.DateTimeType):
+        try:
+            moment = msgspec.convert(value, datetime)
+            return isinstance(value, str) and (moment.tzinfo is None or bool(moment.astimezone(UTC)))
+        except (msgspec.ValidationError, OverflowError):
+            return False
+    form = FormErrors()
+    _Walk(form).visit(node, value, ())
+    return not form

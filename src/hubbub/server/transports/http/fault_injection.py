@@ -1,0 +1,40 @@
+"""Fault injection for HTTP requests."""
+
+import asyncio
+from http import HTTPStatus
+
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.server.core.faults import HttpFault
+from hubbub.server.transports.http.limits import RateLimitError
+
+
+class ConnectionDropped(ConnectionError):
+    """Raised after the connection was aborted on purpose; no response can be sent."""
+
+
+async def apply_fault(fault: HttpFault, request: web.Request) -> None:
+    """Apply a fault: wait, raise an error response, or abort the connection."""
+    if fault.effect == "delay":
+        await asyncio.sleep(fault.delay_ms / 1000)
+    elif fault.effect == "status":
+        raise _error(fault)
+    else:
+        if request.transport is not None:
+            request.transport.abort()
+        raise ConnectionDropped
+
+
+def _error(fault: HttpFault) -> errors.ApiError:
+    if fault.status == 429:
+        body: dict[str, object] = {"retry_after": fault.retry_after, "global": fault.scope == "global"}
+        return RateLimitError(errors.RATE_LIMITED, body, fault.scope)
+    kind = errors.find(0, fault.status)
+    if kind is None:
+        try:
+            phrase = HTTPStatus(fault.status).phrase
+        except ValueError:
+            phrase = "Error"
+        kind = errors.ErrorCode(0, fault.status, f"{fault.status}: {phrase}")
+    return kind()

@@ -1,0 +1,212 @@
+"""Conversion of bodies to models and files, for incoming requests and for responses to outgoing requests."""
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from types import NoneType
+from typing import Any, Final, NamedTuple, Protocol
+
+import msgspec
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.protocol.operation import Operation
+from hubbub.server.core.config import HttpConfig
+from hubbub.server.transports.http import decoding, limits, multipart, responses
+
+FORM: Final = "application/x-www-form-urlencoded"
+MULTIPART: Final = "multipart/form-data"
+
+CONCURRENT_UPLOADS_MAX: Final = 4
+"""Memory for uploads over all requests, as a multiple of the largest upload."""
+
+
+class BodySource(Protocol):
+    """A body to read."""
+
+    @property
+    def content_type(self) -> str:
+        """The Content-Type header, or an empty string."""
+        ...
+
+    @property
+    def length(self) -> int | None:
+        """The declared length in bytes, or None."""
+        ...
+
+    async def read_all(self, bytes_max: int) -> bytes:
+        """Read the whole body; raise 413 if it exceeds `most` bytes."""
+        ...
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives."""
+        ...
+
+
+class IncomingBody:
+    """The body of an incoming request."""
+
+    def __init__(self, request: web.BaseRequest, timeout_s: float) -> None:
+        self._request = request
+        self._timeout_s = timeout_s
+        self.content_type = request.headers.get("Content-Type", "")
+        self.length = request.content_length
+
+    async def read_all(self, bytes_max: int) -> bytes:
+        """Read the whole body; raise 413 if it exceeds `most` bytes."""
+        return await limits.read_body(self._request, bytes_max, self._timeout_s)
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the body as it arrives."""
+        return limits.read_chunks(self._request, self._timeout_s)
+
+
+class BufferedBody:
+    """A body that is already in memory."""
+
+    def __init__(self, content_type: str, data: bytes) -> None:
+        self._data = data
+        self.content_type = content_type
+        self.length = len(data)
+
+    async def read_all(self, bytes_max: int) -> bytes:
+        """Read the whole body; raise 413 if it exceeds `most` bytes."""
+        if len(self._data) > bytes_max:
+            raise errors.REQUEST_ENTITY_TOO_LARGE()
+        return self._data
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the whole body at once."""
+        yield self._data
+
+
+class DecodedBody(NamedTuple):
+    """A decoded body."""
+
+    model: Any
+    files: list[multipart.RawUpload]
+    reserved: int
+    """Bytes of the upload budget that the body holds until `Bodies.release`."""
+
+
+class BodyReader:
+    """Reads bodies within the limits of this process."""
+
+    def __init__(self, config: HttpConfig) -> None:
+        self._config = config
+        self._bounds = multipart.MultipartLimits(
+            total_bytes=config.max_upload_bytes, file_bytes=config.max_file_bytes, field_bytes=config.max_body_bytes
+        )
+        self._budget = limits.UploadBudget(CONCURRENT_UPLOADS_MAX * config.max_upload_bytes)
+
+    def release(self, body: DecodedBody) -> None:
+        """Release the upload budget of a body."""
+        if body.reserved:
+            self._budget.release(body.reserved)
+
+    async def read(self, source: BodySource, operation: Operation[Any, Any], media_bytes: int = 0) -> DecodedBody:
+        """Decode a body as the operation declares it; raise one error with all mistakes.
+
+        `media_bytes` is the number of additional bytes allowed for images in a JSON body.
+        """
+        if operation.body is NoneType and operation.uploads is None:
+            return DecodedBody(None, [], 0)
+        content_type = source.content_type
+        media_type = content_type if content_type == responses.JSON else content_type.partition(";")[0].strip().lower()
+        if media_type == MULTIPART and not operation.form:
+            return await self._read_multipart(source, operation)
+        with _missing_file(operation, ()):
+            return await self._read_text(source, operation, media_type, media_bytes)
+
+    async def _read_text(
+        self, source: BodySource, operation: Operation[Any, Any], media_type: str, media_bytes: int
+    ) -> DecodedBody:
+        """Decode a body without files."""
+        kind = operation.body
+        bytes_max, depth = self._config.max_body_bytes, self._config.max_depth
+        if media_type == responses.JSON and not operation.form:
+            if media_bytes and (source.length is None or source.length > bytes_max):
+                return await self._read_with_images(source, operation, media_bytes)
+            data = await source.read_all(bytes_max)
+            if not data and operation.optional_body:
+                data = b"{}"
+            return DecodedBody(None if kind is NoneType else decoding.decode(data, kind, depth_max=depth), [], 0)
+        if media_type == FORM and decoding.is_flat(kind):
+            data = await source.read_all(bytes_max)
+            return DecodedBody(
+                decoding.convert_fields(decoding.split_fields(data.decode("utf-8", "replace")), kind), [], 0
+            )
+        if await source.read_all(bytes_max):
+            raise errors.INVALID_FORM_BODY(message=_expected(operation.form))
+        return DecodedBody(None if kind is NoneType else decoding.decode(b"{}", kind), [], 0)
+
+    async def discard(self, source: BodySource) -> DecodedBody:
+        """Read and discard a body, up to the size limit."""
+        await source.read_all(self._config.max_body_bytes)
+        return DecodedBody(None, [], 0)
+
+    async def _read_with_images(
+        self, source: BodySource, operation: Operation[Any, Any], media_bytes: int
+    ) -> DecodedBody:
+        """Decode a JSON body that may be large because of images in it; its memory counts against the upload budget."""
+        config = self._config
+        bytes_max = min(config.max_body_bytes + media_bytes, max(config.max_upload_bytes, config.max_body_bytes))
+        if source.length is not None and source.length > bytes_max:
+            raise errors.REQUEST_ENTITY_TOO_LARGE()
+        reserved = bytes_max if source.length is None else source.length
+        self._budget.reserve(reserved)
+        try:
+            data = await source.read_all(bytes_max)
+            return DecodedBody(decoding.decode(data, operation.body, depth_max=config.max_depth), [], reserved)
+        except BaseException:
+            self._budget.release(reserved)
+            raise
+
+    async def _read_multipart(self, source: BodySource, operation: Operation[Any, Any]) -> DecodedBody:
+        bounds = self._bounds
+        largest = (
+            0
+            if operation.uploads is None
+            else min(operation.uploads.file_bytes_max, self._config.multipart_file_bytes_max)
+        )
+        if largest > bounds.file_bytes:
+            bounds = msgspec.structs.replace(bounds, file_bytes=largest)
+        length = source.length
+        if length is not None and length > bounds.total_bytes:
+            raise errors.REQUEST_ENTITY_TOO_LARGE()
+        reserved = bounds.total_bytes if length is None else length
+        self._budget.reserve(reserved)
+        try:
+            form = await multipart.read(source.chunks(), source.content_type, operation.uploads, bounds)
+            with _missing_file(operation, form.files):
+                model = self._model(operation, form)
+        except BaseException:
+            self._budget.release(reserved)
+            raise
+        return DecodedBody(model, form.files, reserved)
+
+    def _model(self, operation: Operation[Any, Any], form: multipart.MultipartForm) -> Any:
+        """Decode the parts of a form that are not files."""
+        if operation.body is NoneType:
+            return None
+        if form.payload is None and form.fields and decoding.is_flat(operation.body):
+            return decoding.convert_fields(form.fields, operation.body)
+        payload = b"{}" if form.payload is None else form.payload
+        return decoding.decode(payload, operation.body, depth_max=self._config.max_depth)
+
+
+@contextmanager
+def _missing_file(operation: Operation[Any, Any], files: Sequence[multipart.RawUpload]) -> Iterator[None]:
+    """Add the error for a missing required file to any form error raised in the block."""
+    try:
+        yield
+    except errors.ApiError as error:
+        if error.errors is not None and not files and operation.uploads is not None and operation.uploads.required:
+            form = errors.FormErrors()
+            form.tree = error.errors
+            form.add(operation.uploads.field, *errors.required())
+        raise
+
+
+def _expected(form: bool) -> str:
+    kinds = [FORM] if form else [responses.JSON, FORM, MULTIPART]
+    return f'Expected "Content-Type" header to be one of {{{", ".join(map(repr, kinds))}}}.'

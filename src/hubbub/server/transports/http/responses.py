@@ -1,0 +1,147 @@
+"""HTTP responses: results and errors as status, headers and bytes."""
+
+from collections.abc import Mapping
+from email.utils import formatdate
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
+
+from aiohttp import HttpVersion11, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.helpers import rfc822_formatted_time
+from multidict import CIMultiDict
+
+from hubbub.protocol import errors, wire
+from hubbub.protocol.operation import Operation
+from hubbub.server.core.endpoints import MethodNotAllowed
+from hubbub.server.core.slices import Response
+from hubbub.server.transports.http import limits
+
+# http.md 1.4: exactly this value, without parameters; discord.py compares the whole header.
+JSON: Final = "application/json"
+
+# http.md 1.4: discord.py treats a 429 without Via as a ban at the edge.
+VIA: Final = "1.1 hubbub"
+
+BODILESS_STATUSES: Final = frozenset((204, 304))
+
+EXPOSED_HEADERS: Final = (
+    "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Reset-After, X-RateLimit-Bucket, "
+    "X-RateLimit-Global, X-RateLimit-Scope, Retry-After, Date, X-Request-Id"
+)
+ALLOWED_HEADERS: Final = "Authorization, Content-Type, X-Audit-Log-Reason, X-Discord-Locale, Accept-Language"
+
+
+_NO_HEADERS: Final[CIMultiDict[str]] = CIMultiDict()
+
+
+class EncodedResponse(NamedTuple):
+    """An encoded response."""
+
+    status: int
+    body: bytes | None
+    content_type: str = JSON
+    headers: Mapping[str, str] | None = None
+
+
+@lru_cache(4)
+def http_date(second: int) -> str:
+    """Format a Unix time in seconds as an HTTP date."""
+    return formatdate(second, usegmt=True)
+
+
+def encode(operation: Operation[Any, Any], result: Any) -> EncodedResponse:
+    """Encode a handler's result. Called in the store's thread, so that the event loop only writes bytes."""
+    status, headers = operation.success, None
+    if isinstance(result, Response):
+        status, headers, result = result.status, result.headers or None, result.result
+    if status in BODILESS_STATUSES:
+        return EncodedResponse(status, None, "", headers)
+    if operation.media_type != JSON:
+        return EncodedResponse(status, result, operation.media_type, headers)
+    return EncodedResponse(status, result if isinstance(result, bytes) else wire.encode(result), JSON, headers)
+
+
+def encode_error(error: errors.ApiError, headers: dict[str, str]) -> EncodedResponse:
+    """Encode an error, and add its headers to `headers`."""
+    if isinstance(error, MethodNotAllowed):
+        headers["Allow"] = ", ".join(error.allowed)
+    elif error.extra:
+        limits.add_retry_headers(headers, error)
+    headers.update(error.headers)
+    return EncodedResponse(error.status, wire.encode(error.body()))
+
+
+def respond(
+    request: web.Request, encoded: EncodedResponse, headers: dict[str, str], *, close_connection: bool = False
+) -> web.StreamResponse:
+    """Return the aiohttp response. `closing` closes the connection after it."""
+    if encoded.headers:
+        headers.update(encoded.headers)
+    if encoded.body is not None:
+        headers.setdefault("Content-Type", encoded.content_type)
+    if encoded.body is not None or encoded.status == 204:
+        if (
+            request.method != "HEAD"
+            and request.version == HttpVersion11
+            and request.keep_alive
+            and not close_connection
+        ):
+            return SingleWriteResponse(encoded.status, headers, encoded.body)
+    response = web.Response(status=encoded.status, body=encoded.body, headers=headers)
+    if close_connection:
+        response.force_close()
+    return response
+
+
+class SingleWriteResponse(web.StreamResponse):
+    """A response that is sent in a single write: with a body or status 204, on a connection that stays open.
+
+    This is faster than aiohttp's own response, which inspects each header several times for cases that do not occur
+    here.
+    """
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: bytes | None) -> None:
+        super().__init__(status=status, _real_headers=_NO_HEADERS)
+        lines = [f"HTTP/1.1 {status} {self.reason}"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        if body is not None:
+            # RFC 9110 8.6: a 204 response has no Content-Length.
+            lines.append(f"Content-Length: {len(body)}")
+        if "Date" not in headers:
+            lines.append(f"Date: {rfc822_formatted_time()}")
+        lines += ("", "")
+        head = "\r\n".join(lines)
+        if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
+            raise ValueError("a header value contains a line break")
+        self._encoded = head.encode() + (body or b"")
+
+    async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
+        """Send the complete response."""
+        if not self._eof_sent:
+            self._eof_sent = True
+            self._keep_alive = True
+            writer = request.writer
+            # `write` would first send aiohttp's own headers; the data already includes the headers.
+            writer._write(self._encoded)  # type: ignore[attr-defined]
+            await writer.drain()
+        return None
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Do nothing; `prepare` has sent everything."""
+
+
+def plain_error(status: int, headers: Mapping[str, str] | None = None) -> web.Response:
+    """Return the platform's error response for a status without an error code.
+
+    Its body is `{"message": "404: Not Found", "code": 0}`.
+    """
+    kind = errors.find(0, status)
+    try:
+        message = kind.message if kind else f"{status}: {HTTPStatus(status).phrase}"
+    except ValueError:
+        message = f"{status}: Error"
+    body = wire.encode({"message": message, "code": 0})
+    return web.Response(
+        status=status, body=body, headers={**(headers or {}), "Content-Type": JSON, "Via": VIA, "Server": "hubbub"}
+    )

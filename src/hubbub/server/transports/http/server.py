@@ -1,0 +1,613 @@
+"""The HTTP server: the steps between a request and its operation, and between the result and the response.
+
+route -> authenticate -> check rate limits -> read and decode -> store files -> run in a transaction -> respond
+
+It knows the operation table and no resource by name. Every error on the way becomes the platform's error body.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from types import NoneType
+from typing import Any, Final
+from urllib.parse import unquote
+
+from aiohttp import http_exceptions, web
+from aiohttp.typedefs import Handler
+
+from hubbub.protocol import errors, wire
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import AttachmentId
+from hubbub.protocol.operation import BodyT, Operation, ResultT
+from hubbub.server.core import cdn_urls
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.auth import Authenticator
+from hubbub.server.core.call import Actor, Call, Listeners, Upload
+from hubbub.server.core.clock import Clock
+from hubbub.server.core.config import Config
+from hubbub.server.core.endpoints import Endpoint, EndpointTable, run, run_async
+from hubbub.server.core.faults import Faults, HttpFault
+from hubbub.server.core.files import Files
+from hubbub.server.core.images import ImageConverter
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.outbound_http import OutboundClient
+from hubbub.server.core.payments import PaymentProvider
+from hubbub.server.core.presences import Presences
+from hubbub.server.core.rate_limits import RateLimits, Verdict
+from hubbub.server.core.rejections import RejectedWithSideEffects, run_side_effects
+from hubbub.server.core.snowflakes import SnowflakeFactory
+from hubbub.server.core.store import Database, StoreUnavailable, Tx
+from hubbub.server.core.trace import Trace
+from hubbub.server.transports.http import decoding, fault_injection, limits, multipart, openapi, responses
+from hubbub.server.transports.http.aiohttp_adapter import ServerRunner, SubtreeResource
+from hubbub.server.transports.http.request_bodies import BodyReader, BufferedBody, DecodedBody, IncomingBody
+from hubbub.server.transports.http.responses import EncodedResponse
+from hubbub.server.transports.http.upload_storage import UploadStorage
+
+log = logging.getLogger(__name__)
+requests_log = logging.getLogger("hubbub.http")
+
+DEFAULT_VERSION: Final = 10
+VERSIONS: Final = {f"v{number}": number for number in (6, 7, 8, 9, 10)}
+"""API versions by URL segment. All behave alike; 6 to 8 are deprecated. Others fail with 50041 (http.md 1.1)."""
+
+REASON_LENGTH_MAX: Final = 512
+"""Length in characters to which an audit log reason is truncated (http.md 1.4 leaves the limit open)."""
+
+LINGERING_SECONDS: Final = 3.0
+"""Seconds during which the rest of a rejected body is read and discarded, so that the client sees the response."""
+
+IDLE_TIMEOUT_FACTOR: Final = 1.25
+"""Idle timeout as a multiple of the read timeout: 75 seconds by default, more than the 60 of common load balancers."""
+
+_VERSION: Final = re.compile(r"v[0-9]{1,9}", re.ASCII)
+_HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
+
+
+class HttpServer:
+    """Serves every operation of the table under /api, /api/v9 and /api/v10."""
+
+    def __init__(
+        self,
+        *,
+        table: EndpointTable,
+        db: Database,
+        clock: Clock,
+        ids: SnowflakeFactory,
+        config: Config,
+        presences: Presences,
+        authenticator: Authenticator,
+        rate_limits: RateLimits,
+        files: Files,
+        images: ImageConverter,
+        metrics: Metrics,
+        executor: Executor,
+        outside: OutboundClient | None = None,
+        payments: PaymentProvider | None = None,
+        listeners: Listeners | None = None,
+        faults: Faults | None = None,
+        trace: Trace | None = None,
+        settle: Callable[[], Awaitable[None]] | None = None,
+        routes: Iterable[web.AbstractRouteDef] = (),
+    ) -> None:
+        self._table = table
+        self._db = db
+        self._clock = clock
+        self._ids = ids
+        self._config = config
+        self._presences = presences
+        self._authenticator = authenticator
+        self._rate_limits = rate_limits
+        self._files = files
+        self._upload_storage = UploadStorage(files, images)
+        self._metrics = metrics
+        self._executor = executor
+        self._outside = outside
+        self._payments = payments
+        self._listeners = listeners
+        self._faults = faults if faults is not None else Faults()
+        self._trace = trace if trace is not None else Trace()
+        self._settle = settle
+        """Waits until the other processes have received published events; None if there are no other processes."""
+        self._routes = list(routes)
+        self._not_found_handler: Handler | None = None
+        self._bodies = BodyReader(config.http)
+        self._read_timeout_s = config.http.read_timeout_ms / 1000
+        # Request ids are a random prefix per process and a counter: unique across processes and cheap to create.
+        self._request_prefix = secrets.token_hex(6)
+        self._request_numbers = itertools.count(1)
+        self._openapi: bytes | None = None
+        self._active = 0
+        self._request_finished: asyncio.Event | None = None
+        """Set when a request is finished; None except while draining."""
+        metrics.watch(metrics.http_active, lambda: self._active)
+
+    @property
+    def table(self) -> EndpointTable:
+        """The table of operations that the server runs."""
+        return self._table
+
+    def now_ms(self) -> int:
+        """Return the time of the platform's clock."""
+        return self._clock.now_ms()
+
+    def application(self) -> web.Application:
+        """Return the aiohttp application with the operations under /api and the additional routes."""
+        # 0 disables aiohttp's limit: this server bounds every body itself.
+        app = web.Application(client_max_size=0)
+        app.router.register_resource(SubtreeResource("/api", self.handle))
+        app.add_routes(self._routes)
+        app.router.register_resource(SubtreeResource("/", self._not_found))
+        return app
+
+    def runner(self, **options: Any) -> web.AppRunner:
+        """Return the runner of the application, which also answers malformed HTTP with the platform's error body."""
+        options.setdefault("lingering_time", LINGERING_SECONDS)
+        # This also limits the time until the request head is complete, and until the first request on a connection.
+        options.setdefault("keepalive_timeout", self._read_timeout_s * IDLE_TIMEOUT_FACTOR)
+        return ServerRunner(self.application(), prefix="/api", handler=self.handle, **options)
+
+    async def drain(self, timeout_seconds: float) -> None:
+        """Wait until running requests have finished, because aiohttp stops reading their bodies when it closes."""
+        self._request_finished = asyncio.Event()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_seconds):
+                while self._active:
+                    self._request_finished.clear()
+                    await self._request_finished.wait()
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        """Handle a request under /api."""
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        request_id = f"{self._request_prefix}{next(self._request_numbers):08x}"
+        headers = {"Via": responses.VIA, "Server": "hubbub", "X-Request-Id": request_id}
+        if "Origin" in request.headers:
+            headers["Access-Control-Allow-Origin"] = "*"
+            headers["Access-Control-Expose-Headers"] = responses.EXPOSED_HEADERS
+        exchange = RequestState(request, self.client_address(request), headers)
+        self._active += 1
+        try:
+            encoded = await self._respond(exchange)
+        except ApiError as error:
+            encoded = responses.encode_error(error, headers)
+            if isinstance(error, limits.RateLimitError):
+                self._metrics.rate_limited(error.scope).inc()
+                self._rate_limits.record_status(exchange.ip, 429, shared=error.scope == "shared")
+            else:
+                self._rate_limits.record_status(exchange.ip, encoded.status)
+        except StoreUnavailable as error:
+            log.warning("database unavailable: %s", error, extra={"request_id": request_id})
+            encoded = responses.encode_error(errors.UNAVAILABLE(), headers)
+            headers["Retry-After"] = "1"
+        except fault_injection.ConnectionDropped:
+            encoded = responses.encode_error(errors.UNAVAILABLE(), headers)
+        except (http_exceptions.HttpProcessingError, web.RequestPayloadError):
+            # The body is incomplete, or does not match its Content-Encoding or Transfer-Encoding.
+            encoded = responses.encode_error(errors.BAD_REQUEST(), headers)
+        except Exception:
+            # Log the route instead of the path, which may contain a token.
+            log.exception("%s failed", exchange.route, extra={"request_id": request_id})
+            encoded = responses.encode_error(errors.INTERNAL(), headers)
+        finally:
+            self._active -= 1
+            if self._request_finished is not None:
+                self._request_finished.set()
+        seconds = loop.time() - started
+        # Unknown methods share one label, because clients could invent any number of them.
+        method = exchange.method if exchange.method in KNOWN_METHODS else "other"
+        self._metrics.http_requests(method, exchange.route, str(encoded.status)).inc()
+        self._metrics.http_seconds(method, exchange.route).observe(seconds)
+        if encoded.status >= 400 and self._trace.enabled:
+            user_id = None if exchange.actor is None else exchange.actor.user_id
+            at = wire.timestamp(self._clock.now_ms())
+            self._trace.add_rejected(at, method, exchange.route, user_id, encoded.status, encoded.body)
+        if self._config.log.requests:
+            requests_log.info(
+                "%s %s %d",
+                method,
+                exchange.route,
+                encoded.status,
+                extra={
+                    "request_id": request_id,
+                    "milliseconds": round(seconds * 1000, 1),
+                    "user_id": None if exchange.actor is None else exchange.actor.user_id,
+                },
+            )
+        # The platform's clock, like every timestamp in responses: clients compare X-RateLimit-Reset with this date.
+        headers["Date"] = responses.http_date(self._clock.now_ms() // 1000)
+        return responses.respond(request, encoded, headers, close_connection=self._request_finished is not None)
+
+    async def run_operation(
+        self,
+        request: web.Request,
+        operation: Operation[BodyT, ResultT],
+        *values: object,
+        actor: Actor | None = None,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Sequence[str]] | None = None,
+    ) -> ResultT:
+        """Run an operation for another server of this process, with the checks and limits of an HTTP request."""
+        exchange = RequestState(request, self.client_address(request), {})
+        try:
+            encoded = await self._ask(exchange, operation, values, actor, body, query)
+        except ApiError as error:
+            shared = isinstance(error, limits.RateLimitError) and error.scope == "shared"
+            self._rate_limits.record_status(exchange.ip, error.status, shared=shared)
+            raise
+        if encoded.body is None or operation.media_type != responses.JSON:
+            return encoded.body  # type: ignore[return-value]
+        return wire.decode(encoded.body, operation.result)
+
+    async def _ask(
+        self,
+        exchange: "RequestState",
+        operation: Operation[Any, Any],
+        values: Sequence[object],
+        actor: Actor | None,
+        body: Mapping[str, Any] | None,
+        query: Mapping[str, Sequence[str]] | None,
+    ) -> EncodedResponse:
+        self._refuse_blocked(exchange)
+        endpoint = self._table.for_operation(operation)
+        admitted = None if endpoint.ignores_tokens else endpoint.admit(actor)
+        texts = [str(int(value)) if isinstance(value, int) else str(value) for value in values]
+        self._count(exchange, endpoint, admitted, texts)
+        fault = await self._take_fault(exchange, endpoint, admitted)
+        query_model = None if operation.query is NoneType else decoding.convert_fields(query or {}, operation.query)
+        path = endpoint.read_path(texts)
+        model = (
+            None
+            if operation.body is NoneType
+            else decoding.convert(dict(body or {}), operation.body, check_storable=True)
+        )
+        if endpoint.media:
+            await self._upload_storage.store(endpoint, model, ())
+        make_call = self._request_call_factory(exchange, admitted, DEFAULT_VERSION, (), operation.headers)
+        encoded = await self._run(endpoint, endpoint.arguments(path, model, query_model), make_call, admitted)
+        if fault is not None and fault.moment == "after":
+            await fault_injection.apply_fault(fault, exchange.request)
+        return encoded
+
+    def add_routes(self, routes: Iterable[web.AbstractRouteDef], not_found_handler: Handler | None = None) -> None:
+        """Add routes; must be called before `application`. `lost` responds to browsers for unknown paths."""
+        self._routes += routes
+        self._not_found_handler = not_found_handler
+
+    @contextlib.contextmanager
+    def count_running(self) -> Iterator[None]:
+        """Count a request outside /api as running, so that `drain` waits for it."""
+        self._active += 1
+        try:
+            yield
+        finally:
+            self._active -= 1
+            if self._request_finished is not None:
+                self._request_finished.set()
+
+    def _refuse_blocked(self, exchange: "RequestState") -> None:
+        blocked_ms = self._rate_limits.blocked_ms(exchange.ip)
+        if blocked_ms:
+            # This simulates a ban at the edge, which clients recognize by the missing Via header.
+            exchange.headers.pop("Via", None)
+            raise limits.RateLimitError(
+                errors.RATE_LIMITED, {"retry_after": blocked_ms / 1000, "global": True}, "global"
+            )
+
+    async def _take_fault(self, exchange: "RequestState", endpoint: Endpoint, actor: Actor | None) -> HttpFault | None:
+        """Return the injected fault of this request, or None; a fault before the operation is applied here."""
+        if not self._faults.http:
+            return None
+        operation = endpoint.operation
+        fault = self._faults.take_http(operation.method, operation.path, None if actor is None else actor.user_id)
+        if fault is not None and fault.moment == "before":
+            await fault_injection.apply_fault(fault, exchange.request)
+        return fault
+
+    async def _respond(self, exchange: "RequestState") -> EncodedResponse:
+        request = exchange.request
+        self._refuse_blocked(exchange)
+        if request.method == "OPTIONS":
+            return _preflight(request)
+        segments, version = _split(request.rel_url.raw_path)
+        if request.method in READ_METHODS and segments == ["openapi.json"]:
+            exchange.route = "/openapi.json"
+            return EncodedResponse(200, self.openapi())
+        endpoint, values = self._table.find(exchange.method, segments)
+        exchange.route = endpoint.operation.path
+        actor = await self._admit(exchange, endpoint)
+        exchange.actor = actor
+        self._count(exchange, endpoint, actor, values)
+        fault = await self._take_fault(exchange, endpoint, actor)
+        query = None
+        if endpoint.operation.query is not NoneType:
+            query = decoding.convert_fields(
+                decoding.split_fields(request.rel_url.raw_query_string), endpoint.operation.query
+            )
+        path = endpoint.read_path(values)
+        source = IncomingBody(request, self._read_timeout_s)
+        if _has_unknown_body(request, endpoint):
+            body = await self._bodies.discard(source)
+        else:
+            body = await self._bodies.read(source, endpoint.operation, endpoint.media_bytes if endpoint.media else 0)
+        try:
+            uploads = await self._uploads(body, endpoint)
+            make_call = self._request_call_factory(exchange, actor, version, uploads, endpoint.operation.headers)
+            arguments = endpoint.arguments(path, body.model, query)
+            encoded = await self._run_with_files(endpoint, arguments, make_call, uploads, actor)
+            if fault is not None and fault.moment == "after":
+                await fault_injection.apply_fault(fault, request)
+            return encoded
+        finally:
+            self._bodies.release(body)
+
+    async def run_with_body(self, endpoint: Endpoint, path: Sequence[Any], content_type: str, data: bytes) -> None:
+        """Run an operation with a body that is the response to an outgoing request, as if it had been sent here.
+
+        Raise ApiError if a request with this body would have been rejected.
+        """
+        operation = endpoint.operation
+        body = await self._bodies.read(BufferedBody(content_type, data), operation)
+        try:
+            uploads = await self._uploads(body, endpoint)
+            query = None if operation.query is NoneType else decoding.convert_fields({}, operation.query)
+            arguments = endpoint.arguments(path, body.model, query)
+            await self._run_with_files(endpoint, arguments, self._call_factory(None, uploads), uploads, None)
+        finally:
+            self._bodies.release(body)
+
+    async def _admit(self, exchange: "RequestState", endpoint: Endpoint) -> Actor | None:
+        if endpoint.ignores_tokens:
+            return None
+        header = exchange.request.headers.get("Authorization")
+        try:
+            if header is not None and not header.isascii():
+                raise errors.UNAUTHORIZED()
+            return endpoint.admit(await self._authenticator.authenticate(header))
+        except ApiError:
+            # Failed authentication counts against the IP's limit, to slow down guessing of tokens.
+            self._require(self._rate_limits.check_global(exchange.ip))
+            raise
+
+    def _count(self, exchange: "RequestState", endpoint: Endpoint, actor: Actor | None, values: Sequence[str]) -> None:
+        """Check the global limit, the bucket and the cap in this order.
+
+        A rejected request does not count against the later ones.
+        """
+        caller: str | int
+        if actor is None:
+            caller = exchange.ip
+        elif actor.kind == "bearer":
+            caller = f"{actor.user_id}:{actor.application_id}"
+        else:
+            caller = actor.user_id
+        if not endpoint.ignores_tokens:
+            # http.md 1.14: webhook and interaction requests, whose token is in the path, are exempt from the global
+            # limit.
+            self._require(self._rate_limits.check_global(caller))
+        rule = endpoint.rule
+        if rule is not None:
+            verdict = self._rate_limits.check(rule, "" if endpoint.ignores_tokens and rule.major else caller, values)
+            if verdict is not None:
+                limits.add_rate_limit_headers(exchange.headers, verdict)
+                self._require(verdict)
+        cap = endpoint.operation.unapproved_calls_max
+        if cap and actor is not None and actor.application_id is not None:
+            if not actor.application_flags & ApplicationFlags.SOCIAL_LAYER_INTEGRATION:
+                self._require(self._rate_limits.check_cap(endpoint.name, actor.application_id, cap))
+
+    def _require(self, verdict: Verdict | None) -> None:
+        if verdict is not None and not verdict.allowed:
+            raise limits.rate_limit_error(verdict)
+
+    async def _uploads(self, body: DecodedBody, endpoint: Endpoint) -> list[Upload]:
+        """Return the files of a body, after storing its images and sounds."""
+        uploads = [self._upload(file, endpoint) for file in body.files]
+        if endpoint.media or uploads:
+            await self._upload_storage.store(endpoint, body.model, uploads)
+        return uploads
+
+    def _upload(self, file: multipart.RawUpload, endpoint: Endpoint) -> Upload:
+        attachment_id = self._ids.new(AttachmentId)
+        keep = endpoint.operation.uploads is not None and endpoint.operation.uploads.store_files
+        return Upload(
+            field=file.field,
+            index=file.index,
+            filename=file.filename,
+            content_type=file.content_type,
+            size=len(file.data),
+            attachment_id=attachment_id,
+            key=cdn_urls.attachment_key(attachment_id) if keep else "",
+            data=file.data,
+        )
+
+    def _request_call_factory(
+        self,
+        exchange: "RequestState",
+        actor: Actor | None,
+        version: int,
+        uploads: Sequence[Upload],
+        declared: Sequence[str] = (),
+    ) -> Callable[[Tx], Call]:
+        sent = exchange.request.headers
+        headers = {name: _clean(sent[name]) for name in declared if name in sent} if declared else None
+        reason = sent.get("X-Audit-Log-Reason")
+        if reason is not None:
+            reason = _clean(reason)[:REASON_LENGTH_MAX].strip() or None
+        return self._call_factory(actor, uploads, reason=reason, headers=headers, api_version=version, ip=exchange.ip)
+
+    def _call_factory(self, actor: Actor | None, uploads: Sequence[Upload], **more: Any) -> Callable[[Tx], Call]:
+        now = self._clock.now_ms()
+
+        def make_call(tx: Tx) -> Call:
+            return Call(
+                tx,
+                actor=actor,
+                now=now,
+                ids=self._ids,
+                config=self._config,
+                presences=self._presences,
+                files=uploads,
+                listeners=self._listeners,
+                **more,
+            )
+
+        return make_call
+
+    async def _run_with_files(
+        self,
+        endpoint: Endpoint,
+        arguments: list[Any],
+        make_call: Callable[[Tx], Call],
+        uploads: Sequence[Upload],
+        actor: Actor | None,
+    ) -> EncodedResponse:
+        """Store the files, run the operation, and delete the files if it fails."""
+        stored = [upload for upload in uploads if upload.key]
+        if not stored:
+            return await self._run(endpoint, arguments, make_call, actor)
+        try:
+            await asyncio.gather(*(self._files.put(upload.key, upload.data, upload.content_type) for upload in stored))
+            return await self._run(endpoint, arguments, make_call, actor)
+        except Exception:
+            # Not on cancellation: the transaction may have been committed.
+            await asyncio.gather(*(self._files.delete(upload.key) for upload in stored), return_exceptions=True)
+            raise
+
+    async def _run(
+        self, endpoint: Endpoint, arguments: list[Any], make_call: Callable[[Tx], Call], actor: Actor | None
+    ) -> EncodedResponse:
+        operation = endpoint.operation
+        if endpoint.is_async:
+            work = AsyncOperation(
+                self._db,
+                make_call,
+                self._executor,
+                actor,
+                files=self._files,
+                outbound=self._outside,
+                payments=self._payments,
+            )
+            encoded = responses.encode(operation, await run_async(work, endpoint, arguments))
+            if self._settle is not None and endpoint.writes:
+                await self._settle()
+            return encoded
+        affects_other_processes = False
+
+        def unit(tx: Tx) -> EncodedResponse:
+            nonlocal affects_other_processes
+            encoded = responses.encode(operation, run(make_call(tx), endpoint, arguments))
+            affects_other_processes = any(each.refresh or each.event.startswith("_") for each in tx.dispatches)
+            return encoded
+
+        if not endpoint.writes:
+            return await self._db.read(unit, long=endpoint.long)
+        try:
+            encoded = await self._db.write(unit, quick=endpoint.quick)
+        except RejectedWithSideEffects as refusal:
+            await run_side_effects(refusal, self._db, make_call)
+            raise
+        if affects_other_processes and self._settle is not None:
+            # Permissions changed or a token was revoked: the next request to any process must see this
+            # (decisions/0004).
+            await self._settle()
+        return encoded
+
+    def openapi(self) -> bytes:
+        """Return the OpenAPI document, which is generated on first use."""
+        if self._openapi is None:
+            self._openapi = openapi.document(self._table)
+        return self._openapi
+
+    def client_address(self, request: web.Request) -> str:
+        """Return the client's IP address: the peer's, or the one reported by the trusted proxies."""
+        peer = request.remote or ""
+        proxies = self._config.http.trusted_proxies
+        if not proxies:
+            return peer
+        forwarded = ",".join(request.headers.getall("X-Forwarded-For", [])).split(",")
+        # Each proxy appends an address, so the last `proxies` entries were written by trusted proxies.
+        return forwarded[-min(proxies, len(forwarded))].strip()[:64] or peer
+
+    async def _not_found(self, request: web.Request) -> web.StreamResponse:
+        if (
+            self._not_found_handler is not None
+            and request.method == "GET"
+            and "text/html" in request.headers.get("Accept", "")
+        ):
+            return await self._not_found_handler(request)
+        return responses.plain_error(404)
+
+
+KNOWN_METHODS: Final = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
+READ_METHODS: Final = frozenset(("GET", "HEAD"))
+
+
+class RequestState:
+    """The state of a request while it is handled, also used for metrics, trace and log."""
+
+    __slots__ = ("actor", "headers", "ip", "method", "request", "route")
+
+    def __init__(self, request: web.Request, ip: str, headers: dict[str, str]) -> None:
+        self.request = request
+        self.ip = ip
+        self.headers = headers
+        # HEAD is handled like GET; aiohttp omits the body of its response.
+        self.method = "GET" if request.method == "HEAD" else request.method
+        self.route = "unknown"
+        self.actor: Actor | None = None
+
+
+def _split(raw_path: str) -> tuple[list[str], int]:
+    """Return the decoded path segments after /api and the version, and the version."""
+    segments = raw_path.split("/")[2:]
+    if "%" in raw_path or not raw_path.isascii():
+        segments = [_clean(segment) for segment in segments]
+    if segments:
+        version = VERSIONS.get(segments[0])
+        if version is not None:
+            return segments[1:], version
+        if _VERSION.fullmatch(segments[0]):
+            raise errors.INVALID_API_VERSION()
+    return segments, DEFAULT_VERSION
+
+
+def _clean(text: str) -> str:
+    """Percent-decode text into a form that every store can hold: invalid UTF-8 is replaced and NUL removed."""
+    text = unquote(text, errors="replace")
+    if not text.isascii():
+        text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text.replace("\x00", "")
+
+
+def _has_unknown_body(request: web.Request, endpoint: Endpoint) -> bool:
+    """Return whether the header that names the kind of the body has an unknown value."""
+    if endpoint.operation.body_condition is None:
+        return False
+    header, known = endpoint.operation.body_condition
+    value = request.headers.get(header)
+    return value is not None and value not in known
+
+
+def _preflight(request: web.Request) -> EncodedResponse:
+    requested = request.headers.get("Access-Control-Request-Headers", "")
+    return EncodedResponse(
+        204,
+        None,
+        "",
+        {
+            "Access-Control-Allow-Origin": "*",
+            "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE",
+            "Access-Control-Allow-Headers": requested
+            if _HEADER_NAMES.fullmatch(requested)
+            else responses.ALLOWED_HEADERS,
+            "Access-Control-Max-Age": "86400",
+            "Vary": "Access-Control-Request-Headers",
+        },
+    )

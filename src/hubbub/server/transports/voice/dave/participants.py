@@ -1,0 +1,83 @@
+"""The participants of a call, and the transitions that their clients make together."""
+
+from dataclasses import dataclass, field
+
+from hubbub.server.transports.voice.dave.proposals import ValidatedKeyPackage
+
+KEY_PACKAGES_BURST = 10
+"""Number of key packages that a client may send at once. Each one costs all other members a commit."""
+KEY_PACKAGES_PER_SECOND = 0.5
+"""Rate at which a client may send further key packages."""
+
+KEY_PACKAGE_SECONDS = 5.0
+"""Time in seconds that a client has to send its key package before it counts as late."""
+
+
+@dataclass(slots=True)
+class Participant:
+    """A participant of the call."""
+
+    user_id: int
+    version: int
+    """The highest protocol version that the client supports."""
+    last_package_at: float
+    """Time of the last key package, for its rate limit."""
+    has_external_sender: bool = False
+    """Whether the client was sent the external sender; sending it twice would break the client."""
+    key_package: ValidatedKeyPackage | None = None
+    """The last key package; None while one is missing."""
+    leaf_index: int | None = None
+    """Leaf index in the group; None outside the group, even if the tree still has a leaf."""
+    entry_transition: int = 0
+    """Id of the transition that added the participant to the group."""
+    missing_since: float | None = None
+    """Time since which a key package is missing, or None."""
+    is_overdue: bool = False
+    """Whether a key package has been missing for too long."""
+    strikes: int = 0
+    """Number of failures that other members reported for commits of this participant."""
+    _packages: float = field(default=KEY_PACKAGES_BURST)
+
+    def reset(self, owes_since: float | None) -> None:
+        """Reset the participant to a client that has no key package and is not in the group."""
+        self.key_package = None
+        self.leaf_index = None
+        self.missing_since = owes_since
+        self.is_overdue = False
+
+    def may_send_package(self, now: float) -> bool:
+        """Count a key package; return False if the rate limit rejects it."""
+        self._packages = min(
+            KEY_PACKAGES_BURST, self._packages + (now - self.last_package_at) * KEY_PACKAGES_PER_SECOND
+        )
+        self.last_package_at = now
+        if self._packages < 1:
+            return False
+        self._packages -= 1
+        return True
+
+
+@dataclass(slots=True)
+class Transition:
+    """A change that members prepare for and then execute at the same time."""
+
+    id: int
+    version: int
+    due: float
+    """Time at which it is executed even if members have not responded."""
+    recipients: set[int]
+    waiting: set[int]
+    """User ids of the members that have not responded."""
+    committer: int | None = None
+    validators: set[int] = field(default_factory=set)
+    """User ids of the members that can validate the commit: the other old members, or if none, the new ones."""
+    failed: set[int] = field(default_factory=set)
+    """User ids of the members that could not apply the commit."""
+
+    def record_failure(self, user_id: int) -> bool:
+        """Record that a member could not apply the commit; return whether this makes a majority of the judges."""
+        if user_id in self.failed or user_id not in self.recipients:
+            return False
+        self.failed.add(user_id)
+        against = len(self.validators & self.failed)
+        return user_id in self.validators and (against - 1) * 2 <= len(self.validators) < against * 2

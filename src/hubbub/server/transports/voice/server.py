@@ -1,0 +1,371 @@
+"""The voice gateway: accepts WebSockets, checks tickets, and handles the opcodes of clients (voice.md 2 to 6)."""
+
+import asyncio
+import logging
+from typing import Any, Final
+
+import msgspec
+from aiohttp import WSMsgType, web
+
+import hubbub
+from hubbub.protocol import changes, wire
+from hubbub.protocol import voice as protocol
+from hubbub.protocol.enums import VoiceCloseCode
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.voice import VoiceOpcode
+from hubbub.server.core import auth
+from hubbub.server.core.bus import Bus
+from hubbub.server.core.clock import Clock
+from hubbub.server.core.config import Config
+from hubbub.server.core.event_dispatch import Dispatch
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.store import Database, StoreUnavailable
+from hubbub.server.core.voice import VoiceTickets
+from hubbub.server.transports import sockets
+from hubbub.server.transports.sockets import CloseConnection
+from hubbub.server.transports.voice.calls import Calls, MakeCall
+from hubbub.server.transports.voice.connection import VoiceConnection
+from hubbub.server.transports.voice.registration import VoiceServerRegistration
+from hubbub.server.transports.voice.session import VoiceSession
+from hubbub.server.transports.voice.sfu import Forwarder
+from hubbub.server.transports.voice.sockets import VoiceSockets
+
+log = logging.getLogger(__name__)
+
+FRAME_BYTES_MAX: Final = 256 * 1024
+"""Size in bytes above which a frame is not read and the connection is closed."""
+MISSED_HEARTBEATS_MAX: Final = 2.5
+"""Number of heartbeat intervals without a heartbeat after which a connection is closed."""
+SWEEPS_PER_INTERVAL: Final = 8
+"""Number of heartbeat checks per heartbeat interval."""
+GOING_AWAY: Final = 1001
+SESSIONLESS_OPCODES: Final = frozenset({VoiceOpcode.IDENTIFY, VoiceOpcode.RESUME, VoiceOpcode.HEARTBEAT})
+DAVE_JSON_OPCODES: Final = frozenset({VoiceOpcode.DAVE_TRANSITION_READY, VoiceOpcode.MLS_INVALID_COMMIT_WELCOME})
+
+
+class VoiceServer:
+    """All voice connections of this process."""
+
+    def __init__(
+        self,
+        sockets: VoiceSockets,
+        *,
+        db: Database,
+        bus: Bus[Dispatch],
+        clock: Clock,
+        config: Config,
+        metrics: Metrics,
+        source: VoiceTickets,
+        make_call: MakeCall,
+    ) -> None:
+        self.sockets = sockets
+        self._clock = clock
+        self._settings = config.voice
+        self._metrics = metrics
+        self.calls = Calls(
+            db=db,
+            bus=bus,
+            clock=clock,
+            source=source,
+            make_call=make_call,
+            forwarder=Forwarder(sockets.udp, metrics),
+        )
+        self._registration: VoiceServerRegistration | None = None
+        """Set only if there are several processes."""
+        if config.nats_url is not None:
+            self._registration = VoiceServerRegistration(db, source, make_call, sockets.endpoint)
+        self._connections: set[VoiceConnection] = set()
+        self._sweeper: asyncio.Task[None] | None = None
+        self._runner: web.AppRunner | None = None
+        metrics.watch(metrics.voice_connections, lambda: len(self._connections))
+
+    async def start(self) -> None:
+        """Start to accept connections and packets."""
+        self.calls.forwarder.start()
+        self.calls.start()
+        self._sweeper = asyncio.get_running_loop().create_task(self._sweep())
+        app = web.Application()
+        app.router.add_get("/", self._handle)
+        self._runner = web.AppRunner(app, access_log=None, handle_signals=False, shutdown_timeout=1.0)
+        await self._runner.setup()
+        await web.SockSite(self._runner, self.sockets.tcp, ssl_context=self.sockets.tls).start()
+        if self._registration is not None:
+            await self._registration.start()
+
+    async def close(self) -> None:
+        """End every call. With several voice servers, clients are assigned to another one first."""
+        code, reason = GOING_AWAY, "The server is going away"
+        if self._registration is not None:
+            await self._registration.stop()
+            code, reason = VoiceCloseCode.DISCONNECTED, "Moved to another server"
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        await self.calls.close(code, reason)
+        connections = list(self._connections)
+        for connection in connections:
+            connection.close(code, reason)
+        await asyncio.gather(*(c.close_task for c in connections if c.close_task is not None), return_exceptions=True)
+        if self._runner is not None:
+            await self._runner.cleanup()
+        self.calls.forwarder.close()
+
+    # Connections
+
+    async def _handle(self, request: web.Request) -> web.WebSocketResponse:
+        socket, transport = await sockets.accept(request, FRAME_BYTES_MAX)
+        if transport is None:
+            return socket
+        now = asyncio.get_running_loop().time()
+        connection = VoiceConnection(socket, transport, version=_version(request), now=now)
+        self._connections.add(connection)
+        left = False
+        try:
+            self._send_hello(connection)
+            while connection.close_task is None:
+                message = await socket.receive()
+                if message.type is WSMsgType.TEXT:
+                    await self._handle_frame(connection, message.data.encode())
+                elif message.type is WSMsgType.BINARY:
+                    self._handle_binary_frame(connection, message.data)
+                else:
+                    left = message.type is WSMsgType.CLOSE and message.data == 1000
+                    break
+        except CloseConnection as closing:
+            connection.close(closing.code, closing.reason)
+        except StoreUnavailable:
+            # This close code makes the client try again.
+            connection.close(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Try again")
+        except Exception:
+            log.exception("unexpected error on a voice connection")
+            connection.close(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Unknown error")
+        finally:
+            self._connections.discard(connection)
+            session, connection.session = connection.session, None
+            if session is not None and session.connection is connection and not session.ended:
+                self.calls.connection_lost(session, client_left=left)
+        if connection.close_task is not None:
+            self._metrics.voice_closes(str(connection.code)).inc()
+            await connection.close_task
+        return socket
+
+    def _send_hello(self, connection: VoiceConnection) -> None:
+        known = connection.version <= protocol.NEWEST_VERSION
+        old = connection.version < protocol.OLDEST_VERSION and changes.VOICE_VERSIONS.active(self._clock.now_ms())
+        if old or not known:
+            # The specification requires a rejection; a close code tells clients the reason (decisions/0050).
+            raise CloseConnection(VoiceCloseCode.BAD_REQUEST, "Unsupported version; use v=4 to v=9")
+        hello = protocol.VoiceHello(v=connection.version, heartbeat_interval=self._settings.heartbeat_interval_ms)
+        connection.send_payload(VoiceOpcode.HELLO, hello)
+
+    async def _sweep(self) -> None:
+        interval = self._settings.heartbeat_interval_ms / 1000
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(min(interval / SWEEPS_PER_INTERVAL, self._settings.identify_timeout_ms / 4000))
+            now = loop.time()
+            for connection in list(self._connections):
+                if now - connection.last_heartbeat_at > interval * MISSED_HEARTBEATS_MAX:
+                    connection.close(VoiceCloseCode.SESSION_TIMEOUT, "No heartbeat")
+                elif connection.session is None and not connection.is_identifying:
+                    if now - connection.opened_at > self._settings.identify_timeout_ms / 1000:
+                        connection.close(VoiceCloseCode.NOT_AUTHENTICATED, "Not authenticated")
+            self.calls.sweep(now)
+
+    # Client frames
+
+    async def _handle_frame(self, connection: VoiceConnection, data: bytes) -> None:
+        self._check_rate_limit(connection)
+        frame = _decode(data, protocol.ClientFrame)
+        op, session = frame.op, connection.session
+        if session is None and op not in SESSIONLESS_OPCODES:
+            raise CloseConnection(VoiceCloseCode.NOT_AUTHENTICATED, "Not authenticated")
+        if op == VoiceOpcode.HEARTBEAT:
+            self._heartbeat(connection, frame.d)
+        elif op == VoiceOpcode.IDENTIFY:
+            self._require_unidentified(connection)
+            await self._identify(connection, _decode(frame.d, protocol.VoiceIdentify))
+        elif op == VoiceOpcode.RESUME:
+            self._require_unidentified(connection)
+            self._resume(connection, _decode(frame.d, protocol.VoiceResume))
+        elif session is None:
+            return
+        elif op == VoiceOpcode.SELECT_PROTOCOL:
+            await self._select(session, _decode(frame.d, protocol.SelectProtocol))
+        elif op == VoiceOpcode.SPEAKING:
+            self._set_speaking(session, _decode(frame.d, protocol.SetSpeaking))
+        elif op == VoiceOpcode.VIDEO:
+            self._set_video(session, _decode(frame.d, protocol.SetVideo))
+        elif op == VoiceOpcode.MEDIA_SINK_WANTS:
+            wants = _decode(frame.d, dict[str, Any])
+            session.peer.unwanted_ssrcs = frozenset(
+                int(ssrc) for ssrc, wanted in wants.items() if ssrc.isdecimal() and len(ssrc) <= 10 and wanted == 0
+            )
+        elif op == VoiceOpcode.BACKEND_VERSION:
+            version = f"hubbub {hubbub.__version__}"
+            session.send(VoiceOpcode.BACKEND_VERSION, protocol.BackendVersion(voice=version, rtc_worker=version))
+        elif op in DAVE_JSON_OPCODES:
+            session.call.handle_dave_message(session, op, _decode(frame.d, protocol.TransitionReport))
+        elif op not in (VoiceOpcode.SESSION_UPDATE, VoiceOpcode.NO_ROUTE):
+            raise CloseConnection(VoiceCloseCode.UNKNOWN_OPCODE, "Unknown opcode")
+
+    def _handle_binary_frame(self, connection: VoiceConnection, data: bytes) -> None:
+        self._check_rate_limit(connection)
+        if not data or data[0] not in protocol.BINARY_OPCODES:
+            raise CloseConnection(VoiceCloseCode.DECODE_ERROR, "Error while decoding payload")
+        if connection.session is None:
+            raise CloseConnection(VoiceCloseCode.NOT_AUTHENTICATED, "Not authenticated")
+        connection.session.call.handle_dave_message(connection.session, data[0], data[1:])
+
+    def _check_rate_limit(self, connection: VoiceConnection) -> None:
+        if not connection.frame_limit.take(asyncio.get_running_loop().time()):
+            raise CloseConnection(VoiceCloseCode.RATE_LIMITED, "Rate limited")
+
+    def _require_unidentified(self, connection: VoiceConnection) -> None:
+        if connection.session is not None:
+            raise CloseConnection(VoiceCloseCode.ALREADY_AUTHENTICATED, "Already authenticated")
+
+    def _heartbeat(self, connection: VoiceConnection, data: msgspec.Raw) -> None:
+        connection.last_heartbeat_at = asyncio.get_running_loop().time()
+        if not connection.has_sequence_numbers:
+            connection.send_payload(VoiceOpcode.HEARTBEAT_ACK, _decode(data, int | str | None))
+            return
+        heartbeat = _decode(data, protocol.Heartbeat)
+        if connection.session is not None and heartbeat.seq_ack is not None and heartbeat.seq_ack > 0:
+            connection.session.replay.acknowledge(heartbeat.seq_ack)
+        connection.send_payload(VoiceOpcode.HEARTBEAT_ACK, protocol.HeartbeatAck(t=heartbeat.t))
+
+    async def _identify(self, connection: VoiceConnection, identify: protocol.VoiceIdentify) -> None:
+        connection.is_identifying = True
+        try:
+            ticket = await self.calls.find_ticket(auth.hash_token(identify.token))
+            if ticket is None or ticket.user_id != identify.user_id:
+                raise CloseConnection(VoiceCloseCode.AUTHENTICATION_FAILED, "Authentication failed")
+            if ticket.server_id != identify.server_id or ticket.server != self.sockets.endpoint:
+                raise CloseConnection(VoiceCloseCode.SERVER_NOT_FOUND, "Server not found")
+            channel_id = identify.channel_id
+            if ticket.session_id != identify.session_id or channel_id not in (None, ticket.channel_id):
+                raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
+            dave = min(max(identify.max_dave_protocol_version or 0, 0), protocol.DAVE_VERSION)
+            if not dave and not ticket.stage and changes.E2EE_VOICE_ONLY.active(self._clock.now_ms()):
+                await self.calls.report_rejected(ticket)
+                raise CloseConnection(VoiceCloseCode.E2EE_REQUIRED, "End-to-end encryption is required")
+            if connection.close_task is not None:
+                return
+            session = self.calls.start_session(ticket, connection, dave)
+        finally:
+            connection.is_identifying = False
+        peer = session.peer
+        streams = [
+            protocol.Stream(
+                type=each.type, rid=each.rid, quality=each.quality, ssrc=peer.ssrc + 1, rtx_ssrc=peer.ssrc + 2
+            )
+            for each in (identify.streams or [])[:1]
+        ]
+        session.send(
+            VoiceOpcode.READY,
+            protocol.VoiceReady(
+                ssrc=peer.ssrc,
+                ip=self.sockets.address,
+                port=self.sockets.udp_port,
+                modes=list(self._modes()),
+                streams=streams,
+            ),
+        )
+        session.call.send_members(session)
+
+    def _modes(self) -> tuple[str, ...]:
+        old = () if changes.VOICE_ENCRYPTION.active(self._clock.now_ms()) else protocol.OLD_ENCRYPTION_MODES
+        return protocol.ENCRYPTION_MODES + old
+
+    def _resume(self, connection: VoiceConnection, resume: protocol.VoiceResume) -> None:
+        session = self.calls.find_session(auth.hash_token(resume.token))
+        ticket = None if session is None else session.ticket
+        if session is None or ticket is None or ticket.server_id != resume.server_id:
+            raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
+        if ticket.session_id != resume.session_id or resume.channel_id not in (None, ticket.channel_id):
+            raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
+        if connection.has_sequence_numbers:
+            missed = session.replay.since(-1 if resume.seq_ack is None else resume.seq_ack)
+        else:
+            missed = session.replay.after(
+                session.detached_number if session.connection is None else session.replay.last_number
+            )
+        if missed is None:
+            raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Missed messages are no longer available")
+        before = session.connection
+        session.attach(connection)
+        if before is not None:
+            before.session = None
+            before.close(VoiceCloseCode.DISCONNECTED, "Resumed elsewhere")
+        # voice.md 6: missed messages follow RESUMED, because client libraries drop messages that arrive before it.
+        connection.send_payload(VoiceOpcode.RESUMED, None)
+        for message in missed:
+            connection.write(message.frame_byte, message.payload)
+
+    async def _select(self, session: VoiceSession, select: protocol.SelectProtocol) -> None:
+        if select.protocol != "udp":
+            await self.calls.reject(session)
+            raise CloseConnection(VoiceCloseCode.UNKNOWN_PROTOCOL, "Unknown protocol")
+        mode = _decode(select.data, protocol.Transport).mode
+        if mode not in self._modes():
+            await self.calls.reject(session)
+            raise CloseConnection(VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
+        if session.ended:
+            return
+        first = not session.is_member
+        if first:
+            session.call.send_members(session)
+            session.call.announce_member(session)
+            session.call.add_member(session)
+            session.announced_dave_version = session.call.dave_version_for(session)
+        key = self.calls.forwarder.create_key(session.peer, mode)
+        session.send(
+            VoiceOpcode.SESSION_DESCRIPTION,
+            protocol.SessionDescription(
+                mode=mode,
+                secret_key=list(key),
+                dave_protocol_version=session.announced_dave_version,
+                media_session_id=session.media_session_id,
+            ),
+        )
+        if first:
+            session.call.join_dave_group(session)
+            await self.calls.report_connected(session)
+
+    def _set_speaking(self, session: VoiceSession, request: protocol.SetSpeaking) -> None:
+        speaking = int(request.speaking)
+        if not 0 <= speaking < 256:
+            raise CloseConnection(VoiceCloseCode.DECODE_ERROR, "Error while decoding payload")
+        session.call.set_speaking(session, speaking)
+        self.calls.forwarder.start_speaking(session.peer)
+
+    def _set_video(self, session: VoiceSession, request: protocol.SetVideo) -> None:
+        """Start or stop a client's video. SSRCs other than the client's own are ignored."""
+        own = session.peer.ssrc + 1
+        sends_video = request.video_ssrc == own
+        if not sends_video and session.video is None:
+            # discord.py sends this to indicate that it has no video.
+            return
+        session.peer.sends_video = sends_video
+        session.call.set_video(
+            session,
+            protocol.Video(
+                user_id=UserId(session.user_id),
+                audio_ssrc=session.peer.ssrc,
+                video_ssrc=own if sends_video else 0,
+                streams=[each for each in request.streams if each.ssrc == own][:1] if sends_video else [],
+            ),
+        )
+
+
+def _version(request: web.Request) -> int:
+    """Return the requested protocol version: 1 if absent, 999 if invalid."""
+    text = request.query.get("v", "1")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 and int(text) else 999
+
+
+def _decode(data: Any, kind: Any) -> Any:
+    try:
+        return wire.decoder(kind).decode(data)
+    except (msgspec.MsgspecError, RecursionError, ValueError) as error:
+        raise CloseConnection(VoiceCloseCode.DECODE_ERROR, "Error while decoding payload") from error

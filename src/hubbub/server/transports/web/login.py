@@ -1,0 +1,136 @@
+"""Login with an optional second step, registration and logout."""
+
+from typing import Final
+from urllib.parse import quote
+
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.resources import accounts
+from hubbub.server.transports.web.page_requests import DEFAULT_PAGE, PageRequest, page
+
+LOGIN_FIELDS: Final = ("login", "password")
+CODE_FIELDS: Final = ("code",)
+REGISTER_FIELDS: Final = ("username", "global_name", "email", "password")
+
+MASKED_ERROR_CODES: Final = frozenset({"INVALID_LOGIN", "BASE_TYPE_BAD_LENGTH"})
+"""Form error codes of a login that must not reveal whether the username exists."""
+
+AUTHORIZE_PATHS: Final = ("/oauth2/authorize?", "/oauth2/authorize#")
+
+
+def _may_leave_site(request: PageRequest) -> bool:
+    """Return whether this login may redirect to an application that the user has authorized before (`prompt=none`)."""
+    return request.next_path.startswith(AUTHORIZE_PATHS)
+
+
+@page("GET", "/login", public=True)
+async def show_login(request: PageRequest) -> web.Response:
+    """Show the login form."""
+    if request.actor is not None:
+        return request.redirect(request.next_path or DEFAULT_PAGE)
+    return request.render("login.html", next=request.next_path, external_redirect=_may_leave_site(request))
+
+
+@page("POST", "/login", public=True)
+async def log_in(request: PageRequest) -> web.Response:
+    """Log in, or show the second step when the account has an authenticator."""
+    form = request.form
+    try:
+        result = await request.call(
+            accounts.AUTH_LOGIN, body={"login": form.trimmed("login"), "password": form.text("password")}
+        )
+    except ApiError as error:
+        return request.render_errors(
+            "login.html",
+            _mask_login_error(error),
+            fields=LOGIN_FIELDS,
+            next=request.next_path,
+            external_redirect=_may_leave_site(request),
+        )
+    if result.token is None:
+        return request.render(
+            "login_code.html", ticket=result.ticket, next=request.next_path, external_redirect=_may_leave_site(request)
+        )
+    return _log_in(request, result.token)
+
+
+@page("POST", "/login/code", public=True)
+async def log_in_with_code(request: PageRequest) -> web.Response:
+    """Complete the second step of a login."""
+    form = request.form
+    ticket = form.text("ticket")
+    try:
+        result = await request.call(
+            accounts.AUTH_LOGIN_WITH_TOTP, body={"ticket": ticket, "code": form.trimmed("code").replace(" ", "")}
+        )
+    except ApiError as error:
+        if error.errors and "ticket" in error.errors:
+            return request.redirect(_login_path(request), notice="Your login timed out. Log in again.")
+        return request.render_errors(
+            "login_code.html",
+            error,
+            fields=CODE_FIELDS,
+            ticket=ticket,
+            next=request.next_path,
+            external_redirect=_may_leave_site(request),
+        )
+    return _log_in(request, result.token)
+
+
+@page("GET", "/register", public=True)
+async def show_register(request: PageRequest) -> web.Response:
+    """Show the registration form."""
+    if request.actor is not None:
+        return request.redirect(request.next_path or DEFAULT_PAGE)
+    return request.render("register.html", next=request.next_path, external_redirect=_may_leave_site(request))
+
+
+@page("POST", "/register", public=True)
+async def register(request: PageRequest) -> web.Response:
+    """Create an account and log in."""
+    form = request.form
+    body = {"username": form.trimmed("username"), "password": form.text("password")}
+    for optional in ("global_name", "email"):
+        if form.trimmed(optional):
+            body[optional] = form.trimmed(optional)
+    try:
+        result = await request.call(accounts.AUTH_REGISTER, body=body)
+    except ApiError as error:
+        return request.render_errors(
+            "register.html",
+            error,
+            fields=REGISTER_FIELDS,
+            next=request.next_path,
+            external_redirect=_may_leave_site(request),
+        )
+    return _log_in(request, result.token)
+
+
+@page("POST", "/logout", public=True)
+async def log_out(request: PageRequest) -> web.Response:
+    """End the session."""
+    if request.actor is not None:
+        await request.call(accounts.AUTH_LOGOUT)
+    target = _login_path(request)
+    request.session.sign_out()
+    request.actor = None
+    return request.redirect(target, notice="You have been logged out.")
+
+
+def _log_in(request: PageRequest, token: str) -> web.Response:
+    request.session.sign_in(token)
+    return request.redirect(request.next_path or DEFAULT_PAGE)
+
+
+def _login_path(request: PageRequest) -> str:
+    return f"/login?next={quote(request.next_path, safe='/')}" if request.next_path else "/login"
+
+
+def _mask_login_error(error: ApiError) -> ApiError:
+    """Replace the error by one that is the same for an unknown username and a wrong password (user enumeration)."""
+    codes = {each["code"] for leaf in (error.errors or {}).values() for each in leaf["_errors"]}
+    if codes & MASKED_ERROR_CODES:
+        return errors.invalid("", "INVALID_LOGIN", "Incorrect username or password.")
+    return error

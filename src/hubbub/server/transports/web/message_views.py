@@ -1,0 +1,354 @@
+"""View models of messages for the pages: text split into spans, system message texts and links to local files."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, NamedTuple
+
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.flags import AttachmentFlags
+from hubbub.protocol.resources.attachments import Attachment
+from hubbub.protocol.resources.embeds import Embed, EmbedMedia
+from hubbub.protocol.resources.messages import Message, MessageContent
+from hubbub.protocol.resources.users import User
+
+USER_MESSAGE_TYPES: Final = frozenset(
+    {MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND}
+)
+"""Types of messages written by users and applications; all other types are system messages."""
+
+SNIPPET_MAX: Final = 120
+_SPOILER: Final = "SPOILER_"
+
+# Only http and https ever become links: no other scheme matches.
+_MARKUP: Final = re.compile(
+    r"<@!?(?P<user>\d{1,19})>|<@&(?P<role>\d{1,19})>|<#(?P<channel>\d{1,19})>"
+    r"|<a?(?P<emoji>:\w{1,64}:)\d{1,19}>|<(?P<command>/[^<>:]{1,100}):\d{1,19}>"
+    r"|<t:(?P<time>-?\d{1,13})(?::[a-zA-Z])?>|(?P<link>https?://[^\s<>]+)",
+    re.IGNORECASE,
+)
+_TRAILING_PUNCTUATION: Final = ".,:;!?'\"*_|"
+
+
+class TextSpan(NamedTuple):
+    """A part of a text: plain text, a mention, a channel link, a link, or a time."""
+
+    text: str
+    kind: str = "plain"
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MentionNames:
+    """MentionNames of the users, roles and channels that a text can mention."""
+
+    users: Mapping[int, str] = field(default_factory=dict)
+    roles: Mapping[int, str] = field(default_factory=dict)
+    channels: Mapping[int, str] = field(default_factory=dict)
+    guild_path: str = "@me"
+    """Id of the guild that channel mentions link to, or "@me"."""
+
+
+class FileView(NamedTuple):
+    """An attachment."""
+
+    name: str
+    path: str
+    """Path on this server."""
+    size: int
+    is_image: bool
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedView:
+    """An embed."""
+
+    title: str
+    href: str
+    header: str
+    text: list[TextSpan]
+    fields: list[tuple[str, list[TextSpan]]]
+    footer: str
+    image: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyView:
+    """The message that another message replies to."""
+
+    name: str
+    text: str
+    href: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageView:
+    """A message."""
+
+    id: int
+    author: User
+    name: str
+    timestamp: str
+    is_edited: bool
+    is_highlighted: bool
+    system_text: str
+    """Text of a system message; empty for user messages."""
+    text: list[TextSpan]
+    files: list[FileView]
+    embeds: list[EmbedView]
+    notes: list[str]
+    """Descriptions of other contents: forwarded messages, polls, stickers, component texts."""
+    reply: ReplyView | None
+    is_reply: bool
+    """Whether the message is a reply, even if the referenced message was deleted."""
+    thread: tuple[str, int] | None
+    reactions: list[tuple[str, int]]
+
+
+def display_name(user: User) -> str:
+    """Return the display name of a user, or the username."""
+    return user.global_name or user.username
+
+
+def split_text(text: str, names: MentionNames) -> list[TextSpan]:
+    """Split a text into spans, with mentions by name and URLs as links."""
+    spans: list[TextSpan] = []
+    position = 0
+    for match in _MARKUP.finditer(text):
+        span = _span(match, names)
+        if span is None:
+            continue
+        if match.start() > position:
+            spans.append(TextSpan(text[position : match.start()]))
+        spans.append(span)
+        position = match.start() + len(span.href) if span.kind == "link" else match.end()
+    if position < len(text):
+        spans.append(TextSpan(text[position:]))
+    return spans
+
+
+def _span(match: re.Match[str], names: MentionNames) -> TextSpan | None:
+    kind, value = str(match.lastgroup), str(match[str(match.lastgroup)])
+    if kind == "user":
+        return TextSpan(f"@{names.users.get(int(value), 'unknown user')}", "mention")
+    if kind == "role":
+        return TextSpan(f"@{names.roles.get(int(value), 'unknown role')}", "mention")
+    if kind == "channel":
+        name = names.channels.get(int(value), "unknown channel")
+        return TextSpan(f"#{name}", "channel", f"/app/channels/{names.guild_path}/{value}")
+    if kind == "time":
+        try:
+            return TextSpan(datetime.fromtimestamp(int(value), UTC).isoformat(), "time")
+        except (OverflowError, ValueError, OSError):
+            return None
+    if kind == "link":
+        url = value.rstrip(_TRAILING_PUNCTUATION)
+        # A closing parenthesis belongs to the sentence unless the URL contains the opening one.
+        while url.endswith(")") and url.count(")") > url.count("("):
+            url = url[:-1].rstrip(_TRAILING_PUNCTUATION)
+        return TextSpan(url, "link", url) if len(url) > len("https://") else None
+    return TextSpan(value, "mention")
+
+
+def _is_link(url: str) -> bool:
+    match = _MARKUP.fullmatch(url)
+    return match is not None and match.lastgroup == "link"
+
+
+class MessageRenderer:
+    """Builds the view models of messages."""
+
+    def __init__(
+        self, *, web_url: str, here: str, guild_path: str, roles: Mapping[int, str], highlighted: int | None
+    ) -> None:
+        self._web_url = web_url
+        self._here = here
+        self._guild_path = guild_path
+        self._roles = roles
+        self._highlighted = highlighted
+
+    def build(self, message: Message) -> MessageView:
+        """Build the view model of a message."""
+        names = self._names(message)
+        from_user = message.type in USER_MESSAGE_TYPES
+        reply = self._quote(message.referenced_message) if message.referenced_message else None
+        thread = (message.thread.name, int(message.thread.id)) if message.thread else None
+        if message.type == MessageType.THREAD_CREATED and message.message_reference:
+            thread = (message.content, int(message.message_reference.channel_id))
+        view = MessageView(
+            id=int(message.id),
+            author=message.author,
+            name=display_name(message.author),
+            timestamp=message.timestamp,
+            is_edited=message.edited_timestamp is not None,
+            is_highlighted=int(message.id) == self._highlighted,
+            system_text="" if from_user else system_message_text(message),
+            text=split_text(message.content, names) if from_user else [],
+            files=[file for each in message.attachments if (file := self._file(each)) is not None],
+            embeds=[self._embed(embed, names) for embed in message.embeds],
+            notes=list(_notes(message, names)),
+            reply=reply,
+            is_reply=message.type == MessageType.REPLY,
+            thread=thread,
+            reactions=[(each.emoji.name or "deleted emoji", each.count) for each in message.reactions or ()],
+        )
+        if from_user and not (view.text or view.files or view.embeds or view.notes):
+            view.notes.append("This page cannot display this message. Open it in a chat client.")
+        return view
+
+    def _names(self, message: MessageContent) -> MentionNames:
+        channels = message.mention_channels or [] if isinstance(message, Message) else []
+        return MentionNames(
+            users={int(user.id): display_name(user) for user in message.mentions},
+            roles=self._roles,
+            channels={int(each.id): each.name for each in channels},
+            guild_path=self._guild_path,
+        )
+
+    def _quote(self, message: Message) -> ReplyView:
+        plain = "".join(each.text for each in split_text(message.content, self._names(message)))
+        text = " ".join(plain.split()) or ("a file" if message.attachments else "a message")
+        short = text if len(text) <= SNIPPET_MAX else f"{text[:SNIPPET_MAX].rstrip()}…"
+        return ReplyView(
+            display_name(message.author), short, f"{self._here}/{int(message.id)}#message-{int(message.id)}"
+        )
+
+    def _local_path(self, url: str) -> str | None:
+        """Return the path of a URL of this server's CDN; None for any other, which the page's policy would block."""
+        return url.removeprefix(self._web_url) if url.startswith(f"{self._web_url}/cdn/") else None
+
+    def _file(self, attachment: Attachment) -> FileView | None:
+        path = self._local_path(attachment.url)
+        if path is None:
+            return None
+        image = bool(attachment.width) and (attachment.content_type or "").startswith("image/")
+        hidden = attachment.filename.startswith(_SPOILER) or (attachment.flags or 0) & AttachmentFlags.IS_SPOILER
+        return FileView(
+            attachment.title or attachment.filename,
+            path,
+            attachment.size,
+            image and not hidden,
+            attachment.description or "",
+        )
+
+    def _embed(self, embed: Embed, names: MentionNames) -> EmbedView:
+        fields = [
+            # Embeds that the platform creates have machine-readable field names.
+            (each.name if embed.type == "rich" else each.name.replace("_", " "), split_text(each.value, names))
+            for each in embed.fields or ()
+        ]
+        return EmbedView(
+            title=embed.title or "",
+            href=embed.url if embed.url and _is_link(embed.url) else "",
+            header=embed.author.name if embed.author else embed.provider.name if embed.provider else "",
+            text=split_text(embed.description or "", names),
+            fields=fields,
+            footer=embed.footer.text if embed.footer else "",
+            image=self._image(embed.image) or self._image(embed.thumbnail),
+        )
+
+    def _image(self, media: "EmbedMedia | Any") -> str | None:
+        return self._local_path(media.proxy_url) if media and media.proxy_url else None
+
+
+def _notes(message: Message, names: MentionNames) -> Iterator[str]:
+    """Describe the contents of a message besides text, files and embeds."""
+    interaction = message.interaction or None
+    if interaction is not None:
+        yield f"{display_name(interaction.user)} used {interaction.name}."
+    for snapshot in message.message_snapshots or ():
+        text = "".join(each.text for each in split_text(snapshot.message.content, names))
+        yield f"Forwarded: {text}" if text else "Forwarded a message without text."
+    if message.poll:
+        yield from _poll(message)
+    for sticker in message.sticker_items or ():
+        yield f"Sticker: {sticker.name}"
+    if message.activity:
+        yield f"Invitation to play {message.application.name if message.application else 'together'}."
+    yield from _texts(message.components)
+
+
+def _poll(message: Message) -> Iterator[str]:
+    poll = message.poll
+    if not poll:
+        return
+    yield f"Poll: {poll.question.text or ''}"
+    counts = {each.id: each.count for each in poll.results.answer_counts}
+    for answer in poll.answers:
+        media = answer.poll_media
+        label = media.text or (media.emoji.name if media.emoji else None) or "Answer"
+        votes = counts.get(answer.answer_id, 0)
+        yield f"{label}: {votes} {'vote' if votes == 1 else 'votes'}"
+
+
+def _texts(components: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the text of components at any depth."""
+    for each in components:
+        content = each.get("content")
+        if isinstance(content, str) and content:
+            yield content
+        inner = each.get("components")
+        if isinstance(inner, list):
+            yield from _texts([part for part in inner if isinstance(part, dict)])
+
+
+# System messages
+
+_SystemText = Callable[[str, str, str], str]
+"""Takes the author's name, the name of the first mentioned user and the content."""
+
+_SYSTEM_TEXTS: Final[Mapping[int, _SystemText]] = {
+    MessageType.RECIPIENT_ADD: lambda by, target, _: (
+        f"{by} added {target}." if target and target != by else f"{by} joined the group."
+    ),
+    MessageType.RECIPIENT_REMOVE: lambda by, target, _: (
+        f"{by} removed {target}." if target and target != by else f"{by} left the group."
+    ),
+    MessageType.CALL: lambda by, *_: f"{by} started a call.",
+    MessageType.CHANNEL_NAME_CHANGE: lambda by, _, new: (
+        f"{by} changed the name to {new}." if new else f"{by} removed the name."
+    ),
+    MessageType.CHANNEL_ICON_CHANGE: lambda by, *_: f"{by} changed the icon.",
+    MessageType.CHANNEL_PINNED_MESSAGE: lambda by, *_: f"{by} pinned a message.",
+    MessageType.USER_JOIN: lambda by, *_: f"{by} joined the guild.",
+    MessageType.GUILD_BOOST: lambda by, *_: f"{by} boosted the guild.",
+    MessageType.GUILD_BOOST_TIER_1: lambda by, *_: f"{by} boosted the guild. It reached level 1.",
+    MessageType.GUILD_BOOST_TIER_2: lambda by, *_: f"{by} boosted the guild. It reached level 2.",
+    MessageType.GUILD_BOOST_TIER_3: lambda by, *_: f"{by} boosted the guild. It reached level 3.",
+    MessageType.CHANNEL_FOLLOW_ADD: lambda by, _, name: f"{by} followed {name}. Its announcements appear here.",
+    MessageType.GUILD_DISCOVERY_DISQUALIFIED: lambda *_: "The guild was removed from discovery.",
+    MessageType.GUILD_DISCOVERY_REQUALIFIED: lambda *_: "The guild is listed in discovery again.",
+    MessageType.GUILD_DISCOVERY_GRACE_PERIOD_INITIAL_WARNING: lambda *_: "The guild may be removed from discovery.",
+    MessageType.GUILD_DISCOVERY_GRACE_PERIOD_FINAL_WARNING: lambda *_: "The guild will be removed from discovery.",
+    MessageType.THREAD_CREATED: lambda by, _, name: f"{by} started a thread: {name}",
+    MessageType.THREAD_STARTER_MESSAGE: lambda by, *_: f"{by} started this thread from a message.",
+    MessageType.GUILD_INVITE_REMINDER: lambda *_: "Invite people to get started.",
+    MessageType.AUTO_MODERATION_ACTION: lambda by, *_: f"Auto moderation acted on a message from {by}.",
+    MessageType.ROLE_SUBSCRIPTION_PURCHASE: lambda by, *_: f"{by} subscribed to a role.",
+    MessageType.INTERACTION_PREMIUM_UPSELL: lambda *_: "This feature requires a purchase.",
+    MessageType.STAGE_START: lambda by, _, topic: f"{by} started the stage: {topic}",
+    MessageType.STAGE_END: lambda by, _, topic: f"{by} ended the stage: {topic}",
+    MessageType.STAGE_SPEAKER: lambda by, *_: f"{by} is now a speaker.",
+    MessageType.STAGE_TOPIC: lambda by, _, topic: f"{by} changed the stage topic: {topic}",
+    MessageType.GUILD_APPLICATION_PREMIUM_SUBSCRIPTION: lambda by, *_: f"{by} bought a subscription for the guild.",
+    MessageType.GUILD_INCIDENT_ALERT_MODE_ENABLED: lambda by, *_: f"{by} enabled security actions.",
+    MessageType.GUILD_INCIDENT_ALERT_MODE_DISABLED: lambda by, *_: f"{by} disabled security actions.",
+    MessageType.GUILD_INCIDENT_REPORT_RAID: lambda by, *_: f"{by} reported a raid.",
+    MessageType.GUILD_INCIDENT_REPORT_FALSE_ALARM: lambda by, *_: f"{by} reported a false alarm.",
+    MessageType.PURCHASE_NOTIFICATION: lambda by, *_: f"{by} made a purchase.",
+    MessageType.POLL_RESULT: lambda by, *_: f"The poll by {by} has ended.",
+    MessageType.CHANNEL_LINKED_TO_LOBBY: lambda by, *_: f"{by} linked this channel to a game lobby.",
+    MessageType.HD_STREAMING_UPGRADED: lambda by, *_: f"{by} upgraded streaming to HD.",
+}
+
+
+def system_message_text(message: Message) -> str:
+    """Return the text of a system message."""
+    target = display_name(message.mentions[0]) if message.mentions else ""
+    build = _SYSTEM_TEXTS.get(message.type)
+    by = display_name(message.author)
+    if build is None:
+        return f"{by} sent a message that this page cannot display."
+    return build(by, target, message.content)

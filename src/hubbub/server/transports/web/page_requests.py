@@ -1,0 +1,274 @@
+"""The request object that page functions receive, and the decorator that registers them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Final, Protocol, TypeVar
+from urllib.parse import quote, urlsplit
+
+from aiohttp import web
+from jinja2 import Environment
+
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.operation import BodyT, Operation, ResultT
+from hubbub.protocol.resources import users
+from hubbub.protocol.resources.users import MyUser
+from hubbub.server.core.call import Actor
+from hubbub.server.core.config import Config
+from hubbub.server.transports.web.forms import CSRF_FIELD, Form, Problems
+from hubbub.server.transports.web.sessions import WebSession
+
+DEFAULT_PAGE: Final = "/settings/account"
+"""Page to show after login when the user did not request another one."""
+
+# `default-src 'none'` blocks every script, including scripts of this server: these pages need none.
+_POLICY: Final = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
+_HEADERS: Final = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    # Not `no-referrer`: with it, browsers send `Origin: null` with same-origin forms.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def page_headers(*, external_redirect: bool = False, policy: str = _POLICY) -> dict[str, str]:
+    """Return the headers of every page.
+
+    Set `external_redirect` when the form of the page may redirect to another site: browsers check that against
+    form-action (decisions/0038).
+    """
+    return {**_HEADERS, "Content-Security-Policy": policy if external_redirect else f"{policy}; form-action 'self'"}
+
+
+def client_policy(config: Config) -> str:
+    """Return the Content-Security-Policy of the chat client's pages (decisions/0057).
+
+    Scripts are loaded from this server only, and Trusted Types keep text from becoming markup or script.
+    """
+    socket = config.web_url.replace("http", "ws", 1)
+    sockets = [socket] if config.gateway.resume_url is None else [socket, config.gateway.resume_url]
+    frames = config.activity_origins or "'none'"
+    return (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; "
+        f"connect-src 'self' {' '.join(sockets)}; frame-src {frames}; "
+        "manifest-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+
+
+class OperationRunner(Protocol):
+    """The part of the HTTP server that pages use."""
+
+    async def run_operation(
+        self,
+        request: web.Request,
+        operation: Operation[BodyT, ResultT],
+        *values: object,
+        actor: Actor | None = None,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Sequence[str]] | None = None,
+    ) -> ResultT:
+        """Execute an operation in process and return its result."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The route of a page function."""
+
+    method: str
+    path: str
+    public: bool = False
+    """Whether the page is shown to users who are not logged in."""
+    file: str | None = None
+    """Name of the form field that accepts a file, or None."""
+
+
+def page(method: str, path: str, *, public: bool = False, file: str | None = None) -> Callable[[F], F]:
+    """Register `async def (request: PageRequest) -> web.Response` as the handler of a path.
+
+    `path` is an aiohttp pattern (`{id:[0-9]+}`). Users who are not logged in are redirected to the login page unless
+    `public` is set. A POST is rejected unless its form has a valid form token.
+    """
+
+    def mark(function: F) -> F:
+        function.__page__ = Page(method, path, public, file)  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def find_pages(module: ModuleType) -> list[tuple[Page, Callable[["PageRequest"], Any]]]:
+    """Return the page functions of a module with their routes."""
+    return [
+        (value.__page__, value)
+        for value in vars(module).values()
+        if hasattr(value, "__page__") and value.__module__ == module.__name__
+    ]
+
+
+class PageRequest:
+    """One request for a page."""
+
+    def __init__(
+        self,
+        request: web.Request,
+        *,
+        http: OperationRunner,
+        config: Config,
+        templates: Environment,
+        session: WebSession,
+        actor: Actor | None,
+    ) -> None:
+        self.http_request = request
+        self.config = config
+        self.session = session
+        self.actor = actor
+        """The logged-in user, or None."""
+        self.form = Form()
+        """The submitted form of a POST; empty otherwise."""
+        self._http = http
+        self._templates = templates
+        self._current_user: MyUser | None = None
+
+    # Reading the request
+
+    async def call(
+        self,
+        operation: Operation[BodyT, ResultT],
+        *values: object,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Sequence[str]] | None = None,
+    ) -> ResultT:
+        """Execute an operation as the logged-in user: `await request.call(wire.DELETE_THING, thing_id, body={...})`.
+
+        `body` is the JSON body; omit the keys that a PATCH must not change. Raise ApiError when the operation is
+        rejected.
+        """
+        return await self._http.run_operation(
+            self.http_request, operation, *values, actor=self.actor, body=body, query=query
+        )
+
+    async def current_user(self) -> MyUser:
+        """Return the account of the logged-in user."""
+        if self._current_user is None:
+            self._current_user = await self.call(users.GET_MY_USER)
+        return self._current_user
+
+    def path_parameter(self, name: str) -> str:
+        """Return a path parameter."""
+        return self.http_request.match_info[name]
+
+    def query_parameter(self, name: str) -> str:
+        """Return a query parameter, or an empty string."""
+        return self.http_request.query.get(name, "")
+
+    @property
+    def next_path(self) -> str:
+        """Local path to open after login, or an empty string."""
+        path = self.form.text("next") or self.query_parameter("next")
+        return path if is_local_path(path) else ""
+
+    # Building the response
+
+    def render(
+        self, template: str, *, status: int = 200, external_redirect: bool = False, client: bool = False, **context: Any
+    ) -> web.Response:
+        """Render a template.
+
+        Set `external_redirect` when the form of the page may redirect to another site, which browsers check against
+        form-action (decisions/0038). Set `client` on pages that load the chat client's modules (decisions/0057).
+        """
+        context.setdefault("problems", Problems())
+        context.setdefault("form", self.form)
+        text = self._templates.get_template(template).render(
+            request=self,
+            config=self.config,
+            signed_in=self.actor is not None,
+            notice=self.session.take_notice(),
+            form_field=CSRF_FIELD,
+            client=client,
+            **context,
+        )
+        headers = page_headers(
+            external_redirect=external_redirect, policy=client_policy(self.config) if client else _POLICY
+        )
+        return web.Response(status=status, body=text.encode("utf-8", "replace"), headers=headers)
+
+    def render_errors(
+        self,
+        template: str,
+        error: ApiError,
+        *,
+        fields: Sequence[str] = (),
+        names: Mapping[str, str] | None = None,
+        external_redirect: bool = False,
+        client: bool = False,
+        **context: Any,
+    ) -> web.Response:
+        """Render a form again with its errors.
+
+        Errors of a field in `fields` are shown beside it, all others above the form. `names` maps API field names to
+        form field names where they differ.
+        """
+        if error.status in (401, 500, 503):
+            raise error
+        problems = Problems(error).rename(names or {}).generalize_unknown(fields)
+        return self.render(
+            template,
+            status=error.status,
+            external_redirect=external_redirect,
+            client=client,
+            problems=problems,
+            **context,
+        )
+
+    def redirect(self, path: str, notice: str | None = None) -> web.Response:
+        """Redirect to another page, which shows `notice` once."""
+        if notice is not None:
+            self.session.set_notice(notice)
+        return web.Response(status=303, headers={"Location": path, "Cache-Control": "no-store"})
+
+    def error_page(self, error: ApiError, *, title: str | None = None, back: str | None = None) -> web.Response:
+        """Render an error page."""
+        titles = {401: "Log in again", 403: "Not allowed", 404: "Not found", 429: "Too many requests"}
+        return self.render(
+            "problem.html",
+            status=error.status,
+            title=title or titles.get(error.status, "Something went wrong"),
+            problems=Problems(error),
+            back=back,
+        )
+
+    def redirect_to_login(self) -> web.Response:
+        """Redirect to the login page, which returns here afterwards."""
+        here = self.http_request.rel_url
+        target = str(here) if self.http_request.method in ("GET", "HEAD") else here.path
+        return self.redirect(f"/login?next={quote(target, safe='/')}" if is_local_path(target) else "/login")
+
+    @property
+    def required_actor(self) -> Actor:
+        """The logged-in user; raises UNAUTHORIZED when there is none."""
+        if self.actor is None:
+            raise errors.UNAUTHORIZED()
+        return self.actor
+
+
+def is_local_path(text: str) -> bool:
+    """Return whether a redirect target is a path of this server for every browser (open redirect)."""
+    if not text.startswith("/") or text.startswith(("//", "/\\")) or len(text) > 4096:
+        return False
+    if "\\" in text or any(character <= " " or character == "\x7f" for character in text):
+        return False
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return not parts.scheme and not parts.netloc

@@ -1,0 +1,108 @@
+"""Docstrings of the protocol, split into spans that a template can render.
+
+Docstrings of fields and constants are not available at run time, so they are read once from the source.
+"""
+
+import ast
+import functools
+import re
+import sys
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+
+class TextSpan(NamedTuple):
+    """A span of text, optionally code, optionally a link."""
+
+    text: str
+    href: str = ""
+    code: bool = False
+
+
+Spans = tuple[TextSpan, ...]
+
+CHANGES: Final = "/docs/changes"
+
+# Citations for maintainers, not shown to readers: "(http.md 3.1)", "(decisions/0054)".
+_SOURCES: Final = re.compile(r"\s*\((?:[a-z-]+\.md|decisions/)[^()]*\)")
+_MARKED: Final = re.compile(
+    r"`(?P<code>[^`]+)`|changes\.(?P<change>[A-Z][A-Z0-9_]+)|\b(?P<constant>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
+)
+
+
+def parse_docstring(text: str | None, constants: Mapping[str, Any] | None = None) -> Spans:
+    """Split a docstring into spans.
+
+    Replace the names of numeric constants in `constants` by their values, link dated changes and drop citations.
+    """
+    joined = " ".join(_SOURCES.sub("", text or "").split())
+    spans: list[TextSpan] = []
+    position = 0
+    for match in _MARKED.finditer(joined):
+        if match.start() > position:
+            spans.append(TextSpan(joined[position : match.start()]))
+        position = match.end()
+        if match["code"]:
+            spans.append(TextSpan(match["code"], code=True))
+        elif match["change"]:
+            spans.append(TextSpan(match["change"].lower(), f"{CHANGES}#{match['change'].lower()}", code=True))
+        else:
+            value = _format_value((constants or {}).get(match["constant"]))
+            spans.append(TextSpan(value) if value else TextSpan(match["constant"], code=True))
+    if position < len(joined):
+        spans.append(TextSpan(joined[position:]))
+    return tuple(spans)
+
+
+def _format_value(value: Any) -> str:
+    if isinstance(value, timedelta):
+        return f"{value.total_seconds() / 60:g} minutes"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else ""
+
+
+def summary(subject: Any) -> Spans:
+    """Return the first paragraph of a docstring of a class, function or module."""
+    module = subject if isinstance(subject, ModuleType) else sys.modules[subject.__module__]
+    own = vars(subject).get("__doc__") if isinstance(subject, type) else subject.__doc__
+    if not own or not module.__name__.startswith("hubbub."):
+        return ()
+    return parse_docstring(own.strip().partition("\n\n")[0], vars(module))
+
+
+def plain_text(spans: Spans) -> str:
+    """Return the text without formatting."""
+    return "".join(span.text for span in spans)
+
+
+def attribute_docstrings(kind: type) -> dict[str, Spans]:
+    """Return the docstrings of a class's attributes, including inherited ones."""
+    found: dict[str, Spans] = {}
+    for each in reversed(kind.__mro__):
+        module = sys.modules.get(each.__module__)
+        if each.__module__.startswith("hubbub.") and module is not None and module.__file__:
+            docstrings = _attribute_docstrings(module.__file__).get(each.__name__, {})
+            found |= {name: parse_docstring(text, vars(module)) for name, text in docstrings.items()}
+    return found
+
+
+@functools.cache
+def _attribute_docstrings(path: str) -> dict[str, dict[str, str]]:
+    """Return the docstrings that follow assignments, by class and name."""
+    return {
+        node.name: {
+            target: text.value.value
+            for assignment, text in zip(node.body, node.body[1:], strict=False)
+            if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+            for target in _targets(assignment)
+        }
+        for node in ast.parse(Path(path).read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets if isinstance(node, ast.Assign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]

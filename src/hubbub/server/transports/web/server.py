@@ -1,0 +1,195 @@
+"""Web server: routes page requests to page functions and turns results and errors into responses.
+
+authenticate -> check the form's origin and token -> call the page function -> set cookies
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from types import ModuleType
+from typing import Final
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from hubbub.protocol import errors
+from hubbub.protocol.errors import ApiError
+from hubbub.server.core.auth import Authenticator
+from hubbub.server.core.config import Config
+from hubbub.server.core.metrics import Metrics
+from hubbub.server.core.store import StoreUnavailable
+from hubbub.server.transports.http import HttpServer, fault_injection
+from hubbub.server.transports.web import (
+    account,
+    activities,
+    chat,
+    connected_apps,
+    consent,
+    conversations,
+    devices,
+    forms,
+    guild_templates,
+    home,
+    invitations,
+    login,
+    portal,
+    storefront,
+    subscriptions,
+)
+from hubbub.server.transports.web.page_requests import Page, PageRequest, find_pages
+from hubbub.server.transports.web.reference import Reference
+from hubbub.server.transports.web.sessions import Cookies, WebSession
+from hubbub.server.transports.web.templating import STATIC, Assets, Modules, environment
+
+log = logging.getLogger(__name__)
+requests_log = logging.getLogger("hubbub.http")
+
+MODULES: Final[tuple[ModuleType, ...]] = (
+    home,
+    login,
+    consent,
+    devices,
+    account,
+    connected_apps,
+    storefront,
+    subscriptions,
+    activities,
+    invitations,
+    conversations,
+    chat,
+    guild_templates,
+    *portal.MODULES,
+)
+"""Modules that define pages."""
+
+PageFunction = Callable[[PageRequest], Awaitable[web.Response]]
+
+
+class WebServer:
+    """Serves the pages."""
+
+    def __init__(self, *, http: HttpServer, authenticator: Authenticator, config: Config, metrics: Metrics) -> None:
+        self._http = http
+        self._authenticator = authenticator
+        self._config = config
+        self._metrics = metrics
+        self._cookies = Cookies(config)
+        self._assets = Assets()
+        self._modules = Modules()
+        self._templates = environment(self._assets, self._modules)
+        self._reference = Reference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
+        self._origin = _origin(config.web_url)
+        self.not_found_handler = self._handler(home.NOT_FOUND, home.show_not_found)
+        """Handler of paths that have no page."""
+
+    def routes(self) -> list[web.RouteDef]:
+        """Return the routes of all pages and static files for the HTTP server."""
+        routes = [
+            web.get(f"{STATIC}/{{name}}", self._assets.serve),
+            web.get(rf"{STATIC}/app/{{edition:[0-9a-f]{{12}}}}/{{name:[\w/]+\.\w+}}", self._modules.serve),
+        ]
+        pages = [each for module in MODULES for each in find_pages(module)] + self._reference.pages()
+        for page, function in pages:
+            routes.append(web.route(page.method, page.path, self._handler(page, function)))
+        return routes
+
+    def _handler(self, page: Page, function: PageFunction) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        route = page.path
+
+        async def handle(request: web.Request) -> web.StreamResponse:
+            loop = asyncio.get_running_loop()
+            started = loop.time()
+            with self._http.count_running():
+                page_request, response = await self._serve(page, function, request)
+            seconds = loop.time() - started
+            self._metrics.http_requests(page.method, route, str(response.status)).inc()
+            self._metrics.http_seconds(page.method, route).observe(seconds)
+            if self._config.log.requests:
+                # Log the route, not the URL: the query may hold OAuth2 parameters and device codes.
+                requests_log.info(
+                    "%s %s %d",
+                    page.method,
+                    route,
+                    response.status,
+                    extra={
+                        "milliseconds": round(seconds * 1000, 1),
+                        "user_id": None if page_request.actor is None else page_request.actor.user_id,
+                    },
+                )
+            return response
+
+        return handle
+
+    async def _serve(
+        self, page: Page, function: PageFunction, request: web.Request
+    ) -> tuple[PageRequest, web.StreamResponse]:
+        session = WebSession(self._cookies, request)
+        page_request = PageRequest(
+            request, http=self._http, config=self._config, templates=self._templates, session=session, actor=None
+        )
+        try:
+            response = await self._dispatch(page, function, page_request)
+        except ApiError as error:
+            if error.status == 401 and page_request.actor is not None:
+                # The token was revoked while the page was being built.
+                page_request.actor = None
+                session.sign_out()
+                response = page_request.redirect_to_login()
+            else:
+                response = page_request.error_page(error)
+        except StoreUnavailable as error:
+            log.warning("the store is unavailable: %s", error)
+            response = page_request.error_page(
+                errors.UNAVAILABLE(message="Temporarily unavailable. Try again in a moment.")
+            )
+            response.headers["Retry-After"] = "1"
+        except fault_injection.ConnectionDropped:
+            response = page_request.error_page(errors.UNAVAILABLE())
+        except Exception:
+            log.exception("%s failed", page.path)
+            response = page_request.error_page(
+                errors.INTERNAL(
+                    message="Something went wrong on the server. The error was logged; try again in a moment."
+                )
+            )
+        session.write_cookies(response)
+        return page_request, response
+
+    async def _dispatch(self, page: Page, function: PageFunction, page_request: PageRequest) -> web.Response:
+        session, request = page_request.session, page_request.http_request
+        if session.token:
+            actor = await self._authenticator.find_by_token(session.token)
+            if actor is not None and actor.kind == "user":
+                page_request.actor = actor
+            else:
+                session.sign_out()
+        if request.method == "POST":
+            if not self._is_same_origin(request):
+                return page_request.error_page(errors.FORBIDDEN(message="This form was sent from another site."))
+            page_request.form = await forms.read(request, page.file)
+            if page_request.actor is None and not page.public:
+                return page_request.redirect_to_login()
+            if not session.verify_form_token(page_request.form.text(forms.CSRF_FIELD)):
+                return page_request.error_page(
+                    errors.FORBIDDEN(message="This form has expired. Open the page again and resubmit it."),
+                    title="Form expired",
+                    back=request.rel_url.path,
+                )
+        elif page_request.actor is None and not page.public:
+            return page_request.redirect_to_login()
+        return await function(page_request)
+
+    def _is_same_origin(self, request: web.Request) -> bool:
+        """Return whether a form was sent from a page of this server, judging by the browser's request headers."""
+        if request.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
+            return False
+        origin = request.headers.get("Origin")
+        if origin is None:
+            return True
+        # Behind a proxy the Host header differs from the public URL; without one, the machine may have several names.
+        return origin == self._origin or (origin != "null" and urlsplit(origin).netloc == request.host)
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,462 @@
+"""Builds the contents of a world file in one transaction, with the same actions as the API.
+
+Ids, tokens and keys are derived from the seed and the name of each object (decisions/0015). The same file and seed
+therefore give the same values, and a channel added to the file does not change those of other objects.
+"""
+
+import hashlib
+import hmac
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import wire
+from hubbub.protocol.enums import OverwriteType, Scope, SkuType
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.flags import ApplicationFlags, SkuFlags
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, LobbyId, RoleId, SkuId, Snowflake, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.activity_proxies import UrlMapping
+from hubbub.protocol.resources.channels import CreateGuildChannel
+from hubbub.protocol.resources.identity_providers import ProviderClient
+from hubbub.protocol.resources.lobbies import CreateLobby, LobbyMemberRequest
+from hubbub.protocol.resources.roles import RoleTags
+from hubbub.protocol.resources.skus import CreateSku
+from hubbub.server.core import auth
+from hubbub.server.core.auth import Entropy
+from hubbub.server.core.call import Call
+from hubbub.server.core.sqlite import SqliteDatabase
+from hubbub.server.core.store import Tx
+from hubbub.server.resources import (
+    accounts,
+    activity_proxies,
+    applications,
+    channels,
+    guilds,
+    identities,
+    identity_providers,
+    lobbies,
+    members,
+    oauth2,
+    relationships,
+    roles,
+    skus,
+    users,
+)
+from hubbub.server.worlds import schema
+from hubbub.server.worlds.schema import WorldError
+
+if TYPE_CHECKING:
+    from hubbub.server.app import App
+
+WORLD_CREATED_MS: Final = 1_704_067_200_000
+"""2024-01-01T00:00:00Z, the creation time of all worlds, so that ids and tokens, which contain a time, never change."""
+
+DAY_MS: Final = 86_400_000
+
+S = TypeVar("S", bound=Snowflake)
+
+_ORDER: Final[tuple[type[Snowflake], ...]] = (LobbyId, SkuId, UserId, ApplicationId, GuildId, RoleId, ChannelId)
+"""The order of creation, one day per type. New types go first, because the days are counted from the end."""
+
+
+class BuiltUser(msgspec.Struct, kw_only=True):
+    """A user with their credentials."""
+
+    id: UserId
+    token: str
+    password: str
+
+
+class BuiltBot(msgspec.Struct, kw_only=True):
+    """A bot with its token."""
+
+    id: UserId
+    token: str
+
+
+class BuiltApplication(msgspec.Struct, kw_only=True):
+    """An application with its secrets."""
+
+    id: ApplicationId
+    client_secret: str
+    public_key: str
+    bot: BuiltBot | None
+
+
+class BuiltGuild(msgspec.Struct, kw_only=True):
+    """A guild with the ids of its channels and roles, by name."""
+
+    id: GuildId
+    channels: dict[str, ChannelId] = {}
+    roles: dict[str, RoleId] = {}
+
+
+class BuiltLobby(msgspec.Struct, kw_only=True):
+    """A lobby."""
+
+    id: LobbyId
+
+
+class BuiltWorld(msgspec.Struct, kw_only=True):
+    """The objects built from a world, as in the ready file."""
+
+    users: dict[str, BuiltUser] = {}
+    applications: dict[str, BuiltApplication] = {}
+    guilds: dict[str, BuiltGuild] = {}
+    lobbies: dict[str, BuiltLobby] = {}
+
+    def merged(self, other: "BuiltWorld") -> "BuiltWorld":
+        """Return the union of both."""
+        return BuiltWorld(
+            users=self.users | other.users,
+            applications=self.applications | other.applications,
+            guilds=self.guilds | other.guilds,
+            lobbies=self.lobbies | other.lobbies,
+        )
+
+
+class Seed:
+    """The source of a world's ids and secrets."""
+
+    def __init__(self, number: int) -> None:
+        self._key = hashlib.sha256(f"hubbub world {number}".encode()).digest()
+
+    def _bytes(self, purpose: str, count: int) -> bytes:
+        found = b""
+        while len(found) < count:
+            found += hmac.digest(self._key, f"{len(found)} {purpose}".encode(), "sha256")
+        return found[:count]
+
+    def new_id(self, kind: type[S], *names: str) -> S:
+        """Return the id of the object with this name."""
+        number = int.from_bytes(self._bytes(f"id {kind.__name__} {names!r}", 16), "big")
+        time, low = divmod(number, 1 << 22)
+        ms = WORLD_CREATED_MS - DAY_MS * (len(_ORDER) - _ORDER.index(kind)) + time % DAY_MS
+        return kind(int(Snowflake.at(ms)) | low)
+
+    def entropy(self, *names: str) -> Entropy:
+        """Return a source of random bytes for the secrets of an object; each call of it returns further bytes."""
+        calls = iter(range(1_000_000))
+        return lambda count: self._bytes(f"secret {next(calls)} {names!r}", count)
+
+
+async def load(app: "App", world: schema.World, seed: int) -> BuiltWorld:
+    """Build a world in a running platform. On a WorldError nothing is stored."""
+    return await app.database.write(lambda tx: build(app.make_call(tx), world, seed))
+
+
+async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld:
+    """Build the initial world, or return the objects of the same world if the store already contains it."""
+    fingerprint = hashlib.sha256(wire.encode([seed, world])).hexdigest()
+
+    def step(tx: Tx) -> BuiltWorld | None:
+        found = tx.value("SELECT value FROM meta WHERE name = 'world'")
+        if found == fingerprint:
+            return None
+        if found is not None:
+            raise WorldError(
+                (), "the store contains another world or seed; use the same world and seed, or an empty --data folder"
+            )
+        built = build(app.make_call(tx), world, seed)
+        tx.run("INSERT INTO meta (name, value) VALUES ('world', ?)", fingerprint)
+        return built
+
+    built = await app.database.write(step)
+    if built is not None:
+        return built
+    # Secrets are only stored as hashes. Building the same world again in a scratch database reproduces them.
+    scratch = SqliteDatabase(None)
+    await scratch.start()
+    try:
+        return await scratch.write(lambda tx: build(app.make_call(tx), world, seed))
+    finally:
+        await scratch.close()
+
+
+def build(call: Call, world: schema.World, seed: int) -> BuiltWorld:
+    """Build a world inside a call's transaction."""
+    now, call.now = call.now, WORLD_CREATED_MS
+    return _Builder(call, world, Seed(seed), now).build()
+
+
+class _Builder:
+    def __init__(self, call: Call, world: schema.World, seed: Seed, now: int) -> None:
+        self._call = call
+        self._now = now
+        self._world = world
+        self._seed = seed
+        self._built = BuiltWorld()
+
+    def build(self) -> BuiltWorld:
+        for name, user in self._world.users.items():
+            self._run_step(("users", name), self._user, name, user)
+        for name, application in self._world.applications.items():
+            self._run_step(("applications", name), self._application, name, application)
+        for name, application in self._world.applications.items():
+            if application.parent is not None:
+                self._link_publisher(name, application.parent)
+        for name, sku in (self._world.skus or {}).items():
+            self._run_step(("skus", name), self._sku, name, sku, names={"flags": "sold_to"})
+        for name, guild in self._world.guilds.items():
+            self._run_step(("guilds", name), self._guild, name, guild)
+        for friendship in self._world.friendships or ():
+            one, other = (self._built.users[name].id for name in friendship.between)
+            relationships.befriend(self._call, one, other)
+        # Lobbies end after being idle, so they are created at the current time.
+        self._call.now = self._now
+        for name, lobby in (self._world.lobbies or {}).items():
+            # Members are a table in the file, but a list in the API.
+            names = {"channel_id": "channel"} | {str(index): member for index, member in enumerate(lobby.members)}
+            self._run_step(("lobbies", name), self._lobby, name, lobby, names=names)
+        return self._built
+
+    def _run_step(
+        self,
+        path: tuple[str, ...],
+        step: Callable[..., None],
+        *arguments: object,
+        names: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        try:
+            step(*arguments)
+        except ApiError as error:
+            raise WorldError(path, error.describe(names)) from error
+
+    def _user(self, name: str, user: schema.User) -> None:
+        call, entropy = self._call, self._seed.entropy("user", name)
+        row = accounts.create(
+            call,
+            name,
+            user_id=self._seed.new_id(UserId, name),
+            email=user.email,
+            global_name=user.global_name,
+        )
+        users.set_premium(call, row, schema.PREMIUM_TYPES[user.premium or "none"])
+        token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids, entropy=entropy)
+        password = user.password if user.password is not None else f"{name}-{entropy(6).hex()}"
+        accounts.set_password(call, row.id, accounts.hash_password_weakly(password, salt=entropy(16)))
+        self._built.users[name] = BuiltUser(id=row.id, token=token, password=password)
+
+    def _application(self, name: str, application: schema.Application) -> None:
+        path = ("applications", name)
+        owner = self._built.users[application.owner or next(iter(self._built.users))]
+        flags = schema.parse_flags(application.intents, schema.PRIVILEGED_INTENT_FLAGS, path, "intent")
+        flags |= schema.parse_flags(application.flags, schema.APPLICATION_FLAGS, path, "flag")
+        if application.url_map:
+            flags |= ApplicationFlags.EMBEDDED
+        made = applications.create(
+            self._call,
+            name,
+            owner.id,
+            application_id=self._seed.new_id(ApplicationId, name),
+            bot=application.bot,
+            flags=flags,
+            redirect_uris=application.redirect_uris,
+            entropy=self._seed.entropy("application", name),
+        )
+        if flags & ApplicationFlags.EMBEDDED:
+            self._call.notify(applications.ActivitiesToggled(made.row))
+        url_map = [UrlMapping(prefix=prefix, target=target) for prefix, target in application.url_map.items()]
+        activity_proxies.save_url_map(self._call, made.row.id, url_map)
+        oauth2.approve_scopes(self._call, made.row.id, application.scopes)
+        for kind, provider in application.providers.items():
+            clients = [ProviderClient(id=client) for client in provider.clients]
+            settings = identity_providers.ProviderSettings(clients=clients, oidc_issuer_url=provider.issuer)
+            identity_providers.save_provider(self._call, made.row.id, kind, settings, strict=False)
+        bot = None
+        if made.row.bot_id is not None and made.bot_token is not None:
+            bot = BuiltBot(id=made.row.bot_id, token=made.bot_token)
+        self._built.applications[name] = BuiltApplication(
+            id=made.row.id, client_secret=made.client_secret, public_key=made.row.verify_key, bot=bot
+        )
+
+    def _link_publisher(self, name: str, parent_name: str) -> None:
+        tx, built = self._call.tx, self._built.applications
+        child, parent = applications.find(tx, built[name].id), applications.find(tx, built[parent_name].id)
+        assert child is not None
+        assert parent is not None
+        problem = identities.find_publisher_problem(self._call, child, parent)
+        if problem is not None:
+            raise WorldError(("applications", name, "parent"), problem)
+        identities.join_family(self._call, child, parent)
+
+    def _sku(self, name: str, sku: schema.Sku) -> None:
+        kind, flags = SkuType[sku.type.upper()], 0
+        if kind is SkuType.SUBSCRIPTION:
+            flags = SkuFlags.GUILD_SUBSCRIPTION if sku.sold_to == "guilds" else SkuFlags.USER_SUBSCRIPTION
+        skus.create(
+            self._call,
+            self._built.applications[sku.application].id,
+            CreateSku(
+                type=kind,
+                name=name,
+                description=sku.description,
+                flags=flags,
+                price=sku.price,
+                currency=sku.currency,
+                published=sku.published,
+            ),
+            sku_id=self._seed.new_id(SkuId, name),
+            group_id=self._seed.new_id(SkuId, name, "group"),
+        )
+
+    def _guild(self, name: str, guild: schema.Guild) -> None:
+        path = ("guilds", name)
+        guild_id = self._seed.new_id(GuildId, name)
+        if guilds.find(self._call.tx, guild_id) is not None:
+            raise WorldError(path, "a guild with this name and seed already exists")
+        built = BuiltGuild(
+            id=guild_id,
+            channels={channel: self._seed.new_id(ChannelId, name, channel) for channel in guild.channels},
+            roles={role: self._seed.new_id(RoleId, name, role) for role in guild.roles},
+        )
+        bot_roles = {
+            bot: self._seed.new_id(RoleId, name, "bot", bot)
+            for bot in guild.bots
+            if guild.bots[bot].permissions is not None
+        }
+        everyone: int = Permissions.DEFAULT_EVERYONE
+        if guild.everyone is not None:
+            everyone = schema.parse_permissions(guild.everyone, (*path, "everyone"))
+        guilds.create(
+            self._call,
+            owner_id=self._built.users[guild.owner].id,
+            name=name,
+            guild_id=guild_id,
+            contents=guilds.InitialContents(
+                everyone,
+                self._roles(guild, built, bot_roles),
+                [],
+                [],
+                system_channel_id=built.channels.get(guild.system_channel or ""),
+            ),
+            features=guild.features,
+            description=guild.description,
+            premium_tier=guild.premium_tier or 0,
+        )
+        # Channels inherit the overwrites of their category, so categories are created first.
+        for channel_name, channel in sorted(guild.channels.items(), key=lambda item: item[1].type != "category"):
+            self._run_step(
+                (*path, "channels", channel_name),
+                self._channel,
+                guild,
+                built,
+                channel_name,
+                channel,
+                names={"parent_id": "parent"},
+            )
+        for username, member in guild.members.items():
+            role_ids = [built.roles[role] for role in member.roles]
+            self._run_step((*path, "members", username), self._member, guild, built, username, member.nick, role_ids)
+        for bot_name, bot in guild.bots.items():
+            role_ids = [built.roles[role] for role in bot.roles] + (
+                [bot_roles[bot_name]] if bot_name in bot_roles else []
+            )
+            self._run_step((*path, "bots", bot_name), self._member, guild, built, bot_name, bot.nick, role_ids)
+        self._built.guilds[name] = built
+
+    def _roles(self, guild: schema.Guild, built: BuiltGuild, bot_roles: dict[str, RoleId]) -> list[roles.RoleRow]:
+        rows = [
+            roles.RoleRow(
+                id=bot_roles[bot],
+                guild_id=built.id,
+                name=bot,
+                permissions=schema.parse_permissions(guild.bots[bot].permissions or (), ()),
+                managed=1,
+                tags=wire.encode(RoleTags(bot_id=self._user_id(bot))).decode(),
+            )
+            for bot in bot_roles
+        ]
+        # The file lists the highest role first.
+        for name, role in reversed(guild.roles.items()):
+            rows.append(
+                roles.RoleRow(
+                    id=built.roles[name],
+                    guild_id=built.id,
+                    name=name,
+                    permissions=schema.parse_permissions(role.permissions, ()),
+                    color=role.color,
+                    hoist=int(role.hoist),
+                    mentionable=int(role.mentionable),
+                )
+            )
+        return [row._replace(position=position) for position, row in enumerate(rows, 1)]
+
+    def _channel(self, guild: schema.Guild, built: BuiltGuild, name: str, channel: schema.Channel) -> None:
+        overwrites = None
+        if channel.overwrites is not UNSET:
+            overwrites = [
+                self._overwrite(guild, built, built.channels[name], target, overwrite)
+                for target, overwrite in channel.overwrites.items()
+            ]
+        channels.create(
+            self._call,
+            built.id,
+            CreateGuildChannel(
+                name=name,
+                type=channel.kind,
+                topic=channel.topic if channel.topic is not None else UNSET,
+                parent_id=built.channels[channel.parent] if channel.parent is not None else UNSET,
+                nsfw=channel.nsfw or UNSET,
+                rate_limit_per_user=channel.rate_limit_per_user or UNSET,
+                user_limit=channel.user_limit if channel.user_limit is not None else UNSET,
+                bitrate=channel.bitrate if channel.bitrate is not None else UNSET,
+            ),
+            channel_id=built.channels[name],
+            overwrites=overwrites,
+            quiet=True,
+        )
+
+    def _overwrite(
+        self, guild: schema.Guild, built: BuiltGuild, channel_id: int, target: str, overwrite: schema.Overwrite
+    ) -> channels.OverwriteRow:
+        allow, deny = schema.parse_permissions(overwrite.allow, ()), schema.parse_permissions(overwrite.deny, ())
+        if target == schema.EVERYONE or target in guild.roles:
+            role_id: int = built.id if target == schema.EVERYONE else built.roles[target]
+            return channels.OverwriteRow(channel_id, role_id, OverwriteType.ROLE, allow, deny)
+        return channels.OverwriteRow(channel_id, self._user_id(target), OverwriteType.MEMBER, allow, deny)
+
+    def _member(
+        self, guild: schema.Guild, built: BuiltGuild, name: str, nick: str | None, role_ids: list[RoleId]
+    ) -> None:
+        user_id = self._user_id(name)
+        if name == guild.owner:
+            members.add_roles(self._call.tx, built.id, user_id, role_ids)
+        else:
+            members.add(self._call, built.id, user_id, roles=role_ids, nick=nick, welcome=False)
+
+    def _lobby(self, name: str, lobby: schema.Lobby) -> None:
+        application = applications.find(self._call.tx, self._built.applications[lobby.application].id)
+        assert application is not None
+        lobby_id = self._seed.new_id(LobbyId, name)
+        members = []
+        for username, member in lobby.members.items():
+            user_id = self._built.users[username].id
+            oauth2.authorize(self._call, application, user_id, (Scope.OPENID, Scope.SDK_SOCIAL_LAYER))
+            flags = schema.parse_flags(member.flags, schema.LOBBY_MEMBER_FLAGS, (), "flag")
+            members.append(LobbyMemberRequest(id=user_id, metadata=member.metadata or UNSET, flags=flags))
+        body = CreateLobby(
+            metadata=lobby.metadata or UNSET,
+            flags=schema.parse_flags(lobby.flags, schema.LOBBY_FLAGS, (), "flag"),
+            idle_timeout_seconds=lobby.idle_timeout_seconds,
+            members=members,
+        )
+        link = None
+        if lobby.guild is not None and lobby.channel is not None:
+            owner = self._built.users[self._world.guilds[lobby.guild].owner].id
+            link = lobbies.ChannelLink(self._built.guilds[lobby.guild].channels[lobby.channel], owner)
+        lobbies.create_world_lobby(self._call, application.id, lobby_id, body, secret=lobby.secret, link=link)
+        self._built.lobbies[name] = BuiltLobby(id=lobby_id)
+
+    def _user_id(self, name: str) -> UserId:
+        user = self._built.users.get(name)
+        if user is not None:
+            return user.id
+        bot = self._built.applications[name].bot
+        if bot is None:
+            raise WorldError(("applications", name), "has no bot that could join a guild")
+        return bot.id

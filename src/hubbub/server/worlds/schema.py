@@ -1,0 +1,460 @@
+"""The schema of world files, with error messages that name the key."""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from importlib import resources
+from operator import or_
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from hubbub.protocol import intents
+from hubbub.protocol.enums import ChannelType, GuildFeature, PremiumType
+from hubbub.protocol.flags import ApplicationFlags, LobbyFlags, LobbyMemberFlags
+from hubbub.protocol.permissions import BITS
+from hubbub.protocol.resources.identity_providers import ClientId, ProviderType
+from hubbub.protocol.resources.lobbies import LOBBY_IDLE_SECONDS_MAX, LOBBY_SECRET_MAX, IdleTimeout, Metadata
+from hubbub.protocol.scopes import SCOPES
+
+EVERYONE: Final = "@everyone"
+
+CHANNEL_TYPES: Final[Mapping[str, ChannelType]] = {
+    "text": ChannelType.GUILD_TEXT,
+    "voice": ChannelType.GUILD_VOICE,
+    "category": ChannelType.GUILD_CATEGORY,
+    "announcement": ChannelType.GUILD_ANNOUNCEMENT,
+    "stage": ChannelType.GUILD_STAGE_VOICE,
+    "forum": ChannelType.GUILD_FORUM,
+    "media": ChannelType.GUILD_MEDIA,
+}
+
+PRIVILEGED_INTENT_FLAGS: Final[Mapping[str, int]] = {
+    "GUILD_PRESENCES": ApplicationFlags.GATEWAY_PRESENCE_LIMITED,
+    "GUILD_MEMBERS": ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED,
+    "MESSAGE_CONTENT": ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED,
+}
+"""The privileged intents, and the application flag that grants each."""
+
+APPLICATION_FLAGS: Final[Mapping[str, int]] = {
+    name: value
+    for name, value in vars(ApplicationFlags).items()
+    if name.isupper() and isinstance(value, int) and value.bit_count() == 1
+}
+PREMIUM_TYPES: Final[Mapping[str, PremiumType]] = {level.name.lower(): level for level in PremiumType}
+"""Premium types by name."""
+
+LOBBY_FLAGS: Final[Mapping[str, int]] = {
+    "REQUIRE_APPLICATION_AUTHORIZATION": LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION
+}
+LOBBY_MEMBER_FLAGS: Final[Mapping[str, int]] = {"CAN_LINK_LOBBY": LobbyMemberFlags.CAN_LINK_LOBBY}
+
+Name = Annotated[str, Meta(min_length=1, max_length=100)]
+Color = Annotated[int, Meta(ge=0, le=0xFFFFFF)]
+
+
+class WorldError(Exception):
+    """A world that cannot be built: the path of the key in the file, and the problem."""
+
+    def __init__(self, path: tuple[str, ...], problem: str) -> None:
+        super().__init__(f"{'.'.join(path) or 'world'}: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class User(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A user; the table's name is the username."""
+
+    password: Annotated[str, Meta(min_length=1, max_length=128)] | None = None
+    """The password; by default derived from the seed."""
+    global_name: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
+    email: str | None = None
+    # Absent keys must stay absent: a stored world is recognized by the content of its file.
+    premium: Literal["none", "tier_0", "tier_1", "tier_2"] | UnsetType = UNSET
+
+
+class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """An application, with a bot of the same name."""
+
+    owner: str | None = None
+    """The username of the owner; by default the first user of the file."""
+    bot: bool = True
+    intents: list[str] = []
+    """The privileged intents that the bot may use."""
+    flags: list[str] = []
+    redirect_uris: list[str] = []
+    scopes: list[str] = []
+    """The OAuth2 scopes that the application is approved for."""
+    parent: str | None = None
+    """The publisher's application, which authenticates players for it."""
+    providers: dict[str, Any] = {}
+    """The identity providers that the application trusts, by provider type."""
+    url_map: dict[str, str] = {}
+    """The targets of its activity's paths, by prefix; an application with a URL map has activities."""
+
+
+class Provider(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """An identity provider of an application."""
+
+    clients: Annotated[list[ClientId], Meta(min_length=1)]
+    """The client ids that a token may be issued for."""
+    issuer: str | None = None
+    """The URL of the issuer, or `built-in`; OIDC only."""
+
+
+class Sku(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """An item that an application sells; the table's name is its name."""
+
+    application: str
+    type: Literal["subscription", "durable", "consumable"] = "subscription"
+    sold_to: Literal["users", "guilds"] = "users"
+    """Whether a subscription is for users or guilds."""
+    description: str | None = None
+    price: Annotated[int, Meta(ge=0)] = 0
+    """The price in the smallest unit of the currency."""
+    currency: Annotated[str, Meta(pattern="^[a-z]{3}$")] = "usd"
+    published: bool = True
+
+
+class Role(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A role; the roles of a guild are listed from the highest to the lowest."""
+
+    permissions: list[str] = []
+    color: Color = 0
+    hoist: bool = False
+    mentionable: bool = False
+
+
+class Overwrite(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The permissions of a role or member in one channel; the table's name is that of the role, user or application."""
+
+    allow: list[str] = []
+    deny: list[str] = []
+
+
+class Channel(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A channel of a guild."""
+
+    type: Literal["text", "voice", "category", "announcement", "stage", "forum", "media"] = "text"
+    topic: Annotated[str, Meta(max_length=4096)] | None = None
+    parent: str | None = None
+    """The name of the category."""
+    nsfw: bool = False
+    rate_limit_per_user: Annotated[int, Meta(ge=0, le=21_600)] = 0
+    user_limit: Annotated[int, Meta(ge=0, le=10_000)] | None = None
+    bitrate: Annotated[int, Meta(ge=8000)] | None = None
+    overwrites: dict[str, Any] | UnsetType = UNSET
+    """Permission overwrites; if absent, those of the category."""
+
+    @property
+    def kind(self) -> ChannelType:
+        """The channel type on the wire."""
+        return CHANNEL_TYPES[self.type]
+
+
+class Member(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A user's membership in a guild."""
+
+    roles: list[str] = []
+    nick: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
+
+
+class Bot(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A bot's membership in a guild."""
+
+    roles: list[str] = []
+    nick: Annotated[str, Meta(min_length=1, max_length=32)] | None = None
+    permissions: list[str] | None = None
+    """The permissions requested when the bot was added; if given, the bot has its own role with these."""
+
+
+class Guild(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A guild with its roles, channels and members."""
+
+    owner: str
+    description: Annotated[str, Meta(max_length=300)] | None = None
+    features: list[str] = []
+    premium_tier: Annotated[int, Meta(ge=0, le=3)] | UnsetType = UNSET
+    """The boost tier."""
+    everyone: list[str] | None = None
+    """The permissions of @everyone; by default those of a new guild."""
+    system_channel: str | None = None
+    roles: dict[str, Any] = {}
+    channels: dict[str, Any] = {}
+    members: dict[str, Any] = {}
+    bots: dict[str, Any] = {}
+
+
+class Friendship(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A friendship of two users."""
+
+    between: Annotated[list[str], Meta(min_length=2, max_length=2)]
+
+
+class LobbyMember(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A player in a lobby; building the world authorizes the game for them."""
+
+    metadata: Metadata | None = None
+    flags: list[str] = []
+
+
+class Lobby(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """A lobby of an application; its name is only used in the ready file."""
+
+    application: str
+    secret: Annotated[str, Meta(min_length=1, max_length=LOBBY_SECRET_MAX)] | None = None
+    """The secret that lets players join; a lobby without one is managed by the game's backend."""
+    metadata: Metadata | None = None
+    flags: list[str] = []
+    idle_timeout_seconds: IdleTimeout = LOBBY_IDLE_SECONDS_MAX
+    """The idle timeout; by default the maximum, because players of a rehearsal may arrive late."""
+    members: dict[str, Any] = {}
+    guild: str | None = None
+    channel: str | None = None
+    """The text channel of the guild that the lobby is linked to; linked by the guild's owner."""
+
+
+class World(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+    """The content of a world file. `read` converts inner tables to their own types."""
+
+    users: dict[str, Any] = {}
+    applications: dict[str, Any] = {}
+    guilds: dict[str, Any] = {}
+    friendships: Any = UNSET
+    lobbies: dict[str, Any] | UnsetType = UNSET
+    skus: dict[str, Any] | UnsetType = UNSET
+
+
+def demo() -> World:
+    """Return the demo world."""
+    return read_text(resources.files("hubbub.server.worlds").joinpath("demo.toml").read_text("utf-8"))
+
+
+def read_file(path: str | Path) -> World:
+    """Read a world from a file."""
+    try:
+        text = Path(path).read_text("utf-8")
+    except OSError as error:
+        raise WorldError((), f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise WorldError((), f"{path} is not UTF-8 text") from None
+    return read_text(text)
+
+
+def read_text(text: str) -> World:
+    """Read a world from TOML text."""
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise WorldError((), f"is not valid TOML: {error}") from None
+    return read(content)
+
+
+def read(content: Mapping[str, Any]) -> World:
+    """Read a world from a mapping and check every reference in it."""
+    world = _convert(content, World, ())
+    world.users = _table(world.users, User, ("users",))
+    world.applications = _table(world.applications, Application, ("applications",))
+    for name in world.applications:
+        if name in world.users:
+            raise WorldError(
+                ("applications", name), "a user has the same name; usernames and application names must differ"
+            )
+    for name, application in world.applications.items():
+        _check_application(world, application, ("applications", name))
+    if world.friendships is not UNSET:
+        world.friendships = _read_friendships(world)
+    if world.skus is not UNSET:
+        world.skus = _table(world.skus, Sku, ("skus",))
+        for name, sku in world.skus.items():
+            _require_known(sku.application, world.applications, ("skus", name, "application"), "application")
+    world.guilds = _table(world.guilds, Guild, ("guilds",))
+    for name, guild in world.guilds.items():
+        _check_guild(world, guild, ("guilds", name))
+    if world.lobbies is not UNSET:
+        world.lobbies = _table(world.lobbies, Lobby, ("lobbies",))
+        for name, lobby in world.lobbies.items():
+            _check_lobby(world, lobby, ("lobbies", name))
+    return world
+
+
+def _read_friendships(world: World) -> list[Friendship]:
+    if not isinstance(world.friendships, list):
+        raise WorldError(("friendships",), "expected a list of tables: [[friendships]]")
+    found = []
+    for index, value in enumerate(world.friendships):
+        path = ("friendships", str(index))
+        friendship = _convert(value, Friendship, path)
+        for name in friendship.between:
+            _require_known(name, world.users, (*path, "between"), "user")
+        if len(set(friendship.between)) < 2:
+            raise WorldError((*path, "between"), "a user cannot be their own friend")
+        found.append(friendship)
+    return found
+
+
+def parse_flags(names: Iterable[str], known: Mapping[str, int], path: tuple[str, ...], what: str) -> int:
+    """Combine the flags with these names. Raise WorldError for an unknown name."""
+    return reduce(or_, (known[_require_known(name, known, path, what)] for name in names), 0)
+
+
+def parse_permissions(names: Iterable[str], path: tuple[str, ...]) -> int:
+    """Combine the permission bits with these names. Raise WorldError for an unknown name."""
+    return parse_flags(names, BITS, path, "permission")
+
+
+def parse_feature(name: str, path: tuple[str, ...]) -> str:
+    """Return the name of a guild feature. Raise WorldError for an unknown name."""
+    return _require_known(name, [str(known) for known in GuildFeature], path, "guild feature")
+
+
+def _check_application(world: World, application: Application, path: tuple[str, ...]) -> None:
+    for scope in application.scopes:
+        _require_known(scope, [str(known) for known in SCOPES], (*path, "scopes"), "scope")
+    if application.parent is not None:
+        parent = world.applications[
+            _require_known(application.parent, world.applications, (*path, "parent"), "application")
+        ]
+        if parent is application or parent.parent is not None:
+            raise WorldError(
+                (*path, "parent"), f'"{application.parent}" is a game of a publisher and cannot be a publisher'
+            )
+    application.providers = _table(application.providers, Provider, (*path, "providers"))
+    for name, provider in application.providers.items():
+        at = (*path, "providers", name)
+        _require_known(name, get_args(ProviderType), at, "provider")
+        if (provider.issuer is None) is (name == "OIDC"):
+            raise WorldError((*at, "issuer"), "OIDC needs an issuer; other providers must not have one")
+    if application.owner is not None:
+        _require_known(application.owner, world.users, (*path, "owner"), "user")
+    elif not world.users:
+        raise WorldError((*path, "owner"), "an application needs an owner, but the world has no users")
+    for intent in application.intents:
+        if intent in intents.BITS and intent not in PRIVILEGED_INTENT_FLAGS:
+            raise WorldError((*path, "intents"), f"{intent} is not privileged; every bot can use it")
+    parse_flags(application.intents, PRIVILEGED_INTENT_FLAGS, (*path, "intents"), "privileged intent")
+    parse_flags(application.flags, APPLICATION_FLAGS, (*path, "flags"), "application flag")
+
+
+def _check_guild(world: World, guild: Guild, path: tuple[str, ...]) -> None:
+    _require_known(guild.owner, world.users, (*path, "owner"), "user")
+    if guild.everyone is not None:
+        parse_permissions(guild.everyone, (*path, "everyone"))
+    guild.roles = _table(guild.roles, Role, (*path, "roles"))
+    if EVERYONE in guild.roles:
+        raise WorldError(
+            (*path, "roles", EVERYONE),
+            f"every guild has this role; set its permissions with `everyone = [...]` in {path[-1]}",
+        )
+    for name, role in guild.roles.items():
+        parse_permissions(role.permissions, (*path, "roles", name, "permissions"))
+    guild.members = _table(guild.members, Member, (*path, "members"))
+    for name, member in guild.members.items():
+        _require_known(name, world.users, (*path, "members", name), "user")
+        if name == guild.owner and member.nick is not None:
+            raise WorldError(
+                (*path, "members", name, "nick"), "the owner is already a member; only roles can be set here"
+            )
+        for role_name in member.roles:
+            _require_known(role_name, guild.roles, (*path, "members", name, "roles"), "role")
+    guild.bots = _table(guild.bots, Bot, (*path, "bots"))
+    for name, bot in guild.bots.items():
+        bots = [known for known, application in world.applications.items() if application.bot]
+        _require_known(name, bots, (*path, "bots", name), "application with a bot")
+        parse_permissions(bot.permissions or (), (*path, "bots", name, "permissions"))
+        for role_name in bot.roles:
+            _require_known(role_name, guild.roles, (*path, "bots", name, "roles"), "role")
+    guild.channels = _table(guild.channels, Channel, (*path, "channels"))
+    if guild.system_channel is not None:
+        _require_known(guild.system_channel, guild.channels, (*path, "system_channel"), "channel")
+    for name, channel in guild.channels.items():
+        _check_channel(world, guild, channel, (*path, "channels", name))
+
+
+def _check_channel(world: World, guild: Guild, channel: Channel, path: tuple[str, ...]) -> None:
+    if channel.parent is not None:
+        if channel.type == "category":
+            raise WorldError((*path, "parent"), "a category cannot be inside another category")
+        parent = guild.channels[_require_known(channel.parent, guild.channels, (*path, "parent"), "channel")]
+        if parent.type != "category":
+            raise WorldError((*path, "parent"), f'"{channel.parent}" is a {parent.type} channel, not a category')
+    if channel.overwrites is UNSET:
+        return
+    channel.overwrites = _table(channel.overwrites, Overwrite, (*path, "overwrites"))
+    for target, overwrite in channel.overwrites.items():
+        at = (*path, "overwrites", target)
+        users_and_bots = [*world.users, *world.applications]
+        if target in guild.roles and target in users_and_bots:
+            raise WorldError(at, f'"{target}" is both a role and a user; rename one of them')
+        _require_known(target, [EVERYONE, *guild.roles, *users_and_bots], at, "role or user")
+        parse_permissions(overwrite.allow, (*at, "allow"))
+        parse_permissions(overwrite.deny, (*at, "deny"))
+
+
+def _check_lobby(world: World, lobby: Lobby, path: tuple[str, ...]) -> None:
+    _require_known(lobby.application, world.applications, (*path, "application"), "application")
+    parse_flags(lobby.flags, LOBBY_FLAGS, (*path, "flags"), "lobby flag")
+    lobby.members = _table(lobby.members, LobbyMember, (*path, "members"))
+    for name, member in lobby.members.items():
+        _require_known(name, world.users, (*path, "members", name), "user")
+        parse_flags(member.flags, LOBBY_MEMBER_FLAGS, (*path, "members", name, "flags"), "flag of lobby members")
+    if (lobby.guild is None) is not (lobby.channel is None):
+        raise WorldError((*path, "channel"), "a linked channel needs both `guild` and `channel`")
+    if lobby.guild is None or lobby.channel is None:
+        return
+    guild = world.guilds[_require_known(lobby.guild, world.guilds, (*path, "guild"), "guild")]
+    _require_known(lobby.channel, guild.channels, (*path, "channel"), "channel")
+
+
+K = TypeVar("K", bound=msgspec.Struct)
+
+
+def _table(value: Mapping[str, Any], kind: type[K], path: tuple[str, ...]) -> dict[str, K]:
+    """Convert the values of a table to a type."""
+    found: dict[str, K] = {}
+    for name, inner in value.items():
+        if not 1 <= len(name) <= 100:
+            raise WorldError((*path, name[:100]), "a name must have 1 to 100 characters")
+        found[name] = _convert(inner, kind, (*path, name))
+    return found
+
+
+_AT: Final = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
+_UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`")
+
+
+def _convert(value: Any, kind: type[K], path: tuple[str, ...]) -> K:
+    if isinstance(value, kind):
+        return value
+    try:
+        return msgspec.convert(value, kind, strict=True)
+    except msgspec.ValidationError as error:
+        text = str(error)
+        at = _AT.search(text)
+        inner = tuple(re.findall(r"[^.\[\]]+", at[1])) if at else ()
+        problem = _AT.sub("", text)
+        unknown = _UNKNOWN_FIELD.search(problem)
+        if unknown is not None:
+            known = [field.name for field in msgspec.structs.fields(kind)]
+            raise WorldError((*path, *inner, unknown[1]), _suggest("no such key", unknown[1], known)) from None
+        if problem.startswith("Invalid enum value") and inner == ("type",):
+            problem += f"; choose one of: {', '.join(CHANNEL_TYPES)}"
+        raise WorldError((*path, *inner), problem[0].lower() + problem[1:].replace("`", "")) from None
+
+
+def _require_known(name: str, known: Iterable[str], path: tuple[str, ...], what: str) -> str:
+    if name not in known:
+        article = "an" if what[0] in "ai" else "a"
+        raise WorldError(path, _suggest(f'"{name}" is not {article} {what}', name, list(known)))
+    return name
+
+
+def _suggest(problem: str, name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if close:
+        return f"{problem}; did you mean {close[0]}?"
+    return f"{problem}; choose one of: {', '.join(known)}" if 0 < len(known) <= 12 else problem

@@ -1,0 +1,262 @@
+"""Authorizing a game through the agent, and authenticating with the token (rpc.md 7)."""
+
+import asyncio
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import aiohttp
+import pytest
+
+from hubbub.agent.consent import BrowserConsent, ConsentRequest, ConsentResponse, FixedConsent, TerminalConsent
+from tests import oauth
+from tests.machine import CLOSE, Machine, NewMachine
+from tests.world import Actor, World
+
+pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+
+PUBLIC = {"public": True, "redirect_uris": ("http://127.0.0.1/callback",), "name": "Puddle"}
+
+
+@pytest.fixture
+async def mary(world: World) -> Actor:
+    """The user who is signed in to the agent."""
+    return await world.user("mary")
+
+
+@pytest.fixture
+async def machine(mary: Actor, new_machine: NewMachine) -> Machine:
+    """Mary's machine."""
+    return await new_machine(mary)
+
+
+@pytest.fixture
+async def game(world: World) -> oauth.Client:
+    """A game whose backend has a client secret."""
+    return await oauth.create_application(world, name="Puddle")
+
+
+def args(game: oauth.Client, scopes: Any = "identify", **more: Any) -> dict[str, Any]:
+    scopes = scopes.split() if isinstance(scopes, str) else scopes
+    return {"client_id": str(game.id), "scopes": scopes, "response_type": "code", **more}
+
+
+async def test_consent_is_requested_and_the_code_is_exchanged_for_a_token(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.connect_program(game.id)
+
+    reply = await program.call("AUTHORIZE", args(game, "identify guilds"))
+
+    (question,) = machine.consent.questions
+    assert (question.application, question.user_name) == ("Puddle", "mary")
+    assert question.scopes == ["See your username, avatar and banner", "See which guilds you are in"]
+    assert reply["redirect_uri"] == game.redirect_uri
+    tokens = (await game.exchange(reply["code"])).ok()
+    assert tokens["scope"] == "identify guilds"
+    authenticated = await program.call("AUTHENTICATE", {"access_token": tokens["access_token"]})
+    assert authenticated["application"] == {
+        "id": str(game.id),
+        "name": "Puddle",
+        "icon": None,
+        "description": "",
+        "rpc_origins": [],
+    }
+    assert (authenticated["user"]["username"], sorted(authenticated["scopes"])) == ("mary", ["guilds", "identify"])
+    assert authenticated["access_token"] == tokens["access_token"]
+    assert authenticated["expires"].startswith("2026-")
+
+
+async def test_a_public_game_authorizes_with_pkce(world: World, machine: Machine) -> None:
+    game = await oauth.create_application(world, **PUBLIC)
+    game.redirect_uri = "http://127.0.0.1/callback"
+    program = await machine.connect_program(game.id)
+    verifier, challenge = oauth.pkce()
+
+    assert await program.call_error("AUTHORIZE", args(game)) == (5000, "invalid_request")
+    reply = await program.call("AUTHORIZE", args(game, code_challenge=challenge, code_challenge_method="S256"))
+
+    assert (await game.exchange(reply["code"], code_verifier=verifier)).ok()["access_token"]
+
+
+async def test_a_denied_consent_is_an_error(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.connect_program(game.id)
+    machine.consent.granted = False
+
+    assert await program.call_error("AUTHORIZE", args(game)) == (5000, "access_denied")
+
+
+async def test_a_granted_scope_is_not_requested_again_with_prompt_none(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.connect_program(game.id)
+    await program.call("AUTHORIZE", args(game, "identify guilds", prompt="none"))
+    assert len(machine.consent.questions) == 1
+
+    assert (await program.call("AUTHORIZE", args(game, prompt="none")))["code"]
+    assert len(machine.consent.questions) == 1
+    await program.call("AUTHORIZE", args(game, prompt="consent"))
+    await program.call("AUTHORIZE", args(game, "identify connections", prompt="none"))
+    assert len(machine.consent.questions) == 3
+
+
+async def test_an_rpc_token_skips_the_consent_once(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.connect_program(game.id)
+    rpc_token = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
+
+    assert (await program.call("AUTHORIZE", args(game, rpc_token=rpc_token)))["code"]
+    assert machine.consent.questions == []
+    assert await program.call_error("AUTHORIZE", args(game, rpc_token=rpc_token)) == (5000, "invalid_request")
+    assert await program.call_error("AUTHORIZE", args(game, rpc_token="invented")) == (5000, "invalid_request")
+
+
+@pytest.mark.parametrize(
+    ("sent", "code", "message"),
+    [
+        ({"scopes": ["identify"]}, 4000, 'child "client_id" fails because ["client_id" is required]'),
+        ({"client_id": "5", "scopes": ["identify"]}, 4007, "Invalid Client ID"),
+        ({"client_id": "GAME"}, 4000, 'child "scopes" fails because ["scopes" is required]'),
+        (
+            {"client_id": "GAME", "scopes": []},
+            4000,
+            'child "scopes" fails because ["scopes" must contain at least 1 items]',
+        ),
+        ({"client_id": "GAME", "scopes": ["identify"], "prompt": "maybe"}, 4000, "none, consent"),
+        ({"client_id": "GAME", "scopes": ["fly"]}, 5000, "invalid_scope"),
+        ({"client_id": "GAME", "scope": ["rpc"]}, 5000, "invalid_scope"),
+        ({"client_id": "GAME", "scopes": ["identify"], "response_type": "token"}, 4000, "must be one of [code]"),
+        ({"client_id": "GAME", "scopes": ["identify"], "redirect_uri": "http://e.example"}, 5000, "invalid_request"),
+    ],
+)
+async def test_invalid_authorize_arguments_are_rejected(
+    machine: Machine, game: oauth.Client, sent: dict[str, Any], code: int, message: str
+) -> None:
+    program = await machine.connect_program(game.id)
+    if sent.get("client_id") == "GAME":
+        sent = sent | {"client_id": str(game.id)}
+
+    reply = await program.call_error("AUTHORIZE", sent)
+
+    assert reply[0] == code
+    assert message in reply[1]
+    assert machine.consent.questions == []
+
+
+async def test_authenticate_rejects_tokens_of_other_applications_and_users(
+    world: World, machine: Machine, game: oauth.Client
+) -> None:
+    other, zoe = await oauth.create_application(world), await world.user("zoe")
+    program = await machine.connect_program(game.id)
+    tokens = [
+        "invented",
+        machine.owner.token,
+        (await world.bearer(machine.owner, other.id, "identify rpc")).token,
+        (await world.bearer(zoe, game.id, "identify rpc")).token,
+        (await world.bearer(machine.owner, game.id, "rpc")).token,
+    ]
+
+    for token in tokens:
+        assert await program.call_error("AUTHENTICATE", {"access_token": token}) == (4009, "Invalid access token")
+    assert (await program.call_error("AUTHENTICATE"))[0] == 4000
+    assert (await program.call_error("GET_GUILDS"))[0] == 4006
+
+
+async def test_revoking_the_token_closes_the_connection(machine: Machine, game: oauth.Client) -> None:
+    program = await machine.connect_program(game.id)
+    reply = await program.call("AUTHORIZE", args(game))
+    tokens = (await game.exchange(reply["code"])).ok()
+    await program.call("AUTHENTICATE", {"access_token": tokens["access_token"]})
+    bare = await machine.connect_program(game.id)
+
+    (await game.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
+
+    assert await program.read() == (CLOSE, {"code": 4003, "message": "Token Revoked"})
+    assert await bare.call("SET_ACTIVITY") is None
+
+
+async def test_an_expired_token_is_rejected(
+    world: World, machine: Machine, game: oauth.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await world.write(
+        lambda call: call.tx.run("INSERT INTO approved_scopes (application_id, scope) VALUES (?, 'rpc')", game.id)
+    )
+    program = await machine.connect_program(game.id)
+    code = (await program.call("AUTHORIZE", args(game, "identify rpc")))["code"]
+    await program.call("AUTHENTICATE", {"access_token": (await game.exchange(code)).ok()["access_token"]})
+    assert await program.call("GET_GUILDS") == {"guilds": []}
+
+    monkeypatch.setattr("hubbub.agent.commands.authorization.TOKEN_CHECK_INTERVAL_MS", -1)
+    assert await program.call("GET_GUILDS") == {"guilds": []}
+    world.clock.advance(8 * 86_400_000)
+
+    program.write(1, {"cmd": "GET_GUILDS", "nonce": "1"})
+    assert (await program.read())[1]["code"] == 4003
+
+
+async def test_a_game_receives_the_users_link_request(world: World, machine: Machine, game: oauth.Client) -> None:
+    other = await oauth.create_application(world)
+    program, elsewhere = await machine.connect_program(game.id), await machine.connect_program(other.id)
+    assert await machine.agent.context.request_authorization(str(game.id)) == 0
+    for each in (program, elsewhere):
+        await each.subscribe("AUTHORIZE_REQUEST")
+        await each.subscribe("AUTHORIZE_REQUEST")
+
+    assert await machine.agent.context.request_authorization(str(game.id)) == 1
+
+    assert await program.next("AUTHORIZE_REQUEST") is None
+    assert await program.call("UNSUBSCRIBE", evt="AUTHORIZE_REQUEST") == {"evt": "AUTHORIZE_REQUEST"}
+    assert await machine.agent.context.request_authorization(str(game.id)) == 0
+    await elsewhere.call("SET_ACTIVITY")
+    assert elsewhere.events == []
+
+
+# The consent prompt
+
+QUESTION = ConsentRequest(
+    "Puddle", "mary", ["See your name"], "http://platform.example/oauth2/authorize", {"state": "s"}
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "granted"), [("y", True), (" YES ", True), ("", False), ("n", False), ("sure", False)]
+)
+async def test_the_terminal_prompt_accepts_only_yes(line: str, granted: bool, store_config: object) -> None:
+    output: list[str] = []
+
+    async def answer(question: str) -> str:
+        output.append(question)
+        return line
+
+    assert await TerminalConsent(answer, output.append).ask(QUESTION) == ConsentResponse(granted)
+    assert output == ["Puddle requests access to the account mary:", "  - See your name", "Allow? [y/N] "]
+
+
+async def test_a_closed_terminal_denies_consent(store_config: object) -> None:
+    async def answer(question: str) -> str:
+        raise EOFError
+
+    assert await TerminalConsent(answer, lambda _: None).ask(QUESTION) == ConsentResponse(False)
+    assert await FixedConsent(True).ask(QUESTION) == ConsentResponse(True)
+    assert await FixedConsent(False).ask(QUESTION) == ConsentResponse(False)
+
+
+async def test_browser_consent_returns_the_code(world: World, mary: Actor, new_machine: NewMachine) -> None:
+    game = await oauth.create_application(world, **PUBLIC)
+    machine = await new_machine(mary)
+    program = await machine.connect_program(game.id)
+    verifier, challenge = oauth.pkce()
+    loop = asyncio.get_running_loop()
+
+    async def visit(url: str) -> None:
+        # Simulates the platform's page after the user agreed.
+        query = urlsplit(url).query
+        sent = (await mary.post(f"/oauth2/authorize?{query}", json={"authorize": True})).ok()
+        async with aiohttp.ClientSession() as session, session.get(sent["url"]) as page:
+            assert page.status == 200
+
+    def browser(url: str) -> None:
+        assert url.startswith(f"{world.url}/oauth2/authorize?")
+        asyncio.run_coroutine_threadsafe(visit(url), loop)
+
+    machine.agent.context.consent = BrowserConsent(browser)
+
+    reply = await program.call("AUTHORIZE", args(game, code_challenge=challenge, code_challenge_method="S256"))
+
+    game.redirect_uri = reply["redirect_uri"]
+    assert parse_qs(urlsplit(game.redirect_uri).query) == {}
+    assert (await game.exchange(reply["code"], code_verifier=verifier)).ok()["access_token"]

@@ -1,0 +1,42 @@
+"""Events for objects that become visible: the object and its contents are sent (gateway.md 9)."""
+
+from hubbub.protocol.permissions import Permissions
+from tests.world import World
+
+
+async def test_gaining_sight_of_a_voice_channel_sends_its_voice_states(world: World) -> None:
+    alice, carol = await world.user(), await world.user()
+    guild = await world.guild(alice, carol)
+    lounge = await guild.channel("lounge", type=2)
+    await guild.overwrite(lounge, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    await guild.overwrite(lounge, carol.id, allow=Permissions.VIEW_CHANNEL)
+    speaking = await carol.connect()
+    await speaking.send(
+        4, {"guild_id": str(guild.id), "channel_id": str(lounge), "self_mute": True, "self_deaf": False}
+    )
+    await speaking.next("VOICE_STATE_UPDATE")
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    assert session.guilds[str(guild.id)]["voice_states"] == []
+
+    await guild.overwrite(lounge, bot.id, allow=Permissions.VIEW_CHANNEL)
+
+    event = await session.next("VOICE_STATE_UPDATE")
+    assert (event["guild_id"], event["channel_id"], event["user_id"]) == (str(guild.id), str(lounge), str(carol.id))
+    assert (event["self_mute"], event["member"]["user"]["id"]) == (True, str(carol.id))
+
+
+async def test_gaining_manage_threads_sends_private_threads(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    thread = (await alice.post(f"/channels/{guild.general}/threads", json={"name": "quiet", "type": 12})).ok()
+    await session.none_of("THREAD_CREATE")
+
+    await guild.allow_permissions(bot, Permissions.MANAGE_THREADS)
+
+    event = await session.next("THREAD_LIST_SYNC")
+    assert event["channel_ids"] == [str(guild.general)]
+    assert [each["id"] for each in event["threads"]] == [thread["id"]]
+    assert event["members"] == []

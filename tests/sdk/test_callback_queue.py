@@ -1,0 +1,543 @@
+"""The game loop interface: callbacks run only inside the pump, on the game's thread."""
+
+import asyncio
+import contextlib
+import gc
+import json
+import os
+import random
+import socket
+import statistics
+import sys
+import threading
+import time
+import weakref
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+import hubbub.sdk as sdk
+import hubbub.sdk.callback_queue
+from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, ClientStatus, ErrorType, LoggingSeverity
+from hubbub.sdk.merges import Merges
+from hubbub.sdk.voice import VoiceCalls
+from tests.sdk import sdk_threads
+from tests.sdk.frames import FRAMES, RUN_MAX_SECONDS
+from tests.sdk.players import Player, game, player
+from tests.sdk.test_presence import friends
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
+
+BEARER = AuthorizationTokenType.BEARER
+
+
+def pump_until(client: Client, ready: Callable[[], bool]) -> None:
+    """Run frames until a condition holds."""
+    end = time.monotonic() + WAIT_TIMEOUT_SECONDS
+    while not ready():
+        assert time.monotonic() < end, "it did not come"
+        client.run_callbacks()
+        time.sleep(0.005)
+
+
+class ResultRecorder:
+    """Records the results of operations."""
+
+    def __init__(self) -> None:
+        self.types: list[ErrorType] = []
+
+    def __call__(self, result: sdk.ClientResult, *_: Any) -> None:
+        self.types.append(result.type)
+
+
+async def test_completions_run_inside_the_pump_on_its_thread(world: World) -> None:
+    mary = await player(world, await game(world), "mary", connect=False)
+
+    def play() -> None:
+        with Client(ClientCreateOptions(web_base=world.url)) as client:
+            received: list[tuple[Any, ...]] = []
+            inside = False
+
+            def on_done(*args: Any) -> None:
+                received.append((inside, threading.current_thread(), *args))
+
+            waiting = client.fetch_current_user(BEARER, mary.tokens["access_token"], on_done)
+            waiting.result(WAIT_TIMEOUT_SECONDS)
+            assert received == []
+
+            inside = True
+            assert client.run_callbacks() == 1
+            [(was_inside, thread, result, user_id, name)] = received
+            assert was_inside
+            assert thread is threading.current_thread()
+            assert result.successful
+            assert (user_id, name) == (mary.id, "mary")
+            assert client.run_callbacks() == 0
+
+    await asyncio.to_thread(play)
+    await mary.client.close()
+
+
+async def test_a_game_loop_connects_and_receives_its_status(world: World) -> None:
+    mary = await player(world, await game(world), "mary", connect=False)
+
+    def play() -> None:
+        client = Client(ClientCreateOptions(web_base=world.url))
+        statuses: list[ClientStatus] = []
+        client.set_status_changed_callback(lambda status, *_: statuses.append(status))
+        client.update_token(BEARER, mary.tokens["access_token"], lambda result: client.connect())
+        pump_until(client, lambda: ClientStatus.READY in statuses)
+        me = client.get_current_user_v2()
+        assert me is not None
+        assert me.username == "mary"
+        client.close()
+        assert me.id == 0
+        assert me.username == ""
+        assert sdk_threads.network_threads() == set()
+
+    await asyncio.to_thread(play)
+    await mary.client.close()
+
+
+async def test_the_modules_pump_serves_all_clients_of_a_thread(world: World) -> None:
+    mary = await player(world, await game(world), connect=False)
+
+    def play() -> None:
+        clients = [Client(ClientCreateOptions(web_base=world.url)) for _ in range(2)]
+        received: list[Any] = []
+        for client in clients:
+            client.fetch_current_user(BEARER, mary.tokens["access_token"], lambda *args: received.append(args)).result(
+                WAIT_TIMEOUT_SECONDS
+            )
+        assert sdk.run_callbacks() == 2
+        assert len(received) == 2
+        for client in clients:
+            client.close()
+
+    await asyncio.to_thread(play)
+    await mary.client.close()
+
+
+def test_a_client_belongs_to_the_thread_that_made_it() -> None:
+    client = Client()
+    caught: list[BaseException] = []
+
+    def elsewhere() -> None:
+        for use in (client.run_callbacks, client.get_user_guilds):
+            with pytest.raises(RuntimeError, match="another thread") as raised:
+                use()
+            caught.append(raised.value)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join()
+
+    assert len(caught) == 2
+    client.close()
+
+
+def test_a_free_threaded_client_can_be_used_from_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hubbub.sdk.callback_queue, "_free_threaded", False)
+    sdk.set_free_threaded()
+    client, received = Client(), []
+    client.set_user_updated_callback(received.append)
+    client._core.emit("user_updated", 1)
+
+    thread = threading.Thread(target=client.run_callbacks)
+    thread.start()
+    thread.join()
+
+    assert received == [1]
+    client.close()
+
+
+def test_an_exception_in_a_callback_is_raised_and_later_callbacks_stay_queued() -> None:
+    client = Client()
+    received: list[int] = []
+
+    def broken() -> None:
+        raise ZeroDivisionError
+
+    client._core.callback_queue.put(broken)
+    client._core.callback_queue.put(received.append, 1)
+
+    with pytest.raises(ZeroDivisionError):
+        client.run_callbacks()
+    client.run_callbacks()
+
+    assert received == [1]
+    client.close()
+
+
+def test_setting_a_callback_replaces_and_adding_accumulates() -> None:
+    client = Client()
+    received: list[str] = []
+
+    client.set_user_updated_callback(lambda _: received.append("first"))
+    client.set_user_updated_callback(lambda _: received.append("second"))
+    client._core.emit("user_updated", 1)
+    for name in ("a", "b"):
+        client.add_log_callback(lambda *_, name=name: received.append(name), LoggingSeverity.WARNING)
+    client._core.logs.warning("something")
+    client.run_callbacks()
+
+    assert received == ["second", "a", "b"]
+    client.close()
+
+
+def test_reset_drops_queued_callbacks_and_listeners() -> None:
+    client = Client()
+    received: list[Any] = []
+    client.set_user_updated_callback(received.append)
+    client._core.emit("user_updated", 1)
+
+    sdk.reset_callbacks()
+    client._core.emit("user_updated", 2)
+    client.run_callbacks()
+
+    assert received == []
+    client.close()
+
+
+def test_reset_drops_pending_completions(monkeypatch: pytest.MonkeyPatch) -> None:
+    client, begun, go = Client(), threading.Event(), threading.Event()
+    received: list[Any] = []
+
+    class Callback:
+        def __call__(self, *args: Any) -> None:
+            received.append(args)
+
+    async def devices(*_: Any) -> list[sdk.AudioDevice]:
+        begun.set()
+        await asyncio.to_thread(go.wait, WAIT_TIMEOUT_SECONDS)
+        return []
+
+    monkeypatch.setattr(client._parts[VoiceCalls], "_devices", devices)
+    callback = Callback()
+    held = weakref.ref(callback)
+    waiting = client.get_input_devices(callback)
+    call = client.start_call(5)
+    assert call is not None
+    call.set_status_changed_callback(callback)
+    del callback
+    assert begun.wait(WAIT_TIMEOUT_SECONDS)
+
+    sdk.reset_callbacks()
+    gc.collect()
+    assert held() is None
+    go.set()
+
+    # Awaiting the value directly is not a callback, so it still completes.
+    assert waiting.result(WAIT_TIMEOUT_SECONDS) == []
+    assert client.run_callbacks() == 0
+    client.get_input_devices(lambda *args: received.append(args)).result(WAIT_TIMEOUT_SECONDS)
+    client.run_callbacks()
+    assert received == [([],)]
+    client.close()
+
+
+async def test_a_merge_question_that_was_reset_is_aborted() -> None:
+    asked: list[str] = []
+    async with Client() as client:
+        question = client._core.hold_callback(lambda: asked.append("merge"))
+        sdk.reset_callbacks()
+
+        with pytest.raises(sdk.SdkError) as caught:
+            await client._parts[Merges].required(question)
+
+        assert client.run_callbacks() == 0
+    assert (asked, caught.value.result.type) == ([], ErrorType.ABORTED)
+
+
+def test_reset_drops_callbacks_of_a_collected_client() -> None:
+    received: list[Any] = []
+    client = Client()
+    client.close()
+    client.get_user_guilds(lambda *args: received.append(args))
+    del client
+    gc.collect()
+
+    sdk.reset_callbacks()
+
+    assert sdk.run_callbacks() == 0
+    assert received == []
+
+
+def test_a_destroyed_client_rejects_new_operations() -> None:
+    client = Client()
+    received: list[Any] = []
+    client.close()
+
+    client.get_user_guilds(lambda *args: received.append(args))
+    assert sdk.run_callbacks() == 1
+
+    [(result, guilds)] = received
+    assert (result.type, guilds) == (ErrorType.CLIENT_DESTROYED, [])
+    assert client._core.callback_queue not in hubbub.sdk.callback_queue.all_queues()
+    client.get_user_guilds(lambda *args: received.append(args))
+    assert client.run_callbacks() == 1
+    assert sdk.run_callbacks() == 0
+    assert len(received) == 2
+
+
+def test_an_unreachable_server_is_a_retryable_network_error() -> None:
+    client = Client(ClientCreateOptions(web_base="http://127.0.0.1:9"))
+
+    with pytest.raises(sdk.SdkError) as caught:
+        client.refresh_token(1, "r" * 20).result(WAIT_TIMEOUT_SECONDS)
+
+    assert (caught.value.result.type, caught.value.result.retryable) == (ErrorType.NETWORK_ERROR, True)
+    client.close()
+
+
+async def test_an_unresponsive_server_is_a_network_error_after_the_timeout() -> None:
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    client = Client(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{port}")
+    client.set_http_request_timeout(50)
+
+    with pytest.raises(sdk.SdkError) as caught:
+        await client.refresh_token(1, "r" * 20)
+
+    assert (caught.value.result.type, caught.value.result.retryable) == (ErrorType.NETWORK_ERROR, True)
+    assert not caught.value.result.successful
+    await client.close()
+    server.close()
+
+
+@pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+async def test_destroying_a_client_at_any_moment_leaves_no_thread_and_no_socket(world: World) -> None:
+    mary = await player(world, await game(world), connect=False)
+    process = psutil.Process(os.getpid())
+
+    def sockets() -> int:
+        return len([each for each in process.net_connections() if each.raddr and each.raddr.port == port])
+
+    port = int(world.url.rpartition(":")[2])
+    luck = random.Random(7)
+
+    def play() -> None:
+        for _ in range(12):
+            client = Client(ClientCreateOptions(web_base=world.url))
+            ended = ResultRecorder()
+            client.update_token(BEARER, mary.tokens["access_token"])
+            client.connect()
+            for _ in range(3):
+                client.fetch_current_user(BEARER, mary.tokens["access_token"], ended)
+            time.sleep(luck.random() * 0.15)
+            client.close()
+            sdk.run_callbacks()
+            assert len(ended.types) == 3
+            assert set(ended.types) <= {ErrorType.NONE, ErrorType.CLIENT_DESTROYED}
+
+    await mary.client.close()
+    before = sockets()
+    await asyncio.to_thread(play)
+
+    # Only the SDK's threads count: the server in the same process starts threads of its own when it needs them.
+    assert sdk_threads.network_threads() == set()
+    end = time.monotonic() + WAIT_TIMEOUT_SECONDS
+    while sockets() > before or sdk_threads.background_threads():
+        assert time.monotonic() < end, "a socket or a thread is left"
+        await asyncio.sleep(0.05)
+
+
+async def test_a_collected_client_leaves_no_thread(world: World) -> None:
+    mary = await player(world, await game(world), connect=False)
+
+    def play() -> None:
+        client = Client(ClientCreateOptions(web_base=world.url))
+        client.fetch_current_user(BEARER, mary.tokens["access_token"]).result(WAIT_TIMEOUT_SECONDS)
+        assert len(sdk_threads.network_threads()) == 1
+        del client
+        gc.collect()
+        assert sdk_threads.network_threads() == set()
+
+    await asyncio.to_thread(play)
+    await mary.client.close()
+
+
+@pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("moment", [ClientStatus.CONNECTING, ClientStatus.CONNECTED, ClientStatus.READY])
+async def test_a_client_can_be_destroyed_by_its_own_callback_in_any_status(world: World, moment: ClientStatus) -> None:
+    mary = await player(world, await game(world), connect=False)
+
+    def play() -> tuple[list[ClientStatus], list[ErrorType]]:
+        client = Client(ClientCreateOptions(web_base=world.url))
+        statuses: list[ClientStatus] = []
+        ended = ResultRecorder()
+
+        def changed(status: ClientStatus, *_: Any) -> None:
+            statuses.append(status)
+            if status is moment:
+                client.fetch_current_user(BEARER, mary.tokens["access_token"], ended)
+                client.close()
+
+        client.set_status_changed_callback(changed)
+        client.update_token(BEARER, mary.tokens["access_token"], lambda _: client.connect())
+        pump_until(client, lambda: bool(ended.types))
+        assert sdk_threads.network_threads() == set()
+        return statuses, ended.types
+
+    statuses, ended = await asyncio.to_thread(play)
+
+    assert moment in statuses
+    assert ended in ([ErrorType.NONE], [ErrorType.CLIENT_DESTROYED])
+    await mary.client.close()
+
+
+@pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+async def test_the_games_thread_never_touches_a_socket(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run every operation against a working and an unresponsive server.
+
+    No socket is used on the game's thread, and no frame waits for a response.
+    """
+    mary = await player(world, await game(world), connect=False)
+    token = mary.tokens["access_token"]
+    touched: list[tuple[threading.Thread, str]] = []
+    for name in ("connect", "connect_ex", "send", "sendall", "sendmsg", "recv", "recv_into"):
+        monkeypatch.setattr(socket.socket, name, _recording(touched, name))
+    monkeypatch.setattr(socket, "getaddrinfo", _recording(touched, "getaddrinfo", socket.getaddrinfo))
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    unreachable = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+    def play(web_base: str, frames: int) -> tuple[threading.Thread, list[float]]:
+        walls = []
+        client = Client(ClientCreateOptions(web_base=web_base))
+        client.update_token(BEARER, token, lambda _: client.connect())
+        for frame in range(frames):
+            started = time.perf_counter()
+            client.run_callbacks()
+            client.fetch_current_user(BEARER, token)
+            if client.get_status() is ClientStatus.READY:
+                client.create_or_join_lobby(f"secret {frame}")
+                client.update_rich_presence(sdk.Activity(name="Puddle", state=f"frame {frame}"))
+            _ = client.get_relationships()
+            walls.append(time.perf_counter() - started)
+            time.sleep(1 / 60)
+        client.close()
+        sdk.run_callbacks()
+        # Compare the thread object: its id could have belonged to an earlier thread.
+        return threading.current_thread(), walls
+
+    here, answered = await asyncio.to_thread(play, world.url, 60)
+    assert {name for thread, name in touched if thread != here} >= {"send", "recv"}
+    there, unanswered = await asyncio.to_thread(play, unreachable, 30)
+
+    assert [name for thread, name in touched if thread in (here, there)] == []
+    # Less than the 30-second request timeout, and far more than a frame takes on a busy machine.
+    assert max(*answered, *unanswered) < 15
+    server.close()
+    await mary.client.close()
+
+
+def _recording(touched: list[tuple[threading.Thread, str]], name: str, function: Any = None) -> Any:
+    original = function or getattr(socket.socket, name)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        # Waking a loop from another thread uses a socket pair inside the process that never blocks.
+        if not isinstance(args[0], socket.socket) or args[0].family != socket.AF_UNIX:
+            touched.append((threading.current_thread(), name))
+        return original(*args, **kwargs)
+
+    return call
+
+
+@pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
+async def test_a_frame_never_waits_for_the_network(world: World) -> None:
+    """Run 1,000 frames at 60 per second, with about one event each: the 99th percentile of the pump stays within 2 ms.
+
+    CPU time is always checked, wall-clock time only on an idle machine. On a busy machine, the delay that the counting
+    process measures at the same time is allowed on top.
+    """
+    mary, zoe = await friends(world)
+    rob = await world.user("rob")
+    lobby_id = await mary.client.create_or_join_lobby("pond")
+    await zoe.client.create_or_join_lobby("pond")
+    await zoe.client.disconnect()
+    async with start_process("play") as playing, start_process("count") as counting:
+        task = {"web_base": world.url, "token": zoe.tokens["access_token"]}
+        assert playing.stdin is not None
+        playing.stdin.write(json.dumps(task).encode() + b"\n")
+        assert await next_line(playing) == "ready"
+        talking = asyncio.create_task(traffic(mary, zoe, rob, lobby_id))
+        measured = await next_line(playing)
+        talking.cancel()
+        assert counting.stdin is not None
+        counting.stdin.close()
+        elsewhere = await next_line(counting)
+    with contextlib.suppress(asyncio.CancelledError):
+        await talking
+
+    walls, bare, received = percentile(measured["walls"]), percentile(measured["bare"]), measured["heard"]
+    assert sum(received.values()) >= 0.9 * FRAMES, received
+    assert received.keys() == {"message_created", "relationship_created", "relationship_deleted", "user_updated"}
+    cpus = percentile(measured["cpus"])
+    assert cpus <= 0.002, f"p99 of the pump's CPU time {cpus * 1000:.2f} ms"
+    # An idle machine may have three disturbed frames in a thousand.
+    idle = percentile(elsewhere, 0.997) <= statistics.median(elsewhere) + 0.0005
+    allowed = 0.002 if idle else 0.002 + 4 * bare
+    assert walls <= allowed, (
+        f"p99 of the pump {walls * 1000:.2f} ms, of counting {bare * 1000:.2f} ms, on {'an idle' if idle else 'a busy'} machine"
+    )
+    await mary.client.close()
+    await zoe.client.close()
+
+
+async def traffic(mary: Player, zoe: Player, rob: Actor, lobby_id: int) -> None:
+    """Cause about 60 events per second: lobby messages, presence updates and friend requests."""
+    loop = asyncio.get_running_loop()
+    number, turn_at = 0, loop.time()
+    while True:
+        number += 1
+        if number % 80 == 1:
+            # Of the updates that wait for the rate limit, only the newest is sent.
+            mary.client.update_rich_presence(sdk.Activity(name="Puddle", state=f"jump {number}"))
+        await mary.client.send_lobby_message(lobby_id, f"splash {number}")
+        (await rob.put(f"/users/@me/relationships/{zoe.id}", json={})).ok()
+        (await rob.delete(f"/users/@me/relationships/{zoe.id}")).ok()
+        turn_at = max(turn_at + 1 / 20, loop.time())
+        await asyncio.sleep(turn_at - loop.time())
+
+
+@contextlib.asynccontextmanager
+async def start_process(what: str) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Start a process of `tests.sdk.frames`."""
+    root = Path(__file__).parents[2]
+    pipe = asyncio.subprocess.PIPE
+    arguments = ("-m", "tests.sdk.frames", what)
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *arguments, cwd=root, stdin=pipe, stdout=pipe, limit=1 << 24
+    )
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        await process.wait()
+
+
+async def next_line(process: asyncio.subprocess.Process) -> Any:
+    """Return the next line of a process."""
+    assert process.stdout is not None
+    async with asyncio.timeout(RUN_MAX_SECONDS + WAIT_TIMEOUT_SECONDS):
+        line = await process.stdout.readline()
+    assert line, "the process ended without a word"
+    return json.loads(line)
+
+
+def percentile(values: list[float], share: float = 0.99) -> float:
+    """Return the value below which this share of the values lies."""
+    return sorted(values)[int(len(values) * share)]

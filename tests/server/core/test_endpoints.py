@@ -1,0 +1,121 @@
+"""Handlers are matched to operations at startup and found by path."""
+
+from types import ModuleType
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
+from hubbub.protocol.operation import Operation
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.call import Call
+from hubbub.server.core.endpoints import EndpointTable, MethodNotAllowed, build_endpoint
+from hubbub.server.core.slices import Slice, handles
+
+
+class Body(Struct):
+    """The declared body type."""
+
+
+class Other(Struct):
+    """A different body type."""
+
+
+def make_endpoint(operation: Operation[Any, Any], function: Any) -> Any:
+    return build_endpoint(operation, function, name="fitted")
+
+
+def test_arguments_follow_the_order_of_the_handler() -> None:
+    def handler(call: Call, body: Body, message_id: MessageId, channel_id: ChannelId) -> None: ...
+
+    endpoint = make_endpoint(Operation("PATCH", "/channels/{channel_id}/messages/{message_id}", body=Body), handler)
+    body = Body()
+    assert endpoint.arguments(endpoint.read_path(["1", "2"]), body) == [body, 2, 1]
+    assert endpoint.writes
+
+
+def test_every_invalid_path_parameter_is_reported() -> None:
+    def handler(call: Call, channel_id: ChannelId, message_id: MessageId) -> None: ...
+
+    endpoint = make_endpoint(Operation("GET", "/channels/{channel_id}/messages/{message_id}"), handler)
+    assert not endpoint.writes
+    with pytest.raises(errors.ApiError) as caught:
+        endpoint.read_path(["x", "y"])
+    assert set(caught.value.errors or {}) == {"channel_id", "message_id"}
+
+
+def test_integers_in_a_path_are_parsed() -> None:
+    def handler(call: Call, kind: int) -> None: ...
+
+    endpoint = make_endpoint(Operation("GET", "/kinds/{kind}"), handler)
+    assert endpoint.read_path(["5"]) == [5]
+    with pytest.raises(errors.ApiError):
+        endpoint.read_path(["five"])
+
+
+def lacks_parameter(call: Call) -> None: ...
+def takes_extra_parameter(call: Call, user_id: UserId, extra: int) -> None: ...
+def takes_other_body(call: Call, user_id: UserId, body: Other) -> None: ...
+def fits(call: Call, user_id: UserId) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("operation", "function"),
+    [
+        (Operation("GET", "/users/{user_id}"), lacks_parameter),
+        (Operation("GET", "/users/{user_id}"), takes_extra_parameter),
+        (Operation("GET", "/users/{user_id}"), takes_other_body),
+        (Operation("POST", "/users/{user_id}", body=Body), takes_other_body),
+        (Operation("GET", "/users/{user_id}", needs=Permissions.MANAGE_GUILD), fits),
+    ],
+)
+def test_a_mismatched_handler_raises_at_startup(operation: Any, function: Any) -> None:
+    with pytest.raises(TypeError):
+        make_endpoint(operation, function)
+
+
+def make_table(*pairs: tuple[Operation[Any, Any], Any]) -> EndpointTable:
+    module = ModuleType("made_up")
+    for operation, function in pairs:
+        function.__module__ = "made_up"
+        setattr(module, function.__name__, handles(operation)(function))
+    return EndpointTable([Slice(name="made_up", modules=(module,))])
+
+
+def test_literals_take_precedence_over_ids_and_ids_over_text() -> None:
+    def me(call: Call) -> None: ...
+    def user(call: Call, user_id: UserId) -> None: ...
+    def named(call: Call, name: str) -> None: ...
+    def guild(call: Call, user_id: UserId, guild_id: GuildId) -> None: ...
+
+    routes = make_table(
+        (Operation("GET", "/users/@me"), me),
+        (Operation("GET", "/users/{user_id}"), user),
+        (Operation("GET", "/users/{name}"), named),
+        (Operation("GET", "/users/{user_id}/guilds/{guild_id}"), guild),
+    )
+
+    def find(method: str, path: str) -> tuple[str, list[str]]:
+        endpoint, values = routes.find(method, path.split("/"))
+        return endpoint.name, values
+
+    assert find("GET", "users/@me") == ("me", [])
+    assert find("GET", "users/5") == ("user", ["5"])
+    assert find("GET", "users/alice") == ("named", ["alice"])
+    assert find("GET", "users/5/guilds/x") == ("guild", ["5", "x"])
+    with pytest.raises(errors.ApiError) as caught:
+        find("GET", "users/@me/guilds/5")
+    assert caught.value.kind is errors.NOT_FOUND
+    with pytest.raises(MethodNotAllowed) as not_allowed:
+        find("PUT", "users/5")
+    assert not_allowed.value.allowed == ["GET"]
+
+
+def test_two_handlers_for_one_path_raise_at_startup() -> None:
+    def one(call: Call, user_id: UserId) -> None: ...
+    def two(call: Call, other_id: UserId) -> None: ...
+
+    with pytest.raises(TypeError, match="twice"):
+        make_table((Operation("GET", "/users/{user_id}"), one), (Operation("GET", "/users/{other_id}"), two))

@@ -1,0 +1,89 @@
+"""How a message becomes what a page shows."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.ids import ChannelId, MessageId, Timestamp, UserId
+from hubbub.protocol.resources.messages import Message
+from hubbub.protocol.resources.users import User
+from hubbub.server.transports.web.message_views import USER_MESSAGE_TYPES, MentionNames, split_text, system_message_text
+
+NAMES = MentionNames(users={1: "bob"}, roles={2: "mods"}, channels={3: "ideas"}, guild_path="9")
+
+
+def message(kind: int, content: str = "", *about: str) -> Message:
+    """A message of a type."""
+    return Message(
+        id=MessageId(5),
+        channel_id=ChannelId(6),
+        type=kind,
+        content=content,
+        author=User(id=UserId(1), username="bob"),
+        mentions=[User(id=UserId(10 + at), username=name) for at, name in enumerate(about)],
+        mention_roles=[],
+        mention_everyone=False,
+        pinned=False,
+        embeds=[],
+        attachments=[],
+        components=[],
+        timestamp=Timestamp("2026-01-01T00:00:00+00:00"),
+        edited_timestamp=None,
+        flags=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", [("plain", "plain", "")]),
+        ("", []),
+        ("<@1><@!1>", [("@bob", "mention", ""), ("@bob", "mention", "")]),
+        ("<@&2> <@&4>", [("@mods", "mention", ""), (" ", "plain", ""), ("@unknown role", "mention", "")]),
+        ("<#3>", [("#ideas", "channel", "/app/channels/9/3")]),
+        ("<a:wave:7>!", [(":wave:", "mention", ""), ("!", "plain", "")]),
+        ("</play now:7>", [("/play now", "mention", "")]),
+        ("<t:0>", [("1970-01-01T00:00:00+00:00", "time", "")]),
+        ("<t:9999999999999>", [("<t:9999999999999>", "plain", "")]),
+        ("javascript:alert(1)", [("javascript:alert(1)", "plain", "")]),
+        ("https://", [("https://", "plain", "")]),
+        ("(http://a.example/b).", [("(", "plain", ""), ("http://a.example/b",) * 2, (").", "plain", "")]),
+        ("HTTPS://A.example/(b)", [("HTTPS://A.example/(b)",) * 2]),
+    ],
+)
+def test_a_text_falls_into_pieces(text: str, shown: list[tuple[str, ...]]) -> None:
+    expected = [(each[0], "link", each[1]) if len(each) == 2 else each for each in shown]
+
+    assert split_text(text, NAMES) == expected
+
+
+@given(st.text(alphabet="<>@!&#:/.()ht ps1a\n\"'", max_size=60))
+def test_nothing_is_lost_and_only_http_becomes_a_link(text: str) -> None:
+    found = split_text(text, MentionNames())
+
+    for piece in found:
+        assert piece.kind != "link" or piece.href.lower().startswith(("http://", "https://"))
+        assert piece.kind not in ("plain", "link") or piece.text in text
+    if all(piece.kind in ("plain", "link") for piece in found):
+        assert "".join(piece.text for piece in found) == text
+
+
+def test_everything_that_the_platform_says_has_words() -> None:
+    for kind in set(MessageType) - USER_MESSAGE_TYPES:
+        assert "cannot display" not in system_message_text(message(kind, "name")), kind
+    assert system_message_text(message(999)) == "bob sent a message that this page cannot display."
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "about", "words"),
+    [
+        (MessageType.RECIPIENT_ADD, "", ("carol",), "bob added carol."),
+        (MessageType.RECIPIENT_ADD, "", ("bob",), "bob joined the group."),
+        (MessageType.RECIPIENT_REMOVE, "", (), "bob left the group."),
+        (MessageType.CHANNEL_NAME_CHANGE, "", (), "bob removed the name."),
+        (MessageType.STAGE_START, "Tides", (), "bob started the stage: Tides"),
+    ],
+)
+def test_words_name_who_and_what(kind: int, content: str, about: tuple[str, ...], words: str) -> None:
+    assert system_message_text(message(kind, content, *about)) == words
