@@ -60,7 +60,7 @@ async def test_message_events_need_read_access(town: AgentScene) -> None:
         await program.subscribe(event, channel_id=town.guild.general)
     await program.subscribe("NOTIFICATION_CREATE")
 
-    said = await town.guild.send_message(town.zoe, f"hello <@{town.mary.id}>")
+    posted = await town.guild.send_message(town.zoe, f"hello <@{town.mary.id}>")
     payload = await program.next("MESSAGE_CREATE")
     assert (payload["channel_id"], payload["message"]["content"]) == (
         str(town.guild.general),
@@ -69,12 +69,12 @@ async def test_message_events_need_read_access(town: AgentScene) -> None:
     assert payload["message"]["author"]["username"] == "zoe"
     noted = await program.next("NOTIFICATION_CREATE")
     assert (noted["title"], noted["body"]) == ("zoe (#general)", f"hello <@{town.mary.id}>")
-    path = f"/channels/{town.guild.general}/messages/{said['id']}"
+    path = f"/channels/{town.guild.general}/messages/{posted['id']}"
     (await town.zoe.patch(path, json={"content": "hi"})).ok()
     assert (await program.next("MESSAGE_UPDATE"))["message"]["content"] == "hi"
     (await town.zoe.delete(path)).ok()
-    assert (await program.next("MESSAGE_DELETE"))["message"] == {"id": said["id"]}
-    await town.guild.send_message(town.zoe, "to nobody")
+    assert (await program.next("MESSAGE_DELETE"))["message"] == {"id": posted["id"]}
+    await town.guild.send_message(town.zoe, "without a mention")
     direct = (await town.zoe.post("/users/@me/channels", json={"recipients": [str(town.mary.id)]})).ok()["id"]
     (await town.zoe.post(f"/channels/{direct}/messages", json={"content": "psst"})).ok()
     assert (await program.next("NOTIFICATION_CREATE"))["body"] == "psst"
@@ -249,8 +249,8 @@ async def test_invalid_invites_are_rejected(world: World, two: TwoMachines) -> N
 async def test_invites_and_link_requests_can_be_accepted_on_the_terminal(two: TwoMachines) -> None:
     host, guest = await listening(two.one, two.game.id), await listening(two.other, two.game.id)
     invite = await invited(two, host, guest)
-    said: list[str] = []
-    terminal, desk = Terminal(write_line=said.append), two.other.agent.context
+    output: list[str] = []
+    terminal, desk = Terminal(write_line=output.append), two.other.agent.context
 
     await terminal.run_command(desk, "games", "")
     await terminal.run_command(desk, "invites", "")
@@ -260,12 +260,12 @@ async def test_invites_and_link_requests_can_be_accepted_on_the_terminal(two: Tw
     await terminal.run_command(desk, "link", str(two.game.id))
     await terminal.run_command(desk, "dance", "")
 
-    assert said[:3] == [
+    assert output[:3] == [
         f"  Puddle ({two.game.id})",
         f"  {invite['message_id']}: mary invites you to Puddle",
         "  The game is joining.",
     ]
-    assert said[3:5] == [
+    assert output[3:5] == [
         "  This game cannot be linked now. Type `games` to see which games can.",
         "  The game will ask for access in a moment.",
     ]

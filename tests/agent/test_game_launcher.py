@@ -31,8 +31,8 @@ client.set_activity_join_callback(joined.append)
 while not joined:
     client.run_callbacks()
     time.sleep(0.01)
-with open(sys.argv[2], "a") as told:
-    told.write(joined[0] + "\\n")
+with open(sys.argv[2], "a") as report:
+    report.write(joined[0] + "\\n")
 client.close()
 """
 
@@ -58,7 +58,7 @@ async def test_a_game_that_is_not_running_is_started_and_joins(
 ) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(two.other.directory))
-    program, report = tmp_path / "my game.py", tmp_path / "told 100%"
+    program, report = tmp_path / "my game.py", tmp_path / "report 100%"
     program.write_text(GAME)
     client = Client()
     command = shlex.join([sys.executable, str(program), str(two.game.id), str(report)])

@@ -180,7 +180,7 @@ async def test_a_terminal_line_goes_to_the_pending_question(store_config: object
         await asyncio.sleep(0)
         keyboard.write("yes\n")
         assert await asked == "yes"
-        serving = asyncio.create_task(terminal.serve(None))  # type: ignore[arg-type]  # it is only told to end
+        serving = asyncio.create_task(terminal.serve(None))  # type: ignore[arg-type]  # only "quit" is sent
         keyboard.write("quit\n")
         async with asyncio.timeout(10):
             await serving

@@ -77,7 +77,7 @@ async def use_every_feature(town: ClientScene, session: Session, sku: str) -> No
 
     # Autocomplete an option, then run the command.
     typed = [
-        {"type": 6, "name": "whom", "value": str(town.alice.id)},
+        {"type": 6, "name": "member", "value": str(town.alice.id)},
         {"type": 3, "name": "city", "value": "Be", "focused": True},
     ]
     await bob.run("greet", 4, options=typed)

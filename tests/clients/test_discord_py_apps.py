@@ -115,18 +115,18 @@ def declare(tree: app_commands.CommandTree[App], guild: discord.Object, sku: int
     """Add the app's commands."""
 
     @tree.command(guild=guild, description="greets")
-    @app_commands.describe(whom="who", times="how often", place="where")
+    @app_commands.describe(member="who", times="how often", place="where")
     @app_commands.choices(mood=[app_commands.Choice(name="Happy", value="happy")])
     async def greet(
         interaction: discord.Interaction,
-        whom: discord.Member,
+        member: discord.Member,
         times: app_commands.Range[int, 1, 5],
         place: discord.TextChannel,
         mood: app_commands.Choice[str],
         city: str = "nowhere",
     ) -> None:
         perms = interaction.app_permissions.send_messages
-        text = f"{whom.name} x{times} in {place.name}, {mood.name}, {city}, {perms}"
+        text = f"{member.name} x{times} in {place.name}, {mood.name}, {city}, {perms}"
         await interaction.response.send_message(text)
         sent = await interaction.original_response()
         await sent.edit(content=text + "!")
@@ -194,7 +194,7 @@ async def test_a_user_uses_every_feature_of_an_app(town: ClientScene, bob_sessio
         offered = await bob_session.next("APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE")
         assert [each["value"] for each in offered["choices"]] == ["berlin", "bern"]
         options = [
-            {"type": 6, "name": "whom", "value": str(town.alice.id)},
+            {"type": 6, "name": "member", "value": str(town.alice.id)},
             {"type": 4, "name": "times", "value": 3},
             {"type": 7, "name": "place", "value": str(town.guild.general)},
             {"type": 3, "name": "mood", "value": "happy"},
@@ -289,8 +289,8 @@ async def test_global_commands_are_synced_and_their_permissions_read(town: Clien
         path = f"/applications/{town.bot.application_id}/guilds/{town.guild.id}/commands/{made.id}/permissions"
         entries = [{"id": str(town.bob.id), "type": 2, "permission": True}]
         (await town.alice.put(path, json={"permissions": entries})).ok()
-        told = await app.received("raw_app_command_permissions_update")
-        assert [each.target.id for each in told.permissions] == [town.bob.id]
+        updated = await app.received("raw_app_command_permissions_update")
+        assert [each.target.id for each in updated.permissions] == [town.bob.id]
         read = await made.fetch_permissions(discord.Object(town.guild.id))
         assert [each.permission for each in read.permissions] == [True]
         await made.edit(description="changed")

@@ -19,7 +19,7 @@ COMMANDS: list[dict[str, Any]] = [
         "name": "greet",
         "description": "greets",
         "options": [
-            {"type": 6, "name": "whom", "description": "who", "required": True},
+            {"type": 6, "name": "member", "description": "who", "required": True},
             {"type": 3, "name": "city", "description": "where", "autocomplete": True},
         ],
     },

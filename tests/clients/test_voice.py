@@ -129,7 +129,7 @@ async def test_discord_py_and_discord_js_hear_each_other(town: ClientScene) -> N
     lounge = town.guild.channels["General"]
     environment = {"NODE_EXTRA_CA_CERTS": authority(town)}
     async with calling(town, town.bot) as callers, javascript.running(town, second.token, environment) as other:
-        await other.told("clientReady")
+        await other.received("clientReady")
         await callers.do(0, "join", channel=lounge)
         await other.do("enterCall", guild=str(town.guild.id), channel=str(lounge))
         code = await callers.do(0, "wait", channel=lounge, people=[town.bot.id, second.id])

@@ -119,7 +119,7 @@ class Prepared:
 
 
 async def prepare(world: World, *members: Actor, bot_permissions: int = Permissions.ADMINISTRATOR) -> Prepared:
-    """Create the guild, with `people` as members."""
+    """Create the guild, with these members."""
     victim = await world.user()
     guild = await world.guild(None, victim, *members)
     owner = guild.owner

@@ -1,5 +1,6 @@
-"""Hand-written requests for operations that generated requests rarely complete, because they name existing objects in a certain
-state. `plant` adds these objects to the prepared guild."""
+"""Hand-written requests for operations that generated requests rarely complete.
+
+These operations need existing objects in a certain state; `plant` adds them to the prepared guild."""
 
 from dataclasses import dataclass, field
 from typing import Any

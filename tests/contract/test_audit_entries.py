@@ -1,7 +1,7 @@
 """Audit log entries of every operation that changes a guild.
 
-Each operation is called once with a reason. It must publish at least one of its declared events and write exactly the entries of
-its row in http.md 4. A second test produces the remaining kinds of entries."""
+Each operation is called once with a reason. It must publish at least one of its declared events and write exactly the
+entries of its row in http.md 4. A second test produces the remaining kinds of entries."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -208,8 +208,8 @@ def test_the_table_lists_only_mutations_and_their_declared_audit_actions() -> No
 
     assert set(WRITES) - declared.keys() == set()
     assert {name: kinds - declared[name] for name, kinds in WRITES.items() if kinds - declared[name]} == {}
-    # Not covered by the walk: operations authorized by a webhook token or an OAuth2 token, operations of a lobby that is linked to
-    # a channel, and an invite that grants roles.
+    # Not covered by the walk: operations authorized by a webhook token or an OAuth2 token, operations of a lobby that
+    # is linked to a channel, and an invite that grants roles.
     others = {name for name, operation in operations().items() if operation.audits} - WRITES.keys()
     assert others == {
         "update_webhook_by_token",

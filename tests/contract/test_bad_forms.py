@@ -1,5 +1,6 @@
-"""Validation errors of every operation: an invalid value in each body field, query parameter and path id is rejected with 50035
-and the path of the value."""
+"""Validation errors of every operation.
+
+An invalid value in any body field, query parameter or path id is rejected with 50035 and the path of the value."""
 
 from collections.abc import Iterator
 from types import NoneType, UnionType
@@ -22,7 +23,7 @@ OAUTH2_FORMS = "exchange_oauth2_token", "revoke_oauth2_token", "create_rpc_token
 
 
 def invalid_value(kind: Any) -> tuple[Any, list[str]] | None:
-    """Return a value that a type rejects and the paths of its invalid parts, or None if the type accepts every value."""
+    """Return a value that a type rejects and its invalid paths, or None if the type accepts every value."""
     origin = get_origin(kind)
     if origin is Annotated:
         return invalid_value(get_args(kind)[0])

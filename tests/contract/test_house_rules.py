@@ -130,8 +130,11 @@ def test_only_listed_files_contain_async_code() -> None:
     }
 
     # Handlers run in the store's threads; async code is needed outside of a transaction (core/async_operation.py).
-    # Passwords are hashed between two transactions, login codes are counted before they are checked, ID tokens are signed. A
-    # search writes only when its index is behind. The files of deleted messages are removed. The others call webhooks, identity and
+    # Passwords are
+    # hashed between two transactions, login codes are counted before they are checked, ID tokens are signed. A
+    # search
+    # writes only when its index is behind. The files of deleted messages are removed. The others call webhooks,
+    # identity providers and
     # payment providers.
     assert async_files == {
         "hubbub/server/resources/accounts/routes.py",

@@ -1,12 +1,12 @@
 """Permission checks of every operation on a guild or one of its channels.
 
-Each operation is called by a member without permissions, a member with exactly the required permissions, the owner, an outsider,
-and the owner of another guild who names objects of this one. The matrix runs once with users and once with bots; a bot with
-ADMINISTRATOR takes the part of the owner. Operations of applications and of group DMs have their own tests.
+Each operation is called by a member without permissions, a member with exactly the required permissions, the owner, an
+outsider, and the owner of another guild, with objects of this one. The matrix runs once with users and once with bots;
+a bot with ADMINISTRATOR takes the part of the owner. Operations of applications and of group DMs have their own tests.
 
-The required permissions are the operation's `needs`, which the dispatcher checks, and `HANDLER_PERMISSIONS`, which handlers
-check, after the rows of http.md 4. A rejection is 403 with 50013 (missing permissions) or 50001 (missing access); it is 50001 if
-the member cannot see the channel."""
+The required permissions are the operation's `needs`, which the dispatcher checks, and `HANDLER_PERMISSIONS`, which
+handlers check, after the rows of http.md 4. A rejection is 403 with 50013 (missing permissions) or 50001 (missing
+access); it is 50001 if the member cannot see the channel."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -181,7 +181,7 @@ def guild_endpoints() -> list[Endpoint]:
 
 @cache
 def checked_endpoints() -> list[Endpoint]:
-    """Return the operations of `guild_endpoints` and all others that may raise a missing access or missing permissions error.
+    """Return the operations of `guild_endpoints`, and all others that declare a missing access or permissions error.
 
     The list is complete: the `watch` fixture checks every response of every test against the operation's `raises`."""
     codes = {errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS}
@@ -241,7 +241,7 @@ class Matrix:
     async def request(self, endpoint: Endpoint, caller: Actor) -> Request:
         """Build a request that succeeds with the required permissions.
 
-        The preparation may act as the caller, for example to create a message, so `able` has all permissions meanwhile."""
+        The preparation may act as the caller, for example to create a message, so `able` gets all permissions first."""
         if caller is self.able and endpoint.name in MAKERS:
             await self.enable(ALL_BUT_ADMINISTRATOR)
         return await self.builder.request(endpoint, caller)
@@ -360,7 +360,7 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
 
 @pytest.mark.parametrize("matrix", [Auth.USER], ids=["users"], indirect=True)
 async def test_elevated_permissions_require_mfa_if_the_guild_does(matrix: Matrix) -> None:
-    """http.md 2.1: with mfa_level 1 the acting user, or the owner of the acting bot, needs two-factor authentication."""
+    """http.md 2.1: with mfa_level 1 the acting user, or the owner of the bot, needs two-factor authentication."""
     wrong: list[str] = []
     await matrix.builder.secure(matrix.prepared.guild.owner)
     await matrix.enable(ALL_BUT_ADMINISTRATOR)
@@ -429,10 +429,10 @@ class Bearer(Actor):
         return f"Bearer {self.token}"
 
 
-async def bearer(world: World, person: Actor, application_id: int | None, *scopes: str) -> Bearer:
+async def bearer(world: World, user: Actor, application_id: int | None, *scopes: str) -> Bearer:
     """Issue a user's access token to an application."""
-    token = await world.access_token(person, application_id, *scopes)
-    return Bearer(world, person.id, token, person.name, application_id=application_id)
+    token = await world.access_token(user, application_id, *scopes)
+    return Bearer(world, user.id, token, user.name, application_id=application_id)
 
 
 async def test_applications_use_their_own_operations_in_their_guilds(small_world: World) -> None:
@@ -507,8 +507,8 @@ async def test_oauth2_operations_are_limited_to_the_users_guilds(small_world: Wo
     url, application_id = endpoint.operation.url(**prepared.values(endpoint)), prepared.bot.application_id
     scope = endpoint.operation.scopes[0]
 
-    async def status_of(person: Actor, *scopes: str) -> tuple[int, int]:
-        caller = await bearer(world, person, application_id, *scopes)
+    async def status_of(user: Actor, *scopes: str) -> tuple[int, int]:
+        caller = await bearer(world, user, application_id, *scopes)
         return outcome(await caller.request(endpoint.operation.method, url))
 
     assert await status_of(prepared.guild.owner, scope) == (200, 0)

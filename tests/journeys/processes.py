@@ -180,7 +180,7 @@ def demo_users(client: aiohttp.ClientSession, server: Server) -> dict[str, ApiUs
     for name, application in server.document["applications"].items():
         if application["bot"] is not None:
             found[name] = (application["bot"]["id"], f"Bot {application['bot']['token']}")
-    return {name: ApiUser(client, server.url, *who) for name, who in found.items()}
+    return {name: ApiUser(client, server.url, *credentials) for name, credentials in found.items()}
 
 
 async def register(client: aiohttp.ClientSession, server: Server, name: str) -> ApiUser:
@@ -312,7 +312,7 @@ class GatewaySession:
                 await self._arrived.wait_for(condition)
         except TimeoutError:
             names = [frame["t"] for frame in self.frames[-20:]]
-            raise AssertionError(f"it did not come; last: {names}, {self.opcodes[-3:]}, {self.closed_with}") from None
+            raise AssertionError(f"no matching frame; last: {names}, {self.opcodes[-3:]}, {self.closed_with}") from None
 
     async def event(self, name: str, matches: Callable[[Any], bool] = lambda _: True, *, since: int = 0) -> Any:
         """Return the first dispatch with this name that matches."""

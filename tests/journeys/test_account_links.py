@@ -125,7 +125,7 @@ class Links(RuleBasedStateMachine):
             return
         person = next(each for each in self.people if each.actor.id == owner)
         (found,) = {self.holder_of(player) for player in mine}
-        assert found not in self.seen, "an account that was somebody's is given to somebody else"
+        assert found not in self.seen, "a former account was given to another player"
         self.seen.add(found)
         self.provisional[found] = owner if self.is_banned(person) else None
         for player in mine:
@@ -172,9 +172,9 @@ class Links(RuleBasedStateMachine):
         assert self.holders[player] == found
         self.granted(found, tokens | {"refresh_token": None})
 
-    @rule(who=st.integers(0, 1))
-    def authorize(self, who: int) -> None:
-        person = self.people[who]
+    @rule(index=st.integers(0, 1))
+    def authorize(self, index: int) -> None:
+        person = self.people[index]
         answer: ApiResponse = self.run(self.head.authorize(person.actor, SCOPE))
         if self.is_banned(person):
             answer.refused(401, 0)
@@ -183,10 +183,10 @@ class Links(RuleBasedStateMachine):
         self.granted(person.actor.id, self.run(self.head.exchange(code)).ok())
 
     @precondition(lambda self: self.grants)
-    @rule(who=st.integers(0, 1), data=st.data())
-    def link(self, who: int, data: st.DataObject) -> None:
+    @rule(index=st.integers(0, 1), data=st.data())
+    def link(self, index: int, data: st.DataObject) -> None:
         """Authorize the game for a user with a valid or invalid external token."""
-        person = self.people[who]
+        person = self.people[index]
         if self.is_banned(person):
             return
         pool = [text for text, _ in self.texts()] + self.dead[-3:]
@@ -194,21 +194,21 @@ class Links(RuleBasedStateMachine):
             return
         self.authorize_with(person, data.draw(st.sampled_from(pool)))
 
-    @rule(who=st.integers(0, 1), player=st.sampled_from(PLAYERS))
-    def play_and_link(self, who: int, player: str) -> None:
+    @rule(index=st.integers(0, 1), player=st.sampled_from(PLAYERS))
+    def play_and_link(self, index: int, player: str) -> None:
         """Play with a provisional account, then link it to a full one."""
         self.play(player)
         holder = self.holders[player]
         mine = [grant.access for grant in self.grants if grant.owner == holder]
-        if mine and not self.is_banned(self.people[who]):
-            self.authorize_with(self.people[who], mine[-1])
+        if mine and not self.is_banned(self.people[index]):
+            self.authorize_with(self.people[index], mine[-1])
 
-    @rule(who=st.integers(0, 1), player=st.sampled_from(PLAYERS), days=st.sampled_from([1, None]))
-    def link_then_ban(self, who: int, player: str, days: int | None) -> None:
+    @rule(index=st.integers(0, 1), player=st.sampled_from(PLAYERS), days=st.sampled_from([1, None]))
+    def link_then_ban(self, index: int, player: str, days: int | None) -> None:
         """Link an account, ban its user, and play again."""
-        self.play_and_link(who, player)
-        self.ban(who, days)
-        self.play_and_link(1 - who, player)
+        self.play_and_link(index, player)
+        self.ban(index, days)
+        self.play_and_link(1 - index, player)
 
     def authorize_with(self, person: Person, token: str) -> None:
         """Authorize the game for a user with an external token, and check the result against the model."""
@@ -321,10 +321,10 @@ class Links(RuleBasedStateMachine):
             answer.ok()
             self.unlink(holder)
 
-    @rule(who=st.integers(0, 1))
-    def remove(self, who: int) -> None:
+    @rule(index=st.integers(0, 1))
+    def remove(self, index: int) -> None:
         """Deauthorize the application for a user."""
-        person = self.people[who]
+        person = self.people[index]
         listed: ApiResponse = self.run(person.actor.get("/oauth2/tokens"))
         if self.is_banned(person):
             listed.refused(401, 0)
@@ -333,17 +333,17 @@ class Links(RuleBasedStateMachine):
             self.run(person.actor.delete(f"/oauth2/tokens/{authorization['id']}")).ok()
             self.unlink(person.actor.id)
 
-    @rule(who=st.integers(0, 1), days=st.sampled_from([1, None]))
-    def ban(self, who: int, days: int | None) -> None:
-        person = self.people[who]
+    @rule(index=st.integers(0, 1), days=st.sampled_from([1, None]))
+    def ban(self, index: int, days: int | None) -> None:
+        person = self.people[index]
         ends_ms = None if days is None else self.now + days * DAY_MS
         self.run(self.world.write(lambda call: accounts.ban(call, UserId(person.actor.id), ends_ms=ends_ms)))
         person.banned_until = float("inf") if ends_ms is None else ends_ms
         self.unlink(person.actor.id)
 
-    @rule(who=st.integers(0, 1))
-    def unban(self, who: int) -> None:
-        person = self.people[who]
+    @rule(index=st.integers(0, 1))
+    def unban(self, index: int) -> None:
+        person = self.people[index]
         lifted = self.run(self.world.write(lambda call: accounts.unban(call, UserId(person.actor.id))))
         assert lifted is self.is_banned(person)
         person.banned_until = 0
@@ -375,7 +375,7 @@ class Links(RuleBasedStateMachine):
             for text, owner in good.items():
                 actor = await self.world.app.auth.find_by_token(text)
                 assert actor is not None, "a good token was refused"
-                assert actor.user_id == owner, "a token opens somebody else's account"
+                assert actor.user_id == owner, "a token opens a foreign account"
             for text in self.dead:
                 assert await self.world.app.auth.find_by_token(text) is None, "a token outlived its link"
 

@@ -97,17 +97,17 @@ class Player:
 
         return record
 
-    async def sees(self, what: Callable[[], Seen | None]) -> Seen:
+    async def sees(self, condition: Callable[[], Seen | None]) -> Seen:
         """Wait until the game sees something; checked after every callback."""
         try:
             async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-                while not (seen := what()):
+                while not (seen := condition()):
                     self._came.clear()
                     await self._came.wait()
                 return seen
         except TimeoutError:
             latest = {event: args[-3:] for event, args in self.calls.items() if args}
-            raise AssertionError(f"it was not seen; the last that was told: {latest}") from None
+            raise AssertionError(f"the condition did not become true; latest callbacks: {latest}") from None
 
     async def play(self, game: oauth.Client) -> "Player":
         """Start a game of the publisher, after leaving the previous one."""
@@ -252,7 +252,7 @@ async def test_the_social_layer(platform: tuple[World, LoadBalancer | None], mon
         history = await rob.client.get_user_messages_with_limit(mary.id, 10)
         private = {each.id: each.author_id for each in history}
         assert set(private.values()) == {rob.id, mary.id}
-        sent_id = await rob.client.send_lobby_message(party, "I shall be robert")
+        sent_id = await rob.client.send_lobby_message(party, "I will be robert")
         robert = await come(house.enter(browsers["robert"], bringing=rob.family_token), house.puddle)
         await the_merged_account_keeps_its_data(rob, robert, mary, [party, lobby_id], sent_id)
         history = await robert.client.get_user_messages_with_limit(mary.id, 10)
@@ -359,8 +359,8 @@ async def they_talk(house: Publisher, lobby_id: int, mary: Player, zoe: Player, 
         await player.sees(lambda: player.message(sent_id).moderation_metadata == {"verdict": "splashy"})  # type: ignore[union-attr]  # noqa: B023
 
     private = await rob.client.send_user_message(mary.id, "psst")
-    heard = await mary.sees(lambda: mary.message(private))
-    assert (heard.author_id, heard.content, heard.application_id) == (rob.id, "psst", house.puddle.id)
+    incoming = await mary.sees(lambda: mary.message(private))
+    assert (incoming.author_id, incoming.content, incoming.application_id) == (rob.id, "psst", house.puddle.id)
     path = f"/partner-sdk/dms/{rob.id}/{mary.id}/messages/{private}/moderation-metadata"
     assert (await house.backend("PUT", path, verdict="harmless")).status == 204
     for player in (mary, rob):
@@ -391,10 +391,14 @@ async def a_channel_is_linked(
     monkeypatch.setattr(discord.gateway.DiscordWebSocket, "DEFAULT_GATEWAY", yarl.URL(world.gateway))
     async with connected(Bot(), builder.token) as bot:
         sent_id = await rob.client.send_lobby_message(lobby_id, "is it raining there?")
-        heard = await bot.calls("message", lambda message: message.id == sent_id)
-        assert (heard.content, heard.author.id, heard.channel.id) == ("is it raining there?", rob.id, guild.general)
+        incoming = await bot.received("message", lambda message: message.id == sent_id)
+        assert (incoming.content, incoming.author.id, incoming.channel.id) == (
+            "is it raining there?",
+            rob.id,
+            guild.general,
+        )
 
-        answer = await heard.channel.send("cats and dogs")
+        answer = await incoming.channel.send("cats and dogs")
         for player in (mary, zoe, rob):
             message = await player.sees(lambda: player.message(answer.id))  # noqa: B023
             assert (message.content, message.author_id) == ("cats and dogs", builder.id)

@@ -51,7 +51,7 @@ class CallbackRecorder:
                     self._came.clear()
                     await self._came.wait()
         except TimeoutError:
-            raise AssertionError(f"it did not come; untaken: {self.all[self._taken :]}") from None
+            raise AssertionError(f"no matching call; unread: {self.all[self._taken :]}") from None
 
 
 class Player:

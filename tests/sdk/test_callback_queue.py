@@ -37,7 +37,7 @@ def pump_until(client: Client, ready: Callable[[], bool]) -> None:
     """Run frames until a condition holds."""
     end = time.monotonic() + WAIT_TIMEOUT_SECONDS
     while not ready():
-        assert time.monotonic() < end, "it did not come"
+        assert time.monotonic() < end, "the condition did not become true"
         client.run_callbacks()
         time.sleep(0.005)
 
@@ -512,11 +512,11 @@ async def traffic(mary: Player, zoe: Player, rob: Actor, lobby_id: int) -> None:
 
 
 @contextlib.asynccontextmanager
-async def start_process(what: str) -> AsyncIterator[asyncio.subprocess.Process]:
+async def start_process(command: str) -> AsyncIterator[asyncio.subprocess.Process]:
     """Start a process of `tests.sdk.frames`."""
     root = Path(__file__).parents[2]
     pipe = asyncio.subprocess.PIPE
-    arguments = ("-m", "tests.sdk.frames", what)
+    arguments = ("-m", "tests.sdk.frames", command)
     process = await asyncio.create_subprocess_exec(
         sys.executable, *arguments, cwd=root, stdin=pipe, stdout=pipe, limit=1 << 24
     )
@@ -534,7 +534,7 @@ async def next_line(process: asyncio.subprocess.Process) -> Any:
     assert process.stdout is not None
     async with asyncio.timeout(RUN_MAX_SECONDS + WAIT_TIMEOUT_SECONDS):
         line = await process.stdout.readline()
-    assert line, "the process ended without a word"
+    assert line, "the process ended without output"
     return json.loads(line)
 
 

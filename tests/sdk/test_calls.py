@@ -12,7 +12,6 @@ from typing import Any
 import aiohttp
 import msgspec
 import pytest
-from tests.sdk.test_callback_queue import pump_until
 
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.voice import XCHACHA20
@@ -37,6 +36,7 @@ from tests.fixtures.validator import ResponseMonitor
 from tests.oauth import Client as Application
 from tests.sdk.audio import FULL_AMPLITUDE, AudioRecorder, CallParticipant, Headset, Tone
 from tests.sdk.players import Player, game, new_client, player
+from tests.sdk.test_callback_queue import pump_until
 from tests.sdk.test_platform_faults import gateway_of
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, World
 
@@ -123,7 +123,7 @@ async def test_two_callers_hear_each_other_and_the_lobby_shows_the_call(house: C
     assert await came.next() == (zoe.id, True)
     assert await noticed.next() == (house.lobby_id, mary.id, True)
     assert await noticed.next() == (house.lobby_id, zoe.id, True)
-    await speaks.next(lambda who, speaking: (who, speaking) == (zoe.id, True))
+    await speaks.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, True))
     assert set(mary.call.get_participants()) == {mary.id, zoe.id}
     lobby = ann.client.get_lobby_handle(house.lobby_id)
     info = lobby and lobby.get_call_info_handle()
@@ -150,10 +150,10 @@ async def test_the_documented_call_example_works(house: CallLobby, capsys: pytes
     assert f"{zoe.id} speaks" in captured
 
 
-def session_of(house: CallLobby, who: CallParticipant) -> Any:
+def session_of(house: CallLobby, caller: CallParticipant) -> Any:
     """Return a player's voice session on the server."""
     assert house.world.app.voice is not None
-    return house.world.app.voice.calls._sessions[house.lobby_id, who.id]
+    return house.world.app.voice.calls._sessions[house.lobby_id, caller.id]
 
 
 def codes_of(*people: CallParticipant) -> set[str]:
@@ -161,9 +161,9 @@ def codes_of(*people: CallParticipant) -> set[str]:
     return {connection_of(each)._encryption.code for each in people}
 
 
-def connection_of(who: CallParticipant) -> Any:
+def connection_of(caller: CallParticipant) -> Any:
     """Return the voice connection of a call."""
-    return who.player.client._parts[VoiceCalls].lines[who.call.get_channel_id()]
+    return caller.player.client._parts[VoiceCalls].lines[caller.call.get_channel_id()]
 
 
 async def test_a_call_is_end_to_end_encrypted(house: CallLobby) -> None:
@@ -208,7 +208,7 @@ async def test_a_muted_caller_is_silent_and_the_others_are_notified(house: CallL
     state = mary.call.get_voice_state_handle(zoe.id)
     assert state is not None
     assert (state.self_mute, state.self_deaf) == (True, False)
-    await speaks.next(lambda who, speaking: (who, speaking) == (zoe.id, False))
+    await speaks.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     mary.recorder.clear()
     zoe.call.set_self_mute(False)
     assert await changed.next() == zoe.id
@@ -227,7 +227,7 @@ async def test_a_deafened_caller_neither_receives_nor_sends_audio(house: CallLob
     assert state is not None
     assert (state.self_mute, state.self_deaf) == (True, True)
     assert (zoe.call.get_self_deaf(), zoe.player.client.get_self_deaf_all()) == (False, True)
-    await speaks.next(lambda who, speaking: (who, speaking) == (zoe.id, False))
+    await speaks.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     zoe.recorder.clear()
     mary.recorder.clear()
     # Time is measured by received audio. None is received here, so the test measures it by captured audio.
@@ -238,21 +238,21 @@ async def test_a_deafened_caller_neither_receives_nor_sends_audio(house: CallLob
     await wait_for_mutual_audio(mary, zoe)
 
 
-async def wait_for_captured_audio(who: CallParticipant, since: int, seconds: float = 0.5) -> None:
+async def wait_for_captured_audio(caller: CallParticipant, since: int, seconds: float = 0.5) -> None:
     """Wait until a player's microphone has run for this many seconds."""
     loop = asyncio.get_running_loop()
     came = asyncio.Event()
-    inner = who.tone
+    inner = caller.tone
 
     def watch(*args: Any) -> None:
         inner(*args)
         if inner._at - since > 48_000 * seconds:
             loop.call_soon_threadsafe(came.set)
 
-    who.call._state.captured_audio = watch
+    caller.call._state.captured_audio = watch
     async with asyncio.timeout(60):
         await came.wait()
-    who.call._state.captured_audio = inner
+    caller.call._state.captured_audio = inner
 
 
 async def test_local_mute_and_volume_affect_only_this_client(house: CallLobby) -> None:
@@ -299,7 +299,7 @@ async def test_push_to_talk_sends_microphone_audio_while_pressed(house: CallLobb
     await zoe.recorder.wait_for_tone(mary.id, MARY_HZ)
     call.set_ptt_active(False)
 
-    await speaks.next(lambda who, speaking: (who, speaking) == (mary.id, False))
+    await speaks.next(lambda user_id, speaking: (user_id, speaking) == (mary.id, False))
 
 
 async def test_audio_callbacks_can_modify_received_and_sent_audio(house: CallLobby, tmp_path: Path) -> None:
@@ -346,7 +346,7 @@ async def test_a_failing_audio_callback_is_logged_once_and_the_call_continues(ho
 
     zoe.call._state.captured_audio = zoe.call._state.received_audio = fails
     speaks = mary.record_event("speaking_status_changed")
-    await speaks.next(lambda who, speaking: (who, speaking) == (zoe.id, False))
+    await speaks.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     zoe.call._state.captured_audio, zoe.call._state.received_audio = zoe.tone, zoe.recorder
     zoe.recorder.clear()
 
@@ -363,7 +363,7 @@ async def test_reset_removes_the_audio_callbacks(house: CallLobby) -> None:
 
     zoe.player.client._core.reset()
 
-    await speaks.next(lambda who, speaking: (who, speaking) == (zoe.id, False))
+    await speaks.next(lambda user_id, speaking: (user_id, speaking) == (zoe.id, False))
     assert (zoe.call._state.captured_audio, zoe.call._state.received_audio) == (None, None)
     assert zoe.call.get_status() is CONNECTED
 
@@ -600,8 +600,12 @@ async def test_a_game_loop_receives_participant_and_speaking_callbacks(house: Ca
         mary = client.GetCurrentUserV2().Id()
         call = client.StartCallWithAudioCallbacks(joined[0], lambda *_: False, Tone(MARY_HZ))
         call.SetStatusChangedCallback(lambda status, error, _: seen.append(compat.Call.StatusToString(status)))
-        call.SetParticipantChangedCallback(lambda who, came: seen.append(("came" if came else "went", who == mary)))
-        call.SetSpeakingStatusChangedCallback(lambda who, on: seen.append(("speaks" if on else "quiet", who == mary)))
+        call.SetParticipantChangedCallback(
+            lambda user_id, came: seen.append(("came" if came else "went", user_id == mary))
+        )
+        call.SetSpeakingStatusChangedCallback(
+            lambda user_id, on: seen.append(("speaks" if on else "quiet", user_id == mary))
+        )
         pump_until(client, lambda: ("speaks", False) in seen and ("speaks", True) in seen)
         assert set(call.GetParticipants()) == {mary, zoe.id}
         assert [each.GetChannelId() for each in client.GetCalls()] == joined

@@ -58,7 +58,7 @@ async def test_an_invite_is_valid_for_six_hours_of_the_platforms_time(
     invited, updated = zoe.record_event("activity_invite_created"), zoe.record_event("activity_invite_updated")
     seen = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity())
-    await seen.next(lambda who: who == mary.id)
+    await seen.next(lambda user_id: user_id == mary.id)
 
     await mary.client.send_activity_invite(zoe.id, "come and jump")
     invite = await invited.next()

@@ -106,7 +106,7 @@ async def test_a_group_message_is_not_a_message_to_one_recipient(world: World) -
     body = {"recipients": [str(zoe.id), str(rob.id)]}
     group = (await mary.user.post("/users/@me/channels", json=body)).ok()["id"]
 
-    posted_id = (await zoe.user.post(f"/channels/{group}/messages", json={"content": "for everybody"})).ok()["id"]
+    posted_id = (await zoe.user.post(f"/channels/{group}/messages", json={"content": "for all"})).ok()["id"]
 
     await created.next(lambda which: which == int(posted_id))
     message = mary.client.get_message_handle(int(posted_id))

@@ -10,7 +10,6 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.sdk.test_callback_queue import ResultRecorder, pump_until
 
 import hubbub.sdk as sdk
 from hubbub.sdk import (
@@ -26,6 +25,7 @@ from hubbub.server.core.faults import Fault, GatewayFault, HttpFault
 from tests.machine import NewMachine
 from tests.sdk import sdk_threads
 from tests.sdk.players import game, player
+from tests.sdk.test_callback_queue import ResultRecorder, pump_until
 from tests.sdk.test_provisional import provisional_token
 from tests.world import WAIT_TIMEOUT_SECONDS, World
 

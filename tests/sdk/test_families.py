@@ -47,7 +47,7 @@ async def test_a_player_of_a_sibling_game_sees_the_activity_and_is_invited(world
     changed, invited = zoe.record_event("user_updated"), zoe.record_event("activity_invite_created")
 
     await mary.client.update_rich_presence(joinable_activity())
-    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
+    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
     seen = activity_of(zoe, mary)
     assert seen is not None
     assert (seen.application_id, seen.parent_application_id) == (puddle.id, head.id)

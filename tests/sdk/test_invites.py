@@ -15,7 +15,7 @@ async def hosting(world: World) -> tuple[Player, Player]:
     mary, zoe = await friends(world)
     changed = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity())
-    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
+    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
     return mary, zoe
 
 
@@ -123,7 +123,7 @@ async def test_a_join_request_to_a_full_party_is_rejected(world: World) -> None:
     await mary.client.update_rich_presence(
         joinable_activity(party=ActivityParty(id="party-1", current_size=4, max_size=4))
     )
-    await changed.next(lambda who: (seen := activity_of(zoe, mary)) is not None and seen.party.current_size == 4)  # type: ignore[union-attr]
+    await changed.next(lambda user_id: (seen := activity_of(zoe, mary)) is not None and seen.party.current_size == 4)  # type: ignore[union-attr]
 
     with pytest.raises(SdkError) as caught:
         await zoe.client.send_activity_join_request(mary.id)
@@ -167,7 +167,7 @@ async def test_an_invite_is_valid_while_its_sender_plays(world: World) -> None:
     assert not (await updated.next()).is_valid
     changed = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity(details="Still jumping"))
-    await changed.next(lambda who: who == mary.id)
+    await changed.next(lambda user_id: user_id == mary.id)
     assert len(updated.all) == 3
     await mary.client.close()
     await zoe.client.close()
@@ -193,7 +193,7 @@ async def test_an_invite_with_presence_scopes_has_no_content(world: World) -> No
     await befriend(mary, zoe)
     changed, invited = zoe.record_event("user_updated"), zoe.record_event("activity_invite_created")
     await mary.client.update_rich_presence(joinable_activity())
-    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
+    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
 
     await mary.client.send_activity_invite(zoe.id, "words that are dropped")
 

@@ -90,7 +90,7 @@ async def test_joining_a_linked_guild_opens_the_join_page(
     machine = await new_machine(zoe.user)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(machine.directory))
     completed = CallbackRecorder()
-    zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is no guest"), completed)
+    zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is not provisional"), completed)
     result, _ = await completed.next()
     assert result.successful, result
     browser = Browser(world)
@@ -122,7 +122,7 @@ async def test_messages_and_settings_open_in_the_chat_client(
     message = zoe.client.get_message_handle(sent)
     assert message is not None
 
-    await zoe.client.open_message_in_platform(sent, lambda: pytest.fail("zoe is no guest"))
+    await zoe.client.open_message_in_platform(sent, lambda: pytest.fail("zoe is not provisional"))
     await zoe.client.open_connected_games_settings_in_platform()
     assert hers.opened_urls == [
         f"{world.url}/app/channels/@me/{message.channel_id}/{sent}",

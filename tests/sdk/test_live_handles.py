@@ -138,8 +138,8 @@ async def test_a_game_friends_new_name_is_visible(world: World) -> None:
 
     await rename(mary, "Mary the Great")
 
-    await updated.next(lambda who: who == mary.id and name_of(zoe, mary.id) == "Mary the Great")
-    await regrouped.next(lambda who: who == mary.id)
+    await updated.next(lambda user_id: user_id == mary.id and name_of(zoe, mary.id) == "Mary the Great")
+    await regrouped.next(lambda user_id: user_id == mary.id)
     await mary.client.close()
     await zoe.client.close()
 
@@ -151,12 +151,12 @@ async def test_a_platform_friends_new_name_is_visible(world: World) -> None:
     await mary.client.send_platform_friend_request_by_id(zoe.id)
     await asked.next()
     await zoe.client.accept_platform_friend_request(mary.id)
-    await accepted.next(lambda who, _: mary.client.get_relationship_handle(who).platform_relationship_type == 1)
+    await accepted.next(lambda user_id, _: mary.client.get_relationship_handle(user_id).platform_relationship_type == 1)
     updated = mary.record_event("user_updated")
 
     await rename(zoe, "Zoe the Wise")
 
-    await updated.next(lambda who: who == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
+    await updated.next(lambda user_id: user_id == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
     await mary.client.close()
     await zoe.client.close()
 
@@ -177,8 +177,8 @@ async def test_a_lobby_members_new_name_is_visible_to_members_only(world: World)
 
     await rename(zoe, "Zoe the Wise")
 
-    await updated.next(lambda who: who == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
-    await changed.next(lambda _, who: who == zoe.id)
+    await updated.next(lambda user_id: user_id == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
+    await changed.next(lambda _, user_id: user_id == zoe.id)
     # Events about Zoe would reach Rob before the next event that he receives.
     await mary.client.create_or_join_lobby("another pond")
     await joined.next(lambda lobby_id, _: lobby_id == elsewhere)
@@ -202,7 +202,7 @@ async def test_a_conversation_partners_new_name_is_visible(world: World) -> None
 
     await rename(zoe, "Zoe the Wise")
 
-    await updated.next(lambda who: who == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
+    await updated.next(lambda user_id: user_id == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
     # A game without access to conversations does not know their recipients. Its next event would follow any about them.
     await rename(watch, "Rob the Watchful")
     assert await unseen.next() == watch.id
@@ -220,7 +220,7 @@ async def test_a_blocked_users_new_name_is_visible(world: World) -> None:
 
     await rename(zoe, "Zoe the Wise")
 
-    await updated.next(lambda who: who == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
+    await updated.next(lambda user_id: user_id == zoe.id and name_of(mary, zoe.id) == "Zoe the Wise")
     await mary.client.close()
     await zoe.client.close()
 
@@ -258,12 +258,12 @@ async def test_a_provisional_friends_new_name_is_visible(world: World) -> None:
         await mary.client.send_game_friend_request_by_id(provisional_id)
         await asked.next()
         await client.accept_game_friend_request(mary.id)
-        await accepted.next(lambda who, _: mary.client.get_relationship_handle(who).game_relationship_type == 1)
+        await accepted.next(lambda user_id, _: mary.client.get_relationship_handle(user_id).game_relationship_type == 1)
         updated = mary.record_event("user_updated")
 
         await client.update_provisional_account_display_name("Heroine")
 
-        await updated.next(lambda who: who == provisional_id and name_of(mary, provisional_id) == "Heroine")
+        await updated.next(lambda user_id: user_id == provisional_id and name_of(mary, provisional_id) == "Heroine")
     await mary.client.close()
 
 
@@ -288,21 +288,21 @@ async def test_removing_a_friend_hides_their_activity(world: World) -> None:
 
     await mary.client.remove_game_friend(zoe.id)
 
-    await updated.next(lambda who: who == mary.id and hidden(zoe, mary))
+    await updated.next(lambda user_id: user_id == mary.id and hidden(zoe, mary))
     await mary.client.close()
     await zoe.client.close()
 
 
-@pytest.mark.parametrize("blocker", ["the one who plays", "the one who sees"])
+@pytest.mark.parametrize("blocker", ["player", "viewer"])
 async def test_a_block_hides_presence(world: World, blocker: str) -> None:
     mary, zoe, updated = await seen_playing(world)
 
-    if blocker == "the one who plays":
+    if blocker == "player":
         await mary.client.block_user(zoe.id)
     else:
         await zoe.client.block_user(mary.id)
 
-    await updated.next(lambda who: who == mary.id and hidden(zoe, mary))
+    await updated.next(lambda user_id: user_id == mary.id and hidden(zoe, mary))
     await mary.client.close()
     await zoe.client.close()
 
@@ -313,11 +313,11 @@ async def test_a_remaining_game_friend_still_sees_the_activity(world: World) -> 
     await zoe.client.send_platform_friend_request_by_id(mary.id)
     await made.next()
     await mary.client.accept_platform_friend_request(zoe.id)
-    await made.next(lambda who, _: mary.client.get_relationship_handle(who).platform_relationship_type == 1)
+    await made.next(lambda user_id, _: mary.client.get_relationship_handle(user_id).platform_relationship_type == 1)
 
     (await mary.user.delete(f"/users/@me/relationships/{zoe.id}")).ok()
 
-    await ended.next(lambda who, platform: (who, platform) == (mary.id, True))
+    await ended.next(lambda user_id, platform: (user_id, platform) == (mary.id, True))
     assert activity_of(zoe, mary) is not None
     await mary.client.update_rich_presence(joinable_activity(state="Out of the puddle"))
     await updated.next(lambda _: (now := activity_of(zoe, mary)) is not None and now.state == "Out of the puddle")
@@ -340,7 +340,7 @@ async def test_a_new_lobby_member_comes_with_their_application_profile(world: Wo
 
         await client.create_or_join_lobby("pond")
 
-        await added.next(lambda _, who: who == provisional_id)
+        await added.next(lambda _, user_id: user_id == provisional_id)
         assert [external for external, _ in profile_of(mary, provisional_id)] == ["hero-1"]
 
         # Later members receive it too. The backend adds them, since an HTTP response does not carry the profile.
@@ -364,7 +364,7 @@ async def test_a_new_friend_comes_with_their_application_profile(world: World, p
         else:
             await client.send_game_friend_request_by_id(mary.id)
 
-        await made.next(lambda who, _: who == provisional_id)
+        await made.next(lambda user_id, _: user_id == provisional_id)
         assert [external for external, _ in profile_of(mary, provisional_id)] == ["hero-1"]
     await mary.client.close()
 
@@ -393,9 +393,9 @@ async def test_a_profile_changed_by_the_backend_is_visible(world: World) -> None
         (await application.bot.patch(path, json={"username": "Paladin", "metadata": {"level": "9"}})).ok()
 
         for each, received in zip((mary, zoe), hears, strict=True):
-            await received.next(lambda who: who == provisional_id)
+            await received.next(lambda user_id: user_id == provisional_id)
             assert profile_of(each, provisional_id) == [("hero-1", "Paladin")]
-        await own.next(lambda who: who == provisional_id)
+        await own.next(lambda user_id: user_id == provisional_id)
         assert client.get_user_application_profiles(provisional_id)[0].username == "Paladin"
         assert (handle.username, json.loads(handle.metadata)) == ("Paladin", {"level": "9"})
         # Events about the provisional player would reach Rob before the next event that he receives.

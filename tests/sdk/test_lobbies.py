@@ -98,13 +98,13 @@ async def test_leaving_removes_the_member_and_disconnecting_does_not(world: Worl
     assert lobby is not None
 
     await zoe.client.disconnect()
-    await changed.next(lambda _, who: who == zoe.id)
+    await changed.next(lambda _, user_id: user_id == zoe.id)
     member = lobby.get_lobby_member_handle(zoe.id)
     assert member is not None
     assert not member.connected
 
     await zoe.client.connect()
-    await changed.next(lambda _, who: who == zoe.id)
+    await changed.next(lambda _, user_id: user_id == zoe.id)
     assert member.connected
     assert zoe.client.get_lobby_ids() == [lobby_id]
 

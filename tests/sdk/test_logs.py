@@ -64,7 +64,7 @@ def test_voice_log_callbacks_are_separate() -> None:
     client.start_call(5)
     client.run_callbacks()
 
-    assert [who for who, _ in logged] == ["voice"]
+    assert [source for source, _ in logged] == ["voice"]
     client.close()
 
 
@@ -144,7 +144,7 @@ async def test_python_errors_and_logs_do_not_contain_tokens(caplog: pytest.LogCa
     texts = [text for text, _ in lines.all] + [record.getMessage() for record in caplog.records]
     for each in (caught, revoked, bare):
         texts += [repr(each.value), repr(vars(each.value)), *traceback.format_exception(each.value)]
-    assert any("Executing" in text for text in texts), "asyncio itself was not heard"
+    assert any("Executing" in text for text in texts), "no log record of asyncio was captured"
     assert [text for text in texts if token in text] == []
     await client.close()
     server.close()

@@ -16,7 +16,7 @@ async def test_friends_send_edit_and_delete_messages(world: World) -> None:
 
     sent = await mary.client.send_user_message_with_metadata(zoe.id, "hello", {"mood": "wet"})
 
-    await created.next(lambda who: who == sent)
+    await created.next(lambda message_id: message_id == sent)
     message = zoe.client.get_message_handle(sent)
     assert message is not None
     # The recipient is the other user of the conversation, also for received messages.

@@ -236,7 +236,7 @@ async def test_presence_set_while_disconnected_is_sent_after_resume(world: World
     assert world.app.gateway is not None
     world.app.gateway.apply_fault(GatewayFault(effect="drop", user_id=mary.id))
 
-    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
+    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
     await mary.client.close()
     await zoe.client.close()
 
@@ -254,7 +254,7 @@ async def test_presence_set_right_after_connecting_is_sent_with_the_session(
 
     assert mary.client.get_status() is ClientStatus.CONNECTING
     await connecting
-    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
+    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
     await statuses.next(lambda status, *_: status is ClientStatus.READY)
     await mary.client.close()
     await zoe.client.close()
@@ -283,7 +283,7 @@ async def test_presence_set_during_an_outage_is_sent_after_recovery(
         assert world.app.gateway is not None
         world.app.gateway.apply_fault(GatewayFault(effect="invalid_session", user_id=mary.id))
 
-    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
+    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
     assert seen[-1] is ClientStatus.HTTP_WAIT
     await mary.client.close()
     await zoe.client.close()

@@ -43,8 +43,8 @@ async def befriend(one: Player, other: Player) -> None:
     await one.client.send_game_friend_request_by_id(other.id)
     await asked.next()
     await other.client.accept_game_friend_request(one.id)
-    await accepted.next(lambda who, _: one.client.get_relationship_handle(who).game_relationship_type == 1)
-    await asked.next(lambda who, _: other.client.get_relationship_handle(who).game_relationship_type == 1)
+    await accepted.next(lambda user_id, _: one.client.get_relationship_handle(user_id).game_relationship_type == 1)
+    await asked.next(lambda user_id, _: other.client.get_relationship_handle(user_id).game_relationship_type == 1)
 
 
 async def friends(world: World, application: oauth.Client | None = None) -> tuple[Player, Player]:
@@ -68,7 +68,7 @@ async def test_a_friend_sees_the_activity(world: World) -> None:
     activity.add_button(ActivityButton(label="Site", url="https://puddle.example"))
     await mary.client.update_rich_presence(activity)
 
-    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
+    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
     seen = activity_of(zoe, mary)
     assert seen is not None
     assert (seen.name, seen.type, seen.state, seen.details) == (
@@ -87,7 +87,7 @@ async def test_a_friend_sees_the_activity(world: World) -> None:
     assert [each.id for each in group] == [mary.id]
 
     mary.client.clear_rich_presence()
-    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is None)
+    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is None)
     group = zoe.client.get_relationships_by_group(RelationshipGroupType.ONLINE_ELSEWHERE)
     assert [each.id for each in group] == [mary.id]
     await mary.client.close()
@@ -101,10 +101,10 @@ async def test_a_friend_sees_the_online_status(world: World) -> None:
     assert user is not None
 
     await mary.client.set_online_status(StatusType.DND)
-    await changed.next(lambda who: who == mary.id and user.status is StatusType.DND)
+    await changed.next(lambda user_id: user_id == mary.id and user.status is StatusType.DND)
 
     await mary.client.disconnect()
-    await changed.next(lambda who: who == mary.id and user.status is StatusType.OFFLINE)
+    await changed.next(lambda user_id: user_id == mary.id and user.status is StatusType.OFFLINE)
     assert [each.id for each in zoe.client.get_relationships_by_group(RelationshipGroupType.OFFLINE)] == [mary.id]
     with pytest.raises(SdkError) as caught:
         await zoe.client.set_online_status(StatusType.STREAMING)
@@ -146,7 +146,7 @@ async def test_a_new_session_receives_current_activities(world: World) -> None:
     mary, zoe = await friends(world)
     changed = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity())
-    await changed.next(lambda who: who == mary.id and activity_of(zoe, mary) is not None)
+    await changed.next(lambda user_id: user_id == mary.id and activity_of(zoe, mary) is not None)
 
     await zoe.client.disconnect()
     await zoe.client.connect()

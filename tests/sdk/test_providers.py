@@ -38,7 +38,7 @@ async def sign_in(stage: RehearsalWorld, client: Client, user_id: str = "hero-1"
 
 
 @pytest.mark.parametrize(
-    ("provider", "kind", "issues", "more"),
+    ("provider", "kind", "expected_type", "more"),
     [
         ("oidc", OIDC, ExternalIdentityProviderType.OIDC, {}),
         (
@@ -69,7 +69,7 @@ async def test_a_player_signs_in_with_a_provider_credential(
     stage: RehearsalWorld,
     provider: str,
     kind: AuthenticationExternalAuthType,
-    issues: ExternalIdentityProviderType,
+    expected_type: ExternalIdentityProviderType,
     more: dict[str, str],
 ) -> None:
     client = new_client(stage)
@@ -90,7 +90,7 @@ async def test_a_player_signs_in_with_a_provider_credential(
     assert me.is_provisional
     assert (await client.fetch_current_user(BEARER, tokens_received.access_token)).id == me.id
     [profile] = client.get_user_application_profiles(me.id)
-    assert (profile.provider_type, profile.provider_issued_user_id) == (issues, "76561190000000001")
+    assert (profile.provider_type, profile.provider_issued_user_id) == (expected_type, "76561190000000001")
     assert client.get_user_application_profiles_no_lock(me.id) == me.user_application_profiles == [profile]
     assert client.get_user_application_profiles(5) == []
     await client.close()

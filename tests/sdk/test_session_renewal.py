@@ -62,7 +62,7 @@ async def settled(mary: Player, zoe: Player) -> None:
     await seen.next(lambda _: (activity := activity_of(mary, zoe)) is not None and activity.state == state)
 
 
-def what(viewer: Player, other: Player) -> str | None:
+def activity_state(viewer: Player, other: Player) -> str | None:
     activity = activity_of(viewer, other)
     return activity and activity.state
 
@@ -109,7 +109,7 @@ async def test_a_friends_new_activity_and_name_are_reported(world: World) -> Non
         await zoe.client.update_rich_presence(joinable_activity())
         # Any friend would receive the same update.
         await updated.next(
-            lambda _: status_of(rob, zoe) is StatusType.IDLE and what(rob, zoe) == joinable_activity().state
+            lambda _: status_of(rob, zoe) is StatusType.IDLE and activity_state(rob, zoe) == joinable_activity().state
         )
         (await zoe.user.patch("/users/@me", json={"global_name": "Zoe the Wise"})).ok()
 
@@ -118,7 +118,7 @@ async def test_a_friends_new_activity_and_name_are_reported(world: World) -> Non
     user = mary.client.get_user(zoe.id)
     assert user is not None
     assert (user.display_name, user.status) == ("Zoe the Wise", StatusType.IDLE)
-    assert what(mary, zoe) == joinable_activity().state
+    assert activity_state(mary, zoe) == joinable_activity().state
     assert received == {"user_updated": [(zoe.id,)], "relationship_groups_updated": [(zoe.id,)]}
     await leave(mary, zoe, rob)
 

@@ -226,34 +226,40 @@ async def test_the_client_leaves_a_call_that_downgrades_encryption(server: Serve
 
 
 @pytest.mark.parametrize(
-    ("op", "text"),
+    ("op", "payload", "expected"),
     [
-        (2, "no object"),
-        (2, {"ssrc": 1}),
-        (2, READY | {"port": 70_000}),
-        (2, READY | {"port": 1, "ip": "voice.example"}),
-        (2, READY | {"port": 1, "modes": ["xsalsa20_poly1305"]}),
-        (4, KEY),
-        (4, "nothing"),
+        (2, "no object", CallError.VOICE_CONNECTION_FAILED),
+        (2, {"ssrc": 1}, CallError.VOICE_CONNECTION_FAILED),
+        (2, READY | {"port": 70_000}, CallError.VOICE_CONNECTION_FAILED),
+        (2, READY | {"port": 1, "ip": "voice.example"}, CallError.VOICE_CONNECTION_FAILED),
+        (2, READY | {"port": 1, "modes": ["xsalsa20_poly1305"]}, CallError.VOICE_CONNECTION_FAILED),
+        (4, KEY, CallError.SIGNALING_CONNECTION_FAILED),
+        (4, "nothing", CallError.SIGNALING_CONNECTION_FAILED),
     ],
 )
 async def test_an_undecodable_message_ends_a_connecting_call(
-    server: Server, calling: ScriptedConnection, op: int, text: Any
+    server: Server, calling: ScriptedConnection, op: int, payload: Any, expected: CallError
 ) -> None:
     async def nonsense(conversation: Conversation) -> None:
         await conversation.next(0)
-        await conversation.send(op, text)
+        await conversation.send(op, payload)
         await conversation.next(-1)
 
     server.scripts = [nonsense]
 
-    error, _ = await calling.ends()
-    assert error in (CallError.SIGNALING_CONNECTION_FAILED, CallError.VOICE_CONNECTION_FAILED)
+    assert await calling.ends() == (expected, 0)
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        (0, CallError.SIGNALING_CONNECTION_FAILED),
+        (1, CallError.VOICE_CONNECTION_FAILED),
+        (2, CallError.VOICE_CONNECTION_FAILED),
+    ],
+)
 async def test_a_server_that_stops_during_the_handshake_times_out(
-    server: Server, calling: ScriptedConnection, monkeypatch: pytest.MonkeyPatch, steps: int
+    server: Server, calling: ScriptedConnection, monkeypatch: pytest.MonkeyPatch, steps: int, expected: CallError
 ) -> None:
     monkeypatch.setattr("hubbub.sdk.media.voice_connection.CONNECT_TIMEOUT_SECONDS", 0.3)
 
@@ -267,8 +273,7 @@ async def test_a_server_that_stops_during_the_handshake_times_out(
 
     server.scripts = [stops]
 
-    error, _ = await calling.ends()
-    assert error in (CallError.SIGNALING_CONNECTION_FAILED, CallError.VOICE_CONNECTION_FAILED)
+    assert await calling.ends() == (expected, 0)
 
 
 @pytest.mark.parametrize("code", [4004, 4006, 4011, 4017, 4021])

@@ -441,10 +441,6 @@ GUILD_WORLD = '[users.ann]\n[guilds.Home]\nowner = "ann"\n'
             'guilds.Home.channels.c.parent: "c" is a text channel, not a category',
         ),
         (
-            GUILD_WORLD + "[guilds.Home.channels.c]\nparent = 'c'",
-            'guilds.Home.channels.c.parent: "c" is not a category',
-        ),
-        (
             GUILD_WORLD + "[guilds.Home.channels.c]\noverwrites = { bob = {} }",
             'channels.c.overwrites.bob: "bob" is not a role or user',
         ),

@@ -179,12 +179,12 @@ def test_the_example_runs(pytester: pytest.Pytester) -> None:
 
 def test_the_documented_tables_match_the_plugin() -> None:
     page = (ROOT / "docs" / "testing.md").read_text()
-    _, _, people = page.partition("**People** act")
+    _, _, people = page.partition("## Act as a user")
     rows = re.findall(r"^\| (`[a-z].*?) \|", people.partition("`hubbub.bots[name]`")[0], re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)", row)}
 
     assert named == {name for name in dir(Person) if not name.startswith("_")} | {"heard"} - {"id", "name", "token"}
-    faults = set(re.findall(r"`(\w+)\(", people.partition("**Faults**")[2].partition("**The marker**")[0]))
+    faults = set(re.findall(r"`(\w+)\(", people.partition("## Inject faults")[2].partition("## Configure")[0]))
     assert faults == {name for name in dir(Faults) if not name.startswith("_")}
 
 

@@ -21,8 +21,8 @@ SCOPES = ("identify", "guilds", "guilds.members.read", "rpc.activities.write")
 # The page writes everything it receives into its title, so that a test can wait for it.
 PLAY = """<!doctype html><title>Chess</title><h1>Chess</h1><script type="module">
 import { DiscordSDK } from "/sdk/index.mjs";
-const told = window.told = {};
-const note = (name, value) => { told[name] = value; document.title = Object.keys(told).join(" "); };
+const notes = window.notes = {};
+const note = (name, value) => { notes[name] = value; document.title = Object.keys(notes).join(" "); };
 try {
   const sdk = new DiscordSDK("CLIENT");
   await sdk.ready();
@@ -53,15 +53,15 @@ try {
 
 # A page that implements the protocol by hand, including invalid messages.
 PROBE = """<!doctype html><title>Probe</title><script type="module">
-const heard = window.heard = [];
+const received = window.received = [];
 const query = new URLSearchParams(location.search);
 const host = window.parent;
 const say = (op, data) => host.postMessage([op, data], location.origin);
 window.say = say;
 window.addEventListener("message", ({ data, origin }) => {
   if (origin !== location.origin) return;
-  heard.push(data);
-  document.title = `${heard.length}`;
+  received.push(data);
+  document.title = `${received.length}`;
 });
 window.greet = (more = {}) => say(0, { v: 1, encoding: "json", client_id: "CLIENT", frame_id: query.get("frame_id"), ...more });
 window.ask = (cmd, args, more = {}) => new Promise(resolve => {
@@ -138,7 +138,7 @@ async def playing(
         frame = await launch(window)
         await wait_until(frame, "typeof ask === 'function'")
         await frame.evaluate("greet()")
-        await wait_until(frame, "heard.length > 0")
+        await wait_until(frame, "received.length > 0")
 
         async def ask(cmd: str, args: Any = None) -> Any:
             return await frame.evaluate("([cmd, args]) => ask(cmd, args)", [cmd, args])

@@ -216,7 +216,7 @@ class Panel(discord.ui.View):
         """Send an ephemeral response."""
         await interaction.response.send_message(f"chose {' and '.join(sorted(select.values))}", ephemeral=True)
 
-    @discord.ui.select(cls=discord.ui.UserSelect, custom_id="people", placeholder="Somebody")
+    @discord.ui.select(cls=discord.ui.UserSelect, custom_id="people", placeholder="Member")
     async def people(self, interaction: discord.Interaction, select: "discord.ui.UserSelect[Panel]") -> None:
         """Send the chosen users after a deferral."""
         await interaction.response.defer()
@@ -226,21 +226,21 @@ class Panel(discord.ui.View):
 def declare(tree: app_commands.CommandTree[App], guild: discord.Object, go: asyncio.Event) -> None:
     """Add the app's commands. `think` waits for `go` before its deferred response."""
 
-    @tree.command(guild=guild, description="Says hello to somebody")
-    @app_commands.describe(whom="who is greeted", times="how often", city="where they are")
+    @tree.command(guild=guild, description="Says hello to a member")
+    @app_commands.describe(member="the member to greet", times="how often", city="where they are")
     @app_commands.choices(
         mood=[app_commands.Choice(name="Happy", value="happy"), app_commands.Choice(name="Sad", value="sad")]
     )
     async def greet(
         interaction: discord.Interaction,
-        whom: discord.Member,
+        member: discord.Member,
         times: app_commands.Range[int, 1, 5],
         mood: app_commands.Choice[str],
         city: str = "nowhere",
         paper: discord.Attachment | None = None,
     ) -> None:
         read = "" if paper is None else f", {(await paper.read()).decode()}"
-        await interaction.response.send_message(f"{whom.name} x{times}, {mood.name}, {city}{read}")
+        await interaction.response.send_message(f"{member.name} x{times}, {mood.name}, {city}{read}")
 
     @greet.autocomplete("city")
     async def complete(interaction: discord.Interaction, typed: str) -> list[app_commands.Choice[str]]:

@@ -40,11 +40,11 @@ to.postMessage([0, {v: 1, encoding: "json", client_id: "1", frame_id: query.get(
 </script>"""
 
 HOSTING = """<!doctype html><title>Host</title><iframe id="frame" src="%s"></iframe><script>
-window.heard = [];
+window.received = [];
 const frame = document.getElementById("frame");
 window.addEventListener("message", ({data, origin, source}) => {
   if (source !== frame.contentWindow) return;
-  heard.push({origin, data});
+  received.push({origin, data});
   if (data[0] === 0) source.postMessage([1, {cmd: "DISPATCH", evt: "READY", nonce: null, data: {v: 1}}], origin);
 });
 </script>"""
@@ -91,8 +91,8 @@ async def test_an_activity_runs_in_the_frame_of_another_site(played: Stage, chro
 
     async with chromium() as page:
         await page.goto(f"{world.url}/hosting?{urlencode({'frame': frame})}")
-        await wait_until(page, "heard.filter(({data}) => data[0] === 1).length >= 4")
-        received = await page.evaluate("heard")
+        await wait_until(page, "received.filter(({data}) => data[0] === 1).length >= 4")
+        received = await page.evaluate("received")
 
     assert {each["origin"] for each in received} == {origin}
     assert received[0]["data"] == [0, {"v": 1, "encoding": "json", "client_id": "1", "frame_id": "f-1"}]

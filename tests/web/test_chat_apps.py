@@ -84,7 +84,7 @@ async def test_files_and_menus(square: AppGuild) -> None:
     async with run_bot(square), square.visit(square.bob) as window:
         page = window.page
         form = await window.open_command_form("greet")
-        await form.get_by_role("button", name="whom").click()
+        await form.get_by_role("button", name="member").click()
         await page.get_by_role("option", name="alice").click()
         await form.get_by_label("times").fill("2")
         await form.get_by_role("button", name="mood").click()
@@ -131,7 +131,7 @@ async def test_buttons_and_selects(square: AppGuild) -> None:
         await answer.get_by_text("Only you can see this").wait_for()
 
         # A user select, by keyboard.
-        await panel.get_by_role("button", name="Somebody").focus()
+        await panel.get_by_role("button", name="Member").focus()
         await keyboard.press("Enter")
         await keyboard.type("alice")
         await page.get_by_role("option", name="alice").wait_for()
@@ -155,7 +155,7 @@ async def test_an_app_that_does_not_answer(square: AppGuild) -> None:
         panel = await window.sees("here is the panel")
         await window.page.evaluate(WATCH)
         await panel.get_by_role("button", name="Silent").click()
-        await app.told("interaction", lambda interaction: interaction.data.get("custom_id") == "silent")
+        await app.received("interaction", lambda interaction: interaction.data.get("custom_id") == "silent")
         square.world.clock.advance(3_500)
         await panel.get_by_text("The app did not respond in time.").wait_for()
         assert await window.page.evaluate("waited[0]") == "true"
@@ -259,7 +259,7 @@ async def test_an_app_that_has_only_a_web_server(square: AppGuild) -> None:
     async with square.visit(square.bob) as window:
         page = window.page
         form = await window.open_command_form("greet")
-        await form.get_by_role("button", name="whom").click()
+        await form.get_by_role("button", name="member").click()
         await page.get_by_role("option", name="alice").click()
         await form.get_by_role("button", name="+ city").click()
         await page.keyboard.type("Ber")

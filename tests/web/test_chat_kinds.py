@@ -13,10 +13,10 @@ KINDS: list[dict[str, Any]] = [
     {"type": 4, "name": "whole", "description": "a whole number", "required": True},
     {"type": 10, "name": "part", "description": "a number", "required": True},
     {"type": 5, "name": "yes", "description": "or no", "required": True},
-    {"type": 6, "name": "person", "description": "somebody", "required": True},
+    {"type": 6, "name": "person", "description": "a user", "required": True},
     {"type": 7, "name": "place", "description": "a voice channel", "channel_types": [2], "required": True},
     {"type": 8, "name": "rank", "description": "a role", "required": True},
-    {"type": 9, "name": "either", "description": "somebody or a role", "required": True},
+    {"type": 9, "name": "either", "description": "a user or a role", "required": True},
 ]
 
 
@@ -87,8 +87,8 @@ async def test_every_kind_of_select_and_a_button_that_sells(still: AppGuild) -> 
         {"type": 6, "custom_id": "roles", "placeholder": "Ranks", "max_values": 2},
         {
             "type": 7,
-            "custom_id": "anybody",
-            "placeholder": "Anybody",
+            "custom_id": "mentionable",
+            "placeholder": "Mentionable",
             "default_values": [{"id": str(bakers), "type": "role"}],
         },
         {"type": 8, "custom_id": "places", "placeholder": "Places", "channel_types": [2]},
@@ -103,7 +103,7 @@ async def test_every_kind_of_select_and_a_button_that_sells(still: AppGuild) -> 
         assert (
             await shop.get_attribute("href") == f"/application-directory/{still.bot.application_id}/store/{sku['id']}"
         )
-        assert "bakers" in await row.get_by_role("button", name="Anybody").inner_text()
+        assert "bakers" in await row.get_by_role("button", name="Mentionable").inner_text()
 
         # Several values are submitted when the list closes, a single one at once.
         await choose(window, row, "Ranks", "bakers", "@everyone")
@@ -113,7 +113,7 @@ async def test_every_kind_of_select_and_a_button_that_sells(still: AppGuild) -> 
             {str(bakers), str(still.guild.id)},
         )
         await answer(still, asked, 6)
-        await choose(window, row, "Anybody", "alice")
+        await choose(window, row, "Mentionable", "alice")
         asked = await next_interaction(interactions)
         assert list(asked["data"]["resolved"]["users"]) == [str(still.alice.id)]
         await answer(still, asked, 6)

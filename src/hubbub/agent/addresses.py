@@ -32,7 +32,7 @@ def directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
     """Return the writable directories in which games look for the socket, in their order.
 
     The first one follows the public rule. Some games also look in the user's runtime directory if no variable names it.
-    Raises Taken if there is none."""
+    Raises `Taken` if there is none."""
     first = next((Path(environ[name]) for name in DIRECTORY_VARIABLES if environ.get(name)), Path("/tmp"))
     found = [first]
     if sys.platform == "linux" and not environ.get(DIRECTORY_VARIABLES[0]):
@@ -51,7 +51,7 @@ def directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
 def claim(folders: Sequence[Path], index: int | None = None) -> list[Address]:
     """Listen at the lowest index that is free under every name and in every folder.
 
-    All games then find the same agent. Raises Taken if no index is free."""
+    All games then find the same agent. Raises `Taken` if no index is free."""
     wanted = rpc.SOCKET_INDEXES if index is None else (index,)
     for number in wanted:
         claimed = _claim_all([folder / f"{name}-ipc-{number}" for folder in folders for name in SOCKET_NAMES])

@@ -81,7 +81,7 @@ class Agent:
         origin: str | None,
         scopes: frozenset[str],
     ) -> ProgramConnection:
-        """Accept the handshake of a program and send READY; raise Closed to reject it."""
+        """Accept the handshake of a program and send READY; raise `ipc.Closed` to reject it."""
         if str(handshake.get("v")) != str(rpc.VERSION):
             raise ConnectionClosed(CloseCode.INVALID_VERSION, "Invalid Version")
         application = await self.fetch_application(str(handshake.get("client_id") or ""))
@@ -109,7 +109,7 @@ class Agent:
         self.context.remove_connection(connection)
 
     async def fetch_application(self, client_id: str) -> Application:
-        """Fetch an application by client ID; raise Closed if it does not exist."""
+        """Fetch an application by client ID; raise `ipc.Closed` if it does not exist."""
         unknown = ConnectionClosed(CloseCode.INVALID_CLIENT_ID, rpc.INVALID_CLIENT_ID_MESSAGE)
         if not client_id.isascii() or not client_id.isdecimal() or len(client_id) > 20:
             raise unknown

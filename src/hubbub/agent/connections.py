@@ -96,7 +96,7 @@ class ProgramConnection:
         return PseudoScope.AUTHENTICATED in self.token_scopes
 
     def start(self, handler: Callable[["ProgramConnection", rpc.Request], Awaitable[Any]]) -> None:
-        """Start to process commands with the handler `obey`."""
+        """Start to process commands with `handler`."""
         self._worker = asyncio.get_running_loop().create_task(self._run_commands(handler))
 
     async def stop(self) -> None:

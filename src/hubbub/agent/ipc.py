@@ -34,7 +34,7 @@ class ConnectionClosed(Exception):
 
 
 AcceptHandshake = Callable[..., Awaitable[ProgramConnection]]
-"""Accepts the handshake of a connection, or raises Closed."""
+"""Accepts the handshake of a connection, or raises `Closed`."""
 
 
 class UnixSocketTransport:

@@ -23,7 +23,7 @@ const commands = [
     name: 'greet',
     description: 'greets',
     options: [
-      { type: ApplicationCommandOptionType.User, name: 'whom', description: 'who', required: true },
+      { type: ApplicationCommandOptionType.User, name: 'member', description: 'who', required: true },
       { type: ApplicationCommandOptionType.String, name: 'city', description: 'where', autocomplete: true },
     ],
   },
@@ -63,7 +63,7 @@ function form() {
 }
 
 const answers = {
-  greet: (i) => i.reply(`hello ${i.options.getUser('whom').username} in ${i.options.getString('city')}`),
+  greet: (i) => i.reply(`hello ${i.options.getUser('member').username} in ${i.options.getString('city')}`),
   async think(i) {
     await i.deferReply({ flags: MessageFlags.Ephemeral });
     await i.editReply('thought');

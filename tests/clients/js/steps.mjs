@@ -258,18 +258,18 @@ export const steps = {
   joinVoice(client, { guild: id, channel }) {
     const guild = client.guilds.cache.get(id);
     return new Promise((resolve) => {
-      const told = {};
+      const received = {};
       const adapter = guild.voiceAdapterCreator({
         onVoiceStateUpdate: (state) => finish('state', state),
         onVoiceServerUpdate: (server) => finish('server', server),
         destroy() {},
       });
       function finish(part, data) {
-        told[part] ??= data;
-        if (told.state && told.server) {
+        received[part] ??= data;
+        if (received.state && received.server) {
           adapter.sendPayload({ op: 4, d: { guild_id: id, channel_id: null, self_mute: false, self_deaf: false } });
           adapter.destroy();
-          resolve(told);
+          resolve(received);
         }
       }
       adapter.sendPayload({ op: 4, d: { guild_id: id, channel_id: channel, self_mute: true, self_deaf: false } });

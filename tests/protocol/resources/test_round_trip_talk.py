@@ -201,7 +201,7 @@ def test_an_operation_fills_its_path() -> None:
     assert url == "/channels/1/messages/2/reactions/a:3/4"
 
 
-# The public description is not part of this repository: its path comes from the environment, or it is beside the checkout.
+# The public description is not part of this repository: the environment names it, or it is beside the checkout.
 OPENAPI = Path(
     os.environ.get("HUBBUB_OPENAPI", Path(__file__).resolve().parents[4] / "shared" / "spec" / "openapi.json")
 )

@@ -371,7 +371,7 @@ async def test_private_targets_are_rejected_by_default(watch: object, upstream: 
         answer = await activity.bot.post(path, json=body)
         assert answer.errors("url_map.0.target") == ["URL_MAPPING_TARGET_PRIVATE"]
 
-        # The address is checked on connect as well: a target may be older than the check, or its DNS name may have changed.
+        # The address is checked on connect as well: a target may be old, or its DNS name may have changed.
         for target in (upstream.target, f"localhost:{upstream.port}", "[::1]:1", "2130706433:1", "169.254.169.254"):
             insert = (
                 "INSERT INTO activity_url_mappings (application_id, position, prefix, target) VALUES (?, 0, '/', ?)"

@@ -12,11 +12,10 @@ from tests.game import SDK_INTENTS, Player, game
 from tests.receiver import Receiver, subscribe_to_events
 from tests.server.resources.test_user_messages import (
     PRESENCE_SCOPES,
-    befriend,
     game_with_friends,
     start_joinable_activity,
 )
-from tests.world import World
+from tests.world import World, befriend
 
 DIRECT_MESSAGE_EVENTS = tuple(f"GAME_DIRECT_MESSAGE_{each}" for each in ("CREATE", "UPDATE", "DELETE"))
 

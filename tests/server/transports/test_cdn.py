@@ -1,4 +1,4 @@
-"""The CDN door: signatures, pictures, ranges, and that nothing it serves can run."""
+"""The CDN: signed URLs, image conversion, byte ranges, and headers that prevent script execution."""
 
 from collections.abc import AsyncIterator
 
@@ -16,19 +16,19 @@ from tests import media
 
 KEY = bytes(range(32))
 NOW_MS = 1_795_000_000_000
-PICTURE = default_avatar(1)
-NAME = "0123456789abcdef" * 2
-MOVING = "a_" + "f0" * 16
+AVATAR = default_avatar(1)
+HASH = "0123456789abcdef" * 2
+ANIMATED = "a_" + "f0" * 16
 STICKER = "a_" + "e1" * 16
 LOTTIE = "d2" * 16
 ASSETS: dict[tuple[str, int], str | bytes] = {
-    ("emojis", 7): cdn_urls.image_key(NAME),
-    ("emojis", 8): cdn_urls.image_key(MOVING),
+    ("emojis", 7): cdn_urls.image_key(HASH),
+    ("emojis", 8): cdn_urls.image_key(ANIMATED),
     ("emojis", 9): cdn_urls.image_key("c3" * 16),
-    ("stickers", 7): cdn_urls.image_key(NAME),
+    ("stickers", 7): cdn_urls.image_key(HASH),
     ("stickers", 8): cdn_urls.image_key(STICKER),
     ("stickers", 9): cdn_urls.image_key(LOTTIE),
-    ("stickers", 10): PICTURE,
+    ("stickers", 10): AVATAR,
     ("soundboard-sounds", 7): cdn_urls.sound_key("b4" * 16),
     ("soundboard-sounds", 1): media.ogg(),
 }
@@ -44,15 +44,15 @@ def clock() -> ControlledClock:
 @pytest.fixture
 async def client(clock: ControlledClock) -> AsyncIterator[Client]:
     files = Files("memory://")
-    await files.put(cdn_urls.attachment_key(2), PICTURE, "text/html")
+    await files.put(cdn_urls.attachment_key(2), AVATAR, "text/html")
     await files.put(cdn_urls.attachment_key(3), b"<script>alert(1)</script>", "text/html")
     await files.put(cdn_urls.attachment_key(4), b"", "text/html")
     await files.put(cdn_urls.attachment_key(5), media.png(600, 300), "image/png")
     await files.put(cdn_urls.attachment_key(6), media.animated("GIF", width=64, height=32), "image/gif")
     await files.put(cdn_urls.attachment_key(7), media.decompression_bomb(60_000), "image/png")
     await files.put(cdn_urls.attachment_key(8), media.large_canvas_gif(4_000, 400), "image/gif")
-    await files.put(cdn_urls.image_key(NAME), PICTURE, "image/png")
-    await files.put(cdn_urls.image_key(MOVING), media.animated("GIF", width=64, height=64), "image/gif")
+    await files.put(cdn_urls.image_key(HASH), AVATAR, "image/png")
+    await files.put(cdn_urls.image_key(ANIMATED), media.animated("GIF", width=64, height=64), "image/gif")
     await files.put(cdn_urls.image_key(STICKER), media.animated("PNG", width=64, height=64), "image/png")
     await files.put(cdn_urls.image_key(LOTTIE), b'{"v": "5.5.2"}', "application/json")
     await files.put(cdn_urls.sound_key("b4" * 16), media.mp3(), "audio/mpeg")
@@ -72,74 +72,74 @@ async def client(clock: ControlledClock) -> AsyncIterator[Client]:
     await images.close()
 
 
-def signed(attachment_id: int, filename: str, *, now_ms: int = NOW_MS) -> str:
-    """An address as the API gives it."""
+def signed_url(attachment_id: int, filename: str, *, now_ms: int = NOW_MS) -> str:
+    """Return a signed URL as in API responses."""
     return "/cdn" + cdn_urls.sign(KEY, cdn_urls.attachment_path(1, attachment_id, filename), now_ms)
 
 
-async def test_a_signed_address_works_for_a_day(client: Client, clock: ControlledClock) -> None:
-    address = signed(2, "my cat é.png")
-    answer = await client.get(address)
+async def test_a_signed_url_is_valid_for_a_day(client: Client, clock: ControlledClock) -> None:
+    url = signed_url(2, "my cat é.png")
+    answer = await client.get(url)
     assert answer.status == 200
-    assert await answer.read() == PICTURE
+    assert await answer.read() == AVATAR
     assert answer.headers["Content-Type"] == "image/png"
     assert answer.headers["Cache-Control"] == "private, max-age=86400"
     clock.advance(86_400_000 - 1)
-    assert (await client.get(address)).status == 200
+    assert (await client.get(url)).status == 200
     clock.advance(1)
-    gone = await client.get(address)
-    assert gone.status == 404
-    assert await gone.json() == {"message": "404: Not Found", "code": 0}
+    expired = await client.get(url)
+    assert expired.status == 404
+    assert await expired.json() == {"message": "404: Not Found", "code": 0}
 
 
-async def test_another_address_than_the_signed_one_does_not_work(client: Client) -> None:
-    address = signed(2, "a.png")
-    path, _, query = address.partition("?")
+async def test_a_modified_url_responds_with_404(client: Client) -> None:
+    url = signed_url(2, "a.png")
+    path, _, query = url.partition("?")
     for wrong in (
         path,
         path + "?ex=&is=&hm=",
-        address.replace("/1/2/", "/1/3/"),
-        address.replace("/1/2/", "/2/2/"),
-        address.replace("a.png", "b.png"),
-        address.replace("ex=", "ex=f"),
-        address.replace("ex=", "ex=zz"),
-        address[:-1] + ("0" if address[-1] != "0" else "1"),
+        url.replace("/1/2/", "/1/3/"),
+        url.replace("/1/2/", "/2/2/"),
+        url.replace("a.png", "b.png"),
+        url.replace("ex=", "ex=f"),
+        url.replace("ex=", "ex=zz"),
+        url[:-1] + ("0" if url[-1] != "0" else "1"),
         "/cdn/attachments/1/2/%2e%2e%2fsecret?" + query,
         "/cdn/attachments/x/y/z?" + query,
         "/cdn/nothing/here",
-        signed(99, "a.png"),
+        signed_url(99, "a.png"),
     ):
         answer = await client.get(wrong)
         assert answer.status == 404, wrong
         assert answer.headers["Content-Type"] == "application/json"
 
 
-async def test_what_a_browser_could_run_is_a_download(client: Client) -> None:
-    answer = await client.get(signed(3, "ü.html"))
+async def test_active_content_is_sent_as_a_download(client: Client) -> None:
+    answer = await client.get(signed_url(3, "ü.html"))
     assert answer.headers["Content-Type"] == "application/octet-stream"
     assert answer.headers["Content-Disposition"] == "attachment; filename*=UTF-8''%C3%BC.html"
-    for address in (signed(2, "a.html"), signed(3, "a.png"), f"/cdn/avatars/5/{NAME}.png"):
-        headers = (await client.get(address)).headers
+    for url in (signed_url(2, "a.html"), signed_url(3, "a.png"), f"/cdn/avatars/5/{HASH}.png"):
+        headers = (await client.get(url)).headers
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
-    assert (await client.get(signed(2, "a.html"))).headers["Content-Type"] == "image/png"
-    empty = await client.get(signed(4, "empty.txt"))
+    assert (await client.get(signed_url(2, "a.html"))).headers["Content-Type"] == "image/png"
+    empty = await client.get(signed_url(4, "empty.txt"))
     assert (empty.status, await empty.read()) == (200, b"")
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        f"/cdn/avatars/5/{NAME}.png?size=128",
-        f"/cdn/icons/5/{NAME}",
-        f"/cdn/banners/5/{NAME}.png",
-        f"/cdn/guilds/1/users/2/avatars/{NAME}.png",
-        f"/cdn/guilds/1/users/2/banners/{NAME}.png",
-        f"/cdn/role-icons/5/{NAME}.png",
-        f"/cdn/app-icons/5/{NAME}.png",
+        f"/cdn/avatars/5/{HASH}.png?size=128",
+        f"/cdn/icons/5/{HASH}",
+        f"/cdn/banners/5/{HASH}.png",
+        f"/cdn/guilds/1/users/2/avatars/{HASH}.png",
+        f"/cdn/guilds/1/users/2/banners/{HASH}.png",
+        f"/cdn/role-icons/5/{HASH}.png",
+        f"/cdn/app-icons/5/{HASH}.png",
     ],
 )
-async def test_pictures_are_found_by_their_hash(client: Client, path: str) -> None:
+async def test_images_are_found_by_their_hash(client: Client, path: str) -> None:
     answer = await client.get(path)
     assert answer.status == 200
     assert answer.headers["Content-Type"] == "image/png"
@@ -148,24 +148,24 @@ async def test_pictures_are_found_by_their_hash(client: Client, path: str) -> No
     assert (again.status, await again.read()) == (304, b"")
 
 
-@pytest.mark.parametrize("name", ["../secret", "..%2fsecret", "x.png", f"{NAME}.exe", "f" * 32 + ".png"])
-async def test_no_other_file_is_found(client: Client, name: str) -> None:
+@pytest.mark.parametrize("name", ["../secret", "..%2fsecret", "x.png", f"{HASH}.exe", "f" * 32 + ".png"])
+async def test_other_files_are_not_found(client: Client, name: str) -> None:
     assert (await client.get(f"/cdn/avatars/5/{name}")).status == 404
 
 
 @pytest.mark.parametrize(
     ("path", "kind", "side", "frames"),
     [
-        (f"/cdn/avatars/5/{NAME}.png?size=64", "PNG", 64, 1),
-        (f"/cdn/avatars/5/{NAME}.png?size=4096", "PNG", 128, 1),
-        (f"/cdn/avatars/5/{NAME}.webp", "WEBP", 128, 1),
-        (f"/cdn/icons/5/{NAME}.jpg?size=16", "JPEG", 16, 1),
-        (f"/cdn/icons/5/{NAME}?size=20", "PNG", 20, 1),
-        (f"/cdn/icons/5/{MOVING}.gif", "GIF", 64, 3),
-        (f"/cdn/icons/5/{MOVING}.gif?size=32", "GIF", 32, 3),
-        (f"/cdn/icons/5/{MOVING}.webp?animated=true", "WEBP", 64, 3),
-        (f"/cdn/icons/5/{MOVING}.webp?animated=false", "WEBP", 64, 1),
-        (f"/cdn/icons/5/{MOVING}.png", "PNG", 64, 1),
+        (f"/cdn/avatars/5/{HASH}.png?size=64", "PNG", 64, 1),
+        (f"/cdn/avatars/5/{HASH}.png?size=4096", "PNG", 128, 1),
+        (f"/cdn/avatars/5/{HASH}.webp", "WEBP", 128, 1),
+        (f"/cdn/icons/5/{HASH}.jpg?size=16", "JPEG", 16, 1),
+        (f"/cdn/icons/5/{HASH}?size=20", "PNG", 20, 1),
+        (f"/cdn/icons/5/{ANIMATED}.gif", "GIF", 64, 3),
+        (f"/cdn/icons/5/{ANIMATED}.gif?size=32", "GIF", 32, 3),
+        (f"/cdn/icons/5/{ANIMATED}.webp?animated=true", "WEBP", 64, 3),
+        (f"/cdn/icons/5/{ANIMATED}.webp?animated=false", "WEBP", 64, 1),
+        (f"/cdn/icons/5/{ANIMATED}.png", "PNG", 64, 1),
         ("/cdn/emojis/7.png", "PNG", 128, 1),
         ("/cdn/emojis/7.webp?size=48&quality=lossless", "WEBP", 48, 1),
         ("/cdn/emojis/8.gif", "GIF", 64, 3),
@@ -177,14 +177,14 @@ async def test_no_other_file_is_found(client: Client, name: str) -> None:
         ("/cdn/stickers/10.png", "PNG", 128, 1),
     ],
 )
-async def test_pictures_come_as_they_are_asked_for(
+async def test_images_are_converted_to_the_requested_format_and_size(
     client: Client, path: str, kind: str, side: int, frames: int
 ) -> None:
     for _ in range(2):
         answer = await client.get(path)
         assert answer.status == 200, await answer.text()
-        picture = media.open_image(await answer.read())
-        assert (picture.format, picture.size, getattr(picture, "n_frames", 1)) == (kind, (side, side), frames)
+        image = media.open_image(await answer.read())
+        assert (image.format, image.size, getattr(image, "n_frames", 1)) == (kind, (side, side), frames)
         assert answer.headers["Content-Type"] == f"image/{kind.lower()}"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
@@ -192,12 +192,12 @@ async def test_pictures_come_as_they_are_asked_for(
 @pytest.mark.parametrize(
     ("path", "status"),
     [
-        (f"/cdn/avatars/5/{NAME}.png?size=17", 400),
-        (f"/cdn/avatars/5/{NAME}.png?size=x", 400),
-        (f"/cdn/avatars/5/{NAME}.png?size=", 400),
-        (f"/cdn/avatars/5/{NAME}.png?size=128000", 400),
-        (f"/cdn/avatars/5/{NAME}.webp?animated=1", 400),
-        (f"/cdn/avatars/5/{NAME}.gif", 415),
+        (f"/cdn/avatars/5/{HASH}.png?size=17", 400),
+        (f"/cdn/avatars/5/{HASH}.png?size=x", 400),
+        (f"/cdn/avatars/5/{HASH}.png?size=", 400),
+        (f"/cdn/avatars/5/{HASH}.png?size=128000", 400),
+        (f"/cdn/avatars/5/{HASH}.webp?animated=1", 400),
+        (f"/cdn/avatars/5/{HASH}.gif", 415),
         ("/cdn/emojis/7.gif", 415),
         ("/cdn/emojis/7.json", 415),
         ("/cdn/emojis/1.png", 404),
@@ -210,15 +210,15 @@ async def test_pictures_come_as_they_are_asked_for(
         ("/cdn/soundboard-sounds/2", 404),
     ],
 )
-async def test_what_cannot_be_had_is_refused(client: Client, path: str, status: int) -> None:
+async def test_invalid_image_requests_are_rejected(client: Client, path: str, status: int) -> None:
     answer = await client.get(path)
     assert answer.status == status
     assert (await answer.json())["code"] == 0
 
 
-def proxied(attachment_id: int, query: str) -> str:
-    """A signed address on the media proxy."""
-    return signed(attachment_id, "a.png").replace("/cdn/", "/cdn/media/", 1) + query
+def proxy_url(attachment_id: int, query: str) -> str:
+    """Return a signed URL of the media proxy."""
+    return signed_url(attachment_id, "a.png").replace("/cdn/", "/cdn/media/", 1) + query
 
 
 @pytest.mark.parametrize(
@@ -236,18 +236,18 @@ def proxied(attachment_id: int, query: str) -> str:
         (6, "&format=webp", "WEBP", (64, 32), 1),
     ],
 )
-async def test_attached_pictures_come_in_the_size_that_the_proxy_is_asked_for(
+async def test_the_media_proxy_resizes_attached_images(
     client: Client, attachment_id: int, query: str, kind: str, size: tuple[int, int], frames: int
 ) -> None:
-    answer = await client.get(proxied(attachment_id, query))
+    answer = await client.get(proxy_url(attachment_id, query))
     assert answer.status == 200, await answer.text()
-    picture = media.open_image(await answer.read())
-    assert (picture.format, picture.size, getattr(picture, "n_frames", 1)) == (kind, size, frames)
+    image = media.open_image(await answer.read())
+    assert (image.format, image.size, getattr(image, "n_frames", 1)) == (kind, size, frames)
     assert answer.headers["Content-Type"] == f"image/{kind.lower()}"
     assert answer.headers["Cache-Control"] == "private, max-age=86400"
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    known = await client.get(proxied(attachment_id, query), headers={"If-None-Match": answer.headers["ETag"]})
-    assert known.status == 304
+    cached = await client.get(proxy_url(attachment_id, query), headers={"If-None-Match": answer.headers["ETag"]})
+    assert cached.status == 304
 
 
 @pytest.mark.parametrize(
@@ -267,38 +267,40 @@ async def test_attached_pictures_come_in_the_size_that_the_proxy_is_asked_for(
         (99, "&width=10", 404),
     ],
 )
-async def test_what_the_proxy_cannot_make_is_refused(
+async def test_invalid_media_proxy_requests_are_rejected(
     client: Client, attachment_id: int, query: str, status: int
 ) -> None:
-    answer = await client.get(proxied(attachment_id, query))
+    answer = await client.get(proxy_url(attachment_id, query))
     assert answer.status == status
     assert (await answer.json())["code"] == 0
 
 
-async def test_the_proxy_wants_the_signature_and_the_cdn_shows_files_as_they_are(client: Client) -> None:
+async def test_the_media_proxy_needs_the_signature_and_the_cdn_never_resizes(client: Client) -> None:
     assert (await client.get("/cdn/media/attachments/1/5/a.png?width=10")).status == 404
-    assert (await client.get(proxied(5, "&width=10").replace("/5/", "/6/"))).status == 404
-    raw = await client.get(signed(5, "a.png") + "&width=10")
+    assert (await client.get(proxy_url(5, "&width=10").replace("/5/", "/6/"))).status == 404
+    raw = await client.get(signed_url(5, "a.png") + "&width=10")
     assert media.open_image(await raw.read()).size == (600, 300)
-    page = await client.get(proxied(3, ""))
+    page = await client.get(proxy_url(3, ""))
     assert page.headers["Content-Type"] == "application/octet-stream"
 
 
-async def test_the_proxy_makes_one_at_a_time_and_lets_few_wait(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_media_proxy_responds_with_503_if_its_queue_is_full(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(media_proxy, "WAITING_REQUESTS_MAX", 0)
-    assert (await client.get(proxied(5, "&width=10"))).status == 503
-    assert (await client.get(proxied(5, ""))).status == 200
+    assert (await client.get(proxy_url(5, "&width=10"))).status == 503
+    assert (await client.get(proxy_url(5, ""))).status == 200
 
 
-async def test_a_drawing_is_json_and_a_sound_a_sound(client: Client) -> None:
-    drawing = await client.get("/cdn/stickers/9.json")
-    assert (drawing.headers["Content-Type"], await drawing.read()) == ("application/json", b'{"v": "5.5.2"}')
+async def test_lottie_stickers_and_sounds_have_their_content_type(client: Client) -> None:
+    sticker = await client.get("/cdn/stickers/9.json")
+    assert (sticker.headers["Content-Type"], await sticker.read()) == ("application/json", b'{"v": "5.5.2"}')
     assert (await client.get("/cdn/soundboard-sounds/7")).headers["Content-Type"] == "audio/mpeg"
     default = await client.get("/cdn/soundboard-sounds/1")
     assert (default.headers["Content-Type"], await default.read()) == ("audio/ogg", media.ogg())
 
 
-async def test_default_avatars_are_pictures(client: Client) -> None:
+async def test_default_avatars_are_png_images(client: Client) -> None:
     bodies = set()
     for index in range(6):
         answer = await client.get(f"/cdn/embed/avatars/{index}.png")
@@ -308,24 +310,24 @@ async def test_default_avatars_are_pictures(client: Client) -> None:
     assert (await client.get("/cdn/embed/avatars/6.png")).status == 404
 
 
-async def test_a_part_of_a_film_can_be_asked_for(client: Client) -> None:
-    address = signed(2, "a.png")
-    size = len(PICTURE)
-    part = await client.get(address, headers={"Range": "bytes=1-4"})
-    assert (part.status, await part.read()) == (206, PICTURE[1:5])
+async def test_byte_ranges_are_served(client: Client) -> None:
+    url = signed_url(2, "a.png")
+    size = len(AVATAR)
+    part = await client.get(url, headers={"Range": "bytes=1-4"})
+    assert (part.status, await part.read()) == (206, AVATAR[1:5])
     assert part.headers["Content-Range"] == f"bytes 1-4/{size}"
-    tail = await client.get(address, headers={"Range": "bytes=-3"})
-    assert await tail.read() == PICTURE[-3:]
-    beyond = await client.get(address, headers={"Range": f"bytes={size}-"})
+    tail = await client.get(url, headers={"Range": "bytes=-3"})
+    assert await tail.read() == AVATAR[-3:]
+    beyond = await client.get(url, headers={"Range": f"bytes={size}-"})
     assert (beyond.status, beyond.headers["Content-Range"]) == (416, f"bytes */{size}")
-    other = await client.get(address, headers={"Range": "bytes=1-4", "If-Range": '"other"'})
-    assert (other.status, await other.read()) == (200, PICTURE)
-    head = await client.head(address)
+    other = await client.get(url, headers={"Range": "bytes=1-4", "If-Range": '"other"'})
+    assert (other.status, await other.read()) == (200, AVATAR)
+    head = await client.head(url)
     assert (head.headers["Content-Length"], await head.read()) == (str(size), b"")
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("header", "expected"),
     [
         ("bytes=0-", (0, 10)),
         ("bytes=2-3", (2, 4)),
@@ -340,11 +342,11 @@ async def test_a_part_of_a_film_can_be_asked_for(client: Client) -> None:
         ("lines=1-2", None),
     ],
 )
-def test_a_range_is_read(asked: str, expected: tuple[int, int] | None) -> None:
-    assert byte_range(asked, 10) == expected
+def test_range_headers_are_parsed(header: str, expected: tuple[int, int] | None) -> None:
+    assert byte_range(header, 10) == expected
 
 
-def test_an_address_is_taken_apart() -> None:
+def test_a_signed_url_is_parsed() -> None:
     base = "https://example.org/cdn"
     url = base + cdn_urls.sign(KEY, cdn_urls.attachment_path(1, 2, "a b?.png"), NOW_MS)
     parsed = cdn_urls.parse(base, url)

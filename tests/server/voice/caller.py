@@ -1,4 +1,4 @@
-"""A voice client for tests: the main gateway's side, the voice socket and UDP, each step by itself or all of them."""
+"""A voice client for tests: main gateway, voice socket and UDP, as single steps or as one."""
 
 import asyncio
 import json
@@ -18,12 +18,12 @@ SILENCE = b"\xf8\xff\xfe"
 
 
 def opus(text: str) -> bytes:
-    """A frame that could be end-to-end encrypted: it ends as those do."""
+    """Return a frame that the server takes for an end-to-end encrypted one, because of its last bytes."""
     return text.encode() + b"\xfa\xfa"
 
 
 def sealed(mode: str, key: bytes, header: bytes, body: bytes, number: int, clear: int = 12) -> bytes:
-    """A packet as a client makes it."""
+    """Encrypt a packet as a client does."""
     suffix = struct.pack(">I", number)
     if mode == AES:
         return header + AESGCM(key).encrypt(suffix + bytes(8), body, header) + suffix
@@ -41,7 +41,7 @@ def sealed(mode: str, key: bytes, header: bytes, body: bytes, number: int, clear
 
 
 def opened(mode: str, key: bytes, packet: bytes, clear: int = 12) -> bytes:
-    """What is in a packet of the server."""
+    """Decrypt a packet of the server."""
     header, rest = packet[:clear], packet[clear:]
     if mode in (AES, "aead_aes256_gcm"):
         return AESGCM(key).decrypt(rest[-4:] + bytes(8), rest[:-4], header)
@@ -55,7 +55,7 @@ def opened(mode: str, key: bytes, packet: bytes, clear: int = 12) -> bytes:
 
 
 async def close_code(socket: Any) -> int:
-    """The code that the server closes with. It is in the frame: a client that answers too late knows of none."""
+    """Wait until the server closes the connection and return the code of the close frame."""
     while True:
         message = await socket.receive(timeout=WAIT_TIMEOUT_SECONDS)
         if message.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
@@ -63,30 +63,30 @@ async def close_code(socket: Any) -> int:
 
 
 class Datagrams(asyncio.DatagramProtocol):
-    """What comes over UDP."""
+    """Queue of received UDP datagrams."""
 
     def __init__(self) -> None:
         self.received: asyncio.Queue[bytes] = asyncio.Queue()
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Keep it."""
+        """Queue a datagram."""
         self.received.put_nowait(data)
 
 
 class Caller:
-    """Somebody in a call, or on the way there."""
+    """A voice client of one gateway session."""
 
     def __init__(self, world: World, session: Session, guild: Guild, trust: ssl.SSLContext | None = None) -> None:
         self.world = world
         self.trust = trust
-        """How to know the voice server at its endpoint."""
+        """TLS context for the voice endpoint, or None to connect to the voice server without TLS."""
         self.session = session
         self.guild = guild
         self.state: Any = None
         self.server: Any = None
         self.socket: Any = None
         self.frames: list[Any] = []
-        """Everything that came over the voice socket: decoded text, or (seq, op, payload)."""
+        """All frames received on the voice socket: decoded JSON, or (seq, op, payload) for binary frames."""
         self.position = 0
         self.hello: Any = None
         self.ready: Any = None
@@ -98,28 +98,29 @@ class Caller:
 
     @property
     def actor(self) -> Actor:
-        """Who calls."""
+        """The calling actor."""
         return self.session.actor
 
     @property
     def server_id(self) -> int:
-        """What Identify names: the guild, or whatever else has a call."""
+        """The `server_id` of Identify: the id of the guild, lobby or private channel."""
         return int(self.server["guild_id"])
 
     async def ask(self, channel: int | None, **more: Any) -> None:
-        """Opcode 4 on the main gateway."""
-        where = None if channel is None else str(channel)
+        """Send a voice state update (opcode 4) on the main gateway."""
+        channel_id = None if channel is None else str(channel)
         await self.session.send(
-            4, {"guild_id": str(self.guild.id), "channel_id": where, "self_mute": False, "self_deaf": False, **more}
+            4,
+            {"guild_id": str(self.guild.id), "channel_id": channel_id, "self_mute": False, "self_deaf": False, **more},
         )
 
     async def get_ticket(self, channel: int, **more: Any) -> None:
-        """Join a channel and wait for the two events, in their order."""
+        """Join a channel and wait for its voice state and voice server events."""
         await self.ask(channel, **more)
         await self.take_ticket()
 
     async def take_ticket(self) -> None:
-        """The two events of a join or move."""
+        """Wait for the voice state and voice server events of a join or move."""
         start = len(self.session.dispatches)
         own = str(self.actor.id)
         self.state = await self.session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == own)
@@ -127,11 +128,11 @@ class Caller:
         assert start <= len(self.session.dispatches)
 
     async def open(self, query: str = "?v=8") -> Any:
-        """Connect to the voice socket; Hello comes at once."""
+        """Connect to the voice socket and receive Hello."""
         if self.trust is not None:
             address = f"wss://{self.server['endpoint']}"
         else:
-            # Past the proxy that speaks TLS in this story.
+            # Connect directly; in production a TLS proxy is in front of the voice server.
             assert self.world.app.voice is not None
             host, port = self.world.app.voice.sockets.tcp.getsockname()
             address = f"ws://{host}:{port}"
@@ -141,7 +142,7 @@ class Caller:
         return self.hello
 
     def identify_payload(self, **more: Any) -> dict[str, Any]:
-        """What Identify says."""
+        """Return the payload of Identify."""
         return {
             "server_id": str(self.server_id),
             "user_id": str(self.actor.id),
@@ -152,19 +153,19 @@ class Caller:
         }
 
     async def identify(self, **more: Any) -> Any:
-        """Identify, and read Ready."""
+        """Identify and receive Ready."""
         await self.say(0, self.identify_payload(**more))
         self.ready = await self.next(2)
         return self.ready
 
     async def select(self, mode: str = AES, **more: Any) -> Any:
-        """Choose a mode, and read the key."""
+        """Select an encryption mode and receive the session description."""
         await self.say(1, {"protocol": "udp", "data": {"address": "127.0.0.1", "port": 1, "mode": mode}, **more})
         self.description = await self.next(4)
         return self.description
 
     async def discover(self) -> tuple[str, int]:
-        """Ask for our own address over UDP."""
+        """Run IP discovery over UDP and return our own address."""
         if self.udp is None:
             loop = asyncio.get_running_loop()
             self.udp, _ = await loop.create_datagram_endpoint(
@@ -177,7 +178,7 @@ class Caller:
         return address.rstrip(b"\0").decode(), port
 
     async def enter(self, channel: int, mode: str = AES, query: str = "?v=8", **identify: Any) -> None:
-        """All of it, until packets flow both ways."""
+        """Join a channel and connect completely, until packets can be exchanged."""
         await self.get_ticket(channel)
         await self.open(query)
         await self.identify(**identify)
@@ -188,11 +189,11 @@ class Caller:
     # The socket
 
     async def say(self, op: int, d: Any) -> None:
-        """A frame of text."""
+        """Send a JSON frame."""
         await self.socket.send_str(json.dumps({"op": op, "d": d}))
 
     async def frame(self) -> Any:
-        """The next frame."""
+        """Receive the next frame."""
         message = await self.socket.receive(timeout=WAIT_TIMEOUT_SECONDS)
         if message.type is aiohttp.WSMsgType.TEXT:
             frame: Any = json.loads(message.data)
@@ -205,7 +206,7 @@ class Caller:
         return frame
 
     async def next(self, op: int) -> Any:
-        """The payload of the next frame of this kind; skips others, which `frames` keeps."""
+        """Return the next frame with this opcode; others are skipped but stay in `frames`."""
         while True:
             while self.position < len(self.frames):
                 frame = self.frames[self.position]
@@ -218,33 +219,33 @@ class Caller:
             await self.frame()
 
     async def beat(self, seq_ack: int = -1) -> Any:
-        """A heartbeat and its answer: everything said before has been read by then."""
+        """Exchange a heartbeat, so that the server has handled everything sent before."""
         await self.say(3, {"t": 7, "seq_ack": seq_ack})
         return await self.next(6)
 
     async def closed(self) -> int:
-        """The code that the server closes with."""
+        """Wait until the server closes the connection and return the close code."""
         return await close_code(self.socket)
 
     def ops(self) -> list[int]:
-        """The kinds of all frames so far."""
+        """Return the opcodes of all frames so far."""
         return [frame[1] if isinstance(frame, tuple) else frame["op"] for frame in self.frames]
 
     # Packets
 
     @property
     def key(self) -> bytes:
-        """Of our packets."""
+        """Encryption key of our packets."""
         return bytes(self.description["secret_key"])
 
     @property
     def mode(self) -> str:
-        """Of our packets."""
+        """Encryption mode of our packets."""
         mode: str = self.description["mode"]
         return mode
 
     def packet(self, frame: bytes, *, ssrc: int | None = None, key: bytes | None = None) -> bytes:
-        """The next packet with a frame."""
+        """Build the next packet with a frame."""
         self.number += 1
         self.sequence += 1
         own = self.ready["ssrc"] if ssrc is None else ssrc
@@ -252,18 +253,18 @@ class Caller:
         return sealed(self.mode, key or self.key, header, frame, self.number)
 
     def send(self, frame: bytes) -> bytes:
-        """Send a frame; the packet is returned."""
+        """Send a frame and return its packet."""
         packet = self.packet(frame)
         self.throw(packet)
         return packet
 
     def throw(self, packet: bytes) -> None:
-        """Send anything."""
+        """Send a datagram as it is."""
         assert self.udp is not None
         self.udp.sendto(packet)
 
     async def datagram(self, wanted: Any = lambda _: True) -> bytes:
-        """The next datagram of a kind; others are lost."""
+        """Return the next datagram that `wanted` accepts; others are discarded."""
         while True:
             async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
                 data = await self.datagrams.received.get()
@@ -271,17 +272,17 @@ class Caller:
                 return data
 
     async def hear(self) -> tuple[int, bytes]:
-        """The next frame of somebody else: its SSRC, and what is in it."""
+        """Return the SSRC and the decrypted content of the next media packet."""
         data = await self.datagram(lambda data: len(data) > 20 and not 200 <= data[1] <= 206 and data[0] == 0x80)
         return int.from_bytes(data[8:12], "big"), opened(self.mode, self.key, data)
 
     async def settled(self) -> None:
-        """Return once the server has read every packet sent before: it answers pings in order."""
+        """Wait until the server has read every packet sent before, by exchanging a ping."""
         self.throw(b"\x13\x37\xca\xfe" + b"mark")
         await self.datagram(lambda data: data == b"\x13\x37\xf0\x0dmark")
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the UDP and voice sockets."""
         if self.udp is not None:
             self.udp.close()
         if self.socket is not None and not self.socket.closed:

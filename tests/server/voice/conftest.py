@@ -1,4 +1,4 @@
-"""A world with a voice server, and people who call."""
+"""Fixtures for voice tests: a world with a voice server, and callers."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
@@ -15,20 +15,20 @@ from tests.server.voice.caller import Caller
 from tests.world import NOW_MS, Actor, Guild, World
 
 ENDPOINT = "voice.test:443"
-"""What clients are told; the tests know better, and need no TLS."""
+"""The endpoint sent to clients. Test callers connect to the voice server directly, without TLS."""
 
 Call = Callable[..., Coroutine[Any, Any, Caller]]
 
 
 @pytest.fixture
 def voice_config(store_config: Config) -> Config:
-    """Its voice server stands behind a proxy."""
+    """A configuration with a voice server behind a TLS proxy."""
     return msgspec.structs.replace(store_config, voice=VoiceConfig(endpoint=ENDPOINT))
 
 
 @pytest.fixture
 async def world(voice_config: Config, watch: ResponseMonitor) -> AsyncIterator[World]:
-    """As everywhere, with a voice server."""
+    """A world with a voice server."""
     app = App(voice_config, clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
@@ -40,7 +40,7 @@ async def world(voice_config: Config, watch: ResponseMonitor) -> AsyncIterator[W
 
 @pytest.fixture
 async def guild(world: World) -> Guild:
-    """Two voice channels."""
+    """A guild with two voice channels."""
     guild = await world.guild(await world.user("alice"))
     for name in ("Lounge", "Den"):
         await guild.channel(name, type=2)
@@ -49,15 +49,15 @@ async def guild(world: World) -> Guild:
 
 @pytest.fixture
 async def call(world: World, guild: Guild) -> AsyncIterator[Call]:
-    """Makes callers: new bots of the guild, or the actor given."""
-    made: list[Caller] = []
+    """Factory of callers, for the given actor or a new bot of the guild."""
+    callers: list[Caller] = []
 
-    async def make(actor: Actor | None = None) -> Caller:
+    async def connect(actor: Actor | None = None) -> Caller:
         session = await (actor or await world.bot(guild)).connect()
         caller = Caller(world, session, guild)
-        made.append(caller)
+        callers.append(caller)
         return caller
 
-    yield make
-    for caller in made:
+    yield connect
+    for caller in callers:
         await caller.close()

@@ -1,4 +1,4 @@
-"""A player who speaks in a lobby: the voice client of the neighbour, with the main gateway's side of lobbies."""
+"""A voice client for lobby calls."""
 
 import ssl
 from typing import Any
@@ -8,32 +8,32 @@ from tests.world import Actor, Session, World
 
 
 class LobbyCaller(Caller):
-    """Somebody in the calls of lobbies, or on the way there."""
+    """A voice client of a player in lobby calls."""
 
     def __init__(self, world: World, session: Session, trust: ssl.SSLContext | None = None) -> None:
         super().__init__(world, session, None, trust)  # type: ignore[arg-type]
 
     async def ask(self, *lobbies: int | None, **more: Any) -> None:
-        """Opcode 17: all the calls that the session wants to be in."""
+        """Send opcode 17 with all lobby calls that the session wants to be in."""
         wanted = [
             {"lobby_id": str(lobby), "self_mute": False, "self_deaf": False, **more} for lobby in lobbies if lobby
         ]
         await self.session.send(17, wanted)
 
     async def take_ticket(self) -> None:
-        """The two events of a join, in their order."""
+        """Wait for the voice state and voice server events of a join."""
         own = str(self.actor.id)
         self.state = await self.session.next("LOBBY_VOICE_STATE_UPDATE", lambda state: state["user_id"] == own)
         self.server = await self.session.next("LOBBY_VOICE_SERVER_UPDATE")
 
     @property
     def server_id(self) -> int:
-        """The lobby."""
+        """The id of the lobby."""
         return int(self.server["lobby_id"])
 
 
 async def lobby_of(*players: Actor, secret: str = "xyzzy") -> int:
-    """A lobby with these players in it."""
+    """Create a lobby with these players and return its id."""
     for player in players:
         lobby_id = int((await player.put("/lobbies", json={"secret": secret})).ok()["id"])
     return lobby_id

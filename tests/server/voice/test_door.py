@@ -1,4 +1,4 @@
-"""The voice gateway: from a ticket to a call, and every way to be refused."""
+"""The voice gateway: from a ticket to a call, and every rejection."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tests.server.voice.conftest import ENDPOINT, Call
 from tests.world import Guild, World
 
 
-async def test_from_a_join_to_a_key(world: World, guild: Guild, call: Call) -> None:
+async def test_a_join_leads_to_an_encryption_key(world: World, guild: Guild, call: Call) -> None:
     caller = await call()
     await caller.get_ticket(guild.channels["Lounge"])
     assert caller.server["endpoint"] == ENDPOINT
@@ -26,7 +26,7 @@ async def test_from_a_join_to_a_key(world: World, guild: Guild, call: Call) -> N
     assert await caller.beat() == {"t": 7}
 
 
-async def test_newcomers_and_those_there_hear_of_each_other(guild: Guild, call: Call) -> None:
+async def test_new_and_present_callers_are_announced_to_each_other(guild: Guild, call: Call) -> None:
     first, second = await call(), await call()
     await first.enter(guild.channels["Lounge"])
     await first.beat()
@@ -38,18 +38,18 @@ async def test_newcomers_and_those_there_hear_of_each_other(guild: Guild, call: 
         {"op": 20, "d": {"user_id": other, "platform": None}, "seq": 3},
         {"op": 5, "d": {"speaking": 1, "ssrc": first.ready["ssrc"], "user_id": other}, "seq": 4},
     ]
-    # Ready first, and the key after who is there.
+    # Ready comes first, and the session description after the list of users.
     assert second.ops().index(2) < second.ops().index(11) < second.ops().index(4)
     assert (await first.next(11))["user_ids"] == [str(second.actor.id)]
-    spoken = await first.next(5)
-    assert spoken == {"speaking": 1, "ssrc": second.ready["ssrc"], "user_id": str(second.actor.id)}
+    speaking = await first.next(5)
+    assert speaking == {"speaking": 1, "ssrc": second.ready["ssrc"], "user_id": str(second.actor.id)}
     await second.say(5, {"speaking": 0, "delay": 0, "ssrc": second.ready["ssrc"]})
     assert (await first.next(5))["speaking"] == 0
     await second.socket.close(code=1000)
     assert (await first.next(13)) == {"user_id": str(second.actor.id)}
 
 
-async def test_who_comes_at_the_same_time_hears_of_who_was_quicker_and_of_who_left(guild: Guild, call: Call) -> None:
+async def test_changes_during_the_handshake_are_sent_with_the_session_description(guild: Guild, call: Call) -> None:
     lounge = guild.channels["Lounge"]
     leaving, quicker, slower = await call(), await call(), await call()
     await leaving.enter(lounge)
@@ -67,34 +67,36 @@ async def test_who_comes_at_the_same_time_hears_of_who_was_quicker_and_of_who_le
 
     await slower.select()
 
-    told = {frame["op"]: frame["d"] for frame in slower.frames if not isinstance(frame, tuple)}
-    assert told[13] == {"user_id": str(leaving.actor.id)}
-    assert told[11] == {"user_ids": [str(quicker.actor.id)]}
-    assert told[5] == {"speaking": 1, "ssrc": quicker.ready["ssrc"], "user_id": str(quicker.actor.id)}
+    frames = {frame["op"]: frame["d"] for frame in slower.frames if not isinstance(frame, tuple)}
+    assert frames[13] == {"user_id": str(leaving.actor.id)}
+    assert frames[11] == {"user_ids": [str(quicker.actor.id)]}
+    assert frames[5] == {"speaking": 1, "ssrc": quicker.ready["ssrc"], "user_id": str(quicker.actor.id)}
     assert (await quicker.next(11))["user_ids"] == [str(slower.actor.id)]
 
 
-async def test_who_is_elsewhere_hears_nothing(guild: Guild, call: Call) -> None:
-    here, there = await call(), await call()
-    await here.enter(guild.channels["Lounge"])
-    await there.enter(guild.channels["Den"])
-    await here.beat()
-    assert not {11, 5, 18, 20} & set(here.ops() + there.ops())
+async def test_callers_in_other_channels_are_not_announced(guild: Guild, call: Call) -> None:
+    first, second = await call(), await call()
+    await first.enter(guild.channels["Lounge"])
+    await second.enter(guild.channels["Den"])
+    await first.beat()
+    assert not {11, 5, 18, 20} & set(first.ops() + second.ops())
 
 
-async def test_the_server_says_what_it_is(guild: Guild, call: Call) -> None:
+async def test_the_server_responds_with_its_versions(guild: Guild, call: Call) -> None:
     caller = await call()
     await caller.enter(guild.channels["Lounge"])
     await caller.say(16, {})
     assert set(await caller.next(16)) == {"voice", "rtc_worker"}
-    # Said by clients, and nothing comes of it here.
+    # Clients send these opcodes; the server ignores them.
     for op, d in ((14, {"codecs": []}), (15, {"any": 100}), (32, {})):
         await caller.say(op, d)
     assert await caller.beat() == {"t": 7}
 
 
 @pytest.mark.parametrize("version", [4, 5, 6, 7])
-async def test_older_versions_have_no_numbers_and_flat_heartbeats(guild: Guild, call: Call, version: int) -> None:
+async def test_older_versions_have_no_sequence_numbers_and_plain_heartbeats(
+    guild: Guild, call: Call, version: int
+) -> None:
     first, second = await call(), await call()
     await first.enter(guild.channels["Lounge"])
     await second.enter(guild.channels["Lounge"], query=f"?v={version}")
@@ -104,7 +106,7 @@ async def test_older_versions_have_no_numbers_and_flat_heartbeats(guild: Guild, 
     assert all("seq" not in frame for frame in second.frames if not isinstance(frame, tuple))
 
 
-async def test_version_9_names_its_channel(guild: Guild, call: Call) -> None:
+async def test_version_9_requires_the_channel_id(guild: Guild, call: Call) -> None:
     caller = await call()
     lounge = guild.channels["Lounge"]
     await caller.enter(lounge, query="?v=9", channel_id=str(lounge))
@@ -115,7 +117,7 @@ async def test_version_9_names_its_channel(guild: Guild, call: Call) -> None:
     assert await wrong.closed() == 4006
 
 
-async def test_video_is_announced_under_the_servers_numbers(guild: Guild, call: Call) -> None:
+async def test_video_is_announced_with_the_assigned_ssrcs(guild: Guild, call: Call) -> None:
     first, second = await call(), await call()
     await first.enter(guild.channels["Lounge"])
     await second.enter(guild.channels["Lounge"], video=True, streams=[{"type": "video", "rid": "100", "quality": 100}])
@@ -123,26 +125,28 @@ async def test_video_is_announced_under_the_servers_numbers(guild: Guild, call: 
     ssrc = second.ready["ssrc"]
     assert (stream["ssrc"], stream["rtx_ssrc"]) == (ssrc + 1, ssrc + 2)
     await second.say(12, {"audio_ssrc": ssrc, "video_ssrc": ssrc + 1, "rtx_ssrc": ssrc + 2, "streams": [stream]})
-    shown = await first.next(12)
-    assert (shown["user_id"], shown["video_ssrc"]) == (str(second.actor.id), ssrc + 1)
+    announced = await first.next(12)
+    assert (announced["user_id"], announced["video_ssrc"]) == (str(second.actor.id), ssrc + 1)
     await second.say(12, {"audio_ssrc": ssrc, "video_ssrc": 99, "rtx_ssrc": 0, "streams": []})
     assert (await first.next(12))["video_ssrc"] == 0
 
 
-REFUSALS: list[tuple[str, Any, int]] = [
+INVALID_IDENTIFIES: list[tuple[str, Any, int]] = [
     ("wrong token", {"token": "0" * 32}, 4004),
     ("another user", {"user_id": "1"}, 4004),
     ("another session", {"session_id": "0" * 32}, 4006),
     ("another server", {"server_id": "1"}, 4011),
     ("no end-to-end encryption", {"max_dave_protocol_version": 0}, 4017),
-    ("none said", {"max_dave_protocol_version": None}, 4017),
+    ("missing version", {"max_dave_protocol_version": None}, 4017),
     ("not a number", {"max_dave_protocol_version": "one"}, 4002),
-    ("not an id", {"user_id": "somebody"}, 4002),
+    ("not an id", {"user_id": "alice"}, 4002),
 ]
 
 
-@pytest.mark.parametrize(("wrong", "code"), [case[1:] for case in REFUSALS], ids=[case[0] for case in REFUSALS])
-async def test_identify_is_refused(guild: Guild, call: Call, wrong: Any, code: int) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "code"), [case[1:] for case in INVALID_IDENTIFIES], ids=[case[0] for case in INVALID_IDENTIFIES]
+)
+async def test_an_invalid_identify_is_rejected(guild: Guild, call: Call, wrong: Any, code: int) -> None:
     caller = await call()
     await caller.get_ticket(guild.channels["Lounge"])
     await caller.open()
@@ -166,7 +170,9 @@ async def test_identify_is_refused(guild: Guild, call: Call, wrong: Any, code: i
         (b"\x1a" + b"key package", 4003),
     ],
 )
-async def test_first_frames_that_make_no_sense(world: World, guild: Guild, call: Call, frame: Any, code: int) -> None:
+async def test_invalid_first_frames_close_the_connection(
+    world: World, guild: Guild, call: Call, frame: Any, code: int
+) -> None:
     caller = await call()
     await caller.open()
     await (caller.socket.send_str(frame) if isinstance(frame, str) else caller.socket.send_bytes(frame))
@@ -188,7 +194,7 @@ async def test_first_frames_that_make_no_sense(world: World, guild: Guild, call:
         (2, {}, 4001),
     ],
 )
-async def test_later_frames_that_make_no_sense(guild: Guild, call: Call, op: int, d: Any, code: int) -> None:
+async def test_invalid_later_frames_close_the_connection(guild: Guild, call: Call, op: int, d: Any, code: int) -> None:
     caller = await call()
     await caller.get_ticket(guild.channels["Lounge"])
     await caller.open()
@@ -197,7 +203,7 @@ async def test_later_frames_that_make_no_sense(guild: Guild, call: Call, op: int
     assert await caller.closed() == code
 
 
-async def test_too_many_frames(guild: Guild, call: Call) -> None:
+async def test_too_many_frames_close_the_connection(guild: Guild, call: Call) -> None:
     caller = await call()
     await caller.open()
     for _ in range(601):
@@ -206,7 +212,7 @@ async def test_too_many_frames(guild: Guild, call: Call) -> None:
 
 
 @pytest.mark.parametrize("query", ["?v=10", "?v=0", "?v=-1", "?v=eight", "?v=8.0", "?v=٨"])
-async def test_versions_that_never_were(guild: Guild, call: Call, query: str) -> None:
+async def test_unknown_versions_are_rejected(guild: Guild, call: Call, query: str) -> None:
     caller = await call()
     with pytest.raises(AssertionError, match="4020"):
         await caller.open(query)
@@ -214,7 +220,7 @@ async def test_versions_that_never_were(guild: Guild, call: Call, query: str) ->
 
 @pytest.mark.dated(changes.VOICE_VERSIONS)
 @pytest.mark.parametrize("query", ["", "?v=1", "?v=3"])
-async def test_old_versions_on_both_sides_of_their_end(world: World, guild: Guild, call: Call, query: str) -> None:
+async def test_old_versions_are_rejected_since_the_change(world: World, guild: Guild, call: Call, query: str) -> None:
     caller = await call()
     world.clock.set(changes.VOICE_VERSIONS.at_ms - 1)
     hello = await caller.open(query)
@@ -228,7 +234,9 @@ async def test_old_versions_on_both_sides_of_their_end(world: World, guild: Guil
 
 @pytest.mark.dated(changes.E2EE_VOICE_ONLY)
 @pytest.mark.parametrize("version", [0, None])
-async def test_calls_without_end_to_end_encryption(world: World, guild: Guild, call: Call, version: int | None) -> None:
+async def test_end_to_end_encryption_is_required_since_the_change(
+    world: World, guild: Guild, call: Call, version: int | None
+) -> None:
     lounge = guild.channels["Lounge"]
     old, new = await call(), await call()
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
@@ -239,7 +247,7 @@ async def test_calls_without_end_to_end_encryption(world: World, guild: Guild, c
     await new.open()
     await new.say(0, new.identify_payload(max_dave_protocol_version=version))
     assert await new.closed() == 4017
-    # They are not in the channel then.
+    # A rejected client leaves the channel.
     left = await new.session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(new.actor.id))
     assert left["channel_id"] is None
 

@@ -1,6 +1,7 @@
-"""End-to-end encryption through the voice gateway, with davey on the clients' side."""
+"""End-to-end encryption over the voice gateway, with davey as the client implementation."""
 
 import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import davey
@@ -14,11 +15,11 @@ from tests.server.voice.test_tickets import cut, lost
 from tests.world import Guild, World
 
 PATIENCE = 60.0
-"""Many members at once cost a busy machine its time, most of it on the clients' side."""
+"""Seconds to wait for a group. Many clients at once take long on a busy machine."""
 
 
 class Member:
-    """A caller whose socket is read all the time, as libraries do, and whose group follows what comes."""
+    """A caller that reads its socket continuously, as voice libraries do, and maintains its MLS group."""
 
     def __init__(self, caller: Caller, channel: int) -> None:
         self.caller = caller
@@ -31,23 +32,23 @@ class Member:
         self._task: asyncio.Task[None] | None = None
 
     async def enter(self, **identify: Any) -> None:
-        """Come into the call."""
+        """Join the call."""
         await self.caller.enter(self.channel, **identify)
         await self.begin()
 
     async def begin(self) -> None:
-        """The key is there."""
+        """Send a key package if the call is encrypted, and start reading."""
         self.version = self.caller.description["dave_protocol_version"]
         if self.version:
             await self._offer()
         self.read()
 
     def read(self) -> None:
-        """Begin to read."""
+        """Start reading the socket."""
         self._task = asyncio.create_task(self._read())
 
     async def stop(self) -> None:
-        """Read no more."""
+        """Stop reading the socket."""
         assert self._task is not None
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
@@ -57,7 +58,7 @@ class Member:
         await self.caller.socket.send_bytes(b"\x1a" + self.dave.get_serialized_key_package())
 
     async def _read(self) -> None:
-        # What came while the helper waited for something else.
+        # Start with the frames that the caller received before.
         position = self.caller.position
         while True:
             while position < len(self.caller.frames):
@@ -72,9 +73,9 @@ class Member:
             self.dave.set_external_sender(data)
         elif op == 27:
             kind = davey.ProposalsOperationType.append if data[0] == 0 else davey.ProposalsOperationType.revoke
-            made = self.dave.process_proposals(kind, data[1:])
-            if made is not None:
-                await self.caller.socket.send_bytes(b"\x1c" + made.commit + (made.welcome or b""))
+            result = self.dave.process_proposals(kind, data[1:])
+            if result is not None:
+                await self.caller.socket.send_bytes(b"\x1c" + result.commit + (result.welcome or b""))
         elif op in (29, 30):
             transition = int.from_bytes(data[:2], "big")
             (self.dave.process_commit if op == 29 else self.dave.process_welcome)(data[2:])
@@ -91,23 +92,23 @@ class Member:
             self.dave.reinit(1, self.caller.actor.id, self.channel)
             await self._offer()
 
-    async def secured(self, *people: "Member") -> None:
-        """Wait until one group has exactly these."""
-        wanted = {member.caller.actor.id for member in people}
+    async def secured(self, *members: "Member") -> None:
+        """Wait until the MLS group has exactly these members."""
+        expected = {member.caller.actor.id for member in members}
         async with asyncio.timeout(PATIENCE):
-            while not (self.dave.ready and {int(user) for user in self.dave.get_user_ids() or ()} == wanted):
+            while not (self.dave.ready and {int(user) for user in self.dave.get_user_ids() or ()} == expected):
                 self._moved.clear()
                 await self._moved.wait()
 
-    async def until(self, what: Any) -> None:
-        """Wait for something that a frame brings about."""
+    async def until(self, condition: Any) -> None:
+        """Wait until a condition holds; it is checked after each frame."""
         async with asyncio.timeout(PATIENCE):
-            while not what():
+            while not condition():
                 self._moved.clear()
                 await self._moved.wait()
 
     async def hears(self, other: "Member", text: bytes) -> None:
-        """What another says arrives, and can be opened."""
+        """Assert that an encrypted frame of another member arrives and can be decrypted."""
         other.caller.send(bytes(other.dave.encrypt_opus(text)))
         ssrc, frame = await self.caller.hear()
         assert ssrc == other.caller.ready["ssrc"]
@@ -115,23 +116,26 @@ class Member:
         assert bytes(self.dave.decrypt(other.caller.actor.id, davey.MediaType.audio, frame)) == text
 
 
-@pytest.fixture
-async def members(call: Call, guild: Guild) -> Any:
-    """Makes members of the call in the lounge."""
-    made: list[Member] = []
+MakeMember = Callable[..., Coroutine[Any, Any, Member]]
 
-    async def make(channel: int | None = None) -> Member:
+
+@pytest.fixture
+async def members(call: Call, guild: Guild) -> AsyncIterator[MakeMember]:
+    """Factory of members, by default in the lounge."""
+    created: list[Member] = []
+
+    async def create(channel: int | None = None) -> Member:
         member = Member(await call(), channel or guild.channels["Lounge"])
-        made.append(member)
+        created.append(member)
         return member
 
-    yield make
-    for member in made:
+    yield create
+    for member in created:
         if member._task is not None:
             await member.stop()
 
 
-async def test_members_come_and_go_and_those_there_hear_each_other(members: Any) -> None:
+async def test_members_decrypt_each_other_while_others_join_and_leave(members: MakeMember) -> None:
     alice, bob, carol = await members(), await members(), await members()
     await alice.enter()
     await bob.enter()
@@ -146,7 +150,7 @@ async def test_members_come_and_go_and_those_there_hear_each_other(members: Any)
     for member in (bob, carol):
         _, frame = await member.caller.hear()
         assert bytes(member.dave.decrypt(alice.caller.actor.id, davey.MediaType.audio, frame)) == b"all of us"
-    # Each was told of the newcomer before the group was.
+    # The external sender is sent once, after the session description.
     ops = alice.caller.ops()
     assert ops.index(4) < ops.index(25)
     assert ops.count(25) == 1
@@ -157,7 +161,7 @@ async def test_members_come_and_go_and_those_there_hear_each_other(members: Any)
         await one.hears(other, b"two again")
 
 
-async def test_before_the_group_is_ready_nothing_plain_is_forwarded(world: World, members: Any) -> None:
+async def test_no_plain_frame_is_forwarded_before_the_group_is_ready(world: World, members: MakeMember) -> None:
     alice, bob = await members(), await members()
     for member in (alice, bob):
         await member.caller.enter(member.channel)
@@ -171,7 +175,7 @@ async def test_before_the_group_is_ready_nothing_plain_is_forwarded(world: World
     await bob.hears(alice, b"secret")
 
 
-async def test_who_is_away_for_a_moment_follows_the_group(world: World, members: Any) -> None:
+async def test_a_resumed_member_catches_up_with_the_group(world: World, members: MakeMember) -> None:
     alice, bob, carol = await members(), await members(), await members()
     for member in (alice, bob):
         await member.enter()
@@ -179,13 +183,13 @@ async def test_who_is_away_for_a_moment_follows_the_group(world: World, members:
         await member.secured(alice, bob)
         await member.until(lambda member=member: member.executed)
     await bob.stop()
-    seen = last_seq(bob.caller)
+    seq = last_seq(bob.caller)
     cut(bob.caller)
     await lost(world, bob.caller)
     await carol.enter()
     await alice.secured(alice, bob, carol)
     await bob.caller.open()
-    await bob.caller.say(7, resume_payload(bob.caller, seq_ack=seen))
+    await bob.caller.say(7, resume_payload(bob.caller, seq_ack=seq))
     await bob.caller.next(9)
     bob.read()
     await bob.secured(alice, bob, carol)
@@ -193,7 +197,9 @@ async def test_who_is_away_for_a_moment_follows_the_group(world: World, members:
     await carol.hears(bob, b"thank you")
 
 
-async def test_a_client_without_it_turns_it_off_and_on_again(world: World, guild: Guild, members: Any) -> None:
+async def test_a_client_without_encryption_disables_it_until_it_leaves(
+    world: World, guild: Guild, members: MakeMember
+) -> None:
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
     alice, bob, old = await members(), await members(), await members()
     for member in (alice, bob):
@@ -207,15 +213,15 @@ async def test_a_client_without_it_turns_it_off_and_on_again(world: World, guild
     alice.caller.send(b"in the clear")
     assert await old.caller.hear() == (alice.caller.ready["ssrc"], b"in the clear")
     assert await bob.caller.hear() == (alice.caller.ready["ssrc"], b"in the clear")
-    begun = [member.begins for member in (alice, bob)]
+    begins = [member.begins for member in (alice, bob)]
     await old.caller.socket.close(code=1000)
-    for member, before in zip((alice, bob), begun, strict=True):
+    for member, before in zip((alice, bob), begins, strict=True):
         await member.until(lambda member=member, before=before: member.begins > before)
         await member.secured(alice, bob)
     await bob.hears(alice, b"secret again")
 
 
-async def test_nonsense_about_the_group_changes_nothing(members: Any) -> None:
+async def test_invalid_group_messages_have_no_effect(members: MakeMember) -> None:
     alice, bob = await members(), await members()
     for member in (alice, bob):
         await member.enter()
@@ -228,12 +234,12 @@ async def test_nonsense_about_the_group_changes_nothing(members: Any) -> None:
     await alice.hears(bob, b"me too")
 
 
-async def test_many_at_once(members: Any) -> None:
-    people = [await members() for _ in range(8)]
-    for member in people:
+async def test_many_members_join_at_once(members: MakeMember) -> None:
+    everyone = [await members() for _ in range(8)]
+    for member in everyone:
         await member.caller.get_ticket(member.channel)
 
-    async def come(member: Member) -> None:
+    async def join(member: Member) -> None:
         await member.caller.open()
         await member.caller.identify()
         await member.caller.discover()
@@ -241,15 +247,15 @@ async def test_many_at_once(members: Any) -> None:
         await member.caller.say(5, {"speaking": 1, "delay": 0, "ssrc": member.caller.ready["ssrc"]})
         await member.begin()
 
-    await asyncio.gather(*(come(member) for member in people))
-    # Two leave while the others are still finding each other.
-    gone, stay = people[:2], people[2:]
-    for member in gone:
+    await asyncio.gather(*(join(member) for member in everyone))
+    # Two leave while the group is still being created.
+    leaving, staying = everyone[:2], everyone[2:]
+    for member in leaving:
         await member.stop()
         await member.caller.socket.close(code=1000)
-    for member in stay:
-        await member.secured(*stay)
-    stay[0].caller.send(bytes(stay[0].dave.encrypt_opus(b"who is there?")))
-    for member in stay[1:]:
+    for member in staying:
+        await member.secured(*staying)
+    staying[0].caller.send(bytes(staying[0].dave.encrypt_opus(b"still here?")))
+    for member in staying[1:]:
         _, frame = await member.caller.hear()
-        assert bytes(member.dave.decrypt(stay[0].caller.actor.id, davey.MediaType.audio, frame)) == b"who is there?"
+        assert bytes(member.dave.decrypt(staying[0].caller.actor.id, davey.MediaType.audio, frame)) == b"still here?"

@@ -1,4 +1,4 @@
-"""Whatever clients send, nothing fails and others' calls go on."""
+"""Invalid frames and datagrams of clients cause no server error and do not affect other callers."""
 
 import asyncio
 import json
@@ -37,20 +37,20 @@ FIELDS = {
 
 
 def frames(op: int) -> list[str]:
-    """Frames of a kind, each wrong in one place, or in all."""
-    made: list[Any] = [{"op": op}, *({"op": op, "d": value} for value in VALUES)]
-    good = {
+    """Return frames of an opcode with an invalid payload, or with one invalid field."""
+    payloads: list[Any] = [{"op": op}, *({"op": op, "d": value} for value in VALUES)]
+    valid = {
         0: {"server_id": "1", "user_id": "1", "session_id": "s", "token": "t"},
         1: {"protocol": "udp", "data": {"mode": "x"}},
         3: {"t": 1, "seq_ack": 1},
         7: {"server_id": "1", "session_id": "s", "token": "t"},
     }.get(op, dict.fromkeys(FIELDS[op], 1))
-    made += [{"op": op, "d": {**good, field: value}} for field in FIELDS[op] for value in VALUES]
-    return [json.dumps(frame) for frame in made]
+    payloads += [{"op": op, "d": {**valid, field: value}} for field in FIELDS[op] for value in VALUES]
+    return [json.dumps(frame) for frame in payloads]
 
 
 @pytest.mark.parametrize("op", FIELDS)
-async def test_no_frame_makes_the_server_fail(
+async def test_no_frame_causes_a_server_error(
     guild: Guild, call: Call, op: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caller, other = await call(), await call()
@@ -62,7 +62,7 @@ async def test_no_frame_makes_the_server_fail(
             await caller.open()
             if op != 0:
                 if (await caller.actor.get(f"/guilds/{guild.id}/voice-states/@me")).status == 404:
-                    # Refused with a good ticket.
+                    # The client was rejected with a valid ticket, so it left the channel.
                     await caller.get_ticket(guild.channels["Lounge"])
                 await caller.identify()
             connected = True
@@ -80,7 +80,7 @@ async def test_no_frame_makes_the_server_fail(
 
 @pytest.fixture
 def udp() -> Any:
-    """A socket that nobody reads."""
+    """A socket that is never read."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind(("127.0.0.1", 0))
         sock.setblocking(False)
@@ -88,10 +88,10 @@ def udp() -> Any:
 
 
 @pytest.mark.parametrize("mode", [*ENCRYPTION_MODES, *OLD_ENCRYPTION_MODES])
-def test_no_datagram_makes_the_forwarder_fail(udp: socket.socket, mode: str) -> None:
+def test_no_datagram_causes_a_forwarder_error(udp: socket.socket, mode: str) -> None:
     address = udp.getsockname()
 
-    async def throw(packets: list[bytes]) -> None:
+    async def forward(packets: list[bytes]) -> None:
         forwarder, party = Forwarder(udp, Metrics()), ForwardingGroup(lambda: False)
         sender, receiver = forwarder.add_peer(), forwarder.add_peer()
         key = forwarder.create_key(sender, mode)
@@ -102,7 +102,7 @@ def test_no_datagram_makes_the_forwarder_fail(udp: socket.socket, mode: str) -> 
         ssrc = struct.pack(">I", sender.ssrc)
         for number, packet in enumerate(packets):
             forwarder.handle_datagram(packet, address)
-            # With our number, and also with our key.
+            # The same bytes with a valid SSRC, and encrypted with a valid key.
             forwarder.handle_datagram(packet[:8] + ssrc + packet[12:], address)
             header = bytes((0x80 | packet[0] & 0x3F if packet else 0x80, 0x78)) + struct.pack(">HI", number, 1) + ssrc
             forwarder.handle_datagram(sealed(mode, key, header, packet, number), address)
@@ -113,15 +113,15 @@ def test_no_datagram_makes_the_forwarder_fail(udp: socket.socket, mode: str) -> 
 
     @settings(max_examples=60, deadline=None)
     @given(st.lists(st.binary(max_size=200), max_size=8))
-    def hold(packets: list[bytes]) -> None:
-        asyncio.run(throw(packets))
+    def check(packets: list[bytes]) -> None:
+        asyncio.run(forward(packets))
 
-    hold()
+    check()
 
 
 @pytest.mark.parametrize("mode", [*ENCRYPTION_MODES, *OLD_ENCRYPTION_MODES])
 @given(header=st.binary(min_size=12, max_size=40), body=st.binary(max_size=300))
-def test_what_is_sealed_is_opened_again(mode: str, header: bytes, body: bytes) -> None:
+def test_encrypted_packets_decrypt_to_their_content(mode: str, header: bytes, body: bytes) -> None:
     key = bytes(range(32))
     mine, theirs = CIPHERS[mode](key), CIPHERS[mode](key)
     if not mine.rtpsize:

@@ -1,4 +1,4 @@
-"""Where the voice server is, with which certificate, and clear words when it cannot be there."""
+"""Sockets, endpoint and certificate of the voice server, and errors of its settings."""
 
 import ssl
 import stat
@@ -20,26 +20,26 @@ def config(**voice: Any) -> Config:
     return Config(port=0, voice=VoiceConfig(**voice))
 
 
-def test_there_is_a_voice_server_where_there_is_tls(tmp_path: Path) -> None:
+def test_the_voice_server_is_enabled_by_a_certificate_or_an_endpoint(tmp_path: Path) -> None:
     assert not sockets.is_voice_enabled(config())
     assert sockets.is_voice_enabled(config(certificate="voice.pem"))
     assert sockets.is_voice_enabled(config(endpoint="voice.example"))
     assert not sockets.is_voice_enabled(Config(roles=frozenset({"api"}), voice=VoiceConfig(endpoint="voice.example")))
 
 
-def test_a_certificate_is_made_once_more_by_the_same_authority(tmp_path: Path) -> None:
+def test_a_renewed_certificate_has_the_same_authority(tmp_path: Path) -> None:
     first = certificates.issue(tmp_path / "voice", ["voice.example"])
     trusted = first.authority.read_bytes()
-    shown = x509.load_pem_x509_certificate(first.certificate.read_bytes())
-    names = shown.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    certificate = x509.load_pem_x509_certificate(first.certificate.read_bytes())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == ["localhost", "voice.example"]
     assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == ["127.0.0.1", "::1"]
     for path in (tmp_path / "voice").iterdir():
         if "key" in path.name:
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    again = certificates.issue(tmp_path / "voice", [])
-    assert again.authority.read_bytes() == trusted
-    assert again.certificate.read_bytes() != shown.public_bytes(certificates.serialization.Encoding.PEM)
+    renewed = certificates.issue(tmp_path / "voice", [])
+    assert renewed.authority.read_bytes() == trusted
+    assert renewed.certificate.read_bytes() != certificate.public_bytes(certificates.serialization.Encoding.PEM)
 
 
 @pytest.mark.parametrize(
@@ -51,36 +51,36 @@ def test_a_certificate_is_made_once_more_by_the_same_authority(tmp_path: Path) -
         ({"endpoint": "x", "host": "192.0.2.1", "public_address": "127.0.0.1"}, "voice.port"),
     ],
 )
-def test_settings_that_cannot_be(voice: dict[str, Any], key: str) -> None:
-    with pytest.raises(ConfigError) as refused:
+def test_invalid_settings_are_reported(voice: dict[str, Any], key: str) -> None:
+    with pytest.raises(ConfigError) as caught:
         sockets.bind(config(**voice))
-    assert refused.value.key == key
+    assert caught.value.key == key
 
 
-def test_a_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
+def test_a_key_of_another_certificate_is_rejected(tmp_path: Path) -> None:
     one, other = certificates.issue(tmp_path / "one", []), certificates.issue(tmp_path / "other", [])
     with pytest.raises(ConfigError, match="cannot be used with its key"):
         sockets.tls_context(VoiceConfig(certificate=str(one.certificate), key=str(other.key)))
 
 
-async def doctor(settings: Config) -> Finding:
-    (found,) = [finding async for finding in run_checks(settings) if finding.subject == "voice"]
-    return found
+async def voice_finding(settings: Config) -> Finding:
+    (finding,) = [finding async for finding in run_checks(settings) if finding.subject == "voice"]
+    return finding
 
 
-async def test_the_doctor_looks(tmp_path: Path) -> None:
-    assert (await doctor(config())).level == "note"
-    assert (await doctor(Config(port=0, roles=frozenset({"api"})))).level == "ok"
+async def test_the_doctor_reports_the_voice_settings(tmp_path: Path) -> None:
+    assert (await voice_finding(config())).level == "note"
+    assert (await voice_finding(Config(port=0, roles=frozenset({"api"})))).level == "ok"
     made = certificates.issue(tmp_path, [])
-    good = await doctor(config(certificate=str(made.certificate), key=str(made.key)))
+    good = await voice_finding(config(certificate=str(made.certificate), key=str(made.key)))
     assert (good.level, good.message) == ("ok", "clients are sent to a free port, packets to 127.0.0.1")
-    proxied = await doctor(config(endpoint="voice.example"))
+    proxied = await voice_finding(config(endpoint="voice.example"))
     assert proxied.message == "clients are sent to voice.example, packets to 127.0.0.1"
-    bad = await doctor(config(certificate=str(made.key)))
+    bad = await voice_finding(config(certificate=str(made.key)))
     assert bad.level == "problem"
 
 
-async def test_clients_come_in_over_tls_at_the_endpoint_they_are_told(tmp_path: Path) -> None:
+async def test_clients_connect_over_tls_to_the_published_endpoint(tmp_path: Path) -> None:
     made = certificates.issue(tmp_path, [])
     app = App(config(certificate=str(made.certificate), key=str(made.key)))
     await app.start()

@@ -1,4 +1,4 @@
-"""Calls of lobbies: the main gateway's side, real voice sockets and UDP, end-to-end encrypted."""
+"""Lobby calls over the main gateway, real voice sockets and UDP, with end-to-end encryption."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -22,52 +22,52 @@ from tests.server.voice.test_resume import last_seq, resume_payload
 from tests.server.voice.test_tickets import cut, lost, refused
 from tests.world import World
 
-Play = Callable[..., Coroutine[Any, Any, LobbyCaller]]
+MakeCaller = Callable[..., Coroutine[Any, Any, LobbyCaller]]
 STATE, SERVER = "LOBBY_VOICE_STATE_UPDATE", "LOBBY_VOICE_SERVER_UPDATE"
 
 
 @pytest.fixture
-async def played(world: World) -> Game:
+async def app(world: World) -> Game:
     """A game."""
     return await game(world)
 
 
 @pytest.fixture
-async def play(world: World, played: Game) -> AsyncIterator[Play]:
-    """Makes callers: new players of the game, or the one given, in a session of their own."""
-    made: list[LobbyCaller] = []
+async def make_caller(world: World, app: Game) -> AsyncIterator[MakeCaller]:
+    """Factory of callers, each in its own session, for the given player or a new one."""
+    callers: list[LobbyCaller] = []
 
-    async def make(player: Player | None = None) -> LobbyCaller:
-        caller = LobbyCaller(world, await (player or await played.player()).connect_sdk())
-        made.append(caller)
+    async def connect(player: Player | None = None) -> LobbyCaller:
+        caller = LobbyCaller(world, await (player or await app.player()).connect_sdk())
+        callers.append(caller)
         return caller
 
-    yield make
-    for caller in made:
+    yield connect
+    for caller in callers:
         await caller.close()
 
 
-def who(caller: LobbyCaller) -> Player:
-    """The player."""
+def player_of(caller: LobbyCaller) -> Player:
+    """Return the player of a caller."""
     assert isinstance(caller.actor, Player)
     return caller.actor
 
 
-async def gone(listener: LobbyCaller, caller: LobbyCaller) -> Any:
-    """Wait until somebody hears that another is in a call no more."""
+async def wait_left(listener: LobbyCaller, caller: LobbyCaller) -> Any:
+    """Wait until `listener` receives that `caller` left the call."""
     own = str(caller.actor.id)
-    return await listener.session.next(STATE, lambda told: (told["user_id"], told["channel_id"]) == (own, None))
+    return await listener.session.next(STATE, lambda state: (state["user_id"], state["channel_id"]) == (own, None))
 
 
-async def shown(caller: LobbyCaller) -> list[Any]:
-    """The lobbies of somebody as a fresh READY has them."""
-    lobbies: list[Any] = (await who(caller).connect_sdk()).ready["lobbies"]
+async def lobbies_of(caller: LobbyCaller) -> list[Any]:
+    """Return the caller's lobbies from READY of a new session."""
+    lobbies: list[Any] = (await player_of(caller).connect_sdk()).ready["lobbies"]
     return lobbies
 
 
-async def test_players_of_a_lobby_hear_each_other(play: Play) -> None:
-    alice, bob, listener = await play(), await play(), await play()
-    lobby = await lobby_of(who(alice), who(bob), who(listener))
+async def test_players_of_a_lobby_receive_each_others_packets(make_caller: MakeCaller) -> None:
+    alice, bob, listener = await make_caller(), await make_caller(), await make_caller()
+    lobby = await lobby_of(player_of(alice), player_of(bob), player_of(listener))
 
     await alice.ask(lobby)
     state = await listener.session.next(STATE)
@@ -87,30 +87,30 @@ async def test_players_of_a_lobby_hear_each_other(play: Play) -> None:
     await alice.take_ticket()
     assert alice.state == state
     assert alice.server == {"lobby_id": str(lobby), "endpoint": ENDPOINT, "token": alice.server["token"]}
-    # Nobody resumes a gateway session by it.
+    # The voice session id cannot be used to resume the gateway session.
     assert state["session_id"] != alice.session.ready["session_id"]
-    (lobby_shown,) = await shown(listener)
-    assert (lobby_shown["voice_states"], lobby_shown["region"]) == ([state], "local")
+    (view,) = await lobbies_of(listener)
+    assert (view["voice_states"], view["region"]) == ([state], "local")
 
     await connect(alice)
     await bob.enter(lobby)
     alice.send(opus("hello"))
     assert await bob.hear() == (alice.ready["ssrc"], opus("hello"))
-    # The server is told to those who connect alone.
+    # Only the connecting player receives the voice server.
     await listener.session.none_of(SERVER)
 
     await alice.ask()
-    assert (await gone(listener, alice))["session_id"] == state["session_id"]
+    assert (await wait_left(listener, alice))["session_id"] == state["session_id"]
     assert await alice.closed() == 4014
     assert (await bob.next(13))["user_id"] == str(alice.actor.id)
     await bob.socket.close(code=1000)
-    await gone(listener, bob)
-    (lobby_shown,) = await shown(listener)
-    assert (lobby_shown["voice_states"], lobby_shown["region"]) == ([], None)
+    await wait_left(listener, bob)
+    (view,) = await lobbies_of(listener)
+    assert (view["voice_states"], view["region"]) == ([], None)
 
 
 async def connect(caller: LobbyCaller) -> None:
-    """The rest of the way, once there is a ticket."""
+    """Connect to the voice server with the caller's ticket."""
     await caller.open()
     await caller.identify()
     await caller.discover()
@@ -118,9 +118,9 @@ async def connect(caller: LobbyCaller) -> None:
     await caller.say(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
 
 
-async def test_the_call_is_end_to_end_encrypted(play: Play) -> None:
-    alice, bob, carol = [await play() for _ in range(3)]
-    lobby = await lobby_of(who(alice), who(bob), who(carol))
+async def test_the_call_is_end_to_end_encrypted(make_caller: MakeCaller) -> None:
+    alice, bob, carol = [await make_caller() for _ in range(3)]
+    lobby = await lobby_of(player_of(alice), player_of(bob), player_of(carol))
     members = [Member(caller, lobby) for caller in (alice, bob, carol)]
     for member in members[:2]:
         await member.enter()
@@ -136,23 +136,23 @@ async def test_the_call_is_end_to_end_encrypted(play: Play) -> None:
         await member.stop()
 
 
-async def test_the_array_is_all_that_a_session_wants(play: Play) -> None:
-    alice, bob = await play(), await play()
-    first = await lobby_of(who(alice), who(bob))
-    second = await lobby_of(who(alice), who(bob), secret="plugh")
+async def test_the_list_replaces_the_calls_of_a_session(make_caller: MakeCaller) -> None:
+    alice, bob = await make_caller(), await make_caller()
+    first = await lobby_of(player_of(alice), player_of(bob))
+    second = await lobby_of(player_of(alice), player_of(bob), secret="plugh")
 
     await alice.ask(first, second)
-    told = [await bob.session.next(STATE) for _ in range(2)]
-    assert [each["lobby_id"] for each in told] == [str(first), str(second)]
+    states = [await bob.session.next(STATE) for _ in range(2)]
+    assert [state["lobby_id"] for state in states] == [str(first), str(second)]
     assert {(await alice.session.next(SERVER))["lobby_id"] for _ in range(2)} == {str(first), str(second)}
 
-    # Again: nothing changes, and nothing is said.
+    # Sending the same list again publishes nothing.
     await alice.ask(first, second)
     await alice.session.wait_processed()
     await bob.session.none_of(STATE)
     await alice.session.none_of(STATE, SERVER)
 
-    # Muted in one of them, and the other is left.
+    # The player mutes in the second call and leaves the first.
     await alice.ask(second, self_mute=True)
     left, muted = [await bob.session.next(STATE) for _ in range(2)]
     assert (left["lobby_id"], left["channel_id"]) == (str(first), None)
@@ -166,25 +166,25 @@ async def test_the_array_is_all_that_a_session_wants(play: Play) -> None:
     await bob.session.none_of(STATE)
 
 
-async def test_who_mutes_themselves_is_not_heard_and_who_deafens_hears_nothing(play: Play) -> None:
-    alice, bob = await play(), await play()
-    lobby = await lobby_of(who(alice), who(bob))
+async def test_packets_of_a_muted_player_are_dropped(make_caller: MakeCaller) -> None:
+    alice, bob = await make_caller(), await make_caller()
+    lobby = await lobby_of(player_of(alice), player_of(bob))
     for caller in (alice, bob):
         await caller.enter(lobby)
     await alice.ask(lobby, self_mute=True)
-    await alice.session.next(STATE, lambda told: told["self_mute"])
-    await settled(alice)
+    await alice.session.next(STATE, lambda state: state["self_mute"])
+    await wait_voice_idle(alice)
     alice.send(opus("hush"))
     await alice.settled()
     await alice.ask(lobby)
-    await alice.session.next(STATE, lambda told: not told["self_mute"] and told["user_id"] == str(alice.actor.id))
-    await settled(alice)
+    await alice.session.next(STATE, lambda state: not state["self_mute"] and state["user_id"] == str(alice.actor.id))
+    await wait_voice_idle(alice)
     alice.send(opus("loud"))
     assert await bob.hear() == (alice.ready["ssrc"], opus("loud"))
 
 
-async def settled(caller: LobbyCaller) -> None:
-    """Wait until the voice server has looked at everybody whose state changed."""
+async def wait_voice_idle(caller: LobbyCaller) -> None:
+    """Wait until the voice server has applied all voice state changes."""
     voice = caller.world.app.voice
     assert voice is not None
     while voice.calls._tasks:
@@ -193,18 +193,20 @@ async def settled(caller: LobbyCaller) -> None:
 
 
 @pytest.mark.parametrize("how", ["unknown", "not a member", "another game's", "full"])
-async def test_who_may_not_come_is_told_so_alone(world: World, played: Game, play: Play, how: str) -> None:
-    persons = [await world.user(), await world.user()]
-    alice, bob = [await play(await played.player(person)) for person in persons]
-    lobby = await lobby_of(who(bob))
+async def test_a_rejected_join_is_reported_only_to_the_player(
+    world: World, app: Game, make_caller: MakeCaller, how: str
+) -> None:
+    users = [await world.user(), await world.user()]
+    alice, bob = [await make_caller(await app.player(user)) for user in users]
+    lobby = await lobby_of(player_of(bob))
     if how == "unknown":
         lobby = 4711
     elif how == "another game's":
         other = await game(world, "Other")
         await bob.session.next("LOBBY_CREATE")
-        lobby = await lobby_of(await other.player(persons[0]))
+        lobby = await lobby_of(await other.player(users[0]))
     elif how == "full":
-        await lobby_of(who(alice))
+        await lobby_of(player_of(alice))
 
         def fill(call: PlatformCall) -> None:
             for number in range(LOBBY_CALL_PARTICIPANTS_MAX):
@@ -219,14 +221,14 @@ async def test_who_may_not_come_is_told_so_alone(world: World, played: Game, pla
     await bob.session.none_of(STATE)
 
 
-async def test_a_game_without_the_scope_is_not_answered(played: Game, play: Play) -> None:
-    alice = await play()
-    lobby = await lobby_of(who(alice))
-    bare = await play(await played.player(scope="openid sdk.social_layer_presence"))
-    await bare.ask(lobby)
-    await bare.session.send(42, {"lobby_id": str(lobby)})
-    await bare.session.wait_processed()
-    await bare.session.none_of(STATE, SERVER)
+async def test_a_session_without_the_scope_gets_no_response(app: Game, make_caller: MakeCaller) -> None:
+    alice = await make_caller()
+    lobby = await lobby_of(player_of(alice))
+    limited = await make_caller(await app.player(scope="openid sdk.social_layer_presence"))
+    await limited.ask(lobby)
+    await limited.session.send(42, {"lobby_id": str(lobby)})
+    await limited.session.wait_processed()
+    await limited.session.none_of(STATE, SERVER)
 
 
 @pytest.mark.parametrize(
@@ -240,8 +242,8 @@ async def test_a_game_without_the_scope_is_not_answered(played: Game, play: Play
         [{"lobby_id": str(number)} for number in range(1, 27)],
     ],
 )
-async def test_what_makes_no_sense_closes_the_connection(play: Play, payload: Any) -> None:
-    alice = await play()
+async def test_an_invalid_list_closes_the_connection(make_caller: MakeCaller, payload: Any) -> None:
+    alice = await make_caller()
     await alice.session.send(17, payload)
     assert await alice.session.wait_closed() == 4002
 
@@ -257,117 +259,117 @@ async def test_what_makes_no_sense_closes_the_connection(play: Play, payload: An
         ({"max_dave_protocol_version": 0}, 4017),
     ],
 )
-async def test_refusals_of_the_voice_socket(play: Play, identify: dict[str, Any], code: int) -> None:
-    alice = await play()
-    lobby = await lobby_of(who(alice))
+async def test_an_invalid_identify_is_rejected(make_caller: MakeCaller, identify: dict[str, Any], code: int) -> None:
+    alice = await make_caller()
+    lobby = await lobby_of(player_of(alice))
     await alice.get_ticket(lobby)
     await refused(alice, code, **identify)
     if code == 4017:
-        # voice.md 1: who is refused with a good ticket is not in the call.
-        await gone(alice, alice)
+        # voice.md 1: a client that is rejected with a valid ticket leaves the call.
+        await wait_left(alice, alice)
     else:
         await alice.open()
         await alice.identify(channel_id=str(lobby))
 
 
-async def test_who_leaves_or_is_removed_leaves_the_call(played: Game, play: Play) -> None:
-    alice, bob, carol = [await play() for _ in range(3)]
-    lobby = await lobby_of(who(alice), who(bob), who(carol))
+async def test_leaving_or_removal_from_the_lobby_ends_the_call(app: Game, make_caller: MakeCaller) -> None:
+    alice, bob, carol = [await make_caller() for _ in range(3)]
+    lobby = await lobby_of(player_of(alice), player_of(bob), player_of(carol))
     for caller in (alice, bob):
         await caller.enter(lobby)
-    (await who(alice).delete(f"/lobbies/{lobby}/members/@me")).ok()
+    (await player_of(alice).delete(f"/lobbies/{lobby}/members/@me")).ok()
     for listener in (alice, carol):
-        await gone(listener, alice)
+        await wait_left(listener, alice)
     await alice.session.next("LOBBY_DELETE")
     assert await alice.closed() == 4014
-    (await played.backend.delete(f"/lobbies/{lobby}/members/{bob.actor.id}")).ok()
-    await gone(carol, bob)
+    (await app.backend.delete(f"/lobbies/{lobby}/members/{bob.actor.id}")).ok()
+    await wait_left(carol, bob)
     assert await bob.closed() == 4014
-    (lobby_shown,) = await shown(carol)
-    assert lobby_shown["voice_states"] == []
+    (view,) = await lobbies_of(carol)
+    assert view["voice_states"] == []
 
 
-async def test_a_call_whose_lobby_is_deleted_ends_for_all(played: Game, play: Play) -> None:
-    alice, bob = await play(), await play()
-    lobby = await lobby_of(who(alice), who(bob))
+async def test_deleting_the_lobby_ends_the_call_for_all(app: Game, make_caller: MakeCaller) -> None:
+    alice, bob = await make_caller(), await make_caller()
+    lobby = await lobby_of(player_of(alice), player_of(bob))
     for caller in (alice, bob):
         await caller.enter(lobby)
-    (await played.backend.delete(f"/lobbies/{lobby}")).ok()
+    (await app.backend.delete(f"/lobbies/{lobby}")).ok()
     for caller in (alice, bob):
-        await gone(caller, alice)
+        await wait_left(caller, alice)
         await caller.session.next("LOBBY_DELETE")
         assert await caller.closed() == 4022
 
 
-async def test_another_session_takes_over(play: Play) -> None:
-    first = await play()
-    lobby = await lobby_of(who(first))
+async def test_another_session_of_the_player_takes_over(make_caller: MakeCaller) -> None:
+    first = await make_caller()
+    lobby = await lobby_of(player_of(first))
     await first.enter(lobby)
-    second = await play(who(first))
-    # What another session is in is not this one's to leave.
+    second = await make_caller(player_of(first))
+    # A session cannot leave the call of another session.
     await second.ask()
     await second.session.wait_processed()
     await second.session.none_of(STATE)
     await second.enter(lobby)
     assert await first.closed() == 4014
     await first.session.none_of(SERVER)
-    # Nor is it the first one's any more.
+    # The first session no longer owns the call either.
     await first.ask()
     await first.session.wait_processed()
     await second.session.none_of(STATE)
     await second.beat()
 
 
-async def test_who_goes_away_for_good_leaves_the_call(world: World, play: Play) -> None:
-    alice, bob = await play(), await play()
-    lobby = await lobby_of(who(alice), who(bob))
+async def test_closing_the_gateway_session_leaves_the_call(world: World, make_caller: MakeCaller) -> None:
+    alice, bob = await make_caller(), await make_caller()
+    lobby = await lobby_of(player_of(alice), player_of(bob))
     await alice.enter(lobby)
     await alice.session.close()
-    await gone(bob, alice)
+    await wait_left(bob, alice)
     assert await alice.closed() == 4014
 
 
-async def test_a_token_that_is_revoked_ends_the_call(world: World, played: Game, play: Play) -> None:
-    alice, bob = await play(), await play()
-    lobby = await lobby_of(who(alice), who(bob))
+async def test_revoking_the_token_ends_the_call(world: World, app: Game, make_caller: MakeCaller) -> None:
+    alice, bob = await make_caller(), await make_caller()
+    lobby = await lobby_of(player_of(alice), player_of(bob))
     await alice.enter(lobby)
-    (await played.client.post("/oauth2/token/revoke", token=who(alice).token)).ok()
+    (await app.client.post("/oauth2/token/revoke", token=player_of(alice).token)).ok()
     assert await alice.session.wait_closed() == 4004
-    await gone(bob, alice)
+    await wait_left(bob, alice)
     assert await alice.closed() == 4014
 
 
-async def test_an_account_that_is_banned_leaves_the_call(world: World, play: Play) -> None:
-    alice, bob = await play(), await play()
-    lobby = await lobby_of(who(alice), who(bob))
+async def test_banning_the_account_ends_the_call(world: World, make_caller: MakeCaller) -> None:
+    alice, bob = await make_caller(), await make_caller()
+    lobby = await lobby_of(player_of(alice), player_of(bob))
     await alice.enter(lobby)
     await world.write(lambda call: accounts.ban(call, UserId(alice.actor.id)))
-    await gone(bob, alice)
+    await wait_left(bob, alice)
     assert await alice.closed() == 4014
 
 
-async def test_a_voice_connection_that_is_cut_may_be_resumed_for_a_while(world: World, play: Play) -> None:
-    alice, bob = await play(), await play()
-    lobby = await lobby_of(who(alice), who(bob))
+async def test_a_lost_voice_connection_can_be_resumed_until_the_timeout(world: World, make_caller: MakeCaller) -> None:
+    alice, bob = await make_caller(), await make_caller()
+    lobby = await lobby_of(player_of(alice), player_of(bob))
     for caller in (alice, bob):
         await caller.enter(lobby)
         await caller.beat()
-    seen = last_seq(alice)
+    seq = last_seq(alice)
     cut(alice)
     await lost(world, alice)
     await alice.open()
-    await alice.say(7, resume_payload(alice, seq_ack=seen))
+    await alice.say(7, resume_payload(alice, seq_ack=seq))
     await alice.next(9)
     cut(alice)
     await lost(world, alice)
     await world.clock.run_for(10_000)
-    await gone(bob, alice)
+    await wait_left(bob, alice)
     assert (await bob.next(13))["user_id"] == str(alice.actor.id)
 
 
-async def test_a_main_session_that_resumes_hears_what_it_missed(world: World, play: Play) -> None:
-    alice, bob = await play(), await play()
-    lobby = await lobby_of(who(alice), who(bob))
+async def test_a_resumed_gateway_session_receives_missed_voice_states(world: World, make_caller: MakeCaller) -> None:
+    alice, bob = await make_caller(), await make_caller()
+    lobby = await lobby_of(player_of(alice), player_of(bob))
     await alice.session.next("LOBBY_MEMBER_ADD")
     ready, last = alice.session.ready, alice.session.dispatches[-1]["s"]
     alice.session.socket._response.connection.transport.abort()
@@ -376,7 +378,7 @@ async def test_a_main_session_that_resumes_hears_what_it_missed(world: World, pl
     await bob.get_ticket(lobby)
     socket = await world.client.ws_connect(f"{world.gateway}?v=10&encoding=json")
     await socket.receive_json()
-    resume = {"token": who(alice).header, "session_id": ready["session_id"], "seq": last}
+    resume = {"token": player_of(alice).header, "session_id": ready["session_id"], "seq": last}
     await socket.send_json({"op": 6, "d": resume})
     missed = []
     while "RESUMED" not in missed:
@@ -385,20 +387,20 @@ async def test_a_main_session_that_resumes_hears_what_it_missed(world: World, pl
     await socket.close()
 
 
-class TestRefusedAgainAndAgain:
-    """A client that tries again at once, for ever, is slowed down here too."""
+class TestRepeatedFailures:
+    """Repeated failed joins are delayed in lobby calls too."""
 
     @pytest.fixture
     def voice_config(self, voice_config: Config) -> Config:
         return msgspec.structs.replace(voice_config, rate_limits="real")
 
-    async def test_joins_wait(self, world: World, play: Play) -> None:
-        alice, bob = await play(), await play()
-        lobby = await lobby_of(who(alice), who(bob))
+    async def test_joins_are_delayed(self, world: World, make_caller: MakeCaller) -> None:
+        alice, bob = await make_caller(), await make_caller()
+        lobby = await lobby_of(player_of(alice), player_of(bob))
         for _ in range(2):
             await alice.get_ticket(lobby)
             await refused(alice, 4017, max_dave_protocol_version=0)
-            await gone(alice, alice)
+            await wait_left(alice, alice)
         await alice.ask(lobby)
         await alice.session.wait_processed()
         await alice.session.none_of(STATE, SERVER)
@@ -407,17 +409,17 @@ class TestRefusedAgainAndAgain:
         await world.clock.run_for(1)
         await alice.take_ticket()
         await refused(alice, 4017, max_dave_protocol_version=0)
-        await gone(alice, alice)
-        # A wish that waits is taken back by a later one.
+        await wait_left(alice, alice)
+        # A delayed join is canceled by a later request.
         await alice.ask(lobby)
         await alice.ask()
         await alice.session.wait_processed()
         await world.clock.run_for(8_000)
         await alice.session.none_of(STATE, SERVER)
-        # And it is forgotten with the session.
+        # A delayed join is canceled when the session ends.
         await alice.get_ticket(lobby)
         await refused(alice, 4017, max_dave_protocol_version=0)
-        await gone(alice, alice)
+        await wait_left(alice, alice)
         await alice.ask(lobby)
         await alice.session.wait_processed()
         await alice.session.close()
@@ -426,11 +428,11 @@ class TestRefusedAgainAndAgain:
         await bob.session.none_of(STATE)
 
 
-async def test_a_server_that_is_gone_sends_its_callers_elsewhere(world: World, play: Play) -> None:
-    alice = await play()
-    lobby = await lobby_of(who(alice))
+async def test_callers_of_a_lost_server_are_moved_to_another(world: World, make_caller: MakeCaller) -> None:
+    alice = await make_caller()
+    lobby = await lobby_of(player_of(alice))
     await alice.enter(lobby)
-    # The server is there: there is nothing to look for.
+    # The voice server is alive, so the request has no effect.
     await alice.session.send(42, {"lobby_id": str(lobby)})
     await alice.session.wait_processed()
     await alice.session.none_of(SERVER)

@@ -1,4 +1,4 @@
-"""Packets: both modes, discovery, what is forwarded to whom, and what is dropped without a word."""
+"""Voice packets: encryption modes, IP discovery, forwarding, and packets that are dropped silently."""
 
 import asyncio
 import struct
@@ -17,7 +17,7 @@ from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World
 
 
 async def pair(call: Call, guild: Guild, one: str = AES, other: str = AES, **identify: Any) -> tuple[Caller, Caller]:
-    """Two in a call."""
+    """Connect two callers to one channel."""
     first, second = await call(), await call()
     await first.enter(guild.channels["Lounge"], one, **identify)
     await second.enter(guild.channels["Lounge"], other, **identify)
@@ -26,20 +26,20 @@ async def pair(call: Call, guild: Guild, one: str = AES, other: str = AES, **ide
     return first, second
 
 
-async def nothing_but(receiver: Caller, sender: Caller, frame: bytes) -> None:
-    """The next frame is this one: whatever was sent before it was dropped."""
+async def require_only(receiver: Caller, sender: Caller, frame: bytes) -> None:
+    """Assert that the next received frame is this one, so that all frames before it were dropped."""
     await sender.settled()
     sender.send(frame)
     assert await receiver.hear() == (sender.ready["ssrc"], frame)
 
 
-def dropped(world: World, fate: str) -> float:
-    return float(world.app.metrics.voice_packets(fate)._value.get())
+def dropped(world: World, reason: str) -> float:
+    return float(world.app.metrics.voice_packets(reason)._value.get())
 
 
 @pytest.mark.parametrize("one", ENCRYPTION_MODES)
 @pytest.mark.parametrize("other", ENCRYPTION_MODES)
-async def test_frames_arrive_in_both_modes(guild: Guild, call: Call, one: str, other: str) -> None:
+async def test_frames_are_forwarded_in_both_modes(guild: Guild, call: Call, one: str, other: str) -> None:
     first, second = await pair(call, guild, one, other)
     for number in range(20):
         packet = first.send(opus(f"frame {number}"))
@@ -49,9 +49,9 @@ async def test_frames_arrive_in_both_modes(guild: Guild, call: Call, one: str, o
         assert packet[:12]
 
 
-async def test_headers_arrive_as_they_were(guild: Guild, call: Call) -> None:
+async def test_headers_are_forwarded_unchanged(guild: Guild, call: Call) -> None:
     first, second = await pair(call, guild, AES, XCHACHA)
-    # Two sources and an extension, whose body is encrypted with the frame.
+    # Two contributing sources and a header extension, whose body is encrypted with the frame.
     header = struct.pack(">BBHIIII", 0x92, 0x78, 7, 6720, first.ready["ssrc"], 11, 12) + b"\xbe\xde\x00\x01"
     first.throw(sealed(AES, first.key, header, b"\x10\xff\x00\x00" + opus("frame"), 9))
     data = await second.datagram(lambda data: data[0] == 0x92)
@@ -59,19 +59,19 @@ async def test_headers_arrive_as_they_were(guild: Guild, call: Call) -> None:
     assert opened(XCHACHA, second.key, data, 24) == b"\x10\xff\x00\x00" + opus("frame")
 
 
-async def test_everybody_in_the_call_hears_and_nobody_else(guild: Guild, call: Call) -> None:
+async def test_packets_are_forwarded_to_all_callers_of_the_channel_only(guild: Guild, call: Call) -> None:
     first, second = await pair(call, guild)
-    third, outside = await call(), await call()
+    third, outsider = await call(), await call()
     await third.enter(guild.channels["Lounge"], XCHACHA)
-    await outside.enter(guild.channels["Den"])
+    await outsider.enter(guild.channels["Den"])
     first.send(opus("all"))
     assert await second.hear() == await third.hear() == (first.ready["ssrc"], opus("all"))
     await first.settled()
-    for silent in (first, outside):
-        await silent.settled()
+    for caller in (first, outsider):
+        await caller.settled()
 
 
-async def test_discovery_and_pings(guild: Guild, call: Call) -> None:
+async def test_discovery_and_pings_are_answered(guild: Guild, call: Call) -> None:
     caller = await call()
     await caller.get_ticket(guild.channels["Lounge"])
     await caller.open()
@@ -79,23 +79,23 @@ async def test_discovery_and_pings(guild: Guild, call: Call) -> None:
     address, port = await caller.discover()
     assert caller.udp is not None
     assert (address, port) == caller.udp.get_extra_info("sockname")
-    # For numbers of nobody there is no answer, nor for keepalives.
+    # An unknown SSRC and a keepalive get no response.
     caller.throw(struct.pack(">HHI66x", 1, 70, caller.ready["ssrc"] + 1))
     caller.throw(struct.pack("<II", 5, 0))
     caller.throw(b"\x13\x37\xca\xfe" + b"1234")
-    own = struct.pack(">I", caller.ready["ssrc"])
-    # One's own address may be told again until a mode is chosen.
-    assert await caller.datagram(lambda data: data[4:8] != own) == b"\x13\x37\xf0\x0d1234"
+    ssrc = struct.pack(">I", caller.ready["ssrc"])
+    # The discovery response may be sent again until a mode is selected.
+    assert await caller.datagram(lambda data: data[4:8] != ssrc) == b"\x13\x37\xf0\x0d1234"
     again = await caller.datagram()
-    assert (len(again), again[4:8]) == (74, own)
+    assert (len(again), again[4:8]) == (74, ssrc)
 
 
-async def test_what_was_not_made_with_the_key_is_dropped(world: World, guild: Guild, call: Call) -> None:
+async def test_forged_packets_are_dropped(world: World, guild: Guild, call: Call) -> None:
     first, second = await pair(call, guild)
     good = first.packet(opus("good"))
     first.throw(first.packet(opus("other key"), key=second.key))
-    first.throw(first.packet(opus("another's number"), ssrc=second.ready["ssrc"]))
-    first.throw(first.packet(opus("nobody's number"), ssrc=1))
+    first.throw(first.packet(opus("SSRC of another caller"), ssrc=second.ready["ssrc"]))
+    first.throw(first.packet(opus("unknown SSRC"), ssrc=1))
     first.throw(good[:-1])
     first.throw(good[:20])
     first.throw(b"\x90" + good[1:])
@@ -105,31 +105,31 @@ async def test_what_was_not_made_with_the_key_is_dropped(world: World, guild: Gu
     first.throw(b"\x00" * 40)
     first.throw(b"\x80")
     first.throw(bytes((0x80, 200)) + bytes(30))
-    await nothing_but(second, first, opus("true"))
+    await require_only(second, first, opus("true"))
     assert dropped(world, "forged") >= 6
     assert dropped(world, "unknown") >= 1
 
 
-async def test_a_packet_is_taken_once(world: World, guild: Guild, call: Call) -> None:
+async def test_a_replayed_packet_is_dropped(world: World, guild: Guild, call: Call) -> None:
     first, second = await pair(call, guild)
     packet = first.send(opus("once"))
     assert await second.hear() == (first.ready["ssrc"], opus("once"))
     for _ in range(3):
         first.throw(packet)
-    await nothing_but(second, first, opus("next"))
+    await require_only(second, first, opus("next"))
     assert dropped(world, "replayed") == 3
 
 
-async def test_another_address_with_the_key_is_followed_and_without_it_not(guild: Guild, call: Call) -> None:
+async def test_only_a_client_with_the_key_can_change_its_address(guild: Guild, call: Call) -> None:
     first, second = await pair(call, guild)
     second.send(opus("here I am"))
     assert await first.hear() == (second.ready["ssrc"], opus("here I am"))
-    # Somebody who knows the number alone gets an answer, and none of the packets.
+    # A client that knows only the SSRC gets a discovery response, but no packets.
     thief = await call()
     thief.ready = second.ready
     await thief.discover()
-    await nothing_but(second, first, opus("still here"))
-    # The client itself may come from elsewhere.
+    await require_only(second, first, opus("still here"))
+    # A client with the key may change its address.
     moved = await call()
     moved.ready, moved.description, moved.number, moved.sequence = second.ready, second.description, 50, 50
     await moved.discover()
@@ -147,10 +147,10 @@ async def test_plain_frames_are_not_forwarded_in_an_encrypted_call(world: World,
     assert dropped(world, "plain") == 1
     first.send(SILENCE)
     assert await second.hear() == (first.ready["ssrc"], SILENCE)
-    await nothing_but(second, first, opus("encrypted"))
+    await require_only(second, first, opus("encrypted"))
 
 
-async def test_who_has_not_said_that_they_speak_is_not_heard_before_they_do(guild: Guild, call: Call) -> None:
+async def test_packets_before_the_speaking_message_are_buffered(guild: Guild, call: Call) -> None:
     _, second = await pair(call, guild)
     third = await call()
     await third.get_ticket(guild.channels["Lounge"])
@@ -164,14 +164,14 @@ async def test_who_has_not_said_that_they_speak_is_not_heard_before_they_do(guil
     await third.say(5, {"speaking": 1, "delay": 0, "ssrc": third.ready["ssrc"]})
     await third.beat()
     third.send(opus("in time"))
-    # What came shortly before is not lost, but not everything is kept.
-    heard = [await second.hear() for _ in range(17)]
-    told = [*(f"early {number}" for number in range(4, 20)), "in time"]
-    assert heard == [(third.ready["ssrc"], opus(text)) for text in told]
+    # A limited number of packets from before the Speaking message is buffered.
+    received = [await second.hear() for _ in range(17)]
+    expected = [*(f"early {number}" for number in range(4, 20)), "in time"]
+    assert received == [(third.ready["ssrc"], opus(text)) for text in expected]
 
 
-async def follows(world: World, caller: Caller, **state: bool) -> None:
-    """Wait until the voice server knows of a state."""
+async def wait_applied(world: World, caller: Caller, **state: bool) -> None:
+    """Wait until the voice server has applied a voice state."""
     assert world.app.voice is not None
     peer = world.app.voice.calls._sessions[caller.guild.id, caller.actor.id].peer
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
@@ -179,7 +179,9 @@ async def follows(world: World, caller: Caller, **state: bool) -> None:
             await asyncio.sleep(0)
 
 
-async def test_the_muted_are_not_heard_and_the_deaf_do_not_hear(world: World, guild: Guild, call: Call) -> None:
+async def test_muted_callers_send_nothing_and_deafened_callers_receive_nothing(
+    world: World, guild: Guild, call: Call
+) -> None:
     first, second = await pair(call, guild)
     third = await call()
     await third.enter(guild.channels["Lounge"])
@@ -191,26 +193,26 @@ async def test_the_muted_are_not_heard_and_the_deaf_do_not_hear(world: World, gu
     ):
         await mute()
         await first.session.wait_processed()
-        await follows(world, first, silent=True)
+        await wait_applied(world, first, silent=True)
         first.send(opus("muted"))
         await first.settled()
         await unmute()
         await first.session.wait_processed()
-        await follows(world, first, silent=False)
-        await nothing_but(second, first, opus("unmuted"))
+        await wait_applied(world, first, silent=False)
+        await require_only(second, first, opus("unmuted"))
         assert await third.hear() == (first.ready["ssrc"], opus("unmuted"))
     await third.ask(lounge, self_deaf=True)
     await third.session.wait_processed()
-    await follows(world, third, deaf=True)
-    await nothing_but(second, first, opus("for the second"))
+    await wait_applied(world, third, deaf=True)
+    await require_only(second, first, opus("for the second"))
     await third.ask(lounge)
     await third.session.wait_processed()
-    await follows(world, third, deaf=False)
+    await wait_applied(world, third, deaf=False)
     first.send(opus("for both"))
     assert await third.hear() == (first.ready["ssrc"], opus("for both"))
 
 
-async def test_streams_that_are_not_wanted(guild: Guild, call: Call) -> None:
+async def test_unwanted_streams_are_not_forwarded(guild: Guild, call: Call) -> None:
     first, second = await pair(call, guild)
     await second.say(15, {str(first.ready["ssrc"]): 0, "any": 100, "nonsense": 0})
     await second.beat()
@@ -218,10 +220,10 @@ async def test_streams_that_are_not_wanted(guild: Guild, call: Call) -> None:
     await first.settled()
     await second.say(15, {str(first.ready["ssrc"]): 100})
     await second.beat()
-    await nothing_but(second, first, opus("wanted"))
+    await require_only(second, first, opus("wanted"))
 
 
-async def test_video_goes_under_the_announced_number_only(guild: Guild, call: Call) -> None:
+async def test_video_is_forwarded_only_with_an_announced_ssrc(guild: Guild, call: Call) -> None:
     first, second = await pair(call, guild)
     video = first.ready["ssrc"] + 1
     first.throw(first.packet(opus("not announced"), ssrc=video))
@@ -232,7 +234,7 @@ async def test_video_goes_under_the_announced_number_only(guild: Guild, call: Ca
     assert await second.hear() == (video, opus("picture"))
 
 
-async def test_reports_come_and_at_the_end_a_farewell(guild: Guild, call: Call) -> None:
+async def test_receiver_reports_and_a_final_bye_are_sent(guild: Guild, call: Call) -> None:
     first, _ = await pair(call, guild)
     report = await first.datagram(lambda data: data[1] == 201)
     body = opened(AES, first.key, report, 8)
@@ -245,7 +247,7 @@ async def test_reports_come_and_at_the_end_a_farewell(guild: Guild, call: Call) 
         assert opened(AES, first.key, bye, 8) == b""
 
 
-async def test_control_packets_of_clients_prove_their_address(world: World, guild: Guild, call: Call) -> None:
+async def test_a_control_packet_confirms_a_new_address(world: World, guild: Guild, call: Call) -> None:
     first, second = await pair(call, guild)
     moved = await call()
     moved.ready, moved.description = second.ready, second.description
@@ -259,7 +261,7 @@ async def test_control_packets_of_clients_prove_their_address(world: World, guil
 
 @pytest.mark.dated(changes.VOICE_ENCRYPTION)
 @pytest.mark.parametrize("mode", OLD_ENCRYPTION_MODES)
-async def test_old_modes_on_both_sides_of_their_end(world: World, guild: Guild, call: Call, mode: str) -> None:
+async def test_old_modes_are_rejected_since_the_change(world: World, guild: Guild, call: Call, mode: str) -> None:
     world.clock.set(changes.VOICE_ENCRYPTION.at_ms - 1)
     old, new = await pair(call, guild, mode, XCHACHA, max_dave_protocol_version=0)
     assert old.ready["modes"] == [*ENCRYPTION_MODES, *OLD_ENCRYPTION_MODES]
@@ -268,7 +270,7 @@ async def test_old_modes_on_both_sides_of_their_end(world: World, guild: Guild, 
     new.send(b"answer")
     assert await old.hear() == (new.ready["ssrc"], b"answer")
     old.throw(old.packet(b"forged", key=new.key))
-    await nothing_but(new, old, b"true")
+    await require_only(new, old, b"true")
     world.clock.set(changes.VOICE_ENCRYPTION.at_ms)
     late = await call()
     await late.get_ticket(guild.channels["Lounge"])
@@ -278,17 +280,19 @@ async def test_old_modes_on_both_sides_of_their_end(world: World, guild: Guild, 
     assert await late.closed() == 4016
 
 
-async def test_encrypted_frames_do_not_reach_who_cannot_open_them(world: World, guild: Guild, call: Call) -> None:
+async def test_encrypted_frames_are_not_forwarded_to_clients_without_encryption(
+    world: World, guild: Guild, call: Call
+) -> None:
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
     new, old = await call(), await call()
     await new.enter(guild.channels["Lounge"])
     await old.enter(guild.channels["Lounge"], max_dave_protocol_version=0)
     assert old.description["dave_protocol_version"] == 0
     new.send(opus("encrypted"))
-    await nothing_but(old, new, b"plain")
+    await require_only(old, new, b"plain")
 
 
-def test_a_window_takes_each_number_once() -> None:
+def test_a_replay_window_accepts_each_number_once() -> None:
     window = ReplayWindow(16)
     assert [window.record(number) for number in (10, 12, 11, 11, 10, 12, 74, 11, 12)] == [
         *(True, True, True),
@@ -303,13 +307,13 @@ def test_a_window_takes_each_number_once() -> None:
 
 
 @given(st.lists(st.integers(0, 100), max_size=60))
-def test_no_number_is_taken_twice(numbers: list[int]) -> None:
+def test_no_number_is_accepted_twice(numbers: list[int]) -> None:
     window = ReplayWindow(32)
-    taken = [number for number in numbers if window.record(number)]
-    assert len(taken) == len(set(taken))
+    accepted = [number for number in numbers if window.record(number)]
+    assert len(accepted) == len(set(accepted))
 
 
-def test_how_much_arrived() -> None:
+def test_reception_counts_lost_packets() -> None:
     reception = Reception()
     for sequence in (65_533, 65_535, 0, 2, 1):
         reception.record(sequence)
@@ -317,6 +321,6 @@ def test_how_much_arrived() -> None:
 
 
 @given(st.binary(min_size=12, max_size=80), st.integers(12, 80))
-def test_frames_are_looked_for_in_anything(packet: bytes, clear: int) -> None:
+def test_any_bytes_can_be_searched_for_a_frame(packet: bytes, clear: int) -> None:
     frame = extract_frame(packet, min(clear, len(packet)))
     assert frame is None or frame in packet

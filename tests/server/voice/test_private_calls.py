@@ -1,4 +1,4 @@
-"""Calls in direct messages and groups: events, rings, the message that tells of it, and real voice sockets and UDP."""
+"""Calls in direct messages and group DMs: events, ringing, the call message, and real voice sockets and UDP."""
 
 from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
@@ -19,45 +19,47 @@ from tests.server.voice.test_encrypted import Member
 from tests.server.voice.test_tickets import cut, lost, refused
 from tests.world import Actor, Guild, World, befriend
 
-Phone = Callable[..., Coroutine[Any, Any, PrivateCaller]]
+MakeCaller = Callable[..., Coroutine[Any, Any, PrivateCaller]]
+Friends = tuple[PrivateCaller, PrivateCaller, int]
+Group = tuple[list[PrivateCaller], int]
 EVENTS = ("CALL_CREATE", "CALL_UPDATE", "CALL_DELETE", "VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
 
 
 @pytest.fixture
-async def phone(world: World) -> AsyncIterator[Phone]:
-    """Makes callers: new people, or the one given, in a session of their own."""
-    made: list[PrivateCaller] = []
+async def make_caller(world: World) -> AsyncIterator[MakeCaller]:
+    """Factory of callers, each in its own session, for the given user or a new one."""
+    callers: list[PrivateCaller] = []
 
-    async def make(person: Actor | None = None) -> PrivateCaller:
-        caller = PrivateCaller(world, await (person or await world.user()).connect())
-        made.append(caller)
+    async def connect(user: Actor | None = None) -> PrivateCaller:
+        caller = PrivateCaller(world, await (user or await world.user()).connect())
+        callers.append(caller)
         return caller
 
-    yield make
-    for caller in made:
+    yield connect
+    for caller in callers:
         await caller.close()
 
 
 @pytest.fixture
-async def friends(phone: Phone) -> tuple[PrivateCaller, PrivateCaller, int]:
-    """Two who may call each other, and their channel."""
-    alice, bob = await phone(), await phone()
+async def friends(make_caller: MakeCaller) -> Friends:
+    """Two friends and their direct message channel."""
+    alice, bob = await make_caller(), await make_caller()
     await befriend(alice.actor, bob.actor)
     return alice, bob, await direct(alice.actor, bob.actor)
 
 
 @pytest.fixture
-async def group(world: World, phone: Phone) -> tuple[list[PrivateCaller], int]:
-    """Three people in a group."""
-    people = [await phone() for _ in range(3)]
-    await world.guild(*(each.actor for each in people))
-    others = [str(each.actor.id) for each in people[1:]]
-    made = (await people[0].actor.post("/users/@me/channels", json={"recipients": others})).ok()
-    return people, int(made["id"])
+async def group(world: World, make_caller: MakeCaller) -> Group:
+    """Three users and their group DM."""
+    callers = [await make_caller() for _ in range(3)]
+    await world.guild(*(caller.actor for caller in callers))
+    others = [str(caller.actor.id) for caller in callers[1:]]
+    channel = (await callers[0].actor.post("/users/@me/channels", json={"recipients": others})).ok()
+    return callers, int(channel["id"])
 
 
 async def connect(caller: Caller) -> None:
-    """The rest of the way, once there is a ticket."""
+    """Connect to the voice server with the caller's ticket."""
     await caller.open()
     await caller.identify()
     await caller.discover()
@@ -65,25 +67,25 @@ async def connect(caller: Caller) -> None:
     await caller.say(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
 
 
-async def gone(listener: PrivateCaller, caller: PrivateCaller) -> Any:
-    """Wait until somebody hears that another is in a call no more."""
+async def wait_left(listener: PrivateCaller, caller: PrivateCaller) -> Any:
+    """Wait until `listener` receives that `caller` left the call."""
     own = str(caller.actor.id)
     return await listener.session.next(
-        "VOICE_STATE_UPDATE", lambda told: (told["user_id"], told["channel_id"]) == (own, None)
+        "VOICE_STATE_UPDATE", lambda state: (state["user_id"], state["channel_id"]) == (own, None)
     )
 
 
-async def test_two_friends_call_each_other(friends: Any) -> None:
+async def test_two_friends_call_each_other(friends: Friends) -> None:
     alice, bob, channel = friends
     assert (await bob.actor.get(f"/channels/{channel}/call")).ok() == {"ringable": True}
 
     await alice.ask(channel)
-    said = await bob.session.next("MESSAGE_CREATE")
-    assert (said["type"], said["call"]) == (3, {"participants": [str(alice.actor.id)]})
-    begun = await bob.session.next("CALL_CREATE")
-    assert begun == {
+    message = await bob.session.next("MESSAGE_CREATE")
+    assert (message["type"], message["call"]) == (3, {"participants": [str(alice.actor.id)]})
+    created = await bob.session.next("CALL_CREATE")
+    assert created == {
         "channel_id": str(channel),
-        "message_id": said["id"],
+        "message_id": message["id"],
         "region": "local",
         "ringing": [],
         "voice_states": [],
@@ -104,13 +106,13 @@ async def test_two_friends_call_each_other(friends: Any) -> None:
     ringing = await bob.session.next("CALL_UPDATE")
     assert ringing == {
         "channel_id": str(channel),
-        "message_id": said["id"],
+        "message_id": message["id"],
         "region": "local",
         "ringing": [str(bob.actor.id)],
     }
     await connect(alice)
     await bob.enter(channel)
-    # Who answers is rung no longer, and took part.
+    # Joining stops the ringing and adds the user to the participants.
     assert (await alice.session.next("CALL_UPDATE"))["ringing"] == [str(bob.actor.id)]
     changed = await alice.session.next("MESSAGE_UPDATE")
     assert changed["call"] == {"participants": [str(alice.actor.id), str(bob.actor.id)]}
@@ -120,23 +122,23 @@ async def test_two_friends_call_each_other(friends: Any) -> None:
     assert await alice.hear() == (bob.ready["ssrc"], opus("hello"))
 
     await alice.ask(None)
-    await gone(bob, alice)
+    await wait_left(bob, alice)
     assert await alice.closed() == 4014
     await bob.session.none_of("CALL_DELETE")
     await bob.ask(None)
-    await gone(alice, bob)
+    await wait_left(alice, bob)
     assert await alice.session.next("CALL_DELETE") == {"channel_id": str(channel)}
     ended = await alice.session.next("MESSAGE_UPDATE")
     assert ended["call"]["participants"] == [str(alice.actor.id), str(bob.actor.id)]
     assert ended["call"]["ended_timestamp"].startswith("2026-11-18T")
-    (kept,) = (await bob.actor.get(f"/channels/{channel}/messages")).ok()
-    assert kept["call"] == ended["call"]
-    # The next one is another call.
+    (stored,) = (await bob.actor.get(f"/channels/{channel}/messages")).ok()
+    assert stored["call"] == ended["call"]
+    # The next call has its own message.
     await bob.ask(channel)
-    assert (await alice.session.next("CALL_CREATE"))["message_id"] != said["id"]
+    assert (await alice.session.next("CALL_CREATE"))["message_id"] != message["id"]
 
 
-async def test_the_call_is_end_to_end_encrypted(friends: Any) -> None:
+async def test_the_call_is_end_to_end_encrypted(friends: Friends) -> None:
     alice, bob, channel = friends
     members = [Member(caller, channel) for caller in (alice, bob)]
     for member in members:
@@ -148,26 +150,26 @@ async def test_the_call_is_end_to_end_encrypted(friends: Any) -> None:
         await member.stop()
 
 
-async def test_a_hidden_channel_comes_back_with_a_call(friends: Any) -> None:
+async def test_a_call_reopens_a_closed_channel(friends: Friends) -> None:
     alice, bob, channel = friends
     await alice.ask(channel)
     assert (await bob.session.next("CHANNEL_CREATE"))["id"] == str(channel)
     await bob.session.next("CALL_CREATE")
 
 
-async def test_a_group_calls(group: Any) -> None:
+async def test_members_of_a_group_call_and_ring_each_other(group: Group) -> None:
     (alice, bob, carol), channel = group
     for caller in (alice, bob):
         await caller.enter(channel)
     ring = f"/channels/{channel}/call/ring"
     (await alice.actor.post(ring)).ok()
     assert (await carol.session.next("CALL_UPDATE"))["ringing"] == [str(carol.actor.id)]
-    # Again: they are rung for longer, and nothing is said.
+    # Ringing again only extends the time, without an event.
     (await alice.actor.post(ring, json={"recipients": [str(carol.actor.id), str(bob.actor.id)]})).ok()
     await carol.session.none_of("CALL_UPDATE")
     (await carol.actor.post(f"/channels/{channel}/call/stop-ringing")).ok()
-    assert (await alice.session.next("CALL_UPDATE", lambda told: not told["ringing"]))["ringing"] == []
-    # Declining what does not ring is no mistake.
+    assert (await alice.session.next("CALL_UPDATE", lambda update: not update["ringing"]))["ringing"] == []
+    # Declining a call that does not ring succeeds.
     (await carol.actor.post(f"/channels/{channel}/call/stop-ringing", json={})).ok()
     (await alice.actor.post(ring, json={"recipients": [str(carol.actor.id)]})).ok()
     (await bob.actor.post(f"/channels/{channel}/call/stop-ringing", json={"recipients": [str(carol.actor.id)]})).ok()
@@ -177,7 +179,7 @@ async def test_a_group_calls(group: Any) -> None:
     assert await bob.hear() == (alice.ready["ssrc"], opus("hello"))
 
 
-async def test_who_comes_to_a_group_learns_of_its_call_and_who_goes_leaves_it(world: World, group: Any) -> None:
+async def test_joining_a_group_sends_its_call_and_leaving_it_ends_the_call(world: World, group: Group) -> None:
     (alice, bob, carol), channel = group
     await alice.enter(channel)
     await bob.get_ticket(channel)
@@ -185,40 +187,40 @@ async def test_who_comes_to_a_group_learns_of_its_call_and_who_goes_leaves_it(wo
     await world.guild(alice.actor, dave)
     session = await dave.connect()
     (await alice.actor.put(f"/channels/{channel}/recipients/{dave.id}")).ok()
-    told = await session.next("CALL_CREATE")
-    assert [each["user_id"] for each in told["voice_states"]] == [str(alice.actor.id), str(bob.actor.id)]
+    created = await session.next("CALL_CREATE")
+    assert [state["user_id"] for state in created["voice_states"]] == [str(alice.actor.id), str(bob.actor.id)]
     (await alice.actor.delete(f"/channels/{channel}/recipients/{alice.actor.id}")).ok()
     for listener in (alice, carol):
-        await gone(listener, alice)
+        await wait_left(listener, alice)
     assert await alice.closed() == 4014
     await alice.session.next("CHANNEL_DELETE")
     (await bob.actor.delete(f"/channels/{channel}")).ok()
     await carol.session.next("CALL_DELETE")
 
 
-async def test_opcode_13_asks_of_a_call(world: World, friends: Any, phone: Phone) -> None:
+async def test_opcode_13_requests_a_call(world: World, friends: Friends, make_caller: MakeCaller) -> None:
     alice, bob, channel = friends
     await bob.session.send(13, {"channel_id": str(channel)})
     await bob.session.obeyed()
     await bob.session.none_of("CALL_CREATE")
     await alice.get_ticket(channel)
-    late, stranger = await phone(bob.actor), await phone()
+    late, stranger = await make_caller(bob.actor), await make_caller()
     for caller in (late, stranger):
         await caller.session.send(13, {"channel_id": str(channel)})
         await caller.session.wait_processed()
-    told = await late.session.next("CALL_CREATE")
-    assert told["voice_states"] == [alice.state]
+    created = await late.session.next("CALL_CREATE")
+    assert created["voice_states"] == [alice.state]
     await stranger.session.none_of("CALL_CREATE")
-    # Who can take it is told without asking.
+    # A session with the capability receives the call without a request.
     session = await bob.actor.connect(capabilities=1 << 12)
     await session.settle()
-    assert [frame["d"] for frame in session.seen if frame["t"] == "CALL_CREATE"] == [told]
+    assert [frame["d"] for frame in session.seen if frame["t"] == "CALL_CREATE"] == [created]
     assert "calls" not in session.ready
     await late.session.send(13, None)
     assert await late.session.wait_closed() == 4002
 
 
-async def test_a_ring_that_nobody_answers_ends(world: World, friends: Any) -> None:
+async def test_an_unanswered_ring_times_out(world: World, friends: Friends) -> None:
     alice, bob, channel = friends
     await alice.get_ticket(channel)
     (await alice.actor.post(f"/channels/{channel}/call/ring")).ok()
@@ -227,7 +229,7 @@ async def test_a_ring_that_nobody_answers_ends(world: World, friends: Any) -> No
     await bob.session.none_of("CALL_UPDATE")
     await world.clock.run_for(1)
     assert (await bob.session.next("CALL_UPDATE"))["ringing"] == []
-    # The call itself goes on, until who began it hangs up.
+    # The call itself continues until the caller leaves.
     (await alice.actor.post(f"/channels/{channel}/call/ring")).ok()
     await bob.session.next("CALL_UPDATE")
     await alice.ask(None)
@@ -236,65 +238,67 @@ async def test_a_ring_that_nobody_answers_ends(world: World, friends: Any) -> No
     await bob.session.none_of("CALL_UPDATE")
 
 
-async def test_a_person_is_in_one_channel_in_all(world: World, guild: Guild, friends: Any) -> None:
+async def test_a_user_is_in_one_voice_channel_at_a_time(world: World, guild: Guild, friends: Friends) -> None:
     alice, bob, channel = friends
-    people = await world.guild(alice.actor)
-    lounge = await people.channel("Lounge", type=2)
-    await alice.session.send(4, {"guild_id": str(people.id), "channel_id": str(lounge)})
+    other_guild = await world.guild(alice.actor)
+    lounge = await other_guild.channel("Lounge", type=2)
+    await alice.session.send(4, {"guild_id": str(other_guild.id), "channel_id": str(lounge)})
     joined = await alice.session.next("VOICE_STATE_UPDATE")
     assert joined["channel_id"] == str(lounge)
     await alice.ask(channel)
     left = await alice.session.next("VOICE_STATE_UPDATE")
-    assert (left["guild_id"], left["channel_id"]) == (str(people.id), None)
+    assert (left["guild_id"], left["channel_id"]) == (str(other_guild.id), None)
     await bob.session.next("CALL_CREATE")
-    await alice.session.send(4, {"guild_id": str(people.id), "channel_id": str(lounge)})
-    await gone(bob, alice)
+    await alice.session.send(4, {"guild_id": str(other_guild.id), "channel_id": str(lounge)})
+    await wait_left(bob, alice)
     await bob.session.next("CALL_DELETE")
-    # Neither guild nor channel: wherever they are, they leave.
-    await alice.session.next("VOICE_STATE_UPDATE", lambda told: told["channel_id"] == str(lounge))
+    # A voice state without guild and channel leaves any call.
+    await alice.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] == str(lounge))
     await alice.ask(None)
     left = await alice.session.next("VOICE_STATE_UPDATE")
-    assert (left["guild_id"], left["channel_id"]) == (str(people.id), None)
-    # And from one call to the other.
+    assert (left["guild_id"], left["channel_id"]) == (str(other_guild.id), None)
+    # Joining another private call leaves the first one.
     carol = await world.user()
     await befriend(alice.actor, carol)
     await alice.get_ticket(channel)
     await alice.get_ticket(await direct(alice.actor, carol))
-    await gone(bob, alice)
+    await wait_left(bob, alice)
     await bob.session.next("CALL_DELETE")
 
 
-@pytest.mark.parametrize("who", ["no friend", "blocked", "not in it", "guild channel", "unknown", "a bot's"])
-async def test_whom_one_may_not_call(world: World, guild: Guild, phone: Phone, who: str) -> None:
-    alice, bob = await phone(), await phone()
+@pytest.mark.parametrize("case", ["not a friend", "blocked", "not a recipient", "guild channel", "unknown", "bot"])
+async def test_calls_that_are_not_allowed_are_ignored(
+    world: World, guild: Guild, make_caller: MakeCaller, case: str
+) -> None:
+    alice, bob = await make_caller(), await make_caller()
     channel = await direct(alice.actor, bob.actor)
-    if who == "blocked":
+    if case == "blocked":
         await befriend(alice.actor, bob.actor)
         (await bob.actor.put(f"/users/@me/relationships/{alice.actor.id}", json={"type": 2})).ok()
-    elif who == "not in it":
+    elif case == "not a recipient":
         carol = await world.user()
         await befriend(carol, bob.actor)
         channel = await direct(carol, bob.actor)
-    elif who == "guild channel":
+    elif case == "guild channel":
         channel = guild.channels["Lounge"]
-    elif who == "unknown":
+    elif case == "unknown":
         channel = 4711
-    elif who == "a bot's":
+    elif case == "bot":
         channel = await direct(alice.actor, await world.bot(await world.guild(alice.actor)))
     await alice.ask(channel)
     await alice.session.wait_processed()
     for caller in (alice, bob):
         await caller.session.none_of(*EVENTS, "MESSAGE_CREATE")
     answer = await alice.actor.get(f"/channels/{channel}/call")
-    if who == "unknown":
+    if case == "unknown":
         answer.refused(404, 10003)
-    elif who in ("not in it", "guild channel"):
+    elif case in ("not a recipient", "guild channel"):
         answer.refused(403, 50001)
     else:
         assert answer.ok() == {"ringable": False}
 
 
-async def test_bots_and_games_have_no_private_calls(world: World, friends: Any) -> None:
+async def test_bots_and_oauth2_sessions_cannot_call(world: World, friends: Friends) -> None:
     alice, _, channel = friends
     bot = await world.bot(await world.guild(alice.actor))
     session = await bot.connect()
@@ -303,33 +307,33 @@ async def test_bots_and_games_have_no_private_calls(world: World, friends: Any) 
     await session.wait_processed()
     for path, method in (("", "GET"), ("/ring", "POST"), ("/stop-ringing", "POST")):
         (await bot.request(method, f"/channels/{conversation}/call{path}")).refused(403, 20001)
-    played = await game(world)
-    player = await world.bearer(alice.actor, played.id, "sdk.social_layer voice")
-    playing = await player.connect(SDK_INTENTS)
-    await playing.send(4, {"guild_id": None, "channel_id": str(channel), "self_mute": False, "self_deaf": False})
-    await playing.wait_processed()
+    app = await game(world)
+    player = await world.bearer(alice.actor, app.id, "sdk.social_layer voice")
+    game_session = await player.connect(SDK_INTENTS)
+    await game_session.send(4, {"guild_id": None, "channel_id": str(channel), "self_mute": False, "self_deaf": False})
+    await game_session.wait_processed()
     await alice.session.none_of(*EVENTS)
-    # What the person's own client does a game may hear, which may read their conversations.
+    # An OAuth2 session that may read private channels receives the events of the user's own client.
     await alice.get_ticket(channel)
-    assert (await playing.next("CALL_CREATE"))["channel_id"] == str(channel)
-    await playing.next("VOICE_STATE_UPDATE")
-    await playing.none_of("VOICE_SERVER_UPDATE")
-    await playing.send(13, {"channel_id": str(channel)})
-    await playing.next("CALL_CREATE")
+    assert (await game_session.next("CALL_CREATE"))["channel_id"] == str(channel)
+    await game_session.next("VOICE_STATE_UPDATE")
+    await game_session.none_of("VOICE_SERVER_UPDATE")
+    await game_session.send(13, {"channel_id": str(channel)})
+    await game_session.next("CALL_CREATE")
     await session.send(13, {"channel_id": str(conversation)})
     assert await session.wait_closed() == 4001
 
 
-async def test_refusals_of_rings(world: World, guild: Guild, friends: Any, group: Any) -> None:
+async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: Friends, group: Group) -> None:
     alice, bob, channel = friends
     ring, stop = f"/channels/{channel}/call/ring", f"/channels/{channel}/call/stop-ringing"
-    # Nobody is in a call, then the wrong one is.
+    # There is no call yet, and then the ringing user is not in it.
     (await alice.actor.post(ring)).refused(404, 10065)
     await alice.get_ticket(channel)
     (await bob.actor.post(ring)).refused(404, 10065)
     (await bob.actor.post(stop, json={"recipients": [str(alice.actor.id)]})).refused(404, 10065)
-    for named in ([str(alice.actor.id)], ["4711"]):
-        (await alice.actor.post(ring, json={"recipients": named})).refused(400, 50033)
+    for recipients in ([str(alice.actor.id)], ["4711"]):
+        (await alice.actor.post(ring, json={"recipients": recipients})).refused(400, 50033)
     for path in (ring, stop):
         assert (await alice.actor.post(path, json={"recipients": ["x"]})).errors("recipients.0") == [
             "NUMBER_TYPE_COERCE"
@@ -342,19 +346,19 @@ async def test_refusals_of_rings(world: World, guild: Guild, friends: Any, group
         (await alice.actor.post(path.replace(str(channel), "4711"))).refused(404, 10003)
         (await guild.owner.post(path.replace(str(channel), str(guild.channels["Lounge"])))).refused(400, 50024)
     (await guild.owner.get(f"/channels/{guild.channels['Lounge']}/call")).refused(400, 50024)
-    # They are friends no more, while the call goes on.
+    # The users end their friendship during the call.
     (await bob.actor.delete(f"/users/@me/relationships/{alice.actor.id}")).ok()
     (await alice.actor.post(ring)).refused(403, 50007)
 
-    # In a group nobody learns who blocks them: they are not rung.
-    (one, two, _), place = group
+    # In a group DM a blocked user is silently not rung, so that the block stays hidden.
+    (one, two, _), group_id = group
     (await two.actor.put(f"/users/@me/relationships/{one.actor.id}", json={"type": 2})).ok()
-    await one.get_ticket(place)
-    (await one.actor.post(f"/channels/{place}/call/ring", json={"recipients": [str(two.actor.id)]})).ok()
+    await one.get_ticket(group_id)
+    (await one.actor.post(f"/channels/{group_id}/call/ring", json={"recipients": [str(two.actor.id)]})).ok()
     await one.session.none_of("CALL_UPDATE")
 
 
-async def test_a_block_ends_the_call_of_two(friends: Any) -> None:
+async def test_blocking_ends_the_call_of_two_users(friends: Friends) -> None:
     alice, bob, channel = friends
     for caller in (alice, bob):
         await caller.enter(channel)
@@ -364,10 +368,10 @@ async def test_a_block_ends_the_call_of_two(friends: Any) -> None:
         assert await caller.closed() == 4022
 
 
-async def test_another_session_takes_over(friends: Any, phone: Phone) -> None:
+async def test_another_session_of_the_user_takes_over(friends: Friends, make_caller: MakeCaller) -> None:
     alice, bob, channel = friends
     await alice.enter(channel)
-    second = await phone(alice.actor)
+    second = await make_caller(alice.actor)
     await second.enter(channel)
     assert await alice.closed() == 4014
     await alice.session.none_of("VOICE_SERVER_UPDATE")
@@ -375,27 +379,27 @@ async def test_another_session_takes_over(friends: Any, phone: Phone) -> None:
     await bob.session.none_of("CALL_CREATE", "CALL_DELETE", "MESSAGE_CREATE")
 
 
-@pytest.mark.parametrize("how", ["hangs up", "session", "cut", "banned"])
-async def test_who_goes_away_leaves_the_call(world: World, friends: Any, how: str) -> None:
+@pytest.mark.parametrize("how", ["closes", "ends the session", "loses the connection", "is banned"])
+async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: Friends, how: str) -> None:
     alice, bob, channel = friends
     await alice.enter(channel)
-    if how == "hangs up":
+    if how == "closes":
         await alice.socket.close(code=1000)
-    elif how == "session":
+    elif how == "ends the session":
         await alice.session.close()
-    elif how == "banned":
+    elif how == "is banned":
         await world.write(lambda call: accounts.ban(call, UserId(alice.actor.id)))
     else:
         cut(alice)
         await lost(world, alice)
         await world.clock.run_for(10_000)
-    await gone(bob, alice)
+    await wait_left(bob, alice)
     await bob.session.next("CALL_DELETE")
-    if how in ("session", "banned"):
+    if how in ("ends the session", "is banned"):
         assert await alice.closed() == 4014
 
 
-async def test_a_server_that_is_gone_sends_its_callers_elsewhere(world: World, friends: Any) -> None:
+async def test_callers_of_a_lost_server_are_moved_to_another(world: World, friends: Friends) -> None:
     alice, _, channel = friends
     await alice.enter(channel)
     await world.write(lambda call: tickets.withdraw(call, ENDPOINT))
@@ -404,27 +408,27 @@ async def test_a_server_that_is_gone_sends_its_callers_elsewhere(world: World, f
     assert await alice.closed() == 4014
 
 
-async def test_a_platform_that_starts_again_ends_what_was_going_on(world: World, friends: Any) -> None:
+async def test_a_restart_ends_running_calls(world: World, friends: Friends) -> None:
     alice, bob, channel = friends
     await alice.get_ticket(channel)
     await world.write(private_calls.reset)
-    (said,) = (await bob.actor.get(f"/channels/{channel}/messages")).ok()
-    assert said["call"]["ended_timestamp"]
+    (message,) = (await bob.actor.get(f"/channels/{channel}/messages")).ok()
+    assert message["call"]["ended_timestamp"]
 
 
-class TestRefusedAgainAndAgain:
-    """A client that tries again at once, for ever, is slowed down here too."""
+class TestRepeatedFailures:
+    """Repeated failed joins are delayed in private calls too."""
 
     @pytest.fixture
     def voice_config(self, voice_config: Config) -> Config:
         return msgspec.structs.replace(voice_config, rate_limits="real")
 
-    async def test_joins_wait(self, world: World, friends: Any) -> None:
+    async def test_joins_are_delayed(self, world: World, friends: Friends) -> None:
         alice, bob, channel = friends
         for _ in range(2):
             await alice.get_ticket(channel)
             await refused(alice, 4017, max_dave_protocol_version=0)
-            await gone(alice, alice)
+            await wait_left(alice, alice)
             await bob.session.next("CALL_DELETE")
         await alice.ask(channel)
         await alice.session.obeyed()
@@ -434,7 +438,7 @@ class TestRefusedAgainAndAgain:
         assert (await bob.session.next("CALL_CREATE"))["channel_id"] == str(channel)
         await refused(alice, 4017, max_dave_protocol_version=0)
         await bob.session.next("CALL_DELETE")
-        # A wish that waits is taken back by leaving.
+        # A delayed join is canceled by leaving.
         await alice.ask(channel)
         await alice.ask(None)
         await alice.session.obeyed()

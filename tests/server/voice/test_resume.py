@@ -1,4 +1,4 @@
-"""Buffered resume: what was missed comes once, in order, after Resumed."""
+"""Buffered resume: missed messages are sent once, in order, after Resumed."""
 
 import asyncio
 from typing import Any
@@ -24,19 +24,19 @@ def resume_payload(caller: Caller, **more: Any) -> dict[str, Any]:
 
 
 def last_seq(caller: Caller) -> int:
-    """The last number that came."""
+    """Return the last received sequence number, or -1."""
     seqs = [frame[0] if isinstance(frame, tuple) else frame.get("seq") for frame in caller.frames]
     return next((seq for seq in reversed(seqs) if seq), -1)
 
 
-async def test_what_was_missed_comes_after_resumed(world: World, guild: Guild, call: Call) -> None:
+async def test_missed_messages_are_sent_after_resumed(world: World, guild: Guild, call: Call) -> None:
     lounge = guild.channels["Lounge"]
     caller, other = await call(), await call()
     await caller.enter(lounge)
     await other.enter(lounge)
     await caller.next(5)
     await caller.beat()
-    seen = last_seq(caller)
+    seq = last_seq(caller)
     key = caller.key
     cut(caller)
     await lost(world, caller)
@@ -45,11 +45,11 @@ async def test_what_was_missed_comes_after_resumed(world: World, guild: Guild, c
     await other.beat()
     assert 13 not in other.ops()
     await caller.open()
-    await caller.say(7, resume_payload(caller, seq_ack=seen))
+    await caller.say(7, resume_payload(caller, seq_ack=seq))
     await caller.next(9)
-    told = [(await caller.frame()) for _ in range(3)]
-    assert [(frame["op"], frame["seq"]) for frame in told] == [(5, seen + 1), (5, seen + 2), (5, seen + 3)]
-    # Key, number and address are still good.
+    replayed = [(await caller.frame()) for _ in range(3)]
+    assert [(frame["op"], frame["seq"]) for frame in replayed] == [(5, seq + 1), (5, seq + 2), (5, seq + 3)]
+    # The key, SSRC and address are still valid.
     caller.send(b"frame\xfa\xfa")
     other.datagrams.received = asyncio.Queue()
     caller.send(b"again\xfa\xfa")
@@ -58,7 +58,9 @@ async def test_what_was_missed_comes_after_resumed(world: World, guild: Guild, c
     assert key == caller.key
 
 
-async def test_nothing_seen_is_told_from_the_first(world: World, guild: Guild, call: Call) -> None:
+async def test_a_resume_without_an_acknowledgement_replays_from_the_first_message(
+    world: World, guild: Guild, call: Call
+) -> None:
     lounge = guild.channels["Lounge"]
     caller, other = await call(), await call()
     await other.enter(lounge)
@@ -72,7 +74,7 @@ async def test_nothing_seen_is_told_from_the_first(world: World, guild: Guild, c
 
 
 @pytest.mark.parametrize("wrong", [{"token": "0" * 32}, {"session_id": "x"}, {"server_id": "1"}, {"seq_ack": 4711}])
-async def test_resumes_that_are_refused(world: World, guild: Guild, call: Call, wrong: Any) -> None:
+async def test_an_invalid_resume_is_rejected(world: World, guild: Guild, call: Call, wrong: Any) -> None:
     caller = await call()
     await caller.enter(guild.channels["Lounge"])
     cut(caller)
@@ -82,7 +84,7 @@ async def test_resumes_that_are_refused(world: World, guild: Guild, call: Call, 
     assert await caller.closed() == 4006
 
 
-async def test_after_the_grace_there_is_nothing_to_resume(world: World, guild: Guild, call: Call) -> None:
+async def test_a_resume_after_the_grace_period_is_rejected(world: World, guild: Guild, call: Call) -> None:
     caller = await call()
     await caller.enter(guild.channels["Lounge"])
     cut(caller)
@@ -93,7 +95,7 @@ async def test_after_the_grace_there_is_nothing_to_resume(world: World, guild: G
     assert await caller.closed() == 4006
 
 
-async def test_a_resume_takes_the_place_of_a_connection_that_hangs(guild: Guild, call: Call) -> None:
+async def test_a_resume_replaces_an_open_connection(guild: Guild, call: Call) -> None:
     caller = await call()
     await caller.enter(guild.channels["Lounge"])
     await caller.beat()
@@ -105,7 +107,7 @@ async def test_a_resume_takes_the_place_of_a_connection_that_hangs(guild: Guild,
     await caller.beat()
 
 
-async def test_older_versions_resume_without_numbers(world: World, guild: Guild, call: Call) -> None:
+async def test_older_versions_resume_without_sequence_numbers(world: World, guild: Guild, call: Call) -> None:
     lounge = guild.channels["Lounge"]
     caller, other = await call(), await call()
     await caller.enter(lounge, query="?v=7")
@@ -121,47 +123,47 @@ async def test_older_versions_resume_without_numbers(world: World, guild: Guild,
     assert (await caller.next(5))["speaking"] == 0
 
 
-class TestSilence:
-    """Guards of the network go by the event loop's time (decisions/0005), so a short interval is waited out."""
+class TestHeartbeatTimeout:
+    """Network timeouts use the event loop's time (decisions/0005), so this test waits for a short interval."""
 
     @pytest.fixture
     def voice_config(self, store_config: Config) -> Config:
         voice = VoiceConfig(endpoint=ENDPOINT, heartbeat_interval_ms=100, identify_timeout_ms=60_000)
         return msgspec.structs.replace(store_config, voice=voice)
 
-    async def test_who_does_not_beat_is_cut_off(self, guild: Guild, call: Call) -> None:
+    async def test_a_connection_without_heartbeats_is_closed(self, guild: Guild, call: Call) -> None:
         caller = await call()
         await caller.open()
         assert await caller.closed() == 4009
 
 
-class TestNobody:
-    """The same for who does not say who they are."""
+class TestIdentifyTimeout:
+    """Network timeouts use the event loop's time (decisions/0005), so this test waits for a short timeout."""
 
     @pytest.fixture
     def voice_config(self, store_config: Config) -> Config:
         voice = VoiceConfig(endpoint=ENDPOINT, identify_timeout_ms=100)
         return msgspec.structs.replace(store_config, voice=voice)
 
-    async def test_who_does_not_identify_is_shown_the_door(self, guild: Guild, call: Call) -> None:
+    async def test_a_connection_without_identify_is_closed(self, guild: Guild, call: Call) -> None:
         caller = await call()
         await caller.open()
         assert await caller.closed() == 4003
 
 
-def test_numbers_never_show_zero() -> None:
+def test_sequence_numbers_are_never_zero() -> None:
     assert [wire_seq(number) for number in (1, 65_535, 65_536, 131_070, 131_071)] == [1, 65_535, 1, 65_535, 1]
 
 
-def test_what_is_kept_is_bounded() -> None:
+def test_the_replay_buffer_is_bounded() -> None:
     replay = VoiceReplayBuffer()
     for _ in range(MESSAGES_MAX + 10):
         replay.append(0x81, b"x", 0.0)
     assert len(replay) == MESSAGES_MAX
     assert replay.since(9) is None
-    kept = replay.since(10)
-    assert kept is not None
-    assert len(kept) == MESSAGES_MAX
+    messages = replay.since(10)
+    assert messages is not None
+    assert len(messages) == MESSAGES_MAX
     assert replay.since(-1) is None
     replay.acknowledge(20)
     assert len(replay) == MESSAGES_MAX - 10
@@ -179,13 +181,13 @@ def test_what_is_kept_is_bounded() -> None:
     assert replay.since(wire_seq(replay.last_number)) == []
 
 
-def test_numbers_begin_anew() -> None:
+def test_sequence_numbers_wrap_around() -> None:
     replay = VoiceReplayBuffer()
     replay.last_number = 65_530
     for _ in range(10):
         replay.append(0x81, b"x", 0.0)
-    kept = replay.since(65_534)
-    assert kept is not None
-    assert [wire_seq(message.number) for message in kept] == [65_535, 1, 2, 3, 4, 5]
+    messages = replay.since(65_534)
+    assert messages is not None
+    assert [wire_seq(message.number) for message in messages] == [65_535, 1, 2, 3, 4, 5]
     replay.acknowledge(2)
     assert [wire_seq(message.number) for message in replay.since(2) or []] == [3, 4, 5]

@@ -1,4 +1,4 @@
-"""Tickets: each is good for one user, session and channel, and the voice socket follows the voice state."""
+"""Voice tickets: each is valid for one user, session and channel, and the voice socket follows the voice state."""
 
 import asyncio
 
@@ -16,13 +16,13 @@ from tests.world import Guild, World
 
 
 async def refused(caller: Caller, code: int, **identify: object) -> None:
-    """Identify, and be shown the door."""
+    """Identify and assert that the server closes the connection with this code."""
     await caller.open()
     await caller.say(0, caller.identify_payload(**identify))
     assert await caller.closed() == code
 
 
-async def test_each_join_has_a_ticket_of_its_own(guild: Guild, call: Call) -> None:
+async def test_each_join_has_its_own_ticket(guild: Guild, call: Call) -> None:
     caller = await call()
     await caller.get_ticket(guild.channels["Lounge"])
     first = caller.server["token"]
@@ -55,7 +55,7 @@ async def test_a_move_closes_the_old_socket_after_both_events(guild: Guild, call
     assert 11 not in caller.ops()
 
 
-async def test_moving_oneself(guild: Guild, call: Call) -> None:
+async def test_joining_another_channel_closes_the_old_connection(guild: Guild, call: Call) -> None:
     caller = await call()
     await caller.enter(guild.channels["Lounge"])
     await caller.get_ticket(guild.channels["Den"])
@@ -64,7 +64,7 @@ async def test_moving_oneself(guild: Guild, call: Call) -> None:
     await caller.identify()
 
 
-async def test_who_is_disconnected_or_kicked(guild: Guild, call: Call) -> None:
+async def test_disconnected_and_removed_members_are_closed_with_4014(guild: Guild, call: Call) -> None:
     one, two, three = await call(), await call(), await call()
     for caller in (one, two, three):
         await caller.enter(guild.channels["Lounge"])
@@ -76,18 +76,18 @@ async def test_who_is_disconnected_or_kicked(guild: Guild, call: Call) -> None:
     assert await three.closed() == 4014
 
 
-@pytest.mark.parametrize("what", ["channel", "guild"])
-async def test_a_call_whose_place_is_gone_ends_for_all(guild: Guild, call: Call, what: str) -> None:
+@pytest.mark.parametrize("deleted", ["channel", "guild"])
+async def test_deleting_the_channel_or_guild_ends_the_call_for_all(guild: Guild, call: Call, deleted: str) -> None:
     one, two = await call(), await call()
     for caller in (one, two):
         await caller.enter(guild.channels["Lounge"])
-    path = f"/channels/{guild.channels['Lounge']}" if what == "channel" else f"/guilds/{guild.id}"
+    path = f"/channels/{guild.channels['Lounge']}" if deleted == "channel" else f"/guilds/{guild.id}"
     (await guild.owner.delete(path)).ok()
     for caller in (one, two):
         assert await caller.closed() == 4022
 
 
-async def test_another_session_takes_over(world: World, guild: Guild, call: Call) -> None:
+async def test_another_session_of_the_user_takes_over(world: World, guild: Guild, call: Call) -> None:
     first = await call()
     second = await call(first.actor)
     await first.enter(guild.channels["Lounge"])
@@ -95,7 +95,7 @@ async def test_another_session_takes_over(world: World, guild: Guild, call: Call
     await second.session.next("VOICE_STATE_UPDATE")
     await second.enter(guild.channels["Lounge"])
     assert await first.closed() == 4014
-    # What the new session needs is told to it alone.
+    # Only the new session receives the voice server.
     await first.session.settle()
     assert len([frame for frame in first.session.dispatches if frame["t"] == "VOICE_SERVER_UPDATE"]) == before
     await second.beat()
@@ -113,7 +113,7 @@ async def test_the_same_ticket_twice_keeps_the_newer_connection(guild: Guild, ca
     assert state["channel_id"] == str(guild.channels["Lounge"])
 
 
-async def test_who_hangs_up_leaves_the_channel(guild: Guild, call: Call) -> None:
+async def test_closing_the_voice_connection_leaves_the_channel(guild: Guild, call: Call) -> None:
     caller = await call()
     await caller.enter(guild.channels["Lounge"])
     await caller.socket.close(code=1000)
@@ -121,7 +121,7 @@ async def test_who_hangs_up_leaves_the_channel(guild: Guild, call: Call) -> None
     assert left["user_id"] == str(caller.actor.id)
 
 
-async def test_who_is_cut_off_leaves_after_a_while(world: World, guild: Guild, call: Call) -> None:
+async def test_a_lost_connection_leaves_the_channel_after_the_timeout(world: World, guild: Guild, call: Call) -> None:
     caller, other = await call(), await call()
     await other.enter(guild.channels["Lounge"])
     await caller.enter(guild.channels["Lounge"])
@@ -137,12 +137,12 @@ async def test_who_is_cut_off_leaves_after_a_while(world: World, guild: Guild, c
 
 
 def cut(caller: Caller) -> None:
-    """As a network does."""
+    """Abort the voice connection without a close frame."""
     caller.socket._response.connection.transport.abort()
 
 
 async def lost(world: World, caller: Caller) -> None:
-    """Wait until the server has noticed."""
+    """Wait until the server has noticed the lost connection."""
     assert world.app.voice is not None
     session = world.app.voice.calls._sessions[caller.server_id, caller.actor.id]
     async with asyncio.timeout(10):
@@ -150,14 +150,14 @@ async def lost(world: World, caller: Caller) -> None:
             await asyncio.sleep(0)
 
 
-class TestRefusedAgainAndAgain:
-    """A library that tries again at once, for ever, is slowed down."""
+class TestRepeatedFailures:
+    """Repeated failed joins are delayed."""
 
     @pytest.fixture
     def voice_config(self, voice_config: Config) -> Config:
         return msgspec.structs.replace(voice_config, rate_limits="real")
 
-    async def test_joins_wait(self, world: World, guild: Guild, call: Call) -> None:
+    async def test_joins_are_delayed(self, world: World, guild: Guild, call: Call) -> None:
         caller = await call()
         lounge = guild.channels["Lounge"]
         for _ in range(2):
@@ -175,13 +175,13 @@ class TestRefusedAgainAndAgain:
             await caller.take_ticket()
             await refused(caller, 4017, max_dave_protocol_version=0)
             await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
-        # A wish that waits is taken back by leaving,
+        # A delayed join is canceled by leaving.
         await caller.ask(lounge)
         await caller.ask(None)
         await caller.session.wait_processed()
         await world.clock.run_for(8_000)
         await caller.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
-        # a connection that stands makes up for all of it.
+        # A successful connection resets the delay.
         await caller.enter(lounge)
         await caller.beat()
         await caller.ask(None)
@@ -189,7 +189,7 @@ class TestRefusedAgainAndAgain:
         await caller.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
         await caller.get_ticket(lounge)
 
-    async def test_nobody_is_slowed_by_what_others_say_of_them(self, guild: Guild, call: Call) -> None:
+    async def test_failures_with_a_wrong_token_do_not_delay_joins(self, guild: Guild, call: Call) -> None:
         caller = await call()
         await caller.get_ticket(guild.channels["Lounge"])
         for _ in range(4):
@@ -197,7 +197,7 @@ class TestRefusedAgainAndAgain:
         assert (await caller.actor.get(f"/guilds/{guild.id}/voice-states/@me")).ok()["channel_id"]
 
 
-async def test_a_full_channel_is_not_answered(guild: Guild, call: Call) -> None:
+async def test_joining_a_full_channel_is_ignored(guild: Guild, call: Call) -> None:
     lounge = guild.channels["Lounge"]
     (await guild.owner.patch(f"/channels/{lounge}", json={"user_limit": 1})).ok()
     first, second = await call(), await call()
@@ -209,7 +209,7 @@ async def test_a_full_channel_is_not_answered(guild: Guild, call: Call) -> None:
     await second.enter(lounge)
 
 
-async def test_calls_of_a_server_that_is_silent_go_to_another(world: World, guild: Guild, call: Call) -> None:
+async def test_calls_of_an_unresponsive_server_are_moved_to_another(world: World, guild: Guild, call: Call) -> None:
     caller = await call()
     await caller.enter(guild.channels["Lounge"])
 
@@ -230,5 +230,5 @@ async def test_calls_of_a_server_that_is_silent_go_to_another(world: World, guil
     caller.server = await caller.session.next("VOICE_SERVER_UPDATE")
     assert caller.server["endpoint"] == "other.test:443"
     assert await caller.closed() == 4014
-    # What is good there is not good here.
+    # The ticket of the other server is not valid here.
     await refused(caller, 4011)

@@ -79,7 +79,7 @@ def test_refusals_carry_the_platforms_error(hubbub: Platform) -> None:
     with pytest.raises(Refused, match=r"content: Must be 2000 or fewer in length\. \(BASE_TYPE_MAX_LENGTH\)"):
         bob.say("general", "x" * 2001)
     with pytest.raises(AssertionError, match="no channel 'attic'; it has: general, staff, Lounge, ideas"):
-        bob.say("attic", "anybody?")
+        bob.say("attic", "hello?")
     with pytest.raises(KeyError, match="this world has no user 'dora'; it has: alice, bob, carol"):
         hubbub.users["dora"]
     with pytest.raises(AssertionError, match="command 'ping' is not available to bob there; available: none"):

@@ -37,7 +37,7 @@ class Cipher(Protocol):
         """Encrypt a body; `number` is the nonce counter and `header` is authenticated."""
 
     def open(self, suffix: bytes, header: bytes, sealed: bytes) -> bytes:
-        """Decrypt a body; `suffix` is the nonce counter. Raise UnopenedError if the packet is not authentic."""
+        """Decrypt a body; `suffix` is the nonce counter. Raise `UnopenedError` if the packet is not authentic."""
 
 
 class AesGcm:
@@ -111,7 +111,7 @@ class PacketCodec:
         return header + self._cipher.seal(self._number, header, frame) + _COUNTER.pack(self._number)
 
     def open(self, packet: bytes) -> AudioPacket | None:
-        """Decrypt a packet; return None for authentic packets without audio, and raise UnopenedError for others."""
+        """Decrypt a packet; return None for authentic packets without audio, and raise `UnopenedError` for others."""
         if len(packet) < 12 + _TAG + 4 or packet[0] >> 6 != 2:
             raise PacketError
         control = 200 <= packet[1] <= 206

@@ -1,4 +1,4 @@
-"""A platform per test."""
+"""The gateway fixture: one platform for each test."""
 
 from collections.abc import AsyncIterator
 
@@ -9,6 +9,6 @@ from tests.server.transports.gateway.rehearsal import Platform
 
 @pytest.fixture
 async def platform() -> AsyncIterator[Platform]:
-    """A gateway with nothing in it."""
+    """A running gateway without guilds."""
     async with Platform() as platform:
         yield platform

@@ -1,4 +1,4 @@
-"""A small platform behind a real gateway: guilds in a real store, a real bus and clock, clients over real sockets."""
+"""A minimal platform around the real gateway: guilds in a SQLite store, a local bus, and clients over real sockets."""
 
 import asyncio
 import json
@@ -51,14 +51,14 @@ PRIVILEGED = (
     | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
 )
 BOT_INTENTS = Intents.BOT_MASK & ~Intents.GUILD_PRESENCES
-"""Everything but presences, which tests of other things do not want to hear."""
+"""All bot intents except presences, which most tests do not want to receive."""
 VIEW = Permissions.VIEW_CHANNEL
 SEEING = VIEW | Permissions.SEND_MESSAGES
 GUILD = 1000 << 22
 
 
 class Channel(msgspec.Struct):
-    """A channel as the rehearsal keeps it."""
+    """A channel as stored in the test tables."""
 
     id: int
     name: str = "general"
@@ -68,7 +68,7 @@ class Channel(msgspec.Struct):
     overwrites: dict[int, tuple[int, int]] = {}
 
     def full(self) -> dict[str, Any]:
-        """What those see who may."""
+        """Return the payload for members who can view the channel."""
         return {
             "id": str(self.id),
             "name": self.name,
@@ -78,12 +78,12 @@ class Channel(msgspec.Struct):
         }
 
     def hidden(self) -> dict[str, Any]:
-        """What others see."""
+        """Return the obfuscated payload for members who cannot view the channel."""
         return self.full() | {"name": "___hidden___", "flags": 1 << 17}
 
 
 class GuildRow(msgspec.Struct):
-    """A guild as the rehearsal keeps it."""
+    """A guild as stored in the test tables."""
 
     id: int
     owner_id: int = 1
@@ -91,18 +91,18 @@ class GuildRow(msgspec.Struct):
     roles: dict[int, int] = {}
     channels: dict[int, Channel] = {}
     threads: dict[int, int] = {}
-    """Thread to parent."""
+    """Parent channel ids by thread id."""
 
 
 class Source:
-    """Reads guilds from the rehearsal's tables."""
+    """Reads guilds from the test tables."""
 
     def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
-        body = tx.value("SELECT body FROM rehearsal_guilds WHERE id = ?", guild_id)
+        body = tx.value("SELECT body FROM test_guilds WHERE id = ?", guild_id)
         if body is None:
             return None
         row = msgspec.json.decode(body, type=GuildRow)
-        count = tx.value("SELECT count(*) FROM rehearsal_members WHERE guild_id = ?", guild_id)
+        count = tx.value("SELECT count(*) FROM test_members WHERE guild_id = ?", guild_id)
         return GuildState(
             id=row.id,
             owner_id=row.owner_id,
@@ -127,17 +127,16 @@ class Source:
         )
 
     def member_states(self, tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
-        found = {}
+        members = {}
         for user in users:
-            roles = tx.value("SELECT roles FROM rehearsal_members WHERE guild_id = ? AND user_id = ?", guild_id, user)
+            roles = tx.value("SELECT roles FROM test_members WHERE guild_id = ? AND user_id = ?", guild_id, user)
             if roles is not None:
-                found[user] = MemberState(user_id=user, roles=tuple(json.loads(roles)), joined_at="2020-01-01")
-        return found
+                members[user] = MemberState(user_id=user, roles=tuple(json.loads(roles)), joined_at="2020-01-01")
+        return members
 
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
         return [
-            row[0]
-            for row in tx.all("SELECT guild_id FROM rehearsal_members WHERE user_id = ? ORDER BY guild_id", user_id)
+            row[0] for row in tx.all("SELECT guild_id FROM test_members WHERE user_id = ? ORDER BY guild_id", user_id)
         ]
 
     def guild_count(self, tx: Tx, user_id: int) -> int:
@@ -167,14 +166,14 @@ def _ready_part(call: Call) -> dict[str, Any]:
 
 @handles_command(REQUEST_GUILD_MEMBERS)
 def request_guild_members(call: Call, body: RequestGuildMembers) -> None:
-    """Answers with as many chunks as `limit` says, at least one."""
+    """Reply with `limit` chunks, at least one."""
     for index in range(max(1, body.limit or 1)):
         call.replies.append((GUILD_MEMBERS_CHUNK, {"chunk_index": index, "nonce": body.nonce or None}))
 
 
 @handles_command(SET_VOICE_STATE, writes=True)
 def set_voice_state(call: Call, body: SetVoiceState) -> None:
-    """Answers with a voice server."""
+    """Reply with a voice server update that has the session id as its token."""
     call.replies.append((VOICE_SERVER_UPDATE, {"token": call.session_id}))
 
 
@@ -204,7 +203,7 @@ class Closed(Exception):
 
 
 class Client:
-    """A gateway client that keeps what it heard."""
+    """A gateway client that records the dispatches it receives."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse, compress: str) -> None:
         self.socket = socket
@@ -215,11 +214,11 @@ class Client:
         self.session_id = ""
         self.token = ""
         self.heard: list[dict[str, Any]] = []
-        """Dispatches, in order."""
+        """Received dispatches, in order."""
         self.resume_url = ""
 
     def decode(self, message: aiohttp.WSMessage) -> dict[str, Any]:
-        """One frame's payload."""
+        """Return the decompressed payload of a frame."""
         data = message.data
         if self.compress == "zlib-stream":
             assert message.type is aiohttp.WSMsgType.BINARY
@@ -235,7 +234,7 @@ class Client:
         return payload
 
     async def receive(self) -> dict[str, Any]:
-        """The next payload."""
+        """Return the next payload."""
         message = await asyncio.wait_for(self.socket.receive(), WAIT_TIMEOUT_SECONDS)
         if message.type not in (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY):
             raise Closed(self.socket.close_code)
@@ -246,11 +245,11 @@ class Client:
         return payload
 
     async def send(self, opcode: int, data: Any = None) -> None:
-        """One frame."""
+        """Send one frame."""
         await self.socket.send_str(json.dumps({"op": opcode, "d": data}))
 
     async def until(self, event: str) -> dict[str, Any]:
-        """The payload of the next such event."""
+        """Wait for the next event of this name and return its payload."""
         while True:
             payload = await self.receive()
             if payload["op"] == 9:
@@ -259,61 +258,61 @@ class Client:
                 return payload["d"]  # type: ignore[no-any-return]
 
     async def opcode(self, opcode: int) -> dict[str, Any]:
-        """The next payload with this opcode."""
+        """Wait for the next payload with this opcode."""
         while True:
             payload = await self.receive()
             if payload["op"] == opcode:
                 return payload
 
     async def closed(self) -> int | None:
-        """The code that the server closes with."""
+        """Wait until the server closes the connection and return the close code."""
         while True:
             try:
                 await self.receive()
             except Closed as closed:
                 return closed.code
 
-    async def identify(self, token: str, **more: Any) -> dict[str, Any]:
-        """Begin a session; READY's payload."""
-        await self.say_identify(token, **more)
+    async def identify(self, token: str, **extra: Any) -> dict[str, Any]:
+        """Start a session and return the payload of READY."""
+        await self.say_identify(token, **extra)
         ready = await self.until("READY")
         self.session_id, self.resume_url = ready["session_id"], ready["resume_gateway_url"]
         return ready
 
-    async def say_identify(self, token: str, **more: Any) -> None:
-        """Ask to begin a session."""
+    async def say_identify(self, token: str, **extra: Any) -> None:
+        """Send Identify without waiting for a response. A value of `...` omits the key."""
         self.token = token
-        body: dict[str, Any] = {"token": token, "intents": BOT_INTENTS, "properties": {"os": "linux"}} | more
+        body: dict[str, Any] = {"token": token, "intents": BOT_INTENTS, "properties": {"os": "linux"}} | extra
         await self.send(2, {key: value for key, value in body.items() if value is not ...})
 
     async def resume(self, session_id: str, token: str, seq: int) -> None:
-        """Go on with a session."""
+        """Send Resume."""
         await self.send(6, {"token": token, "session_id": session_id, "seq": seq})
 
     async def events(self) -> list[str]:
-        """The names of all events that have come since the last time."""
+        """Return the names of all events received since the last call."""
         await self.fence()
         names = [payload["t"] for payload in self.heard]
         self.heard.clear()
         return names
 
     async def fence(self) -> None:
-        """Hear everything that was sent before now."""
+        """Receive everything sent before now, by exchanging a heartbeat."""
         await self.send(1, None)
         await self.opcode(11)
 
     def cut(self) -> None:
-        """Break the connection without a word."""
+        """Abort the connection without a close frame."""
         transport = self.socket._response.connection.transport  # type: ignore[union-attr]
         transport.abort()  # type: ignore[union-attr]
 
     async def leave(self, code: int = 1000) -> None:
-        """Say goodbye."""
+        """Close the connection with a close frame."""
         await self.socket.close(code=code)
 
 
 class Platform:
-    """The gateway and what it stands on."""
+    """The gateway and its dependencies."""
 
     def __init__(self, **settings: Any) -> None:
         rate_limits = settings.pop("rate_limits", "real")
@@ -328,13 +327,13 @@ class Platform:
         self.tokens: dict[str, Actor] = {}
         self.gateway = self.make_gateway(self.presences, self.metrics)
         if not counts_starts:
-            # Most tests begin several sessions of one bot at once.
+            # Most tests start several sessions of one bot at once.
             self.gateway.session_starts = SessionStarts(self.config, self.clock, RateLimits(self.clock.now_ms, "off"))
         self.url = ""
         self.clients: list[Client] = []
 
     def make_gateway(self, presences: Presences, metrics: Metrics | None = None) -> Gateway:
-        """A node of the platform."""
+        """Create another node of the platform."""
         return Gateway(
             db=self.db,
             bus=self.bus,
@@ -377,9 +376,9 @@ class Platform:
 
     @staticmethod
     def _tables(tx: Tx) -> None:
-        tx.run("CREATE TABLE rehearsal_guilds (id BIGINT PRIMARY KEY, body TEXT NOT NULL)")
+        tx.run("CREATE TABLE test_guilds (id BIGINT PRIMARY KEY, body TEXT NOT NULL)")
         tx.run(
-            "CREATE TABLE rehearsal_members (guild_id BIGINT, user_id BIGINT, roles TEXT, PRIMARY KEY (guild_id, user_id))"
+            "CREATE TABLE test_members (guild_id BIGINT, user_id BIGINT, roles TEXT, PRIMARY KEY (guild_id, user_id))"
         )
 
     def _publish(self, dispatches: list[Dispatch]) -> None:
@@ -387,10 +386,10 @@ class Platform:
             for subject in dispatch.subjects:
                 self.bus.publish(subject, dispatch)
 
-    # People
+    # Actors and clients
 
     def bot(self, user_id: int, *, flags: int = PRIVILEGED, **more: Any) -> str:
-        """A bot's token."""
+        """Create a bot and return its token."""
         token = f"bot-{user_id}-{len(self.tokens)}"
         self.tokens[token] = Actor(
             user_id=UserId(user_id),
@@ -403,13 +402,13 @@ class Platform:
         return token
 
     def person(self, user_id: int, kind: str = "user", scopes: frozenset[str] = frozenset()) -> str:
-        """A person's token."""
+        """Create a user and return a token."""
         token = f"user-{user_id}-{len(self.tokens)}"
         self.tokens[token] = Actor(user_id=UserId(user_id), kind=kind, scopes=scopes, token_id=len(self.tokens) + 1)
         return token
 
     async def connect(self, stream: str = "", query: str = "", hello: bool = True) -> Client:
-        """An open socket that was greeted."""
+        """Open a connection and, unless `hello` is False, receive Hello."""
         url = f"{self.url}?v=10&encoding=json{'&compress=' + stream if stream else ''}"
         socket = await self._http.ws_connect(query or url, max_msg_size=0, autoclose=True)
         client = Client(socket, stream)
@@ -420,7 +419,7 @@ class Platform:
         return client
 
     async def session(self, token: str, stream: str = "", guilds: int = 1, **more: Any) -> Client:
-        """A session that has all its guilds and is told nothing more for now."""
+        """Start a session and receive its guilds, so that only later events are recorded."""
         client = await self.connect(stream)
         await client.identify(token, **more)
         for _ in range(guilds):
@@ -430,32 +429,32 @@ class Platform:
         client.heard.clear()
         return client
 
-    # The world
+    # Guilds and events
 
     async def guild(self, row: GuildRow, members: dict[int, list[int]]) -> None:
-        """A guild with members and their roles."""
+        """Create a guild with members, given as lists of role ids by user id."""
 
         def work(tx: Tx) -> None:
-            tx.run("INSERT INTO rehearsal_guilds VALUES (?, ?)", row.id, msgspec.json.encode(row).decode())
+            tx.run("INSERT INTO test_guilds VALUES (?, ?)", row.id, msgspec.json.encode(row).decode())
             for user, roles in members.items():
-                tx.run("INSERT INTO rehearsal_members VALUES (?, ?, ?)", row.id, user, json.dumps(roles))
+                tx.run("INSERT INTO test_members VALUES (?, ?, ?)", row.id, user, json.dumps(roles))
 
         await self.db.write(work)
 
     def put(self, tx: Tx, row: GuildRow) -> None:
-        """Write a guild's new form."""
-        tx.run("UPDATE rehearsal_guilds SET body = ? WHERE id = ?", msgspec.json.encode(row).decode(), row.id)
+        """Store a changed guild."""
+        tx.run("UPDATE test_guilds SET body = ? WHERE id = ?", msgspec.json.encode(row).decode(), row.id)
 
     async def emit(self, event: Event[Any], payload: Any, audience: Audience, **more: Any) -> None:
-        """Something happens that changes nothing the gateway holds."""
+        """Publish an event that does not change the state held by the gateway."""
         await self.db.write(lambda tx: tx.emit(event, payload, audience, **more))
 
     async def message(self, channel_id: int, content: str, guild_id: int = GUILD, **more: Any) -> None:
-        """A message in a channel."""
+        """Publish a message in a channel."""
         await self.emit(MESSAGE_CREATE, {"content": content}, Audience.viewers(guild_id, channel_id), **more)
 
     async def put_channel(self, row: GuildRow, channel: Channel, event: Event[Any] = CHANNEL_UPDATE) -> None:
-        """Create, edit or delete a channel."""
+        """Create, update or delete a channel, and publish the event."""
 
         def work(tx: Tx) -> None:
             if event is CHANNEL_DELETE:
@@ -468,15 +467,15 @@ class Platform:
         await self.db.write(work)
 
     async def create_channel(self, row: GuildRow, channel: Channel) -> None:
-        """A new channel."""
+        """Create a channel."""
         await self.put_channel(row, channel, CHANNEL_CREATE)
 
     async def delete_channel(self, row: GuildRow, channel: Channel) -> None:
-        """A channel less."""
+        """Delete a channel."""
         await self.put_channel(row, channel, CHANNEL_DELETE)
 
     async def put_role(self, row: GuildRow, role_id: int, bits: int) -> None:
-        """Edit a role's permissions."""
+        """Set the permissions of a role."""
 
         def work(tx: Tx) -> None:
             row.roles[role_id] = bits
@@ -486,11 +485,11 @@ class Platform:
         await self.db.write(work)
 
     async def put_member(self, guild_id: int, user_id: int, roles: list[int]) -> None:
-        """Give a member other roles."""
+        """Set the roles of a member."""
 
         def work(tx: Tx) -> None:
             tx.run(
-                "UPDATE rehearsal_members SET roles = ? WHERE guild_id = ? AND user_id = ?",
+                "UPDATE test_members SET roles = ? WHERE guild_id = ? AND user_id = ?",
                 json.dumps(roles),
                 guild_id,
                 user_id,
@@ -501,32 +500,32 @@ class Platform:
         await self.db.write(work)
 
     async def join(self, guild_id: int, user_id: int) -> None:
-        """Somebody joins a guild."""
+        """Add a user to a guild."""
 
         def work(tx: Tx) -> None:
-            tx.run("INSERT INTO rehearsal_members VALUES (?, ?, '[]')", guild_id, user_id)
+            tx.run("INSERT INTO test_members VALUES (?, ?, '[]')", guild_id, user_id)
             tx.emit(GUILD_CREATE, {"id": str(guild_id)}, Audience.of_users(user_id))
 
         await self.db.write(work)
 
     async def kick(self, guild_id: int, user_id: int) -> None:
-        """Somebody leaves a guild."""
+        """Remove a user from a guild."""
 
         def work(tx: Tx) -> None:
-            tx.run("DELETE FROM rehearsal_members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
+            tx.run("DELETE FROM test_members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
             tx.emit(GUILD_DELETE, {"id": str(guild_id)}, Audience.of_users(user_id))
 
         await self.db.write(work)
 
     async def settle(self) -> None:
-        """Let everything under way come to its end."""
+        """Wait until pending database and clock tasks have finished."""
         for _ in range(6):
             await self.db.read(lambda tx: None)
             await self.clock.settle()
 
 
 def town(**more: Any) -> GuildRow:
-    """A guild with an open and a closed channel."""
+    """Return a guild with a public channel (10) and one that only role 77 can view (20)."""
     return GuildRow(
         id=GUILD,
         roles={GUILD: SEEING, 77: 0},

@@ -1,4 +1,4 @@
-"""What a node remembers has a bound, however long it runs and whatever its clients do."""
+"""Memory limits of a gateway node."""
 
 import asyncio
 from typing import Any
@@ -27,7 +27,7 @@ from hubbub.server.transports.gateway.session import GatewaySession
 from tests.server.transports.gateway.rehearsal import START_MS, Platform, town
 
 
-def test_bots_that_began_no_session_for_a_day_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_session_starts_older_than_a_day_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SWEEP_THRESHOLD", 10)
     clock = ControlledClock(START_MS, running=False)
     starts = SessionStarts(Config(gateway=GatewayConfig(session_starts=2)), clock, RateLimits(clock.now_ms))
@@ -36,11 +36,11 @@ def test_bots_that_began_no_session_for_a_day_are_forgotten(monkeypatch: pytest.
         assert starts.take(bot, 0, bot * 100.0)
     assert len(starts._days) <= 10
     assert len(starts._windows) <= 10
-    # Who still counts was not forgotten.
+    # Entries of the last day are still counted.
     assert [starts.remaining(bot).remaining for bot in (999, 998, 997, 990)] == [1, 1, 1, 2]
 
 
-def test_more_bots_than_that_are_all_remembered_on_one_day(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_session_starts_of_one_day_are_all_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SWEEP_THRESHOLD", 10)
     clock = ControlledClock(START_MS, running=False)
     starts = SessionStarts(Config(gateway=GatewayConfig(session_starts=2)), clock, RateLimits(clock.now_ms))
@@ -49,7 +49,7 @@ def test_more_bots_than_that_are_all_remembered_on_one_day(monkeypatch: pytest.M
     assert all(starts.remaining(bot).remaining == 1 for bot in range(100))
 
 
-def test_requests_for_all_members_are_forgotten_with_their_window(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_member_requests_are_forgotten_after_their_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "SWEEP_THRESHOLD", 10)
     clock = ControlledClock(START_MS, running=False)
     requests = MemberRequests(clock, RateLimits(clock.now_ms))
@@ -60,13 +60,13 @@ def test_requests_for_all_members_are_forgotten_with_their_window(monkeypatch: p
     assert requests.wait_ms(5, 999, 10**6) > 0
 
 
-async def test_a_session_that_never_comes_in_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_session_that_never_loads_its_guild_is_invalidated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hub, "QUEUED_EVENTS_MAX", 50)
     read = GatewayContext.guild_arrivals
-    goes_on = asyncio.Event()
+    release = asyncio.Event()
 
     async def arrivals(self: GatewayContext, *arguments: Any) -> Any:
-        await goes_on.wait()
+        await release.wait()
         return await read(self, *arguments)
 
     monkeypatch.setattr(GatewayContext, "guild_arrivals", arrivals)
@@ -75,7 +75,7 @@ async def test_a_session_that_never_comes_in_begins_anew(monkeypatch: pytest.Mon
         waiting = await platform.connect()
         await waiting.identify(platform.bot(5))
         for _ in range(40):
-            await platform.message(10, "put by")
+            await platform.message(10, "buffered")
         assert await waiting.events() == ["READY"]
 
         for _ in range(20):
@@ -83,13 +83,13 @@ async def test_a_session_that_never_comes_in_begins_anew(monkeypatch: pytest.Mon
 
         assert (await waiting.opcode(9))["d"] is False
         assert not list(platform.gateway.sessions)
-        goes_on.set()
-        # The connection, and the guild, are as good as before.
+        release.set()
+        # The connection and the guild are still usable.
         await waiting.identify(platform.bot(6))
         await waiting.until("GUILD_CREATE")
 
 
-class Stuck(asyncio.WriteTransport):
+class StuckTransport(asyncio.WriteTransport):
     """A transport whose peer never reads."""
 
     def __init__(self) -> None:
@@ -110,17 +110,17 @@ class Stuck(asyncio.WriteTransport):
         self.aborted = True
 
 
-class Socket:
-    """The part of aiohttp's socket that says goodbye."""
+class FakeSocket:
+    """The part of aiohttp's socket that sends a close frame."""
 
     async def close(self, **_: Any) -> None:
-        """At once."""
+        """Return immediately."""
 
 
-async def test_who_sends_heartbeats_and_reads_nothing_is_too_slow_as_well() -> None:
-    transport = Stuck()
+async def test_a_client_that_reads_no_heartbeat_acks_is_disconnected() -> None:
+    transport = StuckTransport()
     connection = GatewayConnection(
-        Socket(),  # type: ignore[arg-type]
+        FakeSocket(),  # type: ignore[arg-type]
         transport,
         compression=Compression.NONE,
         version=10,
@@ -138,7 +138,7 @@ async def test_who_sends_heartbeats_and_reads_nothing_is_too_slow_as_well() -> N
     assert transport.aborted
 
 
-def session(user_id: int) -> GatewaySession:
+def make_session(user_id: int) -> GatewaySession:
     return GatewaySession(
         Actor(user_id=UserId(user_id), kind="user"),
         intents=0,
@@ -153,38 +153,38 @@ def session(user_id: int) -> GatewaySession:
     )
 
 
-async def test_presences_that_wait_to_be_told_are_overtaken_by_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_pending_presence_changes_are_replaced_by_later_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(presence, "PENDING_CHANGES_MAX", 10)
-    store_answers = asyncio.Event()
+    store_ready = asyncio.Event()
 
     async def reach(user_id: int, *, friends: bool) -> PresenceAudience:
-        await store_answers.wait()
+        await store_ready.wait()
         return PresenceAudience(guilds=[1], friends=[], families=set())
 
     bus: LocalBus[Dispatch] = LocalBus()
-    told: list[tuple[str, str]] = []
+    published: list[tuple[str, str]] = []
 
-    def hear(dispatch: Dispatch) -> None:
+    def record(dispatch: Dispatch) -> None:
         body = wire.decode(dispatch.body, dict)
-        told.append((body["user"]["id"], body["status"]))
+        published.append((body["user"]["id"], body["status"]))
 
-    bus.subscribe("guild.1", hear)
+    bus.subscribe("guild.1", record)
     feed = PresenceFeed(bus, ControlledClock(START_MS, running=False), Presences(), find_audience=reach)
-    sessions = [session(user_id) for user_id in range(20, 35)]
+    sessions = [make_session(user_id) for user_id in range(20, 35)]
     for number in range(100):
-        for one in sessions:
-            feed.put(one, SetPresence(status="idle" if number % 2 else "dnd"))
-            # The first change is in hand, and waits for the store.
+        for session in sessions:
+            feed.put(session, SetPresence(status="idle" if number % 2 else "dnd"))
+            # The first change is being published and waits for the store.
             await asyncio.sleep(0)
     feed.put(sessions[0], SetPresence(status="online"))
     assert len(feed._changes) <= 2 * len(sessions)
 
-    telling = feed.publish_task
-    assert telling is not None
-    store_answers.set()
-    await telling
+    publishing = feed.publish_task
+    assert publishing is not None
+    store_ready.set()
+    await publishing
 
-    assert len(told) <= 2 * len(sessions) + 1
-    expected = {str(one.user_id): "idle" for one in sessions} | {str(sessions[0].user_id): "online"}
-    assert dict(told) == expected
+    assert len(published) <= 2 * len(sessions) + 1
+    expected = {str(session.user_id): "idle" for session in sessions} | {str(sessions[0].user_id): "online"}
+    assert dict(published) == expected
     feed.close()

@@ -1,4 +1,4 @@
-"""Streams that clients can decode, made of pieces that all of them share."""
+"""Compressed streams, which are built from pieces shared by all sessions."""
 
 import json
 import random
@@ -16,7 +16,7 @@ HELLO = b'{"t":null,"s":null,"op":10,"d":{"heartbeat_interval":41250}}'
 
 
 def payload(frame: bytes) -> bytes:
-    """What a frame carries."""
+    """Return the payload of a WebSocket frame."""
     length = frame[1]
     start = 2 if length < 126 else 4 if length == 126 else 10
     size = length if length < 126 else int.from_bytes(frame[2:start], "big")
@@ -25,7 +25,7 @@ def payload(frame: bytes) -> bytes:
 
 
 def bodies(seed: int, count: int) -> list[bytes]:
-    """Payloads of all sizes, with much repetition in and between them."""
+    """Generate bodies of all sizes with much repetition in and between them."""
     source = random.Random(seed)
     words = ["".join(source.choices("abcdefgh ", k=source.randint(1, 12))) for _ in range(300)]
     sizes = [0, 1, 5, 20, 100, 700, 4000] + [30_000] * (seed == 0)
@@ -36,7 +36,7 @@ def bodies(seed: int, count: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_message_of_a_stream_decodes_to_what_was_said(seed: int) -> None:
+def test_every_message_of_a_stream_decodes_to_its_payload(seed: int) -> None:
     deflater = BlockCompressor()
     inflate = zlib.decompressobj()
     streams = [zstandard.ZstdDecompressor().decompressobj(), zstd.ZstdDecompressor()]
@@ -45,18 +45,20 @@ def test_every_message_of_a_stream_decodes_to_what_was_said(seed: int) -> None:
         assert stream.decompress(payload(encode_message(Compression.ZSTD_STREAM, HELLO, starts_stream=True))) == HELLO
     for seq, body in enumerate(bodies(seed, 120), start=97):
         packet = Packet("MESSAGE_CREATE", body, deflater)
-        said = {"t": "MESSAGE_CREATE", "s": seq, "op": 0, "d": json.loads(body)}
+        expected = {"t": "MESSAGE_CREATE", "s": seq, "op": 0, "d": json.loads(body)}
         deflated = payload(packet.template(Compression.ZLIB_STREAM).frame(seq))
         assert deflated.endswith(b"\x00\x00\xff\xff")
-        assert json.loads(inflate.decompress(deflated)) == said
+        assert json.loads(inflate.decompress(deflated)) == expected
         for stream in streams:
-            assert json.loads(stream.decompress(payload(packet.template(Compression.ZSTD_STREAM).frame(seq)))) == said
-        assert json.loads(payload(packet.template(Compression.NONE).frame(seq))) == said
-        alone = packet.template(Compression.PAYLOAD).frame(seq)
-        text = zlib.decompress(payload(alone)) if alone[0] == 0x82 else payload(alone)
-        assert json.loads(text) == said
-        for kind, inside in ((Compression.ZLIB_STREAM, inflate), (Compression.ZSTD_STREAM, streams[0])):
-            assert inside.decompress(payload(encode_message(kind, HELLO))) == HELLO
+            assert (
+                json.loads(stream.decompress(payload(packet.template(Compression.ZSTD_STREAM).frame(seq)))) == expected
+            )
+        assert json.loads(payload(packet.template(Compression.NONE).frame(seq))) == expected
+        frame = packet.template(Compression.PAYLOAD).frame(seq)
+        text = zlib.decompress(payload(frame)) if frame[0] == 0x82 else payload(frame)
+        assert json.loads(text) == expected
+        for kind, decompressor in ((Compression.ZLIB_STREAM, inflate), (Compression.ZSTD_STREAM, streams[0])):
+            assert decompressor.decompress(payload(encode_message(kind, HELLO))) == HELLO
         streams[1].decompress(payload(encode_message(Compression.ZSTD_STREAM, HELLO)))
 
 
@@ -78,9 +80,9 @@ def test_large_bodies_become_smaller() -> None:
 
 
 @pytest.mark.parametrize("compress", ["", "zlib-stream", "zstd-stream"])
-async def test_sessions_of_every_kind_hear_the_same(platform: Platform, compress: str) -> None:
+async def test_sessions_of_every_compression_receive_the_same_events(platform: Platform, compress: str) -> None:
     await platform.guild(town(), {5: []})
-    # discord.py asks for payload compression beside zlib-stream; it then has no effect.
+    # discord.py requests payload compression together with zlib-stream; it then has no effect.
     client = await platform.session(platform.bot(5), compress, compress=True)
     for size in (1, 200, 5000, 100_000):
         await platform.message(10, "word " * size)

@@ -1,4 +1,4 @@
-"""Who hears what: intents, permissions, redaction, joins and leaves, and the order of it all."""
+"""Event delivery: intents, permissions, redaction, joins, leaves and order."""
 
 import asyncio
 import re
@@ -29,14 +29,14 @@ DM = Event("MESSAGE_CREATE", Any, intents=Intents.GUILD_MESSAGES, dm_intents=Int
 
 
 async def contents(client: Client) -> list[str]:
-    """What was said since the last time."""
+    """Return the contents of the messages received since the last call."""
     await client.fence()
-    said = [p["d"]["content"] for p in client.heard if p["t"] == "MESSAGE_CREATE"]
+    messages = [p["d"]["content"] for p in client.heard if p["t"] == "MESSAGE_CREATE"]
     client.heard.clear()
-    return said
+    return messages
 
 
-async def test_channel_events_reach_those_who_see_the_channel(platform: Platform) -> None:
+async def test_channel_events_are_sent_to_members_who_see_the_channel(platform: Platform) -> None:
     await platform.guild(town(), {5: [], 6: [77], 1: []})
     outsider, insider = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
     owner = await platform.session(platform.person(1))
@@ -47,15 +47,15 @@ async def test_channel_events_reach_those_who_see_the_channel(platform: Platform
     assert await contents(owner) == ["to all", "to staff"]
 
 
-async def test_events_need_their_intent_but_people_have_all(platform: Platform) -> None:
+async def test_events_need_their_intent_except_for_users(platform: Platform) -> None:
     await platform.guild(town(), {5: [], 6: [], 7: []})
-    deaf = await platform.session(platform.bot(5), intents=Intents.GUILDS)
-    hearing = await platform.session(platform.bot(6), intents=Intents.GUILDS | Intents.GUILD_MESSAGES)
-    person = await platform.session(platform.person(7), intents=0)
+    without_intent = await platform.session(platform.bot(5), intents=Intents.GUILDS)
+    with_intent = await platform.session(platform.bot(6), intents=Intents.GUILDS | Intents.GUILD_MESSAGES)
+    user = await platform.session(platform.person(7), intents=0)
     await platform.message(10, "hello")
-    assert await contents(deaf) == []
-    assert await contents(hearing) == ["hello"]
-    assert await contents(person) == ["hello"]
+    assert await contents(without_intent) == []
+    assert await contents(with_intent) == ["hello"]
+    assert await contents(user) == ["hello"]
 
 
 async def test_some_events_need_a_permission_in_the_guild(platform: Platform) -> None:
@@ -63,13 +63,13 @@ async def test_some_events_need_a_permission_in_the_guild(platform: Platform) ->
     row.roles[77] = Permissions.BAN_MEMBERS
     await platform.guild(row, {5: [], 6: [77]})
     plain, moderator = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
-    may = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
-    await platform.emit(BAN, {}, Audience.guild(GUILD, permission=may))
+    permissions = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
+    await platform.emit(BAN, {}, Audience.guild(GUILD, permission=permissions))
     assert await plain.events() == []
     assert await moderator.events() == ["GUILD_BAN_ADD"]
 
 
-async def test_a_permission_may_be_asked_for_in_a_channel(platform: Platform) -> None:
+async def test_some_events_need_a_permission_in_the_channel(platform: Platform) -> None:
     row = town()
     row.channels[10].overwrites = {77: (Permissions.MANAGE_CHANNELS, 0)}
     await platform.guild(row, {5: [], 6: [77]})
@@ -80,17 +80,17 @@ async def test_a_permission_may_be_asked_for_in_a_channel(platform: Platform) ->
 
 async def test_message_content_is_redacted_without_the_intent(platform: Platform) -> None:
     await platform.guild(town(), {5: [], 6: [], 7: [], 8: []})
-    without = Intents.BOT_MASK & ~Intents.MESSAGE_CONTENT
-    sees = await platform.session(platform.bot(5))
-    stripped = await platform.session(platform.bot(6), intents=without)
-    mentioned = await platform.session(platform.bot(7), intents=without)
-    person = await platform.session(platform.person(8))
+    intents = Intents.BOT_MASK & ~Intents.MESSAGE_CONTENT
+    with_intent = await platform.session(platform.bot(5))
+    without_intent = await platform.session(platform.bot(6), intents=intents)
+    mentioned = await platform.session(platform.bot(7), intents=intents)
+    user = await platform.session(platform.person(8))
     await platform.message(10, "secret", redacted={"content": ""}, unredacted_for=frozenset({7}))
-    said = [await contents(client) for client in (sees, stripped, mentioned, person)]
-    assert said == [["secret"], [""], ["secret"], ["secret"]]
+    received = [await contents(client) for client in (with_intent, without_intent, mentioned, user)]
+    assert received == [["secret"], [""], ["secret"], ["secret"]]
 
 
-async def test_private_threads_reach_their_members_and_thread_managers(platform: Platform) -> None:
+async def test_private_thread_events_are_sent_to_thread_members_and_managers(platform: Platform) -> None:
     row = town()
     row.roles[77] = Permissions.MANAGE_THREADS
     await platform.guild(row, {5: [], 6: [], 7: [77]})
@@ -100,7 +100,7 @@ async def test_private_threads_reach_their_members_and_thread_managers(platform:
     assert [await contents(client) for client in clients] == [[], ["psst"], ["psst"]]
 
 
-async def test_an_audience_can_name_exclude_and_insist(platform: Platform) -> None:
+async def test_an_audience_can_select_exclude_and_exempt_users(platform: Platform) -> None:
     await platform.guild(town(), {5: [], 6: [], 7: []})
     clients = [await platform.session(platform.bot(user)) for user in (5, 6)]
     clients.append(await platform.session(platform.bot(7), intents=Intents.GUILDS))
@@ -110,7 +110,7 @@ async def test_an_audience_can_name_exclude_and_insist(platform: Platform) -> No
     assert [await contents(client) for client in clients] == [["b", "c"], ["a", "c"], ["c"]]
 
 
-async def test_direct_events_go_to_named_users_by_their_own_intents(platform: Platform) -> None:
+async def test_direct_events_need_the_direct_message_intent(platform: Platform) -> None:
     one = await platform.session(platform.bot(5), guilds=0, intents=Intents.DIRECT_MESSAGES)
     two = await platform.session(platform.bot(6), guilds=0, intents=Intents.GUILD_MESSAGES)
     await platform.emit(DM, {"content": "direct"}, Audience.of_users(5, 6))
@@ -119,54 +119,54 @@ async def test_direct_events_go_to_named_users_by_their_own_intents(platform: Pl
     assert await two.events() == ["ENTITLEMENT_CREATE"]
 
 
-async def test_a_crowd_is_told_once_on_the_bus_and_in_order(platform: Platform) -> None:
+async def test_a_broadcast_is_published_once_and_delivered_in_order(platform: Platform) -> None:
     crowd = frozenset(range(100, 100 + BROADCAST_USERS_MIN))
     await platform.guild(town(), {99: [], 100: [], 101: []})
-    here = [await platform.session(platform.person(user_id)) for user_id in (100, 101)]
+    recipients = [await platform.session(platform.person(user_id)) for user_id in (100, 101)]
     stranger = await platform.session(platform.person(99))
     subjects: list[str] = []
     publish = platform.bus.publish
 
-    def watch(subject: str, message: Any) -> None:
+    def record(subject: str, message: Any) -> None:
         subjects.append(subject)
         publish(subject, message)
 
-    platform.bus.publish = watch  # type: ignore[method-assign]
+    platform.bus.publish = record  # type: ignore[method-assign]
     for number, users in enumerate([{100, 101}, crowd, {100, 101}, crowd]):
         await platform.emit(DM, {"content": str(number)}, Audience(users=frozenset(users)))
 
     assert subjects.count(BROADCAST_SUBJECT) == 2
     assert len(subjects) == 6
-    assert [await contents(client) for client in here] == [["0", "1", "2", "3"]] * 2
+    assert [await contents(client) for client in recipients] == [["0", "1", "2", "3"]] * 2
     assert await contents(stranger) == []
 
 
-async def test_a_crowd_before_ready_waits_for_it(platform: Platform) -> None:
+async def test_a_broadcast_during_identify_is_delivered_after_ready(platform: Platform) -> None:
     crowd = Audience(users=frozenset(range(100, 100 + BROADCAST_USERS_MIN)))
     client = await platform.connect()
     stop = asyncio.Event()
 
-    async def talk() -> int:
+    async def broadcast() -> int:
         number = 0
         while not stop.is_set():
             await platform.emit(DM, {"content": str(number)}, crowd)
             number += 1
         return number
 
-    talking = asyncio.create_task(talk())
+    broadcasting = asyncio.create_task(broadcast())
     await client.identify(platform.person(100))
     await client.until("MESSAGE_CREATE")
     stop.set()
-    total = await talking
+    total = await broadcasting
 
     await client.fence()
-    heard = [payload["d"]["content"] for payload in client.heard if payload["t"] == "MESSAGE_CREATE"]
-    # From READY on each one, once and in order.
-    assert heard == [str(number) for number in range(total - len(heard), total)]
+    received = [payload["d"]["content"] for payload in client.heard if payload["t"] == "MESSAGE_CREATE"]
+    # Every message since READY was received once and in order.
+    assert received == [str(number) for number in range(total - len(received), total)]
     assert [payload["s"] for payload in client.heard] == list(range(1, len(client.heard) + 1))
 
 
-async def test_an_event_can_be_for_one_session(platform: Platform) -> None:
+async def test_an_event_can_be_sent_to_one_session(platform: Platform) -> None:
     token = platform.bot(5)
     one, two = await platform.session(token, guilds=0), await platform.session(token, guilds=0)
     audience = Audience.of_users(5, guild_id=GUILD, session_id=two.session_id)
@@ -174,7 +174,7 @@ async def test_an_event_can_be_for_one_session(platform: Platform) -> None:
     assert (await one.events(), await two.events()) == ([], ["ENTITLEMENT_CREATE"])
 
 
-async def test_joining_gives_the_guild_without_the_unavailable_key(platform: Platform) -> None:
+async def test_joining_sends_the_guild_without_the_unavailable_key(platform: Platform) -> None:
     await platform.guild(town(), {1: []})
     client = await platform.session(platform.bot(5), guilds=0)
     await platform.join(GUILD, 5)
@@ -185,7 +185,7 @@ async def test_joining_gives_the_guild_without_the_unavailable_key(platform: Pla
     assert (await client.until("MESSAGE_CREATE"))["content"] == "welcome"
 
 
-async def test_leaving_is_told_and_nothing_is_heard_after_it(platform: Platform) -> None:
+async def test_leaving_sends_guild_delete_and_no_later_events(platform: Platform) -> None:
     await platform.guild(town(), {5: []})
     client = await platform.session(platform.bot(5))
     await platform.message(10, "before")
@@ -202,7 +202,7 @@ async def test_leaving_is_told_and_nothing_is_heard_after_it(platform: Platform)
     assert (await client.until("MESSAGE_CREATE"))["content"] == "again"
 
 
-async def test_a_role_grant_opens_a_channel_from_the_next_event_on(platform: Platform) -> None:
+async def test_a_role_grant_takes_effect_from_the_next_event_on(platform: Platform) -> None:
     await platform.guild(town(), {5: []})
     client = await platform.session(platform.bot(5))
     await platform.message(20, "hidden")
@@ -214,7 +214,7 @@ async def test_a_role_grant_opens_a_channel_from_the_next_event_on(platform: Pla
     assert await contents(client) == ["seen"]
 
 
-async def test_events_behind_a_refresh_keep_their_order(platform: Platform) -> None:
+async def test_events_after_a_refresh_keep_their_order(platform: Platform) -> None:
     row = town()
     await platform.guild(row, {5: []})
     client = await platform.session(platform.bot(5))
@@ -230,8 +230,8 @@ async def test_events_behind_a_refresh_keep_their_order(platform: Platform) -> N
     assert [p["d"].get("content", p["t"]) for p in client.heard] == expected
 
 
-async def test_a_session_that_starts_under_load_hears_each_event_exactly_once(platform: Platform) -> None:
-    """GUILD_CREATE plus the events since is the state: the guild's name counts up, each change is told or included."""
+async def test_a_session_that_starts_under_load_receives_each_event_exactly_once(platform: Platform) -> None:
+    """GUILD_CREATE and later events give the full state: each rename is either in GUILD_CREATE or sent after it."""
     row = town(name="0")
     await platform.guild(row, {5: []})
     update = Event("GUILD_UPDATE", Any, intents=Intents.GUILDS)
@@ -282,12 +282,12 @@ async def test_guild_events_of_a_new_hub_wait_for_guild_create(platform: Platfor
     await client.fence()
     names = [p["t"] for p in client.heard]
     assert names[:2] == ["READY", "GUILD_CREATE"]
-    heard = [int(p["d"]["content"]) for p in client.heard[2:]]
-    assert heard == list(range(20 - len(heard), 20))
+    received = [int(p["d"]["content"]) for p in client.heard[2:]]
+    assert received == list(range(20 - len(received), 20))
 
 
 @pytest.mark.parametrize("count", [60])
-async def test_many_sessions_arrive_together(platform: Platform, count: int) -> None:
+async def test_many_sessions_can_start_together(platform: Platform, count: int) -> None:
     await platform.guild(town(), {user: [] for user in range(100, 100 + count)})
     clients = await asyncio.gather(*(platform.session(platform.bot(user)) for user in range(100, 100 + count)))
     await platform.message(10, "hello")
@@ -295,7 +295,7 @@ async def test_many_sessions_arrive_together(platform: Platform, count: int) -> 
         assert await contents(client) == ["hello"]
 
 
-async def test_channels_of_two_guilds_do_not_mix(platform: Platform) -> None:
+async def test_events_of_two_guilds_do_not_mix(platform: Platform) -> None:
     other = 2000 << 22
     await platform.guild(town(), {5: []})
     await platform.guild(GuildRow(id=other, roles={other: VIEW}, channels={30: Channel(30)}), {6: []})
@@ -306,13 +306,13 @@ async def test_channels_of_two_guilds_do_not_mix(platform: Platform) -> None:
 
 
 @pytest.mark.parametrize("refresh", ["", "guild"])
-async def test_sessions_that_missed_an_event_begin_anew_and_no_others(
+async def test_only_sessions_that_missed_a_guild_event_are_invalidated(
     platform: Platform, caplog: pytest.LogCaptureFixture, refresh: str
 ) -> None:
     await platform.guild(town(), {5: [], 6: []})
     await platform.guild(GuildRow(id=2 << 22, channels={30: Channel(30)}, roles={2 << 22: VIEW}), {7: []})
     clients = [await platform.session(platform.bot(user)) for user in (5, 6)]
-    elsewhere = await platform.session(platform.bot(7))
+    other_guild = await platform.session(platform.bot(7))
     broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=Audience.guild(GUILD), refresh=refresh)  # type: ignore[arg-type]
     platform.bus.publish(f"guild.{GUILD}", broken)
     for client in clients:
@@ -321,11 +321,11 @@ async def test_sessions_that_missed_an_event_begin_anew_and_no_others(
         await client.until("GUILD_CREATE")
     await platform.message(10, "after")
     assert [await contents(client) for client in clients] == [["after"], ["after"]]
-    assert await elsewhere.events() == []
+    assert await other_guild.events() == []
     assert "failed to deliver a guild event" in caplog.text
 
 
-async def test_a_session_whose_guild_fails_while_it_begins_begins_anew(platform: Platform) -> None:
+async def test_a_guild_failure_while_a_session_starts_invalidates_it(platform: Platform) -> None:
     await platform.guild(town(), {5: []})
     client = await platform.connect()
     await client.identify(platform.bot(5))
@@ -339,7 +339,7 @@ async def test_a_session_whose_guild_fails_while_it_begins_begins_anew(platform:
 
 
 @pytest.mark.parametrize("subject", ["user.5", BROADCAST_SUBJECT])
-async def test_a_user_who_missed_an_event_begins_anew(platform: Platform, subject: str) -> None:
+async def test_all_sessions_of_a_user_who_missed_an_event_are_invalidated(platform: Platform, subject: str) -> None:
     clients = [await platform.session(platform.bot(5), guilds=0) for _ in range(2)]
     other = await platform.session(platform.bot(6), guilds=0)
     broken = Dispatch(event="USER_UPDATE", body=None, audience=Audience.of_users(5))  # type: ignore[arg-type]
@@ -353,7 +353,7 @@ async def test_a_user_who_missed_an_event_begins_anew(platform: Platform, subjec
     assert await other.events() == []
 
 
-async def test_what_connections_are_given_is_counted_wherever_it_comes_from(platform: Platform) -> None:
+async def test_deliveries_to_connections_are_counted(platform: Platform) -> None:
     def counted() -> dict[str, float]:
         text = platform.metrics.render().decode()
         found = re.findall(
@@ -364,26 +364,26 @@ async def test_what_connections_are_given_is_counted_wherever_it_comes_from(plat
     await platform.guild(town(), {5: [], 6: [], 7: [], 8: []})
     await platform.session(platform.bot(5))
     await platform.session(platform.bot(6), "zlib-stream")
-    stripped = await platform.session(platform.bot(7), intents=BOT_INTENTS & ~Intents.MESSAGE_CONTENT)
-    gone = await platform.session(platform.bot(8))
-    await gone.leave(4900)
+    without_content = await platform.session(platform.bot(7), intents=BOT_INTENTS & ~Intents.MESSAGE_CONTENT)
+    disconnected = await platform.session(platform.bot(8))
+    await disconnected.leave(4900)
     await platform.settle()
     assert (counted()["READY"], counted()["GUILD_CREATE"]) == (4, 4)
 
     before = counted()["bytes"]
     await platform.message(10, "hi")
-    # The one without a connection is not counted, and compressed bytes count as they were before.
+    # The session without a connection is not counted, and bytes are counted before compression.
     assert counted()["MESSAGE_CREATE"] == 3
     assert counted()["bytes"] - before == 3 * len('{"t":"MESSAGE_CREATE","s":,"op":0,"d":{"content":"hi"}}')
 
     await platform.emit(ENTITLEMENT, {}, Audience.of_users(5))
     await platform.emit(ENTITLEMENT, {}, Audience.of_users(*range(5, 5 + BROADCAST_USERS_MIN)))
     await platform.put_channel(town(), Channel(10, "renamed"))
-    await stripped.until("CHANNEL_UPDATE")
+    await without_content.until("CHANNEL_UPDATE")
     assert (counted()["ENTITLEMENT_CREATE"], counted()["CHANNEL_UPDATE"]) == (4, 3)
 
-    # What is told again is not counted again.
-    again = await platform.connect()
-    await again.resume(gone.session_id, gone.token, gone.seq or 0)
-    await again.until("RESUMED")
+    # Replayed events are not counted again.
+    resumed = await platform.connect()
+    await resumed.resume(disconnected.session_id, disconnected.token, disconnected.seq or 0)
+    await resumed.until("RESUMED")
     assert (counted()["MESSAGE_CREATE"], counted()["RESUMED"]) == (3, 1)

@@ -1,4 +1,4 @@
-"""Presence among friends: who sees it, and what of it."""
+"""Presence updates between friends: recipients and content."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from hubbub.server.core.config import Config
 from tests.oauth import create_application
 from tests.world import Actor, Session, World, befriend, small_config
 
-PLATFORM, GAME = "/users/@me/relationships", "/users/@me/game-relationships"
+RELATIONSHIPS, GAME_RELATIONSHIPS = "/users/@me/relationships", "/users/@me/game-relationships"
 CHESS = {
     "name": "Chess Deluxe",
     "type": 0,
@@ -40,58 +40,58 @@ CHESS = {
 }
 
 
-async def show(session: Session, status: str = "online", *activities: Any) -> None:
-    """Say how one is, and wait until it is done."""
+async def set_presence(session: Session, status: str = "online", *activities: Any) -> None:
+    """Update the session's presence and wait until the server has handled it."""
     await session.send(3, {"since": None, "activities": list(activities), "status": status, "afk": False})
     await session.wait_processed()
 
 
-def of(actor: Actor, status: str) -> Any:
-    return lambda told: told["user"]["id"] == str(actor.id) and told["status"] == status
+def presence_of(actor: Actor, status: str) -> Any:
+    return lambda update: update["user"]["id"] == str(actor.id) and update["status"] == status
 
 
-async def test_friends_see_each_other_come_change_and_go(world: World) -> None:
+async def test_friends_see_each_other_connect_change_and_disconnect(world: World) -> None:
     alice, bob, stranger = [await world.user() for _ in range(3)]
     await befriend(alice, bob)
-    hers, others = await alice.connect(), await stranger.connect()
-    his = await bob.connect()
+    alice_session, others = await alice.connect(), await stranger.connect()
+    bob_session = await bob.connect()
 
-    assert (await hers.next("PRESENCE_UPDATE"))["status"] == "online"
-    await show(his, "idle")
-    told = await hers.next("PRESENCE_UPDATE")
-    assert (told["user"], told["status"], told["client_status"]) == ({"id": str(bob.id)}, "idle", {"web": "idle"})
-    assert "guild_id" not in told
-    await his.close()
-    assert (await hers.next("PRESENCE_UPDATE"))["status"] == "offline"
+    assert (await alice_session.next("PRESENCE_UPDATE"))["status"] == "online"
+    await set_presence(bob_session, "idle")
+    update = await alice_session.next("PRESENCE_UPDATE")
+    assert (update["user"], update["status"], update["client_status"]) == ({"id": str(bob.id)}, "idle", {"web": "idle"})
+    assert "guild_id" not in update
+    await bob_session.close()
+    assert (await alice_session.next("PRESENCE_UPDATE"))["status"] == "offline"
     await others.none_of("PRESENCE_UPDATE")
 
 
-async def test_who_is_no_friend_any_more_sees_nothing_more(world: World) -> None:
+async def test_former_friends_receive_no_presence_updates(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     await befriend(alice, bob)
     await befriend(carol, bob)
-    hers, watcher, his = await alice.connect(), await carol.connect(), await bob.connect()
-    await hers.next("PRESENCE_UPDATE", of(bob, "online"))
+    alice_session, watcher, bob_session = await alice.connect(), await carol.connect(), await bob.connect()
+    await alice_session.next("PRESENCE_UPDATE", presence_of(bob, "online"))
 
-    (await bob.put(f"{PLATFORM}/{alice.id}", json={"type": 2})).ok()
-    await show(his, "dnd")
+    (await bob.put(f"{RELATIONSHIPS}/{alice.id}", json={"type": 2})).ok()
+    await set_presence(bob_session, "dnd")
 
-    await watcher.next("PRESENCE_UPDATE", of(bob, "dnd"))
-    await hers.next("RELATIONSHIP_REMOVE")
-    await hers.none_of("PRESENCE_UPDATE")
+    await watcher.next("PRESENCE_UPDATE", presence_of(bob, "dnd"))
+    await alice_session.next("RELATIONSHIP_REMOVE")
+    await alice_session.none_of("PRESENCE_UPDATE")
 
 
-async def test_rich_presence_shows_all_but_secrets(world: World) -> None:
+async def test_rich_presence_is_shown_without_secrets(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     game = await create_application(world, name="Chess")
     await befriend(alice, bob)
-    hers = await alice.connect()
-    plays = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
+    alice_session = await alice.connect()
+    game_session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
 
-    await show(plays, "online", CHESS)
+    await set_presence(game_session, "online", CHESS)
 
-    [shown] = (await hers.next("PRESENCE_UPDATE", lambda told: told["activities"]))["activities"]
-    session_id = plays.ready["session_id"]
+    [shown] = (await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"]))["activities"]
+    session_id = game_session.ready["session_id"]
     assert shown == {
         **{key: CHESS[key] for key in ("name", "type", "state", "state_url", "details", "details_url", "assets")},
         "status_display_type": 2,
@@ -105,7 +105,7 @@ async def test_rich_presence_shows_all_but_secrets(world: World) -> None:
         | ActivityFlags.EMBEDDED
         | ActivityFlags.PARTY_PRIVACY_FRIENDS
         | ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL,
-        # A game speaks of itself, whatever it says.
+        # The server sets the game's own application id, whatever the game sends.
         "application_id": str(game.id),
         "session_id": session_id,
         "id": shown["id"],
@@ -114,15 +114,15 @@ async def test_rich_presence_shows_all_but_secrets(world: World) -> None:
     presences = world.app.presences
     assert presences.join_secret(bob.id, session_id, game.id) == "let-me-in"
     assert presences.button_urls(bob.id, session_id, game.id) == ["https://game.example/watch"]
-    kept = presences.find_activity(bob.id, session_id, game.id)
-    assert kept is not None
-    assert kept["party"]["id"] == "party-1"
+    stored = presences.find_activity(bob.id, session_id, game.id)
+    assert stored is not None
+    assert stored["party"]["id"] == "party-1"
     assert presences.join_secret(bob.id, session_id, 1) is None
     assert presences.join_secret(alice.id, session_id, game.id) is None
     assert presences.find_activity(bob.id, "other", game.id) is None
 
 
-BAD = {
+INVALID = {
     "state": "x",
     "details": "x" * 129,
     "state_url": "javascript:alert(1)",
@@ -138,165 +138,169 @@ BAD = {
 }
 
 
-async def test_what_is_outside_its_limits_is_left_out(world: World) -> None:
+async def test_invalid_activity_fields_are_omitted(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     game = await create_application(world, name="Chess")
     await befriend(alice, bob)
-    hers = await alice.connect()
-    plays = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
+    alice_session = await alice.connect()
+    game_session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
 
-    await show(plays, "online", BAD)
+    await set_presence(game_session, "online", INVALID)
 
-    [shown] = (await hers.next("PRESENCE_UPDATE", lambda told: told["activities"]))["activities"]
+    [shown] = (await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"]))["activities"]
     assert shown.keys() == {"name", "type", "application_id", "session_id", "id", "created_at"}
-    # A game that gives no name is shown by its own.
+    # An activity without a name gets the name of its application.
     assert shown["name"] == "Chess"
-    await show(plays, "online", {"name": "x" * 129, "type": 0})
-    assert (await hers.next("PRESENCE_UPDATE"))["activities"] == []
+    await set_presence(game_session, "online", {"name": "x" * 129, "type": 0})
+    assert (await alice_session.next("PRESENCE_UPDATE"))["activities"] == []
     for kind in (1, 4, 6):
-        await show(plays, "idle", {"name": "Not a game", "type": kind})
-    assert (await hers.next("PRESENCE_UPDATE"))["activities"] == []
+        await set_presence(game_session, "idle", {"name": "Not a game", "type": kind})
+    assert (await alice_session.next("PRESENCE_UPDATE"))["activities"] == []
 
 
-async def test_a_game_shows_its_player_only_with_the_scope(world: World) -> None:
+async def test_an_oauth2_session_sets_presence_only_with_the_scope(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     game = await create_application(world)
     await befriend(alice, bob)
-    hers = await alice.connect()
-    listens = await (await world.bearer(bob, game.id, "identify gateway.connect relationships.read")).connect(
+    alice_session = await alice.connect()
+    session = await (await world.bearer(bob, game.id, "identify gateway.connect relationships.read")).connect(
         Intents.ALL
     )
 
-    await show(listens, "online", CHESS)
+    await set_presence(session, "online", CHESS)
 
     assert world.app.presences.find(bob.id) is None
     assert world.app.presences.is_playing(bob.id, game.id)
-    await hers.none_of("PRESENCE_UPDATE")
+    await alice_session.none_of("PRESENCE_UPDATE")
 
 
-async def test_game_friends_see_each_other_only_inside_their_games(world: World) -> None:
+async def test_game_friends_see_each_other_only_in_their_game(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     chess, other = await create_application(world), await create_application(world)
-    alice_plays, bob_plays = await world.bearer(alice, chess.id), await world.bearer(bob, chess.id)
-    await befriend(alice_plays, bob_plays, GAME)
-    client, elsewhere = await alice.connect(), await (await world.bearer(alice, other.id)).connect(Intents.ALL)
-    inside = await alice_plays.connect(Intents.ALL)
-    # In the chat client, bob is nothing to them.
-    his = await bob.connect()
-    await show(his, "dnd", {"name": "Secret hobby", "type": 0})
+    alice_player, bob_player = await world.bearer(alice, chess.id), await world.bearer(bob, chess.id)
+    await befriend(alice_player, bob_player, GAME_RELATIONSHIPS)
+    client, other_game = await alice.connect(), await (await world.bearer(alice, other.id)).connect(Intents.ALL)
+    in_game = await alice_player.connect(Intents.ALL)
+    # They are not platform friends, so presence from Bob's chat client is not visible to Alice.
+    bob_session = await bob.connect()
+    await set_presence(bob_session, "dnd", {"name": "Secret hobby", "type": 0})
 
-    plays = await bob_plays.connect(Intents.ALL)
-    await show(plays, "online", CHESS)
+    game_session = await bob_player.connect(Intents.ALL)
+    await set_presence(game_session, "online", CHESS)
 
-    told = await inside.next("PRESENCE_UPDATE", lambda told: told["activities"])
-    assert (told["status"], [each["name"] for each in told["activities"]]) == ("online", ["Chess Deluxe"])
-    assert (told["has_played_game"], "Secret hobby" in str(inside.dispatches)) == (True, False)
-    again = await alice_plays.connect(Intents.ALL)
+    update = await in_game.next("PRESENCE_UPDATE", lambda update: update["activities"])
+    assert (update["status"], [each["name"] for each in update["activities"]]) == ("online", ["Chess Deluxe"])
+    assert (update["has_played_game"], "Secret hobby" in str(in_game.dispatches)) == (True, False)
+    again = await alice_player.connect(Intents.ALL)
     assert [each["user"]["id"] for each in again.ready["presences"]] == [str(bob.id)]
-    await plays.close()
-    assert (await inside.next("PRESENCE_UPDATE"))["status"] == "offline"
+    await game_session.close()
+    assert (await in_game.next("PRESENCE_UPDATE"))["status"] == "offline"
     await client.none_of("PRESENCE_UPDATE")
-    await elsewhere.none_of("PRESENCE_UPDATE")
+    await other_game.none_of("PRESENCE_UPDATE")
 
 
-async def test_a_game_sees_platform_friends_and_whether_they_play(world: World) -> None:
+async def test_an_oauth2_session_sees_platform_friends_and_whether_they_played(world: World) -> None:
     alice, bob, carol = [await world.user() for _ in range(3)]
     game = await create_application(world)
     await world.bearer(bob, game.id)
     await befriend(alice, bob)
     await befriend(alice, carol)
-    hears = await (await world.bearer(alice, game.id)).connect(Intents.ALL)
-    deaf = await (await world.bearer(alice, game.id)).connect(Intents.ALL & ~Intents.USER_PRESENCE)
+    session = await (await world.bearer(alice, game.id)).connect(Intents.ALL)
+    without_intent = await (await world.bearer(alice, game.id)).connect(Intents.ALL & ~Intents.USER_PRESENCE)
 
     await bob.connect()
-    assert (await hears.next("PRESENCE_UPDATE", of(bob, "online")))["has_played_game"] is True
+    assert (await session.next("PRESENCE_UPDATE", presence_of(bob, "online")))["has_played_game"] is True
     await carol.connect()
-    assert (await hears.next("PRESENCE_UPDATE", of(carol, "online")))["has_played_game"] is False
-    await deaf.none_of("PRESENCE_UPDATE")
+    assert (await session.next("PRESENCE_UPDATE", presence_of(carol, "online")))["has_played_game"] is False
+    await without_intent.none_of("PRESENCE_UPDATE")
 
 
-async def test_several_sessions_are_one_presence(world: World) -> None:
+async def test_several_sessions_are_merged_into_one_presence(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     chess, go = await create_application(world, name="Chess"), await create_application(world, name="Go")
     await befriend(alice, bob)
-    hers = await alice.connect()
+    alice_session = await alice.connect()
     desktop = await bob.connect()
-    await show(desktop, "dnd", {"name": "Custom Status", "type": 4, "state": "hi"})
+    await set_presence(desktop, "dnd", {"name": "Custom Status", "type": 4, "state": "hi"})
     first = await (await world.bearer(bob, chess.id)).connect(Intents.ALL, properties={"device": "console"})
-    await show(first, "online", {"type": 0, "state": "one"})
+    await set_presence(first, "online", {"type": 0, "state": "one"})
     second = await (await world.bearer(bob, go.id)).connect(Intents.ALL, properties={"os": "android"})
-    await show(second, "online", {"type": 0})
+    await set_presence(second, "online", {"type": 0})
 
-    told = await hers.next("PRESENCE_UPDATE", lambda told: len(told["activities"]) == 3)
+    update = await alice_session.next("PRESENCE_UPDATE", lambda update: len(update["activities"]) == 3)
 
-    # The latest first; how present somebody is, their own client says.
-    assert [each["name"] for each in told["activities"]] == ["Go", "Chess", "Custom Status"]
-    assert told["status"] == "dnd"
-    assert told["client_status"] == {"web": "dnd", "desktop": "online", "mobile": "online"}
-    began = told["activities"][1]["created_at"]
+    # The latest activity comes first; the status is the one of the user's own client.
+    assert [each["name"] for each in update["activities"]] == ["Go", "Chess", "Custom Status"]
+    assert update["status"] == "dnd"
+    assert update["client_status"] == {"web": "dnd", "desktop": "online", "mobile": "online"}
+    created_at = update["activities"][1]["created_at"]
     world.clock.advance(5_000)
-    await show(first, "idle", {"type": 0, "state": "one"})
-    told = await hers.next("PRESENCE_UPDATE", lambda told: told["client_status"].get("desktop") == "idle")
-    assert told["activities"][0]["created_at"] == began
+    await set_presence(first, "idle", {"type": 0, "state": "one"})
+    update = await alice_session.next(
+        "PRESENCE_UPDATE", lambda update: update["client_status"].get("desktop") == "idle"
+    )
+    assert update["activities"][0]["created_at"] == created_at
     await second.close()
-    told = await hers.next("PRESENCE_UPDATE")
-    assert [each["name"] for each in told["activities"]] == ["Chess", "Custom Status"]
+    update = await alice_session.next("PRESENCE_UPDATE")
+    assert [each["name"] for each in update["activities"]] == ["Chess", "Custom Status"]
 
 
-async def test_who_hides_in_the_chat_client_is_hidden_in_games_too(world: World) -> None:
+async def test_an_invisible_user_is_offline_in_games_too(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     game = await create_application(world)
     await befriend(alice, bob)
-    hers = await alice.connect()
+    alice_session = await alice.connect()
     desktop = await bob.connect()
-    plays = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
-    await show(plays, "online", {"type": 0})
-    await hers.next("PRESENCE_UPDATE", lambda told: told["activities"])
+    game_session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
+    await set_presence(game_session, "online", {"type": 0})
+    await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"])
 
-    await show(desktop, "invisible")
+    await set_presence(desktop, "invisible")
 
-    told = await hers.next("PRESENCE_UPDATE", of(bob, "offline"))
-    assert (told["activities"], told["client_status"]) == ([], {})
+    update = await alice_session.next("PRESENCE_UPDATE", presence_of(bob, "offline"))
+    assert (update["activities"], update["client_status"]) == ([], {})
     assert world.app.presences.find(bob.id, family_id=game.id) is None
     await desktop.close()
-    assert (await hers.next("PRESENCE_UPDATE"))["status"] == "online"
+    assert (await alice_session.next("PRESENCE_UPDATE"))["status"] == "online"
 
 
-async def test_people_may_say_what_they_play_through_their_client(world: World) -> None:
+async def test_users_may_set_activities_from_their_client(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     await befriend(alice, bob)
-    hers, his = await alice.connect(), await bob.connect()
+    alice_session, bob_session = await alice.connect(), await bob.connect()
 
     button = {"label": "Watch", "url": "https://game.example/watch"}
-    await show(his, "online", CHESS | {"application_id": "77", "buttons": [button]}, {"name": "Live", "type": 1})
+    await set_presence(
+        bob_session, "online", CHESS | {"application_id": "77", "buttons": [button]}, {"name": "Live", "type": 1}
+    )
 
-    told = await hers.next("PRESENCE_UPDATE", lambda told: told["activities"])
-    assert [(each["name"], each.get("buttons")) for each in told["activities"]] == [
+    update = await alice_session.next("PRESENCE_UPDATE", lambda update: update["activities"])
+    assert [(each["name"], each.get("buttons")) for each in update["activities"]] == [
         ("Chess Deluxe", ["Watch"]),
         ("Live", None),
     ]
-    assert "secrets" not in str(hers.dispatches)
-    assert "game.example/watch" not in str(hers.dispatches)
-    session_id = his.ready["session_id"]
+    assert "secrets" not in str(alice_session.dispatches)
+    assert "game.example/watch" not in str(alice_session.dispatches)
+    session_id = bob_session.ready["session_id"]
     assert world.app.presences.join_secret(bob.id, session_id, 77) == "let-me-in"
     assert world.app.presences.button_urls(bob.id, session_id, 77) == [button["url"]]
 
 
-class TestRates:
+class TestRateLimits:
     @pytest.fixture
     def store_config(self) -> Config:
         return small_config(rate_limits="real")
 
-    async def test_a_game_may_change_it_five_times_in_twenty_seconds(self, world: World) -> None:
+    async def test_an_oauth2_session_updates_presence_five_times_in_20_seconds(self, world: World) -> None:
         bob = await world.user()
         game = await create_application(world)
-        plays = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
+        game_session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
         for number in range(8):
-            await plays.send(
+            await game_session.send(
                 3, {"status": "online", "activities": [{"name": str(number)}], "since": None, "afk": False}
             )
-        await plays.wait_processed()
+        await game_session.wait_processed()
 
-        shown = world.app.presences.find(bob.id)
-        assert shown is not None
-        assert shown.activities[0]["name"] == "4"
+        presence = world.app.presences.find(bob.id)
+        assert presence is not None
+        assert presence.activities[0]["name"] == "4"

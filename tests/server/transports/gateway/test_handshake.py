@@ -1,4 +1,4 @@
-"""Coming in: Hello, Identify, READY, the guilds, and every way to be shown the door."""
+"""The gateway handshake: Hello, Identify, READY, the guilds, and every way to be rejected."""
 
 import asyncio
 import json
@@ -17,13 +17,13 @@ from hubbub.server.transports.gateway.sessions import SESSIONS_PER_USER_MAX
 from tests.server.transports.gateway.rehearsal import BOT_INTENTS, GUILD, Client, GuildRow, Platform, town
 
 
-async def test_hello_comes_first_and_carries_all_four_keys(platform: Platform) -> None:
+async def test_hello_comes_first_with_all_four_keys(platform: Platform) -> None:
     client = await platform.connect(hello=False)
     hello = await client.receive()
     assert hello == {"op": 10, "s": None, "t": None, "d": {"heartbeat_interval": 41250, "_trace": []}}
 
 
-async def test_ready_then_guilds_in_one_order_from_one(platform: Platform) -> None:
+async def test_ready_and_guilds_are_numbered_from_one(platform: Platform) -> None:
     await platform.guild(town(), {5: []})
     client = await platform.connect()
     ready = await client.identify(platform.bot(5))
@@ -47,19 +47,19 @@ async def test_ready_then_guilds_in_one_order_from_one(platform: Platform) -> No
 
 
 @pytest.mark.parametrize("prefix", ["", "Bot "])
-async def test_a_token_may_carry_its_prefix(platform: Platform, prefix: str) -> None:
+async def test_a_token_may_have_its_prefix(platform: Platform, prefix: str) -> None:
     client = await platform.connect()
     await client.identify(prefix + platform.bot(5))
 
 
-async def test_json_may_come_in_binary_frames_with_unknown_keys(platform: Platform) -> None:
+async def test_binary_frames_and_unknown_keys_are_accepted(platform: Platform) -> None:
     client = await platform.connect()
     body = {"token": platform.bot(5), "intents": 0, "properties": {}, "more": 1, "compress": "no"}
     await client.socket.send_bytes(json.dumps({"op": 2, "d": body, "extra": True}).encode())
     assert await client.until("READY")
 
 
-async def test_without_the_guilds_intent_ready_lists_guilds_but_none_is_sent(platform: Platform) -> None:
+async def test_without_the_guilds_intent_no_guild_create_is_sent(platform: Platform) -> None:
     await platform.guild(town(), {5: []})
     client = await platform.connect()
     ready = await client.identify(platform.bot(5), intents=Intents.GUILD_MESSAGES)
@@ -80,13 +80,13 @@ async def test_without_the_guilds_intent_ready_lists_guilds_but_none_is_sent(pla
         ("?v=10&compress=brotli", CloseCode.DECODE_ERROR),
     ],
 )
-async def test_a_bad_query_is_accepted_and_closed(platform: Platform, query: str, code: int) -> None:
+async def test_a_bad_query_closes_the_connection(platform: Platform, query: str, code: int) -> None:
     client = await platform.connect(query=platform.url + query, hello=False)
     assert await client.closed() == code
 
 
 @pytest.mark.parametrize("query", ["", "?v=9", "?v=10", "?v=8&encoding=json"])
-async def test_good_queries_are_greeted(platform: Platform, query: str) -> None:
+async def test_good_queries_receive_hello(platform: Platform, query: str) -> None:
     client = await platform.connect(query=platform.url + query)
     ready = await client.identify(platform.bot(5))
     assert ready["v"] == int(query[3:].split("&")[0] or 10)
@@ -110,7 +110,7 @@ async def test_good_queries_are_greeted(platform: Platform, query: str) -> None:
         ({"presence": {"status": 1}}, CloseCode.DECODE_ERROR),
     ],
 )
-async def test_an_identify_that_cannot_be_granted(platform: Platform, more: dict[str, Any], code: int) -> None:
+async def test_an_invalid_identify_closes_the_connection(platform: Platform, more: dict[str, Any], code: int) -> None:
     token = platform.bot(5)
     client = await platform.connect()
     await client.say_identify(**({"token": token} | more))
@@ -126,22 +126,22 @@ async def test_an_identify_that_cannot_be_granted(platform: Platform, more: dict
     ],
 )
 async def test_privileged_intents_must_be_enabled(platform: Platform, intent: int, flag: int) -> None:
-    refused = await platform.connect()
-    await refused.say_identify(platform.bot(5, flags=0), intents=intent)
-    assert await refused.closed() == CloseCode.DISALLOWED_INTENTS
-    granted = await platform.connect()
-    await granted.identify(platform.bot(6, flags=flag), intents=intent)
+    rejected = await platform.connect()
+    await rejected.say_identify(platform.bot(5, flags=0), intents=intent)
+    assert await rejected.closed() == CloseCode.DISALLOWED_INTENTS
+    accepted = await platform.connect()
+    await accepted.identify(platform.bot(6, flags=flag), intents=intent)
 
 
-async def test_people_need_no_intents_and_bearers_need_scopes(platform: Platform) -> None:
-    person = await platform.connect()
-    ready = await person.identify(platform.person(1), intents=...)
+async def test_users_need_no_intents_and_oauth2_tokens_need_scopes(platform: Platform) -> None:
+    user = await platform.connect()
+    ready = await user.identify(platform.person(1), intents=...)
     assert "application" not in ready
-    granted = await platform.connect()
-    await granted.identify("Bearer " + platform.person(2, "bearer", frozenset({"identify", "gateway.connect"})))
-    refused = await platform.connect()
-    await refused.say_identify(platform.person(3, "bearer", frozenset({"identify"})))
-    assert await refused.closed() == CloseCode.AUTHENTICATION_FAILED
+    accepted = await platform.connect()
+    await accepted.identify("Bearer " + platform.person(2, "bearer", frozenset({"identify", "gateway.connect"})))
+    rejected = await platform.connect()
+    await rejected.say_identify(platform.person(3, "bearer", frozenset({"identify"})))
+    assert await rejected.closed() == CloseCode.AUTHENTICATION_FAILED
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ async def test_people_need_no_intents_and_bearers_need_scopes(platform: Platform
         (" " * 16_000, CloseCode.DECODE_ERROR),
     ],
 )
-async def test_bad_frames_before_identify(platform: Platform, frame: str, code: int) -> None:
+async def test_bad_frames_before_identify_close_the_connection(platform: Platform, frame: str, code: int) -> None:
     client = await platform.connect()
     await client.socket.send_str(frame)
     assert await client.closed() == code
@@ -177,7 +177,9 @@ async def test_bad_frames_before_identify(platform: Platform, frame: str, code: 
         ({"op": 8, "d": {"guild_id": {}}}, CloseCode.DECODE_ERROR),
     ],
 )
-async def test_bad_frames_after_identify(platform: Platform, frame: dict[str, Any], code: int) -> None:
+async def test_bad_frames_after_identify_close_the_connection(
+    platform: Platform, frame: dict[str, Any], code: int
+) -> None:
     client = await platform.session(platform.bot(5), guilds=0)
     await client.socket.send_str(json.dumps(frame))
     assert await client.closed() == code
@@ -189,7 +191,7 @@ async def test_a_heartbeat_is_answered_at_any_time(platform: Platform) -> None:
     assert await client.opcode(11) == {"op": 11, "d": None, "s": None, "t": None}
 
 
-async def test_more_than_120_frames_a_minute_close_the_connection(platform: Platform) -> None:
+async def test_more_than_120_frames_in_a_minute_close_the_connection(platform: Platform) -> None:
     client = await platform.connect()
     for _ in range(121):
         await client.send(1, None)
@@ -215,7 +217,7 @@ async def test_a_bot_in_too_many_guilds_must_shard(platform: Platform, monkeypat
     assert await client.identify(platform.bot(5), shard=[0, 2])
 
 
-async def test_each_shard_gets_its_guilds_and_the_first_gets_what_has_none(platform: Platform) -> None:
+async def test_each_shard_receives_its_guilds_and_the_first_one_direct_events(platform: Platform) -> None:
     for number in (2, 3):
         guild = number << 22
         await platform.guild(
@@ -233,17 +235,17 @@ async def test_each_shard_gets_its_guilds_and_the_first_gets_what_has_none(platf
         shards.append(client)
     await platform.message(10, "in the second shard", guild_id=3 << 22)
     await platform.emit(MESSAGE_CREATE, {"content": "direct"}, Audience.of_users(5))
-    first = [p["d"].get("content") for p in await _heard(shards[0]) if p["t"] == "MESSAGE_CREATE"]
-    second = [p["d"].get("content") for p in await _heard(shards[1]) if p["t"] == "MESSAGE_CREATE"]
+    first = [p["d"].get("content") for p in await _received(shards[0]) if p["t"] == "MESSAGE_CREATE"]
+    second = [p["d"].get("content") for p in await _received(shards[1]) if p["t"] == "MESSAGE_CREATE"]
     assert (first, second) == (["direct"], ["in the second shard"])
 
 
-async def _heard(client: Client) -> list[dict[str, Any]]:
+async def _received(client: Client) -> list[dict[str, Any]]:
     await client.fence()
     return client.heard
 
 
-async def test_identifying_too_fast_is_an_invalid_session_on_a_usable_connection() -> None:
+async def test_identifying_too_fast_invalidates_the_session_but_keeps_the_connection() -> None:
     async with Platform(max_concurrency=1) as platform:
         token = platform.bot(5)
         first = await platform.connect()
@@ -254,9 +256,9 @@ async def test_identifying_too_fast_is_an_invalid_session_on_a_usable_connection
         await second.fence()
         other = await platform.connect()
         await other.identify(platform.bot(6))
-        person = platform.person(7)
+        user = platform.person(7)
         for _ in range(2):
-            await (await platform.connect()).identify(person)
+            await (await platform.connect()).identify(user)
 
 
 async def test_shards_of_different_rate_keys_may_start_together() -> None:
@@ -269,15 +271,15 @@ async def test_shards_of_different_rate_keys_may_start_together() -> None:
         assert (await third.opcode(9))["d"] is False
 
 
-async def test_a_large_bots_shards_come_in_its_multiple_and_may_start_together() -> None:
+async def test_a_large_bot_needs_a_multiple_of_its_concurrency_as_shard_count() -> None:
     async with Platform(max_concurrency=1, large_bot_guilds=2, large_bot_concurrency=4) as platform:
         for number in range(2):
             await platform.guild(GuildRow(id=(number + 1) << 22), {5: []})
         await platform.guild(GuildRow(id=3 << 22), {6: []})
         large, small = platform.bot(5), platform.bot(6)
-        refused = await platform.connect()
-        await refused.say_identify(large, shard=[0, 6])
-        assert await refused.closed() == CloseCode.INVALID_SHARD
+        rejected = await platform.connect()
+        await rejected.say_identify(large, shard=[0, 6])
+        assert await rejected.closed() == CloseCode.INVALID_SHARD
         for shard in range(4):
             await (await platform.connect()).identify(large, shard=[shard, 8])
         fifth = await platform.connect()
@@ -286,7 +288,7 @@ async def test_a_large_bots_shards_come_in_its_multiple_and_may_start_together()
         await (await platform.connect()).identify(small, shard=[0, 6])
 
 
-async def test_session_starts_of_a_day_are_counted_by_the_platforms_clock() -> None:
+async def test_daily_session_starts_are_counted_by_the_platform_clock() -> None:
     async with Platform(session_starts=2, max_concurrency=4) as platform:
         token = platform.bot(5)
         for _ in range(2):
@@ -306,7 +308,7 @@ async def test_a_connection_that_never_identifies_is_closed() -> None:
         assert await client.closed() == CloseCode.SESSION_TIMED_OUT
 
 
-async def test_a_silent_connection_is_closed_resumably_and_a_beating_one_stays() -> None:
+async def test_a_connection_without_heartbeats_is_closed_and_can_be_resumed() -> None:
     async with Platform(heartbeat_interval_ms=2000, commands=1_000_000) as platform:
         silent = await platform.session(platform.bot(5), guilds=0)
         beating = await platform.session(platform.bot(6), guilds=0)
@@ -315,44 +317,44 @@ async def test_a_silent_connection_is_closed_resumably_and_a_beating_one_stays()
             await beating.fence()
             await asyncio.wait([closed], timeout=0.05)
         assert await closed == CloseCode.UNKNOWN_ERROR
-        # It is older than the silence that is allowed, and is still heard.
+        # The connection is older than the heartbeat timeout and still open.
         await beating.fence()
-        again = await platform.connect()
-        await again.resume(silent.session_id, silent.token, silent.seq or 0)
-        assert await again.until("RESUMED") == {"_trace": []}
+        resumed = await platform.connect()
+        await resumed.resume(silent.session_id, silent.token, silent.seq or 0)
+        assert await resumed.until("RESUMED") == {"_trace": []}
 
 
-async def test_a_person_has_so_many_sessions_at_once_and_no_more(platform: Platform) -> None:
-    person = platform.person(7)
-    first = await platform.session(person, guilds=0)
+async def test_concurrent_sessions_of_a_user_are_limited(platform: Platform) -> None:
+    user = platform.person(7)
+    first = await platform.session(user, guilds=0)
     for _ in range(SESSIONS_PER_USER_MAX - 1):
-        await (await platform.connect()).identify(person)
-    refused = await platform.connect()
-    await refused.say_identify(person)
-    assert await refused.closed() == CloseCode.TOO_MANY_SESSIONS
-    # Others are not concerned, nor are bots by their number; and who leaves makes room.
+        await (await platform.connect()).identify(user)
+    rejected = await platform.connect()
+    await rejected.say_identify(user)
+    assert await rejected.closed() == CloseCode.TOO_MANY_SESSIONS
+    # Other users are not affected, and closing a session allows another one.
     await (await platform.connect()).identify(platform.person(8))
     await first.leave()
     await platform.settle()
-    await (await platform.connect()).identify(person)
+    await (await platform.connect()).identify(user)
 
 
-async def test_a_bot_has_as_many_sessions_as_it_may_start(platform: Platform) -> None:
+async def test_concurrent_sessions_of_a_bot_are_not_limited(platform: Platform) -> None:
     token = platform.bot(5)
     for _ in range(SESSIONS_PER_USER_MAX + 1):
         await (await platform.connect()).identify(token)
 
 
-async def test_a_revoked_token_closes_its_sessions_only(platform: Platform) -> None:
+async def test_a_revoked_token_closes_only_its_sessions(platform: Platform) -> None:
     token, other = platform.bot(5), platform.bot(5)
-    ended, kept = await platform.session(token, guilds=0), await platform.session(other, guilds=0)
+    revoked_session, other_session = await platform.session(token, guilds=0), await platform.session(other, guilds=0)
     revoked = platform.tokens.pop(token).token_id
     await platform.emit(ACTOR_CHANGED, ActorChanged(user_id=5, revoked=[revoked]), Audience.of_users(5))  # type: ignore[arg-type]
-    assert await ended.closed() == CloseCode.AUTHENTICATION_FAILED
-    assert await kept.events() == []
+    assert await revoked_session.closed() == CloseCode.AUTHENTICATION_FAILED
+    assert await other_session.events() == []
 
 
-async def test_draining_asks_to_reconnect_then_closes_and_sends_newcomers_on() -> None:
+async def test_draining_makes_old_and_new_connections_reconnect() -> None:
     async with Platform(drain_ms=400) as platform:
         client = await platform.session(platform.bot(5), guilds=0)
         draining = asyncio.ensure_future(platform.gateway.drain())
@@ -364,16 +366,16 @@ async def test_draining_asks_to_reconnect_then_closes_and_sends_newcomers_on() -
         assert await late.closed() == CloseCode.UNKNOWN_ERROR
 
 
-async def test_legacy_game_in_identify_becomes_the_activity(platform: Platform) -> None:
+async def test_a_legacy_game_in_identify_becomes_the_activity(platform: Platform) -> None:
     client = await platform.connect()
     presence = {"status": "idle", "game": {"name": "Chess", "type": 0}, "since": 0, "afk": False}
     await client.identify(platform.bot(5), presence=presence)
     await platform.settle()
-    shown = platform.presences.find(5)
-    assert shown is not None
-    assert (shown.status, shown.client_status) == ("idle", {"web": "idle"})
-    assert [activity["name"] for activity in shown.activities] == ["Chess"]
+    stored = platform.presences.find(5)
+    assert stored is not None
+    assert (stored.status, stored.client_status) == ("idle", {"web": "idle"})
+    assert [activity["name"] for activity in stored.activities] == ["Chess"]
 
 
-def test_the_bot_mask_has_no_bits_of_people() -> None:
+def test_the_bot_mask_excludes_intents_of_users() -> None:
     assert not BOT_INTENTS & (Intents.LOBBIES | Intents.CALLS | Intents.USER_PRESENCE)

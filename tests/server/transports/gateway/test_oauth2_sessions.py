@@ -1,4 +1,4 @@
-"""Sessions that a game holds for its player: what they are told at first, and what they never hear."""
+"""OAuth2 sessions: the contents of READY, and the events they never receive."""
 
 import pytest
 
@@ -13,12 +13,12 @@ from tests.world import Actor, World, befriend, small_config
 
 SDK_INTENTS = 416_026_624
 SDK_CAPABILITIES = 69_680
-"""As captured from the SDK (sdk.md 5.3)."""
-BARE = "identify gateway.connect"
+"""Intents and capabilities as captured from the SDK (sdk.md 5.3)."""
+MINIMAL_SCOPES = "identify gateway.connect"
 
 
 async def identify_code(world: World, actor: Actor) -> int:
-    """What an Identify is closed with."""
+    """Identify with the actor's token and return the close code."""
     async with world.client.ws_connect(f"{world.gateway}?v=10&encoding=json") as socket:
         await socket.receive_json()
         await socket.send_json({"op": 2, "d": {"token": actor.header, "properties": {}, "intents": 0}})
@@ -27,7 +27,7 @@ async def identify_code(world: World, actor: Actor) -> int:
         return socket.close_code
 
 
-async def test_ready_has_what_the_sdk_relies_on(world: World) -> None:
+async def test_ready_has_the_fields_that_the_sdk_needs(world: World) -> None:
     alice, bob, carol, dave = [await world.user() for _ in range(4)]
     guild = await world.guild(alice, name="Town")
     publisher, game = await create_application(world, name="Studio"), await create_application(world, name="Chess")
@@ -46,31 +46,35 @@ async def test_ready_has_what_the_sdk_relies_on(world: World) -> None:
     assert ready["user"]["id"] == str(alice.id)
     assert "email" not in ready["user"]
     assert {"gateway.connect", "lobbies.write", "relationships.read"} <= set(ready["scopes"])
-    shown = ready["application"]
-    assert (shown["id"], shown["name"], shown["parent_id"]) == (str(game.id), "Chess", str(publisher.id))
-    assert {"flags", "flags_new"} <= shown.keys()
+    application_view = ready["application"]
+    assert (application_view["id"], application_view["name"], application_view["parent_id"]) == (
+        str(game.id),
+        "Chess",
+        str(publisher.id),
+    )
+    assert {"flags", "flags_new"} <= application_view.keys()
     assert ready["guilds"] == [{"id": str(guild.id), "name": "Town"}]
     relations = {each["id"]: each for each in ready["relationships"]}
     assert {key: each["type"] for key, each in relations.items()} == {str(bob.id): 1, str(carol.id): 3, str(dave.id): 2}
     assert (relations[str(bob.id)]["has_played_game"], relations[str(carol.id)]["has_played_game"]) == (True, False)
     assert [(each["id"], each["type"]) for each in ready["game_relationships"]] == [(str(bob.id), 4)]
-    # Users are named once.
+    # Users are listed once, in `users`.
     assert all("user" not in each for each in ready["relationships"] + ready["game_relationships"])
     assert {each["id"] for each in ready["users"]} == {str(bob.id), str(carol.id), str(dave.id)}
     [channel] = ready["private_channels"]
     assert (channel["recipient_ids"], "recipients" in channel) == ([str(bob.id)], False)
     assert ready["feature_flags"] == {"disabled_functions": [], "disabled_gateway_events": []}
     assert (ready["av_sf_protocol_floor"], ready["user_application_profiles"]) == (1, {})
-    more = session.dispatches[1]
-    assert more["t"] == "READY_SUPPLEMENTAL"
-    [friend] = more["d"]["merged_presences"]["friends"]
+    supplemental = session.dispatches[1]
+    assert supplemental["t"] == "READY_SUPPLEMENTAL"
+    [friend] = supplemental["d"]["merged_presences"]["friends"]
     assert (friend["user"]["id"], friend["status"], friend["has_played_game"]) == (str(bob.id), "online", True)
-    assert (more["d"]["lazy_private_channels"], more["d"]["game_invites"]) == ([], [])
+    assert (supplemental["d"]["lazy_private_channels"], supplemental["d"]["game_invites"]) == ([], [])
 
 
-async def test_ready_has_the_profiles_of_everybody_it_names(world: World) -> None:
+async def test_ready_has_the_profiles_of_every_user_it_names(world: World) -> None:
     client = await players.game(world)
-    alice, friend, fellow, pen_friend, stranger = [
+    alice, friend, fellow, correspondent, stranger = [
         await players.provisional_player(client, name, preferred_global_name=name.title())
         for name in ("alice", "friend", "fellow", "pen-friend", "stranger")
     ]
@@ -79,11 +83,11 @@ async def test_ready_has_the_profiles_of_everybody_it_names(world: World) -> Non
     for each in (alice, fellow):
         (await each.put("/lobbies", json={"secret": "chess"})).ok()
     await world.write(
-        lambda call: direct_messages.open_direct(call, users.find(call.tx, pen_friend.id)),  # type: ignore[arg-type]
+        lambda call: direct_messages.open_direct(call, users.find(call.tx, correspondent.id)),  # type: ignore[arg-type]
         actor=alice.id,
     )
 
-    async def named(scopes: str) -> dict[str, str]:
+    async def usernames_for(scopes: str) -> dict[str, str]:
         session = await (await world.bearer(alice, client.id, scopes)).connect(
             SDK_INTENTS, capabilities=SDK_CAPABILITIES
         )
@@ -92,14 +96,14 @@ async def test_ready_has_the_profiles_of_everybody_it_names(world: World) -> Non
         return {user_id: each["username"] for user_id, (each,) in profiles.items()}
 
     known = {str(alice.id): "Alice", str(friend.id): "Friend"}
-    more = {str(fellow.id): "Fellow", str(pen_friend.id): "Pen-Friend"}
-    assert await named("sdk.social_layer") == known | more
-    assert await named("sdk.social_layer_presence") == known
-    assert await named(BARE) == {str(alice.id): "Alice"}
+    more = {str(fellow.id): "Fellow", str(correspondent.id): "Pen-Friend"}
+    assert await usernames_for("sdk.social_layer") == known | more
+    assert await usernames_for("sdk.social_layer_presence") == known
+    assert await usernames_for(MINIMAL_SCOPES) == {str(alice.id): "Alice"}
     assert str(stranger.id) not in known | more
 
 
-async def test_without_capabilities_ready_comes_whole(world: World) -> None:
+async def test_without_capabilities_ready_is_not_split(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     game = await create_application(world)
     await befriend(alice, bob)
@@ -113,33 +117,33 @@ async def test_without_capabilities_ready_comes_whole(world: World) -> None:
     await session.none_of("READY_SUPPLEMENTAL")
 
 
-async def test_lobbies_are_in_ready_or_follow_it(world: World) -> None:
+async def test_lobbies_are_in_ready_or_sent_after_it(world: World) -> None:
     alice = await world.user()
     game = await create_application(world)
     player = await world.bearer(alice, game.id)
     lobby = (await player.put("/lobbies", json={"secret": "chess"})).ok()["id"]
 
-    inside = await player.connect(SDK_INTENTS, capabilities=Capabilities.AUTO_LOBBY_CONNECT)
+    auto_connected = await player.connect(SDK_INTENTS, capabilities=Capabilities.AUTO_LOBBY_CONNECT)
     after = await player.connect(SDK_INTENTS)
-    silent = await player.connect(SDK_INTENTS & ~Intents.LOBBIES)
+    without_intent = await player.connect(SDK_INTENTS & ~Intents.LOBBIES)
 
-    assert [each["id"] for each in inside.ready["lobbies"]] == [lobby]
+    assert [each["id"] for each in auto_connected.ready["lobbies"]] == [lobby]
     assert [(frame["t"], frame["d"]["id"]) for frame in after.dispatches[1:2]] == [("LOBBY_CREATE", lobby)]
     assert "lobbies" not in after.ready
-    await silent.none_of("LOBBY_CREATE")
+    await without_intent.none_of("LOBBY_CREATE")
 
 
 @pytest.mark.dated(changes.E2EE_VOICE_ONLY)
-async def test_calls_need_end_to_end_encryption_from_a_day_on(world: World) -> None:
+async def test_end_to_end_encryption_is_required_since_the_change(world: World) -> None:
     alice = await world.user()
     game = await create_application(world)
     player = await world.bearer(alice, game.id)
-    for moment, floor in ((changes.E2EE_VOICE_ONLY.at_ms - 1, 0), (changes.E2EE_VOICE_ONLY.at_ms, 1)):
-        world.clock.set(moment)
-        assert (await player.connect(SDK_INTENTS)).ready["av_sf_protocol_floor"] == floor
+    for now_ms, expected in ((changes.E2EE_VOICE_ONLY.at_ms - 1, 0), (changes.E2EE_VOICE_ONLY.at_ms, 1)):
+        world.clock.set(now_ms)
+        assert (await player.connect(SDK_INTENTS)).ready["av_sf_protocol_floor"] == expected
 
 
-async def test_people_see_their_friends_at_once_too(world: World) -> None:
+async def test_ready_of_a_user_has_friend_presences(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     await befriend(alice, bob)
     await bob.connect()
@@ -155,32 +159,32 @@ async def test_people_see_their_friends_at_once_too(world: World) -> None:
     ] == ["online"]
 
 
-async def test_a_bare_token_sees_and_hears_nothing_of_its_persons_life(world: World) -> None:
+async def test_a_token_with_minimal_scopes_receives_no_events(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     game = await create_application(world)
     (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()
-    bare = await (await world.bearer(alice, game.id, BARE)).connect(Intents.ALL)
-    ready = bare.ready
+    session = await (await world.bearer(alice, game.id, MINIMAL_SCOPES)).connect(Intents.ALL)
+    ready = session.ready
     assert [ready[key] for key in ("guilds", "relationships", "game_relationships", "private_channels")] == [[]] * 4
 
     await befriend(alice, bob)
-    his = await bob.connect()
-    await his.send(3, {"status": "dnd", "activities": [], "since": None, "afk": False})
-    await his.wait_processed()
+    bob_session = await bob.connect()
+    await bob_session.send(3, {"status": "dnd", "activities": [], "since": None, "afk": False})
+    await bob_session.wait_processed()
     (await bob.patch("/users/@me", json={"global_name": "Bobby"})).ok()
     await guild.send_message(bob, "in the guild")
     direct = (await bob.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"]
     (await bob.post(f"/channels/{direct}/messages", json={"content": "in private"})).ok()
     await world.guild(alice)
-    await bare.send(8, {"guild_id": str(guild.id), "query": "", "limit": 0})
-    await bare.wait_processed()
-    await bare.settle()
+    await session.send(8, {"guild_id": str(guild.id), "query": "", "limit": 0})
+    await session.wait_processed()
+    await session.settle()
 
-    assert bare.unread_names() == []
+    assert session.unread_names() == []
 
 
-async def test_a_game_hears_of_guilds_no_more_than_their_names(world: World) -> None:
+async def test_an_oauth2_session_receives_only_guild_names(world: World) -> None:
     alice = await world.user()
     guild = await world.guild(alice)
     game = await create_application(world)
@@ -196,19 +200,19 @@ async def test_a_game_hears_of_guilds_no_more_than_their_names(world: World) -> 
     assert set(session.unread_names()) <= {"GUILD_CREATE"}
 
 
-async def test_a_players_new_name_comes_without_their_address(world: World) -> None:
+async def test_a_user_update_for_an_oauth2_session_has_no_email(world: World) -> None:
     alice = await world.user()
     game = await create_application(world)
     own, session = await alice.connect(), await (await world.bearer(alice, game.id)).connect(SDK_INTENTS)
 
     (await alice.patch("/users/@me", json={"global_name": "Alice"})).ok()
 
-    told = await session.next("USER_UPDATE")
-    assert (told["global_name"], "email" in told) == ("Alice", False)
+    update = await session.next("USER_UPDATE")
+    assert (update["global_name"], "email" in update) == ("Alice", False)
     assert "email" in await own.next("USER_UPDATE")
 
 
-async def test_private_channels_and_messages_come_with_their_scopes(world: World) -> None:
+async def test_private_channels_and_messages_need_their_scopes(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     game = await create_application(world)
     social = await (await world.bearer(alice, game.id)).connect(SDK_INTENTS)
@@ -222,7 +226,7 @@ async def test_private_channels_and_messages_come_with_their_scopes(world: World
     await presence.none_of("CHANNEL_CREATE", "MESSAGE_CREATE")
 
 
-async def test_who_may_hold_a_session(world: World) -> None:
+async def test_an_oauth2_session_needs_both_scopes_and_a_game_application(world: World) -> None:
     alice = await world.user()
     game = await create_application(world)
     publisher = await create_application(world, flags=ApplicationFlags.PARENT)
@@ -230,10 +234,10 @@ async def test_who_may_hold_a_session(world: World) -> None:
     assert await identify_code(world, await world.bearer(alice, game.id, "identify")) == 4004
     assert await identify_code(world, await world.bearer(alice, game.id, "gateway.connect")) == 4004
     assert await identify_code(world, await world.bearer(alice, publisher.id)) == 4004
-    await (await world.bearer(alice, game.id, BARE)).connect(0)
+    await (await world.bearer(alice, game.id, MINIMAL_SCOPES)).connect(0)
 
 
-async def test_a_session_outlives_its_token_but_not_its_revocation(world: World) -> None:
+async def test_a_session_outlives_an_expired_token_but_not_a_revoked_one(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     game = await create_application(world)
     tokens = await game.tokens(alice, "sdk.social_layer_presence")
@@ -250,19 +254,22 @@ async def test_a_session_outlives_its_token_but_not_its_revocation(world: World)
     assert await session.wait_closed() == 4004
 
 
-async def test_a_revocation_is_told_to_the_person_and_to_no_other_game(world: World) -> None:
+async def test_a_revocation_is_sent_to_the_user_and_not_to_other_games(world: World) -> None:
     alice = await world.user()
     game, other = await create_application(world), await create_application(world)
     tokens = await game.tokens(alice, "sdk.social_layer_presence")
-    own, elsewhere = await alice.connect(), await (await world.bearer(alice, other.id)).connect(SDK_INTENTS)
+    user_session, other_session = (
+        await alice.connect(),
+        await (await world.bearer(alice, other.id)).connect(SDK_INTENTS),
+    )
 
     (await game.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
 
-    assert (await own.next("OAUTH2_TOKEN_REVOKE"))["application_id"] == str(game.id)
-    await elsewhere.none_of("OAUTH2_TOKEN_REVOKE")
+    assert (await user_session.next("OAUTH2_TOKEN_REVOKE"))["application_id"] == str(game.id)
+    await other_session.none_of("OAUTH2_TOKEN_REVOKE")
 
 
-class TestSwitchedOff:
+class TestDisabledFeatures:
     @pytest.fixture
     def store_config(self) -> Config:
         return small_config(
@@ -271,15 +278,15 @@ class TestSwitchedOff:
             )
         )
 
-    async def test_games_are_told_and_not_sent_what_the_operator_switched_off(self, world: World) -> None:
+    async def test_disabled_features_are_listed_in_ready_and_not_sent(self, world: World) -> None:
         alice, bob = await world.user(), await world.user()
         game = await create_application(world)
-        own, session = await alice.connect(), await (await world.bearer(alice, game.id)).connect(SDK_INTENTS)
+        user_session, session = await alice.connect(), await (await world.bearer(alice, game.id)).connect(SDK_INTENTS)
 
         assert session.ready["feature_flags"] == {
             "disabled_functions": ["CreateOrJoinLobby"],
             "disabled_gateway_events": ["RELATIONSHIP_ADD"],
         }
         (await bob.put(f"/users/@me/relationships/{alice.id}")).ok()
-        await own.next("RELATIONSHIP_ADD")
+        await user_session.next("RELATIONSHIP_ADD")
         await session.none_of("RELATIONSHIP_ADD")

@@ -1,4 +1,4 @@
-"""Channels that a session may not see (gateway.md 9)."""
+"""Obfuscation of channels that a session cannot view (gateway.md 9)."""
 
 from typing import Any
 
@@ -12,15 +12,15 @@ from tests.server.transports.gateway.rehearsal import GUILD, SEEING, VIEW, Chann
 OPTED = {"capabilities": Capabilities.CHANNEL_OBFUSCATION}
 
 
-async def told(client: Client) -> list[tuple[str, str]]:
-    """Events and the channel's name, since the last time."""
+async def received(client: Client) -> list[tuple[str, str]]:
+    """Return event and channel names received since the last call."""
     await client.fence()
-    said = [(p["t"], p["d"].get("name", "")) for p in client.heard]
+    events = [(p["t"], p["d"].get("name", "")) for p in client.heard]
     client.heard.clear()
-    return said
+    return events
 
 
-async def created(platform: Platform, token: str, **more: Any) -> list[str]:
+async def created_channels(platform: Platform, token: str, **more: Any) -> list[str]:
     client = await platform.connect()
     await client.identify(token, **more)
     guild = await client.until("GUILD_CREATE")
@@ -28,23 +28,23 @@ async def created(platform: Platform, token: str, **more: Any) -> list[str]:
 
 
 @pytest.mark.dated(changes.CHANNEL_OBFUSCATION)
-async def test_hidden_channels_in_guild_create(platform: Platform) -> None:
+async def test_guild_create_obfuscates_hidden_channels(platform: Platform) -> None:
     await platform.guild(town(), {5: [], 6: [77], 7: []})
-    assert await created(platform, platform.bot(5)) == ["general", "staff"]
-    assert await created(platform, platform.bot(5), **OPTED) == ["general", "___hidden___"]
-    assert await created(platform, platform.bot(5, obfuscates_channels=True)) == ["general", "___hidden___"]
-    assert await created(platform, platform.bot(6), **OPTED) == ["general", "staff"]
-    assert await created(platform, platform.person(7)) == ["general", "___hidden___"]
+    assert await created_channels(platform, platform.bot(5)) == ["general", "staff"]
+    assert await created_channels(platform, platform.bot(5), **OPTED) == ["general", "___hidden___"]
+    assert await created_channels(platform, platform.bot(5, obfuscates_channels=True)) == ["general", "___hidden___"]
+    assert await created_channels(platform, platform.bot(6), **OPTED) == ["general", "staff"]
+    assert await created_channels(platform, platform.person(7)) == ["general", "___hidden___"]
     platform.clock.set(changes.CHANNEL_OBFUSCATION.at_ms)
-    assert await created(platform, platform.bot(5)) == ["general", "___hidden___"]
+    assert await created_channels(platform, platform.bot(5)) == ["general", "___hidden___"]
 
 
-async def test_channel_events_come_full_or_obfuscated(platform: Platform) -> None:
+async def test_channel_events_are_full_or_obfuscated(platform: Platform) -> None:
     row = town()
     await platform.guild(row, {5: [], 6: [77], 7: []})
     hidden = await platform.session(platform.bot(5), **OPTED)
-    seeing = await platform.session(platform.bot(6), **OPTED)
-    early = await platform.session(platform.bot(7))
+    viewer = await platform.session(platform.bot(6), **OPTED)
+    not_opted = await platform.session(platform.bot(7))
     channel = Channel(30, "vault", overwrites={GUILD: (0, VIEW), 77: (VIEW, 0)})
     await platform.create_channel(row, channel)
     await platform.put_channel(row, Channel(30, "safe", overwrites=channel.overwrites))
@@ -57,17 +57,17 @@ async def test_channel_events_come_full_or_obfuscated(platform: Platform) -> Non
         ("CHANNEL_UPDATE", "safe"),
         ("CHANNEL_DELETE", "safe"),
     ]
-    assert await told(seeing) == full
-    assert await told(early) == full
-    # The renaming shows nothing that a hidden channel has; the move does.
-    assert await told(hidden) == [
+    assert await received(viewer) == full
+    assert await received(not_opted) == full
+    # Renaming does not change an obfuscated channel, but moving it does.
+    assert await received(hidden) == [
         ("CHANNEL_CREATE", "___hidden___"),
         ("CHANNEL_UPDATE", "___hidden___"),
         ("CHANNEL_DELETE", "___hidden___"),
     ]
 
 
-async def test_gaining_access_by_an_overwrite(platform: Platform) -> None:
+async def test_gaining_access_by_an_overwrite_sends_the_channel_and_its_threads(platform: Platform) -> None:
     row = town(threads={99: 20})
     await platform.guild(row, {5: []})
     client = await platform.session(platform.bot(5), **OPTED)
@@ -86,35 +86,39 @@ async def test_gaining_access_by_an_overwrite(platform: Platform) -> None:
     }
 
 
-async def test_losing_access_by_an_overwrite(platform: Platform) -> None:
+async def test_losing_access_by_an_overwrite_sends_the_obfuscated_channel(platform: Platform) -> None:
     row = town()
     await platform.guild(row, {5: [77]})
     client = await platform.session(platform.bot(5), **OPTED)
     await platform.put_channel(row, Channel(20, "staff", position=1, overwrites={GUILD: (0, VIEW)}))
     await platform.settle()
-    assert await told(client) == [("CHANNEL_UPDATE", "___hidden___")]
+    assert await received(client) == [("CHANNEL_UPDATE", "___hidden___")]
 
 
-async def test_gaining_and_losing_access_by_a_role(platform: Platform) -> None:
+async def test_gaining_and_losing_access_by_a_role_sends_channel_updates(platform: Platform) -> None:
     await platform.guild(town(), {5: [], 6: []})
     client, plain = await platform.session(platform.bot(5), **OPTED), await platform.session(platform.bot(6))
     await platform.put_member(GUILD, 5, [77])
     await platform.settle()
-    assert await told(client) == [("GUILD_MEMBER_UPDATE", ""), ("CHANNEL_UPDATE", "staff"), ("THREAD_LIST_SYNC", "")]
+    assert await received(client) == [
+        ("GUILD_MEMBER_UPDATE", ""),
+        ("CHANNEL_UPDATE", "staff"),
+        ("THREAD_LIST_SYNC", ""),
+    ]
     await platform.put_member(GUILD, 5, [])
     await platform.settle()
-    assert await told(client) == [("GUILD_MEMBER_UPDATE", ""), ("CHANNEL_UPDATE", "___hidden___")]
-    assert await told(plain) == [("GUILD_MEMBER_UPDATE", ""), ("GUILD_MEMBER_UPDATE", "")]
+    assert await received(client) == [("GUILD_MEMBER_UPDATE", ""), ("CHANNEL_UPDATE", "___hidden___")]
+    assert await received(plain) == [("GUILD_MEMBER_UPDATE", ""), ("GUILD_MEMBER_UPDATE", "")]
 
 
-async def test_gaining_access_by_a_roles_edit_is_told_after_it_and_before_later_events(platform: Platform) -> None:
+async def test_gained_access_is_sent_after_the_role_update_and_before_later_events(platform: Platform) -> None:
     row = GuildRow(id=GUILD, roles={GUILD: 0, 77: 0}, channels=town().channels)
     await platform.guild(row, {5: [77]})
     client = await platform.session(platform.bot(5), **OPTED)
     await platform.put_role(row, 77, SEEING)
     await platform.message(10, "later")
     await platform.settle()
-    assert [name for name, _ in await told(client)] == [
+    assert [name for name, _ in await received(client)] == [
         "GUILD_ROLE_UPDATE",
         "CHANNEL_UPDATE",
         "THREAD_LIST_SYNC",
@@ -122,12 +126,12 @@ async def test_gaining_access_by_a_roles_edit_is_told_after_it_and_before_later_
     ]
 
 
-async def test_without_obfuscation_gaining_access_tells_only_the_threads(platform: Platform) -> None:
+async def test_without_obfuscation_gaining_access_sends_only_the_threads(platform: Platform) -> None:
     await platform.guild(town(), {5: []})
     client = await platform.session(platform.bot(5))
     await platform.put_member(GUILD, 5, [77])
     await platform.settle()
-    assert await told(client) == [("GUILD_MEMBER_UPDATE", ""), ("THREAD_LIST_SYNC", "")]
+    assert await received(client) == [("GUILD_MEMBER_UPDATE", ""), ("THREAD_LIST_SYNC", "")]
 
 
 async def test_a_category_is_visible_with_any_of_its_channels(platform: Platform) -> None:
@@ -135,7 +139,12 @@ async def test_a_category_is_visible_with_any_of_its_channels(platform: Platform
     row.channels[40] = Channel(40, "back rooms", type=ChannelType.GUILD_CATEGORY, overwrites={GUILD: (0, VIEW)})
     row.channels[41] = Channel(41, "cellar", type=ChannelType.GUILD_VOICE, parent_id=40, overwrites={77: (VIEW, 0)})
     await platform.guild(row, {5: []})
-    assert await created(platform, platform.bot(5), **OPTED) == ["general", "___hidden___", "back rooms", "cellar"]
+    assert await created_channels(platform, platform.bot(5), **OPTED) == [
+        "general",
+        "___hidden___",
+        "back rooms",
+        "cellar",
+    ]
 
 
 async def test_a_new_channel_is_created_once_and_not_also_updated(platform: Platform) -> None:
@@ -145,11 +154,11 @@ async def test_a_new_channel_is_created_once_and_not_also_updated(platform: Plat
     for number in range(30, 36):
         await platform.create_channel(row, Channel(number, str(number)))
     await platform.settle()
-    assert await told(client) == [("CHANNEL_CREATE", str(number)) for number in range(30, 36)]
+    assert await received(client) == [("CHANNEL_CREATE", str(number)) for number in range(30, 36)]
 
 
 @pytest.mark.parametrize("opted", [False, True])
-async def test_crossing_the_date_obfuscates_from_the_next_payload_on(platform: Platform, opted: bool) -> None:
+async def test_obfuscation_starts_with_the_first_event_after_the_change(platform: Platform, opted: bool) -> None:
     row = town()
     await platform.guild(row, {5: []})
     client = await platform.session(platform.bot(5), **(OPTED if opted else {}))
@@ -157,4 +166,4 @@ async def test_crossing_the_date_obfuscates_from_the_next_payload_on(platform: P
     staff = row.channels[20]
     await platform.put_channel(row, Channel(20, "staff", position=7, overwrites=staff.overwrites))
     await platform.settle()
-    assert await told(client) == [("CHANNEL_UPDATE", "___hidden___")]
+    assert await received(client) == [("CHANNEL_UPDATE", "___hidden___")]

@@ -1,4 +1,4 @@
-"""A session goes on after its connection broke: nothing missed, nothing twice."""
+"""Resuming a session after a lost connection: no event is lost or repeated."""
 
 import asyncio
 import random
@@ -37,7 +37,7 @@ def test_a_replay_is_bounded_by_bytes() -> None:
     assert replay.since(10 - len(replay), 10) == sent[-len(replay) :]
 
 
-def test_a_replay_forgets_what_is_old_and_sooner_what_was_acknowledged() -> None:
+def test_a_replay_forgets_old_and_acknowledged_events() -> None:
     replay, sent = ReplayBuffer(100, 10**6), [*packets(2, at=0.0), *packets(2, at=200.0), *packets(1, at=290.0)]
     for packet in sent:
         replay.append(packet)
@@ -48,50 +48,50 @@ def test_a_replay_forgets_what_is_old_and_sooner_what_was_acknowledged() -> None
     assert replay.held_bytes == sent[4].size
 
 
-async def test_resuming_replays_exactly_what_was_missed(platform: Platform) -> None:
+async def test_resuming_replays_exactly_the_missed_events(platform: Platform) -> None:
     await platform.guild(town(), {5: []})
     client = await platform.session(platform.bot(5))
     await platform.message(10, "one")
     await client.until("MESSAGE_CREATE")
-    seen = client.seq or 0
+    seq = client.seq or 0
     client.cut()
     for content in ("two", "three"):
         await platform.message(10, content)
-    again = await platform.connect(query=f"{client.resume_url}?v=10&encoding=json&compress=zlib-stream", hello=False)
-    again.compress = "zlib-stream"
-    assert (await again.receive())["op"] == 10
-    await again.resume(client.session_id, client.token, seen)
-    assert await again.until("RESUMED") == {"_trace": []}
-    assert [(p["s"], p["d"].get("content")) for p in again.heard] == [
-        (seen + 1, "two"),
-        (seen + 2, "three"),
-        (seen + 3, None),
+    resumed = await platform.connect(query=f"{client.resume_url}?v=10&encoding=json&compress=zlib-stream", hello=False)
+    resumed.compress = "zlib-stream"
+    assert (await resumed.receive())["op"] == 10
+    await resumed.resume(client.session_id, client.token, seq)
+    assert await resumed.until("RESUMED") == {"_trace": []}
+    assert [(p["s"], p["d"].get("content")) for p in resumed.heard] == [
+        (seq + 1, "two"),
+        (seq + 2, "three"),
+        (seq + 3, None),
     ]
     await platform.message(10, "four")
-    assert (await again.until("MESSAGE_CREATE"))["content"] == "four"
-    assert again.seq == seen + 4
+    assert (await resumed.until("MESSAGE_CREATE"))["content"] == "four"
+    assert resumed.seq == seq + 4
 
 
-async def test_a_session_can_be_resumed_from_its_very_beginning(platform: Platform) -> None:
+async def test_a_session_can_be_resumed_from_sequence_zero(platform: Platform) -> None:
     await platform.guild(town(), {5: []})
     client = await platform.session(platform.bot(5))
     client.cut()
-    again = await platform.connect()
-    await again.resume(client.session_id, client.token, 0)
-    await again.until("RESUMED")
-    assert [p["t"] for p in again.heard] == ["READY", "GUILD_CREATE", "RESUMED"]
+    resumed = await platform.connect()
+    await resumed.resume(client.session_id, client.token, 0)
+    await resumed.until("RESUMED")
+    assert [p["t"] for p in resumed.heard] == ["READY", "GUILD_CREATE", "RESUMED"]
 
 
-async def test_resuming_takes_over_from_a_connection_that_is_still_open(platform: Platform) -> None:
+async def test_resuming_closes_the_previous_connection(platform: Platform) -> None:
     client = await platform.session(platform.bot(5), guilds=0)
-    again = await platform.connect()
-    await again.resume(client.session_id, client.token, client.seq or 0)
-    await again.until("RESUMED")
+    resumed = await platform.connect()
+    await resumed.resume(client.session_id, client.token, client.seq or 0)
+    await resumed.until("RESUMED")
     assert await client.closed() == CloseCode.UNKNOWN_ERROR
-    await again.fence()
+    await resumed.fence()
 
 
-async def test_sessions_that_cannot_be_resumed(platform: Platform) -> None:
+async def test_invalid_resumes_are_rejected(platform: Platform) -> None:
     client = await platform.session(platform.bot(5), guilds=0)
     other = await platform.connect()
     await other.resume("0" * 32, client.token, 1)
@@ -101,40 +101,40 @@ async def test_sessions_that_cannot_be_resumed(platform: Platform) -> None:
     assert (await stranger.opcode(9))["d"] is False
     await stranger.identify(stranger.token or platform.bot(6))
     wrong = await platform.connect()
-    await wrong.resume(client.session_id, "nobody", 1)
+    await wrong.resume(client.session_id, "unknown token", 1)
     assert await wrong.closed() == CloseCode.AUTHENTICATION_FAILED
     ahead = await platform.connect()
     await ahead.resume(client.session_id, client.token, 99)
     assert await ahead.closed() == CloseCode.INVALID_SEQ
 
 
-async def test_a_buffer_that_overran_is_an_invalid_session() -> None:
+async def test_an_overflowed_replay_buffer_invalidates_the_session() -> None:
     async with Platform(replay_events=5) as platform:
         await platform.guild(town(), {5: []})
         client = await platform.session(platform.bot(5))
         client.cut()
         for number in range(10):
             await platform.message(10, str(number))
-        again = await platform.connect()
-        await again.resume(client.session_id, client.token, client.seq or 0)
-        assert (await again.opcode(9))["d"] is False
-        await again.identify(client.token)
+        resumed = await platform.connect()
+        await resumed.resume(client.session_id, client.token, client.seq or 0)
+        assert (await resumed.opcode(9))["d"] is False
+        await resumed.identify(client.token)
 
 
 @pytest.mark.parametrize("code", [1000, 1001])
-async def test_a_client_that_says_goodbye_ends_its_session(platform: Platform, code: int) -> None:
+async def test_a_normal_close_ends_the_session(platform: Platform, code: int) -> None:
     client = await platform.session(platform.bot(5), guilds=0)
     rehearsal.ENDED.clear()
     await client.leave(code)
     await platform.settle()
     assert platform.presences.find(5) is None
     assert [(5, client.session_id)] == rehearsal.ENDED
-    again = await platform.connect()
-    await again.resume(client.session_id, client.token, client.seq or 0)
-    assert (await again.opcode(9))["d"] is False
+    resumed = await platform.connect()
+    await resumed.resume(client.session_id, client.token, client.seq or 0)
+    assert (await resumed.opcode(9))["d"] is False
 
 
-async def test_a_dropped_session_lives_until_its_window_closes(platform: Platform) -> None:
+async def test_a_disconnected_session_ends_after_the_resume_window(platform: Platform) -> None:
     client = await platform.session(platform.bot(5), guilds=0)
     rehearsal.ENDED.clear()
     await client.leave(4900)
@@ -145,19 +145,19 @@ async def test_a_dropped_session_lives_until_its_window_closes(platform: Platfor
     await platform.clock.run_for(2_000)
     assert platform.presences.find(5) is None
     assert [(5, client.session_id)] == rehearsal.ENDED
-    again = await platform.connect()
-    await again.resume(client.session_id, client.token, client.seq or 0)
-    assert (await again.opcode(9))["d"] is False
+    resumed = await platform.connect()
+    await resumed.resume(client.session_id, client.token, client.seq or 0)
+    assert (await resumed.opcode(9))["d"] is False
 
 
-async def test_a_process_of_several_names_itself_as_the_place_to_resume() -> None:
+async def test_a_node_sends_its_own_resume_url() -> None:
     async with Platform(resume_url="wss://gateway-1.example/gateway") as platform:
         client = await platform.connect()
         ready = await client.identify(platform.bot(5))
         assert ready["resume_gateway_url"] == "wss://gateway-1.example/gateway"
 
 
-async def test_a_bus_that_lost_events_makes_sessions_start_anew(platform: Platform) -> None:
+async def test_lost_bus_events_invalidate_sessions(platform: Platform) -> None:
     client = await platform.session(platform.bot(5), guilds=0)
     platform.bus.notify_gap()
     assert (await client.opcode(9))["d"] is False
@@ -165,48 +165,48 @@ async def test_a_bus_that_lost_events_makes_sessions_start_anew(platform: Platfo
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_cuts_at_random_moments_lose_and_repeat_nothing(seed: int) -> None:
-    chance = random.Random(seed)
-    compress = chance.choice(["", "zlib-stream", "zstd-stream"])
+async def test_random_disconnects_neither_lose_nor_repeat_events(seed: int) -> None:
+    rng = random.Random(seed)
+    compress = rng.choice(["", "zlib-stream", "zstd-stream"])
     total = 150
     async with Platform(rate_limits="off") as platform:
         await platform.guild(town(), {5: []})
         client = await platform.session(platform.bot(5), compress)
-        heard: list[int] = []
-        numbers: list[int] = []
+        contents: list[int] = []
+        sequence_numbers: list[int] = []
 
-        async def talk() -> None:
+        async def send_messages() -> None:
             for number in range(total):
-                await platform.message(10, f"{number} " + "x" * chance.randint(0, 3000))
+                await platform.message(10, f"{number} " + "x" * rng.randint(0, 3000))
 
-        talking = asyncio.ensure_future(talk())
+        sending = asyncio.ensure_future(send_messages())
         token, session_id, seq = client.token, client.session_id, client.seq or 0
-        while len(heard) < total:
+        while len(contents) < total:
             try:
-                for _ in range(chance.randint(1, 40)):
+                for _ in range(rng.randint(1, 40)):
                     payload = await client.receive()
                     if payload["op"] == 0:
                         seq = payload["s"]
-                        numbers.append(seq)
+                        sequence_numbers.append(seq)
                         if payload["t"] == "MESSAGE_CREATE":
-                            heard.append(int(payload["d"]["content"].split()[0]))
-                    if len(heard) == total:
+                            contents.append(int(payload["d"]["content"].split()[0]))
+                    if len(contents) == total:
                         break
             except Closed:
                 pass
-            if len(heard) < total:
+            if len(contents) < total:
                 client.cut()
                 client = await platform.connect(compress)
                 await client.resume(session_id, token, seq)
-        await talking
-        assert heard == list(range(total))
-        assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        await sending
+        assert contents == list(range(total))
+        assert sequence_numbers == list(range(sequence_numbers[0], sequence_numbers[0] + len(sequence_numbers)))
 
 
-async def test_a_client_that_does_not_read_is_cut_and_may_resume() -> None:
+async def test_a_client_that_does_not_read_is_disconnected_and_can_resume() -> None:
     async with Platform(outgoing_buffer_bytes=200_000) as platform:
         await platform.guild(town(), {5: [], 6: []})
-        slow, quick = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
+        slow, fast = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
         transport = slow.socket._response.connection.transport  # type: ignore[union-attr]
         transport.pause_reading()  # type: ignore[union-attr]
         count = 0
@@ -214,16 +214,16 @@ async def test_a_client_that_does_not_read_is_cut_and_may_resume() -> None:
         assert session is not None
         while session.connection is not None:
             await platform.message(10, "x" * 50_000)
-            await quick.until("MESSAGE_CREATE")
+            await fast.until("MESSAGE_CREATE")
             count += 1
             assert count < 1000
         transport.resume_reading()  # type: ignore[union-attr]
         assert await _drained(slow) in (CloseCode.UNKNOWN_ERROR, 1006)
         await platform.message(10, "last")
-        again = await platform.connect()
-        await again.resume(slow.session_id, slow.token, slow.seq or 0)
-        await again.until("RESUMED")
-        messages = [p for p in slow.heard + again.heard if p["t"] == "MESSAGE_CREATE"]
+        resumed = await platform.connect()
+        await resumed.resume(slow.session_id, slow.token, slow.seq or 0)
+        await resumed.until("RESUMED")
+        messages = [p for p in slow.heard + resumed.heard if p["t"] == "MESSAGE_CREATE"]
         assert len(messages) == count + 1
         assert messages[-1]["d"]["content"] == "last"
 
@@ -232,20 +232,20 @@ async def _drained(client: Client) -> int | None:
     return await client.closed()
 
 
-async def test_two_nodes_know_each_others_presences(platform: Platform) -> None:
+async def test_two_nodes_share_presences(platform: Platform) -> None:
     client = await platform.session(platform.bot(5), guilds=0)
-    elsewhere = Presences()
-    other = platform.make_gateway(elsewhere)
+    other_presences = Presences()
+    other = platform.make_gateway(other_presences)
     await other.start()
     try:
-        assert elsewhere.find(5) is not None
+        assert other_presences.find(5) is not None
         await client.send(3, {"status": "dnd", "activities": [], "since": None, "afk": False})
         await client.fence()
-        shown = elsewhere.find(5)
-        assert shown is not None
-        assert shown.status == "dnd"
+        presence = other_presences.find(5)
+        assert presence is not None
+        assert presence.status == "dnd"
         await client.leave()
         await platform.settle()
-        assert elsewhere.find(5) is None
+        assert other_presences.find(5) is None
     finally:
         await other.close()

@@ -1,4 +1,4 @@
-"""Permissions of those who hold the same roles are worked out once."""
+"""Members with the same roles share their computed permissions."""
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.gateway_queries import ChannelState, GuildState, MemberState
@@ -35,7 +35,7 @@ def test_same_roles_share_a_standing_unless_a_channel_names_the_member() -> None
     assert standings.standing_of(member(5), 0) is not standings.standing_of(member(3), 0)
 
 
-def test_what_nobody_has_any_more_is_forgotten() -> None:
+def test_unused_standings_are_forgotten() -> None:
     standings = Standings(GUILD)
     held = standings.standing_of(member(3), 0)
     for role in range(100, 200):
@@ -44,7 +44,7 @@ def test_what_nobody_has_any_more_is_forgotten() -> None:
     assert standings.standing_of(member(4), 0) is held
 
 
-def test_what_each_sees() -> None:
+def test_visible_channels_of_a_standing() -> None:
     standings = Standings(GUILD)
     assert standings.standing_of(member(3), 0).visible == {10, 12}
     assert standings.standing_of(member(5), 0).visible == {10, 11, 12}
@@ -53,7 +53,7 @@ def test_what_each_sees() -> None:
     assert standings.standing_of(member(3), 0).permissions(99) == 0
 
 
-def test_a_timeout_takes_powers_but_not_sight_until_it_ends() -> None:
+def test_a_timeout_removes_permissions_but_not_visibility() -> None:
     standings = Standings(GUILD)
     during, after = (
         standings.standing_of(member(3, 2, until=100), 99),
@@ -64,7 +64,7 @@ def test_a_timeout_takes_powers_but_not_sight_until_it_ends() -> None:
     assert during.visible == after.visible == {10}
 
 
-def test_who_is_pending_or_quarantined_stands_like_one_who_is_timed_out() -> None:
+def test_restricted_members_share_the_standing_of_timed_out_members() -> None:
     standings = Standings(GUILD)
     restricted = standings.standing_of(member(3, 2, restricted=True), 0)
     assert restricted is standings.standing_of(member(4, 2, until=100), 99)

@@ -1,4 +1,4 @@
-"""A door over real parts: a store in memory, real tokens, a clock that stands still, and sockets."""
+"""An HTTP server with an in-memory store, real tokens, a stopped clock and real sockets."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ NOW_MS = 1_780_000_000_000
 
 
 class Answered:
-    """An answer, read whole."""
+    """A response with its complete body."""
 
     def __init__(self, status: int, headers: Any, content: bytes) -> None:
         self.status = status
@@ -45,7 +45,7 @@ class Answered:
 
 
 class Doorway:
-    """A running door, with a caller of every kind."""
+    """A running HTTP server, with a caller of every kind."""
 
     def __init__(self, *, log: LogConfig | None = None, **settings: Any) -> None:
         self.clock = ControlledClock(NOW_MS, running=False)
@@ -79,7 +79,7 @@ class Doorway:
         self.tokens: dict[str, str] = {}
         self.base = ""
         self.settled = 0
-        """How often an answer waited for the other processes."""
+        """Number of responses that waited for the other nodes."""
 
     async def _settle(self) -> None:
         self.settled += 1
@@ -119,21 +119,21 @@ class Doorway:
     async def ask(
         self, method: str, path: str, *, caller: str | None = "bot", headers: dict[str, str] | None = None, **more: Any
     ) -> Answered:
-        """One request; paths are taken under /api/v10 unless they say otherwise."""
+        """Send a request. Paths that do not start with /api are below /api/v10."""
         url = URL(self.base + (path if path.startswith("/api") else f"/api/v10{path}"), encoded=True)
-        sent = dict(headers or {})
+        sent_headers = dict(headers or {})
         if caller:
-            sent.setdefault("Authorization", self.tokens[caller])
-        async with self.session.request(method, url, headers=sent, **more) as response:
+            sent_headers.setdefault("Authorization", self.tokens[caller])
+        async with self.session.request(method, url, headers=sent_headers, **more) as response:
             return Answered(response.status, response.headers, await response.read())
 
     async def post_json(self, path: str, body: bytes, **more: Any) -> Answered:
-        """A body exactly as given."""
+        """Send a JSON body exactly as given."""
         headers = {"Content-Type": "application/json", **more.pop("headers", {})}
         return await self.ask("POST", path, data=body, headers=headers, **more)
 
     async def raw(self, data: bytes, *, until: bytes | None = None) -> bytes:
-        """Bytes on a socket, and all that comes back (up to a mark)."""
+        """Send bytes on a socket and return the response, up to `until` if given."""
         reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         writer.write(data)
         answer = await (reader.read() if until is None else reader.readuntil(until))
@@ -142,23 +142,23 @@ class Doorway:
 
 
 @pytest.fixture
-async def doorway() -> AsyncIterator[Doorway]:
-    made = Doorway()
-    await made.start()
-    yield made
-    await made.close()
+async def server() -> AsyncIterator[Doorway]:
+    running = Doorway()
+    await running.start()
+    yield running
+    await running.close()
 
 
 @pytest.fixture
-async def make_doorway() -> AsyncIterator[Callable[..., Any]]:
-    made: list[Doorway] = []
+async def make_server() -> AsyncIterator[Callable[..., Any]]:
+    servers: list[Doorway] = []
 
-    async def make(**settings: Any) -> Doorway:
-        doorway = Doorway(**settings)
-        made.append(doorway)
-        await doorway.start()
-        return doorway
+    async def start(**settings: Any) -> Doorway:
+        server = Doorway(**settings)
+        servers.append(server)
+        await server.start()
+        return server
 
-    yield make
-    for doorway in made:
-        await doorway.close()
+    yield start
+    for server in servers:
+        await server.close()

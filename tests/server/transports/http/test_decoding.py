@@ -1,4 +1,4 @@
-"""Every kind of mistake in a body, with the constant, the text and the path it gets."""
+"""Validation errors of request bodies: code, message and path of each kind."""
 
 import json
 from typing import Any
@@ -12,25 +12,25 @@ from hubbub.server.transports.http import decoding
 from tests.server.transports.http.toys import Search, Toy
 
 
-def refused(body: Any, kind: Any = Toy) -> ApiError:
+def rejection(body: Any, kind: Any = Toy) -> ApiError:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     with pytest.raises(ApiError) as caught:
         decoding.decode(data, kind)
     return caught.value
 
 
-def leaves(tree: dict[str, Any], path: str = "") -> dict[str, list[tuple[str, str]]]:
-    """Every path of a tree of errors with what is said there."""
-    found: dict[str, list[tuple[str, str]]] = {}
+def flatten_errors(tree: dict[str, Any], path: str = "") -> dict[str, list[tuple[str, str]]]:
+    """Return the errors of an error tree as (code, message) pairs by path."""
+    errors: dict[str, list[tuple[str, str]]] = {}
     for key, value in tree.items():
         if key == "_errors":
-            found[path] = [(error["code"], error["message"]) for error in value]
+            errors[path] = [(error["code"], error["message"]) for error in value]
         else:
-            found |= leaves(value, f"{path}.{key}" if path else key)
-    return found
+            errors |= flatten_errors(value, f"{path}.{key}" if path else key)
+    return errors
 
 
-MISTAKES = [
+INVALID_BODIES = [
     ({}, "content", "BASE_TYPE_REQUIRED", "This field is required"),
     ({"content": None}, "content", "BASE_TYPE_REQUIRED", "This field is required"),
     ({"content": 5}, "content", "STRING_TYPE_CONVERT", 'Could not interpret "5" as string.'),
@@ -99,57 +99,59 @@ MISTAKES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "path", "code", "message"), MISTAKES, ids=[f"{m[1]}-{m[2]}" for m in MISTAKES])
-def test_a_mistake_has_its_constant_text_and_path(body: dict[str, Any], path: str, code: str, message: str) -> None:
-    error = refused({"content": "a", **body} if "content" not in body and path != "content" else body)
+@pytest.mark.parametrize(
+    ("body", "path", "code", "message"), INVALID_BODIES, ids=[f"{m[1]}-{m[2]}" for m in INVALID_BODIES]
+)
+def test_an_error_has_its_code_message_and_path(body: dict[str, Any], path: str, code: str, message: str) -> None:
+    error = rejection({"content": "a", **body} if "content" not in body and path != "content" else body)
     assert error.body()["message"] == "Invalid Form Body"
-    assert leaves(error.errors or {}) == {path: [(code, message)]}
+    assert flatten_errors(error.errors or {}) == {path: [(code, message)]}
 
 
-def test_all_mistakes_are_reported_together() -> None:
-    error = refused({"tts": 5, "roles": ["x", 1, "y"], "embeds": [{"title": "a" * 9}]})
-    assert set(leaves(error.errors or {})) == {"content", "tts", "roles.0", "roles.2", "embeds.0.title"}
+def test_all_errors_are_reported_together() -> None:
+    error = rejection({"tts": 5, "roles": ["x", 1, "y"], "embeds": [{"title": "a" * 9}]})
+    assert set(flatten_errors(error.errors or {})) == {"content", "tts", "roles.0", "roles.2", "embeds.0.title"}
 
 
-def test_the_number_of_reported_mistakes_is_bounded() -> None:
-    error = refused({"content": "a", "roles": ["x"] * 5000})
-    assert len(leaves(error.errors or {})) == decoding.ERRORS_MAX
+def test_the_number_of_reported_errors_is_limited() -> None:
+    error = rejection({"content": "a", "roles": ["x"] * 5000})
+    assert len(flatten_errors(error.errors or {})) == decoding.ERRORS_MAX
 
 
-def test_a_number_nobody_can_hold_is_named_where_it_stands() -> None:
-    error = refused(b'{"content": "a", "size": ' + b"9" * 5000 + b"}")
-    assert leaves(error.errors or {})["size"][0][0] == "NUMBER_TYPE_COERCE"
-    assert refused(b'{"content": "a", "nobody": ' + b"9" * 5000 + b"}").kind.code == 50109
+def test_a_huge_number_is_reported_at_its_path() -> None:
+    error = rejection(b'{"content": "a", "size": ' + b"9" * 5000 + b"}")
+    assert flatten_errors(error.errors or {})["size"][0][0] == "NUMBER_TYPE_COERCE"
+    assert rejection(b'{"content": "a", "unknown": ' + b"9" * 5000 + b"}").kind.code == 50109
 
 
-def test_unknown_keys_are_ignored_and_the_last_of_two_counts() -> None:
-    toy = decoding.decode(b'{"content": "a", "content": "b", "nobody": {"knows": [1]}}', Toy)
+def test_unknown_keys_are_ignored_and_the_last_duplicate_wins() -> None:
+    toy = decoding.decode(b'{"content": "a", "content": "b", "unknown": {"key": [1]}}', Toy)
     assert toy.content == "b"
 
 
-def test_nul_is_left_out_of_text() -> None:
+def test_nul_is_removed_from_text() -> None:
     toy = decoding.decode(b'{"content": "a\\u0000b", "anything": {"x\\u0000": ["\\u0000"]}}', Toy)
     assert toy.content == "ab"
     assert toy.anything == {"x": [""]}
 
 
-def test_ids_and_permissions_come_as_text_or_numbers() -> None:
+def test_ids_and_permissions_are_decoded_from_text_or_numbers() -> None:
     toy = decoding.decode(b'{"content": "", "roles": ["9223372036854775807", 1234567890123456789], "allow": 8}', Toy)
     assert toy.roles == [9223372036854775807, 1234567890123456789]
     assert toy.allow == 8
 
 
-@pytest.mark.parametrize(("depth", "fits"), [(64, True), (65, False)])
-def test_json_nests_only_so_deep(depth: int, fits: bool) -> None:
-    inside = depth - 1
-    data = b'{"content": "[[[[{{{{", "anything": ' + b"[" * inside + b"]" * inside + b"}"
-    if fits:
+@pytest.mark.parametrize(("depth", "accepted"), [(64, True), (65, False)])
+def test_json_nesting_is_limited(depth: int, accepted: bool) -> None:
+    inner_depth = depth - 1
+    data = b'{"content": "[[[[{{{{", "anything": ' + b"[" * inner_depth + b"]" * inner_depth + b"}"
+    if accepted:
         decoding.decode(data, Toy)
     else:
-        assert refused(data).kind.code == 50109
+        assert rejection(data).kind.code == 50109
 
 
-def test_many_brackets_side_by_side_are_not_deep() -> None:
+def test_sibling_arrays_do_not_count_as_nesting() -> None:
     data = b'{"content": "a", "anything": [' + b",".join([b"[{}]"] * 500) + b"]}"
     assert len(decoding.decode(data, Toy).anything) == 500
 
@@ -158,7 +160,7 @@ def test_many_brackets_side_by_side_are_not_deep() -> None:
     ("text", "value"),
     [("True", True), ("true", True), ("1", True), ("False", False), ("false", False), ("0", False)],
 )
-def test_words_for_true_and_false(text: str, value: bool) -> None:
+def test_booleans_are_parsed_from_text(text: str, value: bool) -> None:
     assert decoding.convert_fields({"exact": [text]}, Search).exact is value
 
 
@@ -170,12 +172,12 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.sampled_from(Toy.__struct_fields__), JSON) | JSON)
-def test_whatever_msgspec_refuses_the_walk_explains(body: Any) -> None:
+def test_every_body_that_msgspec_rejects_has_a_specific_error(body: Any) -> None:
     try:
         decoding.decode(json.dumps(body).encode(), Toy)
     except ApiError as error:
         if error.kind.code == 50109:
             return
-        told = [code for path in leaves(error.errors or {}).values() for code, _ in path]
-        assert told
-        assert "BASE_TYPE_BAD_VALUE" not in told
+        codes = [code for path in flatten_errors(error.errors or {}).values() for code, _ in path]
+        assert codes
+        assert "BASE_TYPE_BAD_VALUE" not in codes

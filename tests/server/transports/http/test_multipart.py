@@ -1,4 +1,4 @@
-"""The multipart reader, fed in pieces of every size."""
+"""The multipart parser, with input in chunks of every size."""
 
 from collections.abc import AsyncIterator
 
@@ -25,15 +25,15 @@ def part(name: str, data: bytes, *, filename: str | None = None, more: str = "")
 async def read(
     body: bytes, *, step: int = 7, uploads: Uploads | None = None, limits: MultipartLimits = LIMITS
 ) -> MultipartForm:
-    async def pieces() -> AsyncIterator[bytes]:
+    async def chunks() -> AsyncIterator[bytes]:
         for start in range(0, len(body), step):
             yield body[start : start + step]
 
-    return await multipart.read(pieces(), TYPE, uploads or Uploads(), limits)
+    return await multipart.read(chunks(), TYPE, uploads or Uploads(), limits)
 
 
 @pytest.mark.parametrize("step", [1, 2, 3, 5, 8, 13, 1000])
-async def test_parts_are_the_same_however_they_arrive(step: int) -> None:
+async def test_parts_do_not_depend_on_the_chunk_size(step: int) -> None:
     body = (
         b"a preamble\r\n"
         + part("payload_json", b'{"a": 1}', more="Content-Type: application/json\r\n")
@@ -53,20 +53,20 @@ async def test_parts_are_the_same_however_they_arrive(step: int) -> None:
 
 
 @given(st.lists(st.binary(max_size=60), max_size=5), st.integers(1, 40))
-async def test_any_content_survives(contents: list[bytes], step: int) -> None:
+async def test_any_content_is_parsed_unchanged(contents: list[bytes], step: int) -> None:
     contents = [data.replace(b"--b0", b"") for data in contents]
     body = b"".join(part(f"files[{n}]", data, filename="f") for n, data in enumerate(contents)) + b"--b0--"
     assert [file.data for file in (await read(body, step=step)).files] == contents
 
 
 @given(st.binary(max_size=300), st.integers(1, 50))
-async def test_any_bytes_are_read_or_refused(body: bytes, step: int) -> None:
-    refused: ApiError | None = None
+async def test_any_bytes_are_parsed_or_rejected(body: bytes, step: int) -> None:
+    rejection: ApiError | None = None
     try:
         await read(body, step=step)
     except ApiError as error:
-        refused = error
-    assert refused is None or refused.kind.code == 50035
+        rejection = error
+    assert rejection is None or rejection.kind.code == 50035
 
 
 @pytest.mark.parametrize(
@@ -88,13 +88,13 @@ async def test_any_bytes_are_read_or_refused(body: bytes, step: int) -> None:
         (b"".join(part(f"files[{n}]", b"", filename="a") for n in range(11)) + b"--b0--", 30015),
     ],
 )
-async def test_what_breaks_a_rule_is_refused(body: bytes, code: int) -> None:
+async def test_invalid_and_oversized_forms_are_rejected(body: bytes, code: int) -> None:
     with pytest.raises(ApiError) as caught:
         await read(body, step=4096)
     assert caught.value.kind.code == code
 
 
-async def test_a_file_nobody_asked_for_is_left_out() -> None:
+async def test_an_undeclared_file_field_is_ignored() -> None:
     body = part("files[0]", b"x", filename="f") + part("table", b"1", filename="t.csv") + b"--b0--"
     form = await read(body, uploads=Uploads(field="table", files_max=1))
     assert [(file.field, file.data) for file in form.files] == [("table", b"1")]
@@ -116,12 +116,12 @@ async def test_a_file_nobody_asked_for_is_left_out() -> None:
         ("filename=plain.png", "plain.png"),
     ],
 )
-async def test_file_names_are_read_and_made_safe(disposition: str, name: str) -> None:
+async def test_file_names_are_decoded_and_sanitized(disposition: str, name: str) -> None:
     body = f'--b0\r\nContent-Disposition: form-data; name="file"; {disposition}\r\n\r\nx\r\n--b0--'.encode()
     assert (await read(body)).files[0].filename == name
 
 
-def test_a_long_file_name_keeps_its_ending() -> None:
+def test_a_long_file_name_keeps_its_extension() -> None:
     name = multipart.clean_filename("a" * 400 + ".png")
     assert len(name) <= multipart.FILENAME_LENGTH_MAX
     assert name.endswith(".png")

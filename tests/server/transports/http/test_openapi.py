@@ -1,4 +1,4 @@
-"""The generated document is OpenAPI, and says what the table says."""
+"""The generated OpenAPI document is valid and agrees with the operation table."""
 
 import json
 import re
@@ -112,7 +112,7 @@ def test_every_schema_is_a_json_schema(document: dict[str, Any]) -> None:
         Draft202012Validator.check_schema(schema)
 
 
-def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+def test_every_reference_resolves(document: dict[str, Any]) -> None:
     names = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
     assert references(document) <= names
 
@@ -122,12 +122,12 @@ def test_operation_ids_are_unique_and_paths_name_their_parameters(document: dict
     for path, methods in document["paths"].items():
         for operation in methods.values():
             seen.append(operation["operationId"])
-            named = [one["name"] for one in operation.get("parameters", []) if one["in"] == "path"]
-            assert named == re.findall(r"{(\w+)}", path)
+            names = [parameter["name"] for parameter in operation.get("parameters", []) if parameter["in"] == "path"]
+            assert names == re.findall(r"{(\w+)}", path)
     assert len(seen) == len(set(seen))
 
 
-def test_an_operation_says_what_its_declaration_says(document: dict[str, Any]) -> None:
+def test_an_operation_is_documented_as_declared(document: dict[str, Any]) -> None:
     guarded = document["paths"]["/guilds/{guild_id}/guarded"]["patch"]
     assert guarded["x-permissions"] == ["MANAGE_GUILD"]
     assert guarded["tags"] == ["toys"]
@@ -144,13 +144,15 @@ def test_an_operation_says_what_its_declaration_says(document: dict[str, Any]) -
     upload = document["paths"]["/channels/{channel_id}/toys"]["post"]["requestBody"]["content"]
     assert set(upload["multipart/form-data"]["schema"]["properties"]) == {"payload_json", "files[0]", "files[1]"}
     roles = next(
-        one for one in document["paths"]["/channels/{channel_id}/toys"]["get"]["parameters"] if one["name"] == "roles"
+        parameter
+        for parameter in document["paths"]["/channels/{channel_id}/toys"]["get"]["parameters"]
+        if parameter["name"] == "roles"
     )
     assert roles["explode"] is False
 
 
-async def test_the_door_serves_it(doorway: Doorway, document: dict[str, Any]) -> None:
-    answer = await doorway.ask("GET", "/api/openapi.json", caller=None)
+async def test_the_server_serves_the_document(server: Doorway, document: dict[str, Any]) -> None:
+    answer = await server.ask("GET", "/api/openapi.json", caller=None)
     assert answer.status == 200
     assert answer.headers["Content-Type"] == "application/json"
     assert answer.json == document

@@ -1,4 +1,4 @@
-"""A small slice with one operation of every kind, for the tests of the door."""
+"""A small slice with one operation of every kind, for tests of the HTTP server."""
 
 from datetime import datetime
 from enum import IntEnum
@@ -21,21 +21,21 @@ BIG = RateLimit(1000, 1.0)
 
 
 class Color(IntEnum):
-    """A few numbers."""
+    """An integer enum."""
 
     RED = 1
     BLUE = 2
 
 
 class Field(Struct, kw_only=True):
-    """The innermost part of a toy."""
+    """A struct two levels below a toy."""
 
     name: Annotated[str, Meta(min_length=1, max_length=8)]
     value: Annotated[str, Meta(max_length=8)] = ""
 
 
 class Embed(Struct, kw_only=True):
-    """A part of a toy."""
+    """A struct inside a toy."""
 
     title: Annotated[str, Meta(max_length=8)] | UnsetType = UNSET
     fields: Annotated[list[Field], Meta(max_length=2)] = []
@@ -43,13 +43,13 @@ class Embed(Struct, kw_only=True):
 
 
 class Button(Struct, tag_field="type", tag=2, kw_only=True):
-    """One kind of component."""
+    """A component of a tagged union."""
 
     label: str
 
 
 class Row(Struct, tag_field="type", tag=1, kw_only=True):
-    """Another, which holds more of them."""
+    """A component of a tagged union that contains other components."""
 
     components: "list[Row | Button]"
 
@@ -95,7 +95,7 @@ class Grant(Struct, kw_only=True):
 
 
 class Echo(Struct, kw_only=True):
-    """What came in."""
+    """The request as the handler received it."""
 
     seen: Any = None
     reason: str | None = None
@@ -122,8 +122,8 @@ TAKE_CODE = Operation("POST", "/token", body=Grant, result=Echo, form=True, auth
 EXECUTE = Operation(
     "POST", "/webhooks/{webhook_id}/{webhook_token}", result=Echo, auth=Auth.NONE, limit=RateLimit(2, 5.0)
 )
-BOTS_ONLY = Operation("GET", "/bots", result=Echo, auth=Auth.BOT, limit=BIG)
-USERS_ONLY = Operation("GET", "/people", result=Echo, auth=Auth.USER, limit=BIG)
+BOTS_ONLY = Operation("GET", "/bots-only", result=Echo, auth=Auth.BOT, limit=BIG)
+USERS_ONLY = Operation("GET", "/users-only", result=Echo, auth=Auth.USER, limit=BIG)
 SCOPED = Operation("GET", "/scoped", result=Echo, auth=Auth.BOT | Auth.BEARER, scopes=("identify", "email"), limit=BIG)
 REACT = Operation("PUT", "/messages/{message_id}/reactions/{emoji}", result=Echo, limit=BIG)
 BREAK = Operation("GET", "/break", result=Echo, limit=BIG)
@@ -142,7 +142,7 @@ REFUSE_WAITING = Operation("POST", "/refuse-waiting", auth=Auth.ANYONE, limit=BI
 WRITING_GET = Operation("GET", "/writing", result=Echo, limit=BIG)
 REFRESH = Operation("POST", "/refresh", limit=BIG)
 REVOKE = Operation("POST", "/revoke", limit=BIG)
-TELL = Operation("POST", "/tell", limit=BIG)
+PUBLISH = Operation("POST", "/publish", limit=BIG)
 
 
 def _echo(call: Call, seen: Any = None) -> Echo:
@@ -247,7 +247,7 @@ def react(call: Call, message_id: Snowflake, emoji: str) -> Echo:
 
 @handles(BREAK)
 def break_down(call: Call) -> Echo:
-    raise KeyError("a mistake of ours")
+    raise KeyError("an internal error")
 
 
 @handles(STATUS)
@@ -307,18 +307,18 @@ def revoke(call: Call) -> None:
     auth.publish_actor_changed(call.tx, 1)
 
 
-@handles(TELL)
-def tell(call: Call) -> None:
+@handles(PUBLISH)
+def publish(call: Call) -> None:
     call.tx.emit(Event("TOY_CREATE", dict), {}, Audience.guild(1))
 
 
 def _refuse(call: Call) -> None:
-    """Write something, then refuse, and have something else written."""
+    """Write a row, then reject the call with a side effect that writes another row."""
 
-    def aftermath(later: Call) -> None:
-        later.tx.run("INSERT INTO meta (name, value) VALUES ('kept', ?)", str(later.now))
+    def aftermath(later_call: Call) -> None:
+        later_call.tx.run("INSERT INTO meta (name, value) VALUES ('aftermath', ?)", str(later_call.now))
 
-    call.tx.run("INSERT INTO meta (name, value) VALUES ('undone', 'x')")
+    call.tx.run("INSERT INTO meta (name, value) VALUES ('rolled back', 'x')")
     raise RejectedWithSideEffects(errors.AUTO_MODERATION_BLOCKED_MESSAGE, aftermath, message="No.")
 
 

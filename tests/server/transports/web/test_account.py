@@ -1,4 +1,4 @@
-"""The account page: name, password, second factor, sessions, a copy, and the way out."""
+"""The account page: display name, password, two-factor authentication, sessions, data export and deletion."""
 
 import json
 
@@ -7,33 +7,33 @@ from tests.pages import PASSWORD, Browser
 from tests.world import Actor, World
 
 
-async def entered(world: World) -> Browser:
-    """A browser of somebody with an account and a password."""
+async def signed_in_browser(world: World) -> Browser:
+    """Return a browser that is signed in to a new account with a password."""
     browser = Browser(world)
     await browser.register("mary")
     return browser
 
 
-async def actor(browser: Browser) -> Actor:
-    """The person, over the API."""
+async def api_user(browser: Browser) -> Actor:
+    """Return the signed-in user as an API client."""
     token = browser.cookies["hubbub_session"]
     me = (await browser.world.request("GET", "/users/@me", headers={"Authorization": token})).ok()
     return Actor(browser.world, int(me["id"]), token, me["username"])
 
 
-async def test_a_display_name_is_changed_and_taken_away(world: World) -> None:
-    browser = await entered(world)
+async def test_a_display_name_is_changed_and_removed(world: World) -> None:
+    browser = await signed_in_browser(world)
 
     page = await browser.submit(await browser.open("/settings/account"), "Save", global_name="Mary of the Hills")
     assert "Display name updated." in page.text
-    assert (await (await actor(browser)).get("/users/@me")).ok()["global_name"] == "Mary of the Hills"
+    assert (await (await api_user(browser)).get("/users/@me")).ok()["global_name"] == "Mary of the Hills"
     await browser.submit(page, "Save", global_name="")
 
-    assert (await (await actor(browser)).get("/users/@me")).ok()["global_name"] is None
+    assert (await (await api_user(browser)).get("/users/@me")).ok()["global_name"] is None
 
 
-async def test_a_name_that_is_too_long_is_said_beside_the_field(world: World) -> None:
-    browser = await entered(world)
+async def test_a_too_long_name_is_reported_at_its_field(world: World) -> None:
+    browser = await signed_in_browser(world)
 
     page = await browser.submit(await browser.open("/settings/account"), "Save", global_name="m" * 33)
 
@@ -43,7 +43,7 @@ async def test_a_name_that_is_too_long_is_said_beside_the_field(world: World) ->
 
 
 async def test_a_new_password_ends_the_other_sessions(world: World) -> None:
-    browser, other = await entered(world), Browser(world)
+    browser, other = await signed_in_browser(world), Browser(world)
     await other.log_in("mary")
     page = await browser.open("/settings/account")
 
@@ -58,7 +58,7 @@ async def test_a_new_password_ends_the_other_sessions(world: World) -> None:
 
 
 async def test_sessions_are_listed_and_ended(world: World) -> None:
-    browser, other = await entered(world), Browser(world)
+    browser, other = await signed_in_browser(world), Browser(world)
     await other.log_in("mary")
 
     page = await browser.open("/settings/account")
@@ -74,8 +74,8 @@ async def test_sessions_are_listed_and_ended(world: World) -> None:
     assert (await browser.open("/settings/account")).status == 200
 
 
-async def test_a_second_factor_is_set_up_and_turned_off(world: World) -> None:
-    browser = await entered(world)
+async def test_two_factor_authentication_is_enabled_and_disabled(world: World) -> None:
+    browser = await signed_in_browser(world)
     page = await browser.open("/settings/account/second-factor")
     secret = dict(page.form("Turn on").values)["secret"]
     step = world.app.clock.now_ms() // 30_000
@@ -84,8 +84,8 @@ async def test_a_second_factor_is_set_up_and_turned_off(world: World) -> None:
     wrong = await browser.submit(page, "Turn on", code="000000", password=PASSWORD)
     assert (wrong.status, secret in wrong.body.replace(" ", "")) == (400, True)
     code = totp.code_at(secret, step)
-    shown = await browser.submit(wrong, "Turn on", code=f"{code[:3]} {code[3:]}", password=PASSWORD)
-    assert "Save your backup codes" in shown.text
+    enabled = await browser.submit(wrong, "Turn on", code=f"{code[:3]} {code[3:]}", password=PASSWORD)
+    assert "Save your backup codes" in enabled.text
     assert "need a code" in (await browser.open("/settings/account")).text
     off = await browser.open("/settings/account/second-factor")
     done = await browser.submit(off, "Turn off", password=PASSWORD, code=totp.code_at(secret, step + 1))
@@ -93,31 +93,31 @@ async def test_a_second_factor_is_set_up_and_turned_off(world: World) -> None:
     assert "Two-factor authentication is off" in done.text
 
 
-async def test_a_copy_is_one_file_with_everything_written(world: World) -> None:
-    browser = await entered(world)
-    mary = await actor(browser)
+async def test_the_data_export_contains_all_messages(world: World) -> None:
+    browser = await signed_in_browser(world)
+    mary = await api_user(browser)
     guild = await world.guild(mary)
-    said = [await guild.send_message(mary, f"number {number} </script>") for number in range(3)]
+    messages = [await guild.send_message(mary, f"number {number} </script>") for number in range(3)]
 
-    shown = await browser.request("GET", "/settings/account/export")
+    answer = await browser.request("GET", "/settings/account/export")
 
-    assert shown.headers["Content-Disposition"].startswith("attachment")
-    assert shown.headers["Cache-Control"] == "no-store"
-    copy = json.loads(shown.body)
-    assert copy["user"]["username"] == "mary"
-    assert [each["id"] for each in copy["messages"]] == [each["id"] for each in said]
+    assert answer.headers["Content-Disposition"].startswith("attachment")
+    assert answer.headers["Cache-Control"] == "no-store"
+    export = json.loads(answer.body)
+    assert export["user"]["username"] == "mary"
+    assert [each["id"] for each in export["messages"]] == [each["id"] for each in messages]
 
 
-async def test_a_copy_of_somebody_who_wrote_nothing_is_whole(world: World) -> None:
-    browser = await entered(world)
+async def test_the_data_export_of_a_user_without_messages_is_complete(world: World) -> None:
+    browser = await signed_in_browser(world)
 
-    shown = await browser.request("GET", "/settings/account/export")
+    answer = await browser.request("GET", "/settings/account/export")
 
-    assert json.loads(shown.body)["messages"] == []
+    assert json.loads(answer.body)["messages"] == []
 
 
 async def test_an_account_is_deleted_with_its_password(world: World) -> None:
-    browser = await entered(world)
+    browser = await signed_in_browser(world)
     page = await browser.open("/settings/account/delete")
 
     wrong = await browser.submit(page, "Delete account", password="not this one")
@@ -129,9 +129,9 @@ async def test_an_account_is_deleted_with_its_password(world: World) -> None:
     assert (await Browser(world).log_in("mary")).status == 400
 
 
-async def test_an_owner_is_told_to_hand_over_first(world: World) -> None:
-    browser = await entered(world)
-    await world.guild(await actor(browser))
+async def test_a_guild_owner_must_transfer_ownership_before_deletion(world: World) -> None:
+    browser = await signed_in_browser(world)
+    await world.guild(await api_user(browser))
 
     page = await browser.submit(await browser.open("/settings/account/delete"), "Delete account", password=PASSWORD)
 

@@ -1,4 +1,4 @@
-"""A device's code, and the applications that a person let in."""
+"""The device code page, and the page of authorized applications."""
 
 from typing import Any
 
@@ -7,21 +7,21 @@ from tests.pages import Browser
 from tests.world import World
 
 
-async def begin(world: World, client: Client) -> Any:
-    """What a device shows."""
+async def authorize_device(world: World, client: Client) -> Any:
+    """Start a device authorization and return its codes."""
     return (await client.post("/oauth2/device/authorize", scope="identify")).ok()
 
 
-async def bring(client: Client, device: Any) -> Any:
-    """The device asks for its tokens."""
+async def request_tokens(client: Client, device: Any) -> Any:
+    """Request the tokens of a device."""
     client.world.app.clock.advance(6_000)
     fields = {"grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": device["device_code"]}
     return await client.post("/oauth2/token", **fields)
 
 
-async def test_a_device_is_let_in_by_its_code(world: World) -> None:
+async def test_a_device_is_authorized_by_its_code(world: World) -> None:
     client = await create_application(world, public=True, name="Orchard")
-    device = await begin(world, client)
+    device = await authorize_device(world, client)
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))
 
@@ -31,13 +31,13 @@ async def test_a_device_is_let_in_by_its_code(world: World) -> None:
     done = await browser.submit(shown, "Authorize")
 
     assert "Connected" in done.text
-    assert (await bring(client, device)).ok()["scope"] == "identify"
+    assert (await request_tokens(client, device)).ok()["scope"] == "identify"
     assert "Orchard" in (await browser.open("/settings/apps")).text
 
 
-async def test_a_code_in_the_address_is_still_looked_at(world: World) -> None:
+async def test_a_code_in_the_url_needs_confirmation(world: World) -> None:
     client = await create_application(world, public=True)
-    device = await begin(world, client)
+    device = await authorize_device(world, client)
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))
 
@@ -47,9 +47,9 @@ async def test_a_code_in_the_address_is_still_looked_at(world: World) -> None:
     assert page.form("Continue")
 
 
-async def test_a_device_is_told_no(world: World) -> None:
+async def test_a_device_is_denied(world: World) -> None:
     client = await create_application(world, public=True)
-    device = await begin(world, client)
+    device = await authorize_device(world, client)
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))
 
@@ -57,10 +57,10 @@ async def test_a_device_is_told_no(world: World) -> None:
     done = await browser.submit(shown, "Cancel")
 
     assert "Not connected" in done.text
-    oauth2_error(await bring(client, device), "access_denied")
+    oauth2_error(await request_tokens(client, device), "access_denied")
 
 
-async def test_a_code_that_nobody_shows_is_said_beside_its_field(world: World) -> None:
+async def test_an_unknown_code_is_reported_at_its_field(world: World) -> None:
     browser = Browser(world)
     browser.sign_in_as(await world.user("mary"))
 
@@ -71,7 +71,7 @@ async def test_a_code_that_nobody_shows_is_said_beside_its_field(world: World) -
     assert 'value="NOPENOPE"' in shown.body
 
 
-async def test_a_removed_application_can_do_nothing_more(world: World) -> None:
+async def test_a_removed_application_loses_access(world: World) -> None:
     client = await create_application(world, name="Orchard")
     mary = await world.user("mary")
     token = (await client.tokens(mary))["access_token"]

@@ -1,29 +1,29 @@
-"""The page behind a guild template's link."""
+"""The page of a guild template."""
 
 from tests.pages import Browser
 from tests.server.resources.test_account_deletion import PASSWORD, register
 from tests.server.resources.test_templates import create_template
-from tests.server.transports.web.test_invitations import browser_of, crowd
+from tests.server.transports.web.test_invitations import browser_of, fill_guild_list
 from tests.world import World
 
 
-async def test_a_template_shows_its_shape_and_makes_a_guild_of_it(world: World) -> None:
+async def test_a_template_shows_its_content_and_creates_a_guild(world: World) -> None:
     mary = await register(world)
     guild = await world.guild(await world.user("anna"))
     await guild.role("mods <b>")
     await guild.channel("ideas")
     made = await create_template(guild, name="A small club", description="For two & more.")
-    here = f"/template/{made['code']}"
+    path = f"/template/{made['code']}"
     browser = Browser(world)
 
-    page = await browser.open(here)
+    page = await browser.open(path)
     assert page.status == 200
-    for words in ("A small club", "by anna", "For two & more.", "Used 0 times.", "#general", "#ideas", "mods <b>"):
-        assert words in page.text, words
+    for text in ("A small club", "by anna", "For two & more.", "Used 0 times.", "#general", "#ideas", "mods <b>"):
+        assert text in page.text, text
     assert "@everyone" not in page.text
     assert page.forms == []
-    (way,) = [url for text, url in page.links if text == "Log in to use this template"]
-    page = await browser.log_in("mary", PASSWORD, path=way)
+    (login_url,) = [url for text, url in page.links if text == "Log in to use this template"]
+    page = await browser.log_in("mary", PASSWORD, path=login_url)
     page = await browser.submit(page, "Create guild", name="")
     assert (page.status, 'id="error-name"' in page.body) == (400, True)
     page = await browser.submit(page, "Create guild", name="Ours")
@@ -33,16 +33,16 @@ async def test_a_template_shows_its_shape_and_makes_a_guild_of_it(world: World) 
     (mine,) = (await mary.get("/users/@me/guilds")).ok()
     assert (mine["name"], mine["owner"]) == ("Ours", True)
     assert browser.history[-1].url == f"/app/channels/{mine['id']}"
-    assert "Used once." in (await browser.open(here)).text
+    assert "Used once." in (await browser.open(path)).text
 
 
-async def test_a_template_that_cannot_be_used_says_why(world: World) -> None:
+async def test_a_failed_template_shows_the_reason(world: World) -> None:
     bob = await world.user()
     guild = await world.guild()
     made = await create_template(guild)
     browser = browser_of(bob)
     page = await browser.open(f"/template/{made['code']}")
-    await crowd(guild, bob)
+    await fill_guild_list(guild, bob)
 
     page = await browser.submit(page, "Create guild", name="One more")
     assert (page.status, "You have reached the maximum number of guilds." in page.text) == (400, True)

@@ -1,4 +1,4 @@
-"""The first page."""
+"""The home page."""
 
 import aiohttp
 
@@ -7,7 +7,7 @@ from tests.pages import Browser
 from tests.world import World, small_config
 
 
-async def test_the_bare_address_says_what_this_is_and_where_to_go(world: World) -> None:
+async def test_the_home_page_describes_the_server_and_its_links(world: World) -> None:
     browser = Browser(world)
 
     page = await browser.open("/")
@@ -22,7 +22,7 @@ async def test_the_bare_address_says_what_this_is_and_where_to_go(world: World) 
             assert (await browser.open(url)).status == 200, url
 
 
-async def test_who_is_signed_in_goes_on_from_there_to_what_is_theirs(world: World) -> None:
+async def test_the_home_page_links_to_pages_of_a_signed_in_user(world: World) -> None:
     browser = Browser(world)
     browser.sign_in_as(await world.user())
 
@@ -37,7 +37,7 @@ async def test_who_is_signed_in_goes_on_from_there_to_what_is_theirs(world: Worl
         assert (await browser.open(url)).status == 200
 
 
-async def test_where_nobody_registers_nobody_is_sent_there() -> None:
+async def test_the_home_page_has_no_registration_link_if_disabled() -> None:
     app = App(small_config(registration=False))
     await app.start()
     try:
@@ -49,7 +49,7 @@ async def test_where_nobody_registers_nobody_is_sent_there() -> None:
     assert {"/login", "/register"} & {url for _, url in page.links} == {"/login"}
 
 
-async def test_a_browser_that_got_lost_is_told_so_by_a_page_and_a_program_by_the_api(world: World) -> None:
+async def test_unknown_paths_respond_with_a_page_or_json(world: World) -> None:
     browser = Browser(world)
 
     for path in ("/nowhere", "/developers/", "/settings/nothing?x=1"):
@@ -66,7 +66,7 @@ async def test_a_browser_that_got_lost_is_told_so_by_a_page_and_a_program_by_the
         assert (answer.status, answer.headers["Content-Type"]) == (404, "application/json")
 
 
-async def test_settings_begin_with_the_account(world: World) -> None:
+async def test_settings_redirect_to_the_account_page(world: World) -> None:
     browser = Browser(world)
     browser.sign_in_as(await world.user())
 

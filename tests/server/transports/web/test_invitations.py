@@ -1,4 +1,4 @@
-"""The page behind an invite's link, with a browser that runs no script."""
+"""The page of an invite, without JavaScript."""
 
 from typing import Any
 
@@ -14,27 +14,27 @@ from tests.server.resources.test_scheduled_events import channel_event, create_e
 from tests.world import Actor, Guild, World
 
 
-def browser_of(person: Actor) -> Browser:
-    """Somebody who is signed in."""
-    browser = Browser(person.world)
-    browser.sign_in_as(person)
+def browser_of(user: Actor) -> Browser:
+    """Return a browser that is signed in as a user."""
+    browser = Browser(user.world)
+    browser.sign_in_as(user)
     return browser
 
 
-async def is_inside(person: Actor, guild: Guild) -> bool:
-    """Whether somebody is a member."""
-    return str(guild.id) in [each["id"] for each in (await person.get("/users/@me/guilds")).ok()]
+async def is_member(user: Actor, guild: Guild) -> bool:
+    """Return whether a user is a member of a guild."""
+    return str(guild.id) in [each["id"] for each in (await user.get("/users/@me/guilds")).ok()]
 
 
-async def test_a_stranger_sees_who_invites_to_what_logs_in_and_comes_in(world: World) -> None:
+async def test_a_visitor_sees_the_invite_logs_in_and_joins(world: World) -> None:
     mary = await register(world)
     guild = await world.guild(await world.user("anna"), name="Town <i>Square</i>")
     role = await guild.role("greeters")
     made = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
-    here = f"/invite/{made['code']}"
+    path = f"/invite/{made['code']}"
     browser = Browser(world)
 
-    page = await browser.open(here)
+    page = await browser.open(path)
 
     assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert "anna invited you to Town <i>Square</i>" in page.text
@@ -45,21 +45,21 @@ async def test_a_stranger_sees_who_invites_to_what_logs_in_and_comes_in(world: W
     assert "<script" not in page.body
     assert "style=" not in page.body
     assert page.forms == []
-    (way,) = [url for text, url in page.links if text == "Log in to accept"]
-    page = await browser.log_in("mary", PASSWORD, path=way)
-    assert browser.history[-1].url == here
+    (login_url,) = [url for text, url in page.links if text == "Log in to accept"]
+    page = await browser.log_in("mary", PASSWORD, path=login_url)
+    assert browser.history[-1].url == path
     page = await browser.submit(page, "Accept invite")
 
     assert browser.history[-1].url == f"/app/channels/{guild.id}/{guild.general}"
     assert "You joined Town <i>Square</i>." in page.text
     assert "#general" in page.text
     assert await member_roles(mary, guild) == [str(role)]
-    page = await browser.open(here)
+    page = await browser.open(path)
     assert "You are already a member" in page.text
     assert ("Open", f"/app/channels/{guild.id}/{guild.general}") in page.links
 
 
-async def test_a_member_is_shown_the_way_and_offered_what_roles_there_are(world: World) -> None:
+async def test_a_member_is_offered_the_roles_of_an_invite(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
     plain = await create_invite(guild.owner, guild.general)
@@ -75,17 +75,17 @@ async def test_a_member_is_shown_the_way_and_offered_what_roles_there_are(world:
 
 
 async def ban(guild: Guild, bob: Actor) -> None:
-    """Keep somebody out."""
+    """Ban a user from the guild."""
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{bob.id}", json={})).ok()
 
 
-async def pause(guild: Guild, bob: Actor) -> None:
-    """Let nobody in."""
+async def disable_invites(guild: Guild, bob: Actor) -> None:
+    """Disable the invites of the guild."""
     (await guild.owner.patch(f"/guilds/{guild.id}", json={"features": ["INVITES_DISABLED"]})).ok()
 
 
-async def crowd(guild: Guild, bob: Actor) -> None:
-    """Be in a hundred guilds."""
+async def fill_guild_list(guild: Guild, bob: Actor) -> None:
+    """Make a user a member of 100 guilds."""
 
     def write(call: Call) -> None:
         rows = [(number, bob.id, 0) for number in range(1, 101)]
@@ -94,22 +94,22 @@ async def crowd(guild: Guild, bob: Actor) -> None:
     await guild.world.write(write)
 
 
-async def fill(guild: Guild, bob: Actor) -> None:
-    """Let no room be left."""
+async def fill_guild(guild: Guild, bob: Actor) -> None:
+    """Set the member count of the guild to its maximum."""
     many = 100_000_000
     await guild.world.write(lambda call: call.tx.run("UPDATE guilds SET member_count = ? WHERE id = ?", many, guild.id))
 
 
 @pytest.mark.parametrize(
-    ("change", "status", "words"),
+    ("change", "status", "text"),
     [
         (ban, 403, "You are banned from this guild."),
-        (pause, 400, "This guild is not accepting new members right now."),
-        (crowd, 400, "You have reached the maximum number of guilds."),
-        (fill, 400, "This guild is full."),
+        (disable_invites, 400, "This guild is not accepting new members right now."),
+        (fill_guild_list, 400, "You have reached the maximum number of guilds."),
+        (fill_guild, 400, "This guild is full."),
     ],
 )
-async def test_a_refusal_is_said_in_words(world: World, change: Any, status: int, words: str) -> None:
+async def test_a_rejected_join_shows_the_reason(world: World, change: Any, status: int, text: str) -> None:
     bob = await world.user()
     guild = await world.guild()
     made = await create_invite(guild.owner, guild.general)
@@ -120,12 +120,12 @@ async def test_a_refusal_is_said_in_words(world: World, change: Any, status: int
     page = await browser.submit(page, "Accept invite")
 
     assert page.status == status
-    assert words in page.text
+    assert text in page.text
     assert "Guild" in page.text
-    assert not await is_inside(bob, guild)
+    assert not await is_member(bob, guild)
 
 
-async def test_an_invite_that_ends_while_it_is_read_says_so(world: World) -> None:
+async def test_an_invite_deleted_meanwhile_shows_an_error(world: World) -> None:
     bob = await world.user()
     guild = await world.guild()
     made = await create_invite(guild.owner, guild.general)
@@ -136,31 +136,31 @@ async def test_an_invite_that_ends_while_it_is_read_says_so(world: World) -> Non
     page = await browser.submit(page, "Accept invite")
 
     assert (page.status, "This invite has expired" in page.text) == (404, True)
-    assert not await is_inside(bob, guild)
+    assert not await is_member(bob, guild)
     for code in ("never-was", "%3Cb%3E", "a%2Fb"):
         page = await Browser(world).open(f"/invite/{code}")
         assert (page.status, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
         assert "Invite not found" in page.text
 
 
-async def test_an_invite_for_certain_people_shows_itself_to_them_only(world: World) -> None:
+async def test_a_targeted_invite_is_visible_only_to_its_users(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild()
-    here = f"/invite/{await create_targeted_invite(guild.owner, guild, alice)}"
+    path = f"/invite/{await create_targeted_invite(guild.owner, guild, alice)}"
 
-    nobody = await Browser(world).open(here)
-    assert (nobody.status, "Guild" in nobody.text) == (404, False)
-    assert f"/login?next={here}" in [url for _, url in nobody.links]
-    assert (await browser_of(bob).open(here)).status == 404
-    # Its maker sees it, and is in.
-    assert "You are already a member" in (await browser_of(guild.owner).open(here)).text
+    page = await Browser(world).open(path)
+    assert (page.status, "Guild" in page.text) == (404, False)
+    assert f"/login?next={path}" in [url for _, url in page.links]
+    assert (await browser_of(bob).open(path)).status == 404
+    # The creator of the invite sees it, and is already a member.
+    assert "You are already a member" in (await browser_of(guild.owner).open(path)).text
     browser = browser_of(alice)
-    await browser.submit(await browser.open(here), "Accept invite")
+    await browser.submit(await browser.open(path), "Accept invite")
 
-    assert await is_inside(alice, guild)
+    assert await is_member(alice, guild)
 
 
-async def test_a_group_s_invite_leads_to_the_group(world: World) -> None:
+async def test_a_group_invite_leads_to_the_group(world: World) -> None:
     alice, bob, carol, dave = [await world.user(name) for name in ("alice", "bob", "carol", "dave")]
     await world.guild(alice, bob, carol)
     made = await create_group(alice, bob, carol)
@@ -178,14 +178,14 @@ async def test_a_group_s_invite_leads_to_the_group(world: World) -> None:
     assert "You are already a member" in (await browser.open(f"/invite/{code}")).text
 
 
-async def test_an_invite_tells_of_the_event_that_its_link_names(world: World) -> None:
+async def test_an_invite_shows_the_event_in_its_link(world: World) -> None:
     guild = await world.guild(name="Harbour")
     lounge, cellar = guild.channels["General"], await guild.channel("cellar", type=2)
     night = await create_event(guild.owner, guild, external_event(name="Boat night"))
     inside = await create_event(guild.owner, guild, channel_event(lounge, name="Songs"))
     hidden = await create_event(guild.owner, guild, channel_event(cellar, name="Secrets"))
-    elsewhere = await world.guild()
-    other = await create_event(elsewhere.owner, elsewhere, external_event(name="Other"))
+    other_guild = await world.guild()
+    other = await create_event(other_guild.owner, other_guild, external_event(name="Other"))
     code = (await create_invite(guild.owner, lounge))["code"]
     browser = Browser(world)
 
@@ -198,7 +198,7 @@ async def test_an_invite_tells_of_the_event_that_its_link_names(world: World) ->
     assert "Event" not in (await browser.open(f"/invite/{code}?event={night['id']}")).text
 
 
-async def test_who_comes_by_a_channel_that_is_not_for_them_is_shown_the_guild(world: World) -> None:
+async def test_an_invite_to_a_hidden_channel_leads_to_the_guild(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(name="Harbour")
     staff = await guild.channel("staff")
@@ -213,7 +213,7 @@ async def test_who_comes_by_a_channel_that_is_not_for_them_is_shown_the_guild(wo
     assert "#staff" not in page.text
 
 
-async def test_a_form_of_another_site_brings_nobody_in(world: World) -> None:
+async def test_a_cross_site_form_joins_no_guild(world: World) -> None:
     bob = await world.user()
     guild = await world.guild()
     made = await create_invite(guild.owner, guild.general)
@@ -224,4 +224,4 @@ async def test_a_form_of_another_site_brings_nobody_in(world: World) -> None:
         answer = await browser.request("POST", f"/invite/{made['code']}", headers=headers | {"Origin": origin}, data="")
         assert answer.status == 403
 
-    assert not await is_inside(bob, guild)
+    assert not await is_member(bob, guild)

@@ -1,4 +1,4 @@
-"""Log in, register and log out, with a browser that runs no script."""
+"""Login, registration and logout, without JavaScript."""
 
 from hubbub.server.resources.accounts import totp
 from tests.pages import PASSWORD, Browser
@@ -8,35 +8,35 @@ SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 def code_now(world: World, later: int = 0) -> str:
-    """The authenticator's code."""
+    """Return the authenticator's code, `later` steps after the current one."""
     return totp.code_at(SECRET, world.app.clock.now_ms() // 30_000 + later)
 
 
-async def test_a_person_registers_and_is_signed_in(world: World) -> None:
+async def test_registration_signs_the_user_in(world: World) -> None:
     browser = Browser(world)
 
-    shown = await browser.register("mary")
+    answer = await browser.register("mary")
 
     assert browser.history[-2].location == "/settings/account"
     token = browser.cookies["hubbub_session"]
     me = (await world.request("GET", "/users/@me", headers={"Authorization": token})).ok()
     assert me["username"] == "mary"
-    assert shown.status == 200
+    assert answer.status == 200
 
 
-async def test_what_is_wrong_stands_beside_its_field(world: World) -> None:
+async def test_invalid_registration_fields_are_reported(world: World) -> None:
     browser = Browser(world)
     page = await browser.open("/register")
 
-    shown = await browser.submit(page, "Create account", username="m", password="short")
+    answer = await browser.submit(page, "Create account", username="m", password="short")
 
-    assert shown.status == 400
-    assert 'id="error-username"' in shown.body
-    assert 'aria-describedby="hint-password error-password"' in shown.body
-    assert "short" not in shown.body
+    assert answer.status == 400
+    assert 'id="error-username"' in answer.body
+    assert 'aria-describedby="hint-password error-password"' in answer.body
+    assert "short" not in answer.body
 
 
-async def test_a_person_logs_in_and_out(world: World) -> None:
+async def test_a_user_logs_in_and_out(world: World) -> None:
     browser = Browser(world)
     await browser.register("mary")
     token = browser.cookies["hubbub_session"]
@@ -50,20 +50,20 @@ async def test_a_person_logs_in_and_out(world: World) -> None:
     assert browser.cookies["hubbub_session"] != token
 
 
-async def test_a_wrong_password_is_said_once_and_the_name_stays(world: World) -> None:
+async def test_a_wrong_password_is_reported_once_and_the_name_is_kept(world: World) -> None:
     browser = Browser(world)
     await browser.register("mary")
     other = Browser(world)
 
-    shown = await other.log_in("mary", "not this one")
+    answer = await other.log_in("mary", "not this one")
 
-    assert shown.status == 400
-    assert shown.text.count("Incorrect username or password") == 1
-    assert 'value="mary"' in shown.body
-    assert "not this one" not in shown.body
+    assert answer.status == 400
+    assert answer.text.count("Incorrect username or password") == 1
+    assert 'value="mary"' in answer.body
+    assert "not this one" not in answer.body
 
 
-async def test_an_authenticator_asks_for_its_code_next(world: World) -> None:
+async def test_the_login_asks_for_the_authenticator_code(world: World) -> None:
     browser = Browser(world)
     await browser.register("mary")
     headers = {"Authorization": browser.cookies["hubbub_session"]}
@@ -81,7 +81,7 @@ async def test_an_authenticator_asks_for_its_code_next(world: World) -> None:
     assert other.cookies["hubbub_session"]
 
 
-async def test_a_ticket_that_is_over_begins_again(world: World) -> None:
+async def test_an_expired_mfa_ticket_restarts_the_login(world: World) -> None:
     browser = Browser(world)
     await browser.register("mary")
     headers = {"Authorization": browser.cookies["hubbub_session"]}
@@ -91,13 +91,13 @@ async def test_a_ticket_that_is_over_begins_again(world: World) -> None:
     second = await other.log_in("mary")
 
     world.app.clock.advance(301_000)
-    shown = await other.submit(second, "Log in", code=code_now(world))
+    answer = await other.submit(second, "Log in", code=code_now(world))
 
-    assert "Log in again" in shown.text
-    assert shown.form("Log in").names[-2:] == ["login", "password"]
+    assert "Log in again" in answer.text
+    assert answer.form("Log in").names[-2:] == ["login", "password"]
 
 
-async def test_who_is_stopped_at_the_login_goes_on_afterwards(world: World) -> None:
+async def test_the_login_returns_to_the_requested_page(world: World) -> None:
     browser = Browser(world)
     await browser.register("mary")
     other = Browser(world)
@@ -109,24 +109,24 @@ async def test_who_is_stopped_at_the_login_goes_on_afterwards(world: World) -> N
     assert (done.status, done.location) == (303, "/settings/apps?from=here")
 
 
-async def test_a_session_that_was_ended_elsewhere_is_over_here_too(world: World) -> None:
+async def test_a_session_revoked_over_the_api_ends_in_the_browser(world: World) -> None:
     browser = Browser(world)
     await browser.register("mary")
     token = browser.cookies["hubbub_session"]
     (await world.request("POST", "/auth/logout", headers={"Authorization": token})).ok()
 
-    shown = await browser.open("/settings/account")
+    answer = await browser.open("/settings/account")
 
-    assert shown.url.startswith("/login")
+    assert answer.url.startswith("/login")
     assert "hubbub_session" not in browser.cookies
 
 
-async def test_files_are_kept_for_good_under_a_name_of_their_content(world: World) -> None:
+async def test_static_files_are_immutable_under_a_hashed_name(world: World) -> None:
     browser = Browser(world)
     page = await browser.open("/login")
-    address = page.body.partition('rel="stylesheet" href="')[2].partition('"')[0]
+    url = page.body.partition('rel="stylesheet" href="')[2].partition('"')[0]
 
-    sheet = await browser.request("GET", address)
+    sheet = await browser.request("GET", url)
 
     assert sheet.status == 200
     assert sheet.headers["Content-Type"] == "text/css; charset=utf-8"

@@ -1,4 +1,4 @@
-"""How a message becomes what a page shows."""
+"""Rendering of messages on pages without JavaScript."""
 
 import pytest
 from hypothesis import given
@@ -13,15 +13,15 @@ from hubbub.server.transports.web.message_views import USER_MESSAGE_TYPES, Menti
 NAMES = MentionNames(users={1: "bob"}, roles={2: "mods"}, channels={3: "ideas"}, guild_path="9")
 
 
-def message(kind: int, content: str = "", *about: str) -> Message:
-    """A message of a type."""
+def make_message(kind: int, content: str = "", *mentioned: str) -> Message:
+    """Return a message of a type that mentions the given users."""
     return Message(
         id=MessageId(5),
         channel_id=ChannelId(6),
         type=kind,
         content=content,
         author=User(id=UserId(1), username="bob"),
-        mentions=[User(id=UserId(10 + at), username=name) for at, name in enumerate(about)],
+        mentions=[User(id=UserId(10 + index), username=name) for index, name in enumerate(mentioned)],
         mention_roles=[],
         mention_everyone=False,
         pinned=False,
@@ -35,7 +35,7 @@ def message(kind: int, content: str = "", *about: str) -> Message:
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected_pieces"),
     [
         ("plain", [("plain", "plain", "")]),
         ("", []),
@@ -52,14 +52,14 @@ def message(kind: int, content: str = "", *about: str) -> Message:
         ("HTTPS://A.example/(b)", [("HTTPS://A.example/(b)",) * 2]),
     ],
 )
-def test_a_text_falls_into_pieces(text: str, shown: list[tuple[str, ...]]) -> None:
-    expected = [(each[0], "link", each[1]) if len(each) == 2 else each for each in shown]
+def test_text_is_split_into_pieces(text: str, expected_pieces: list[tuple[str, ...]]) -> None:
+    expected = [(each[0], "link", each[1]) if len(each) == 2 else each for each in expected_pieces]
 
     assert split_text(text, NAMES) == expected
 
 
 @given(st.text(alphabet="<>@!&#:/.()ht ps1a\n\"'", max_size=60))
-def test_nothing_is_lost_and_only_http_becomes_a_link(text: str) -> None:
+def test_pieces_keep_all_text_and_link_only_http(text: str) -> None:
     found = split_text(text, MentionNames())
 
     for piece in found:
@@ -69,14 +69,14 @@ def test_nothing_is_lost_and_only_http_becomes_a_link(text: str) -> None:
         assert "".join(piece.text for piece in found) == text
 
 
-def test_everything_that_the_platform_says_has_words() -> None:
+def test_every_system_message_type_has_a_text() -> None:
     for kind in set(MessageType) - USER_MESSAGE_TYPES:
-        assert "cannot display" not in system_message_text(message(kind, "name")), kind
-    assert system_message_text(message(999)) == "bob sent a message that this page cannot display."
+        assert "cannot display" not in system_message_text(make_message(kind, "name")), kind
+    assert system_message_text(make_message(999)) == "bob sent a message that this page cannot display."
 
 
 @pytest.mark.parametrize(
-    ("kind", "content", "about", "words"),
+    ("kind", "content", "mentioned", "text"),
     [
         (MessageType.RECIPIENT_ADD, "", ("carol",), "bob added carol."),
         (MessageType.RECIPIENT_ADD, "", ("bob",), "bob joined the group."),
@@ -85,5 +85,5 @@ def test_everything_that_the_platform_says_has_words() -> None:
         (MessageType.STAGE_START, "Tides", (), "bob started the stage: Tides"),
     ],
 )
-def test_words_name_who_and_what(kind: int, content: str, about: tuple[str, ...], words: str) -> None:
-    assert system_message_text(message(kind, content, *about)) == words
+def test_system_messages_name_users_and_objects(kind: int, content: str, mentioned: tuple[str, ...], text: str) -> None:
+    assert system_message_text(make_message(kind, content, *mentioned)) == text

@@ -1,4 +1,4 @@
-"""The developer portal, with a browser that runs no script."""
+"""The developer portal, without JavaScript."""
 
 from urllib.parse import urlencode
 
@@ -30,47 +30,47 @@ SECTIONS = (
 
 
 async def developer(world: World) -> tuple[Browser, Actor]:
-    """Somebody who is signed in."""
+    """Return a signed-in browser and its user."""
     alice = await world.user()
     browser = Browser(world)
     browser.sign_in_as(alice)
     return browser, alice
 
 
-async def make(browser: Browser, name: str = "My game") -> tuple[str, Page]:
-    """An application made with the form; its page."""
+async def create_application(browser: Browser, name: str = "My game") -> tuple[str, Page]:
+    """Create an application with the form and return the path and content of its page."""
     page = await browser.submit(await browser.open("/developers"), "Create application", name=name)
     return browser.history[-1].url, page
 
 
 def secrets_of(page: Page) -> list[str]:
-    """What a page shows once."""
+    """Return the secrets that a page shows once."""
     assert page.headers["Cache-Control"] == "no-store"
     return [part.partition("</code>")[0] for part in page.body.split('aria-labelledby="secret-') if "</code>" in part]
 
 
-async def test_an_application_is_made_and_every_page_of_it_opens(world: World) -> None:
+async def test_an_application_is_created_and_all_its_pages_open(world: World) -> None:
     browser, _ = await developer(world)
 
-    home, page = await make(browser)
+    portal_path, page = await create_application(browser)
 
     assert page.status == 200
     assert "My game was created." in page.text
     for section in SECTIONS:
-        shown = await browser.open(home + section)
-        assert shown.status == 200, section
-        assert shown.body.count("<h1>") == 1
-        assert 'aria-current="page"' in shown.body
-        assert "<script" not in shown.body
-        assert "style=" not in shown.body
-        assert all("form_token" in form.names for form in shown.forms if form.method == "POST")
-    assert home in [url for _, url in (await browser.open("/developers")).links]
+        section_page = await browser.open(portal_path + section)
+        assert section_page.status == 200, section
+        assert section_page.body.count("<h1>") == 1
+        assert 'aria-current="page"' in section_page.body
+        assert "<script" not in section_page.body
+        assert "style=" not in section_page.body
+        assert all("form_token" in form.names for form in section_page.forms if form.method == "POST")
+    assert portal_path in [url for _, url in (await browser.open("/developers")).links]
 
 
-async def test_something_is_put_on_sale_without_the_api(world: World) -> None:
+async def test_a_sku_is_created_and_published_on_the_portal(world: World) -> None:
     browser, alice = await developer(world)
-    home, _ = await make(browser)
-    page = await browser.open(f"{home}/store")
+    portal_path, _ = await create_application(browser)
+    page = await browser.open(f"{portal_path}/store")
     assert "No items yet." in page.text
 
     page = await browser.submit(
@@ -79,7 +79,7 @@ async def test_something_is_put_on_sale_without_the_api(world: World) -> None:
     assert "Gold <b> was created." in page.text
     assert "Monthly subscription for users, 4.99 EUR" in page.text
     assert "Not published" in page.text
-    application_id = home.rpartition("/")[2]
+    application_id = portal_path.rpartition("/")[2]
     shop = f"/application-directory/{application_id}/store"
     assert "No items for sale." in (await browser.open(shop)).text
     page = await browser.submit(page, "Publish Gold <b>")
@@ -96,10 +96,10 @@ async def test_something_is_put_on_sale_without_the_api(world: World) -> None:
     assert (hat["price"], hat["currency"], hat["listed"], hat["type"]) == (0, "usd", False, 2)
 
 
-async def test_what_cannot_be_sold_is_said_beside_its_field(world: World) -> None:
+async def test_invalid_sku_fields_are_reported(world: World) -> None:
     browser, _ = await developer(world)
-    home, _ = await make(browser)
-    page = await browser.open(f"{home}/store")
+    portal_path, _ = await create_application(browser)
+    page = await browser.open(f"{portal_path}/store")
 
     page = await browser.submit(page, "Create SKU", name="x" * 81, kind="wings", price="4.99", currency="gold")
     assert page.status == 400
@@ -110,15 +110,15 @@ async def test_what_cannot_be_sold_is_said_beside_its_field(world: World) -> Non
     assert (page.status, 'id="error-kind"' in page.body) == (400, True)
 
     stranger, _ = await developer(world)
-    page = await browser.open(f"{home}/store")
+    page = await browser.open(f"{portal_path}/store")
     (publish,) = [form.action for form in page.forms if form.action.endswith("/publish")]
-    other = await stranger.open((await make(stranger))[0] + "/store")
+    other = await stranger.open((await create_application(stranger))[0] + "/store")
     other.forms[-1].action = publish
     assert (await stranger.submit(other, "Create SKU", name="x", price="1")).status == 403
-    assert (await stranger.open(f"{home}/store")).status == 404
+    assert (await stranger.open(f"{portal_path}/store")).status == 404
 
 
-async def test_a_bad_name_is_said_beside_the_field(world: World) -> None:
+async def test_an_invalid_name_is_reported_at_its_field(world: World) -> None:
     browser, _ = await developer(world)
 
     page = await browser.submit(await browser.open("/developers"), "Create application", name="x")
@@ -127,45 +127,45 @@ async def test_a_bad_name_is_said_beside_the_field(world: World) -> None:
     assert 'id="error-name"' in page.body
 
 
-async def test_nobody_sees_the_application_of_another(world: World) -> None:
+async def test_applications_of_other_users_are_not_visible(world: World) -> None:
     browser, _ = await developer(world)
-    home, _ = await make(browser)
+    portal_path, _ = await create_application(browser)
     other, _ = await developer(world)
 
     for section in SECTIONS:
-        assert (await other.open(home + section)).status == 404
-    nobody = Browser(world)
-    assert (await nobody.open(home)).form("Log in")
+        assert (await other.open(portal_path + section)).status == 404
+    anonymous = Browser(world)
+    assert (await anonymous.open(portal_path)).form("Log in")
 
 
-async def test_a_form_of_another_site_does_nothing(world: World) -> None:
+async def test_a_cross_site_form_is_rejected(world: World) -> None:
     browser, alice = await developer(world)
-    home, _ = await make(browser)
-    page = await browser.open(f"{home}/oauth2")
+    portal_path, _ = await create_application(browser)
+    page = await browser.open(f"{portal_path}/oauth2")
     headers = {"Content-Type": "application/x-www-form-urlencoded", "Origin": "https://evil.example"}
     data = "redirect_uri=https%3A%2F%2Fevil.example"
 
-    cross = await browser.request("POST", f"{home}/oauth2/redirects/add", headers=headers, data=data)
+    cross = await browser.request("POST", f"{portal_path}/oauth2/redirects/add", headers=headers, data=data)
     bare = await browser.request(
-        "POST", f"{home}/oauth2/redirects/add", headers=headers | {"Origin": world.url}, data=data
+        "POST", f"{portal_path}/oauth2/redirects/add", headers=headers | {"Origin": world.url}, data=data
     )
 
     assert (cross.status, bare.status) == (403, 403)
-    assert (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()["redirect_uris"] == []
+    assert (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()["redirect_uris"] == []
     assert page.status == 200
 
 
 async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
     browser, _ = await developer(world)
-    home, _ = await make(browser)
+    portal_path, _ = await create_application(browser)
 
-    page = await browser.submit(await browser.open(f"{home}/bot"), "Add a bot")
+    page = await browser.submit(await browser.open(f"{portal_path}/bot"), "Add a bot")
 
     first = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
-    identifier = int(home.rpartition("/")[2])
+    identifier = int(portal_path.rpartition("/")[2])
     bot = Actor(world, identifier, first, "bot", bot=True, application_id=identifier)
     (await bot.get("/users/@me")).ok()
-    again = await browser.open(f"{home}/bot")
+    again = await browser.open(f"{portal_path}/bot")
     assert first not in again.body
     page = await browser.submit(again, "Reset token")
     second = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
@@ -176,14 +176,14 @@ async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
     await bot.connect(1)
 
 
-async def test_who_has_an_authenticator_is_asked_for_its_code(world: World) -> None:
+async def test_resetting_a_secret_needs_the_authenticator_code(world: World) -> None:
     alice = await register(world)
     secret, _ = await enable_totp(world, alice)
     browser = Browser(world)
     browser.sign_in_as(alice)
-    home, _ = await make(browser)
+    portal_path, _ = await create_application(browser)
 
-    page = await browser.submit(await browser.open(f"{home}/oauth2"), "Reset secret", code="")
+    page = await browser.submit(await browser.open(f"{portal_path}/oauth2"), "Reset secret", code="")
     assert (page.status, 'id="error-code"' in page.body) == (400, True)
     page = await browser.submit(page, "Reset secret", code="zzzzzz")
     assert "Invalid two-factor code." in page.text
@@ -191,63 +191,63 @@ async def test_who_has_an_authenticator_is_asked_for_its_code(world: World) -> N
     assert "Shown only once." in page.text
 
 
-async def test_redirects_come_and_go_and_a_bad_one_stands_beside_its_field(world: World) -> None:
+async def test_redirects_are_added_removed_and_validated(world: World) -> None:
     browser, alice = await developer(world)
-    home, _ = await make(browser)
-    address = f"/applications/{home.rpartition('/')[2]}"
-    page = await browser.open(f"{home}/oauth2")
+    portal_path, _ = await create_application(browser)
+    path = f"/applications/{portal_path.rpartition('/')[2]}"
+    page = await browser.open(f"{portal_path}/oauth2")
 
     page = await browser.submit(page, "Add redirect", redirect_uri=REDIRECT)
-    assert (await alice.get(address)).ok()["redirect_uris"] == [REDIRECT]
+    assert (await alice.get(path)).ok()["redirect_uris"] == [REDIRECT]
     wrong = await browser.submit(page, "Add redirect", redirect_uri="javascript:alert(1)")
     assert (wrong.status, 'id="error-redirect_uri"' in wrong.body) == (400, True)
     assert 'value="javascript:alert(1)"' in wrong.body
     page = await browser.submit(page, f"Remove {REDIRECT}")
-    assert (await alice.get(address)).ok()["redirect_uris"] == []
+    assert (await alice.get(path)).ok()["redirect_uris"] == []
 
 
-async def test_an_address_is_put_together(world: World) -> None:
+async def test_an_authorization_url_is_generated(world: World) -> None:
     browser, _ = await developer(world)
-    home, _ = await make(browser)
-    await browser.submit(await browser.open(f"{home}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
+    portal_path, _ = await create_application(browser)
+    await browser.submit(await browser.open(f"{portal_path}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
 
-    chosen = [("scope", "bot"), ("scope", "identify"), ("scope", "fly"), ("permission", "SEND_MESSAGES")]
-    chosen += [("permission", "VIEW_CHANNEL"), ("redirect_uri", REDIRECT)]
-    page = await browser.open(f"{home}/oauth2?{urlencode(chosen)}")
+    query = [("scope", "bot"), ("scope", "identify"), ("scope", "fly"), ("permission", "SEND_MESSAGES")]
+    query += [("permission", "VIEW_CHANNEL"), ("redirect_uri", REDIRECT)]
+    page = await browser.open(f"{portal_path}/oauth2?{urlencode(query)}")
 
-    shown = next(url for _, url in page.links if "/oauth2/authorize?" in url)
-    assert "scope=bot+identify" in shown
-    assert f"permissions={(1 << 11) | (1 << 10)}" in shown
-    assert "response_type=code" in shown
-    assert "redirect_uri=https%3A%2F%2Fgame.example" in shown
+    url = next(url for _, url in page.links if "/oauth2/authorize?" in url)
+    assert "scope=bot+identify" in url
+    assert f"permissions={(1 << 11) | (1 << 10)}" in url
+    assert "response_type=code" in url
+    assert "redirect_uri=https%3A%2F%2Fgame.example" in url
 
 
-async def test_general_things_are_kept_and_said_beside_their_fields(world: World) -> None:
+async def test_general_settings_are_saved_and_validated(world: World) -> None:
     browser, alice = await developer(world)
-    home, page = await make(browser)
-    address = f"/applications/{home.rpartition('/')[2]}"
+    portal_path, page = await create_application(browser)
+    path = f"/applications/{portal_path.rpartition('/')[2]}"
 
     page = await browser.submit(
         page, "Save", name="Better", description="Fun.", tags="one, two", terms_of_service_url="https://x.example/t"
     )
 
     assert "Saved." in page.text
-    kept = (await alice.get(address)).ok()
-    assert (kept["name"], kept["description"], kept["tags"]) == ("Better", "Fun.", ["one", "two"])
-    assert kept["terms_of_service_url"] == "https://x.example/t"
+    application = (await alice.get(path)).ok()
+    assert (application["name"], application["description"], application["tags"]) == ("Better", "Fun.", ["one", "two"])
+    assert application["terms_of_service_url"] == "https://x.example/t"
     wrong = await browser.submit(page, "Save", tags="x" * 21, privacy_policy_url="javascript:x")
     assert (wrong.status, 'id="error-tags"' in wrong.body) == (400, True)
     wrong = await browser.submit(page, "Save", privacy_policy_url="javascript:x")
     assert 'id="error-privacy_policy_url"' in wrong.body
 
 
-async def test_intents_are_switched_below_the_limit_and_asked_for_above(world: World) -> None:
+async def test_intents_are_toggled_below_the_limit_and_reviewed_above(world: World) -> None:
     browser, alice = await developer(world)
-    home, _ = await make(browser)
-    identifier = int(home.rpartition("/")[2])
-    await browser.submit(await browser.open(f"{home}/bot"), "Add a bot")
+    portal_path, _ = await create_application(browser)
+    identifier = int(portal_path.rpartition("/")[2])
+    await browser.submit(await browser.open(f"{portal_path}/bot"), "Add a bot")
 
-    page = await browser.submit(await browser.open(f"{home}/bot"), "Save intents", intent=["GUILD_MEMBERS"])
+    page = await browser.submit(await browser.open(f"{portal_path}/bot"), "Save intents", intent=["GUILD_MEMBERS"])
     assert (await alice.get(f"/applications/{identifier}")).ok()["flags"] == 1 << 15
     assert "0 of 10,000 users" in page.text
 
@@ -259,90 +259,94 @@ async def test_intents_are_switched_below_the_limit_and_asked_for_above(world: W
         call.tx.run_many(sql, [(guild.id, 1_000_000 + number, call.now) for number in range(10_000)])
 
     await world.write(grow, actor=guild.owner.id)
-    page = await browser.open(f"{home}/bot")
+    page = await browser.open(f"{portal_path}/bot")
     assert "Request review" in page.text
     page = await browser.submit(page, "Request review", name="MESSAGE_CONTENT", reason="To moderate")
     assert "Granted for one year." in page.text
 
 
-async def test_scopes_are_asked_for_and_terms_accepted(world: World) -> None:
+async def test_scopes_are_requested_and_terms_accepted(world: World) -> None:
     browser, alice = await developer(world)
-    home, _ = await make(browser)
-    page = await browser.open(f"{home}/approvals")
+    portal_path, _ = await create_application(browser)
+    page = await browser.open(f"{portal_path}/approvals")
 
     page = await browser.submit(page, "Request approval", name="voice", reason="To talk")
     assert "voice is approved." in page.text
     page = await browser.submit(page, "Accept terms", accept="1")
     assert "Terms accepted" in page.text
-    kept = (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()
-    assert kept["flags"] == 1 << 10
+    application = (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()
+    assert application["flags"] == 1 << 10
 
 
-async def test_installation_settings_are_kept(world: World) -> None:
+async def test_installation_settings_are_saved(world: World) -> None:
     browser, alice = await developer(world)
-    home, _ = await make(browser)
-    page = await browser.open(f"{home}/installation")
+    portal_path, _ = await create_application(browser)
+    page = await browser.open(f"{portal_path}/installation")
 
     page = await browser.submit(page, "Save", guild_scopes="bot fly", guild_permission=["KICK_MEMBERS"])
     assert (page.status, 'id="error-guild_scopes"' in page.body) == (400, True)
     page = await browser.submit(
-        await browser.open(f"{home}/installation"),
+        await browser.open(f"{portal_path}/installation"),
         "Save",
         guild_on="1",
         user_on=[],
         guild_scopes="bot applications.commands",
         guild_permission=["KICK_MEMBERS"],
     )
-    kept = (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()["integration_types_config"]
-    assert kept == {"0": {"oauth2_install_params": {"scopes": ["bot", "applications.commands"], "permissions": "2"}}}
+    saved = (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()["integration_types_config"]
+    assert saved == {"0": {"oauth2_install_params": {"scopes": ["bot", "applications.commands"], "permissions": "2"}}}
 
 
-async def test_a_webhook_address_must_prove_itself(near_world: World, receiver: Receiver) -> None:
+async def test_a_webhook_url_is_verified(near_world: World, receiver: Receiver) -> None:
     browser, alice = await developer(near_world)
-    home, _ = await make(browser)
-    receiver.use_key_of((await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok())
+    portal_path, _ = await create_application(browser)
+    receiver.use_key_of((await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok())
     receiver.accept_invalid_signatures = True
-    page = await browser.open(f"{home}/webhooks")
-    wanted = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
+    page = await browser.open(f"{portal_path}/webhooks")
+    fields = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
 
-    page = await browser.submit(page, "Verify and save", **wanted)
+    page = await browser.submit(page, "Verify and save", **fields)
     assert (page.status, 'id="error-event_webhooks_url"' in page.body) == (400, True)
     assert f'value="{receiver.url}"' in page.body
     receiver.accept_invalid_signatures = False
-    page = await browser.submit(page, "Verify and save", **wanted)
+    page = await browser.submit(page, "Verify and save", **fields)
     assert "Endpoint verified and saved." in page.text
-    kept = (await alice.get(f"/applications/{home.rpartition('/')[2]}")).ok()
-    assert (kept["event_webhooks_url"], kept["event_webhooks_status"]) == (receiver.url, 2)
+    application = (await alice.get(f"/applications/{portal_path.rpartition('/')[2]}")).ok()
+    assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (receiver.url, 2)
     receiver.accept_invalid_signatures = True
     await near_world.clock.run_for(25 * 3_600_000)
-    assert "accepted a forged signature" in (await browser.open(f"{home}/webhooks")).text
+    assert "accepted a forged signature" in (await browser.open(f"{portal_path}/webhooks")).text
     receiver.accept_invalid_signatures = False
     bad = await browser.submit(
-        await browser.open(f"{home}/interactions"), "Verify and save", interactions_endpoint_url=f"{receiver.url}/x"
+        await browser.open(f"{portal_path}/interactions"),
+        "Verify and save",
+        interactions_endpoint_url=f"{receiver.url}/x",
     )
     assert 'id="error-interactions_endpoint_url"' in bad.body
 
 
-async def test_what_could_not_be_delivered_is_tried_again(near_world: World, receiver: Receiver) -> None:
+async def test_failed_deliveries_can_be_retried(near_world: World, receiver: Receiver) -> None:
     world = near_world
     browser, alice = await developer(world)
-    home, _ = await make(browser)
-    identifier = home.rpartition("/")[2]
+    portal_path, _ = await create_application(browser)
+    identifier = portal_path.rpartition("/")[2]
     receiver.use_key_of((await alice.get(f"/applications/{identifier}")).ok())
-    wanted = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
-    await browser.submit(await browser.open(f"{home}/webhooks"), "Verify and save", **wanted)
-    await browser.submit(await browser.open(f"{home}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
-    # A 403 is not retried for ten minutes: it is given up once the time is over.
+    fields = {"event_webhooks_url": receiver.url, "on": "1", "event": ["APPLICATION_AUTHORIZED"]}
+    await browser.submit(await browser.open(f"{portal_path}/webhooks"), "Verify and save", **fields)
+    await browser.submit(await browser.open(f"{portal_path}/oauth2"), "Add redirect", redirect_uri=REDIRECT)
+    # A delivery that fails with 500 is retried until its retry period is over.
     receiver.default_status = 500
-    ask = f"/oauth2/authorize?client_id={identifier}&response_type=code&scope=identify&redirect_uri={REDIRECT}"
-    (await alice.post(ask, json={"authorize": True})).ok()
+    authorize_path = (
+        f"/oauth2/authorize?client_id={identifier}&response_type=code&scope=identify&redirect_uri={REDIRECT}"
+    )
+    (await alice.post(authorize_path, json={"authorize": True})).ok()
     assert world.app.worker is not None
     for _ in range(12):
         await world.app.worker.run_due()
         world.clock.advance(120_000)
     await world.app.worker.run_due()
 
-    page = await browser.open(f"{home}/webhooks")
+    page = await browser.open(f"{portal_path}/webhooks")
     assert "APPLICATION_AUTHORIZED" in page.text
     assert "attempts" in page.text
     receiver.default_status = 204
@@ -350,19 +354,19 @@ async def test_what_could_not_be_delivered_is_tried_again(near_world: World, rec
     page = await browser.submit(page, "Retry all")
     await world.app.worker.run_due()
     assert (await receiver.wait_for_events(1))[0]["type"] == "APPLICATION_AUTHORIZED"
-    assert "No failed deliveries." in (await browser.open(f"{home}/webhooks")).text
+    assert "No failed deliveries." in (await browser.open(f"{portal_path}/webhooks")).text
 
 
-async def test_pictures_are_shown_and_deleted(world: World) -> None:
+async def test_images_are_shown_and_deleted(world: World) -> None:
     browser, alice = await developer(world)
-    home, _ = await make(browser)
-    identifier = home.rpartition("/")[2]
+    portal_path, _ = await create_application(browser)
+    identifier = portal_path.rpartition("/")[2]
     (await alice.post(f"/applications/{identifier}/emojis", json={"name": "wave", "image": png_data_uri()})).ok()
     (
         await alice.post(f"/oauth2/applications/{identifier}/assets", json={"name": "castle", "image": png_data_uri()})
     ).ok()
 
-    page = await browser.open(f"{home}/pictures")
+    page = await browser.open(f"{portal_path}/pictures")
     assert ":wave:" in page.text
     assert "castle" in page.text
     wrong = await browser.submit(page, "Add art", art_name="tower")
@@ -375,38 +379,38 @@ async def test_pictures_are_shown_and_deleted(world: World) -> None:
 
 async def test_testers_are_invited_and_accept_on_their_own_page(world: World) -> None:
     browser, _ = await developer(world)
-    home, _ = await make(browser)
+    portal_path, _ = await create_application(browser)
     bob = await world.user("bob")
     guest = Browser(world)
     guest.sign_in_as(bob)
 
-    wrong = await browser.submit(await browser.open(f"{home}/testers"), "Invite", username="nobody")
+    wrong = await browser.submit(await browser.open(f"{portal_path}/testers"), "Invite", username="missing")
     assert 'id="error-username"' in wrong.body
     page = await browser.submit(wrong, "Invite", username="bob")
     assert "Invited" in page.text
-    answered = await guest.submit(await guest.open("/developers"), "Accept")
-    assert "You are now a tester." in answered.text
-    assert await world.write(lambda call: applications.is_tester(call.tx, int(home.rpartition("/")[2]), bob.id))
-    page = await browser.submit(await browser.open(f"{home}/testers"), "Remove bob")
+    accepted = await guest.submit(await guest.open("/developers"), "Accept")
+    assert "You are now a tester." in accepted.text
+    assert await world.write(lambda call: applications.is_tester(call.tx, int(portal_path.rpartition("/")[2]), bob.id))
+    page = await browser.submit(await browser.open(f"{portal_path}/testers"), "Remove bob")
     assert "bob" not in page.text
 
 
-async def test_a_rehearsal_makes_test_users(world: World) -> None:
+async def test_test_users_are_created_in_a_rehearsal(world: World) -> None:
     browser, _ = await developer(world)
-    home, _ = await make(browser)
+    portal_path, _ = await create_application(browser)
 
-    page = await browser.submit(await browser.open(f"{home}/testers"), "Create test user", test_username="tess")
+    page = await browser.submit(await browser.open(f"{portal_path}/testers"), "Create test user", test_username="tess")
 
     assert "Shown only once." in page.text
-    again = await browser.submit(await browser.open(f"{home}/testers"), "Create test user", test_username="tess")
+    again = await browser.submit(await browser.open(f"{portal_path}/testers"), "Create test user", test_username="tess")
     assert 'id="error-test_username"' in again.body
 
 
-async def test_providers_are_believed_and_a_bad_issuer_stands_beside_its_field(world: World) -> None:
+async def test_identity_providers_are_added_removed_and_validated(world: World) -> None:
     browser, alice = await developer(world)
-    home, _ = await make(browser)
-    address = f"/applications/{home.rpartition('/')[2]}/external-identity-provider-configurations"
-    page = await browser.open(f"{home}/identity")
+    portal_path, _ = await create_application(browser)
+    path = f"/applications/{portal_path.rpartition('/')[2]}/external-identity-provider-configurations"
+    page = await browser.open(f"{portal_path}/identity")
 
     wrong = await browser.submit(
         page, "Verify and save", type="OIDC", clients="game", oidc_issuer_url="https://127.0.0.1/issuer"
@@ -416,46 +420,48 @@ async def test_providers_are_believed_and_a_bad_issuer_stands_beside_its_field(w
     assert 'id="error-clients"' in wrong.body
     page = await browser.submit(page, "Verify and save", type="STEAM", clients="480\n481")
     assert "Steam was saved." in page.text
-    kept = (await alice.get(address)).ok()
-    assert [client["id"] for client in kept[0]["clients"]] == ["480", "481"]
+    configurations = (await alice.get(path)).ok()
+    assert [client["id"] for client in configurations[0]["clients"]] == ["480", "481"]
     page = await browser.submit(page, "Remove Steam")
-    assert (await alice.get(address)).ok() == []
+    assert (await alice.get(path)).ok() == []
     assert "Not linked to a publisher." in page.text
 
 
-async def test_what_the_api_knows_of_a_client_outlives_the_form(world: World) -> None:
+async def test_the_form_keeps_client_fields_set_over_the_api(world: World) -> None:
     browser, alice = await developer(world)
-    home, _ = await make(browser)
-    address = f"/applications/{home.rpartition('/')[2]}/external-identity-provider-configurations/STEAM"
+    portal_path, _ = await create_application(browser)
+    path = f"/applications/{portal_path.rpartition('/')[2]}/external-identity-provider-configurations/STEAM"
     body = {"clients": [{"id": "480", "description": "The demo", "environment": "dev"}]}
-    (await alice.put(address, json=body)).ok()
+    (await alice.put(path, json=body)).ok()
 
-    await browser.submit(await browser.open(f"{home}/identity"), "Verify and save", type="STEAM", clients="480\n481")
+    await browser.submit(
+        await browser.open(f"{portal_path}/identity"), "Verify and save", type="STEAM", clients="480\n481"
+    )
 
-    kept = (await alice.get(address.rpartition("/")[0])).ok()[0]["clients"]
-    assert (kept[0]["description"], kept[0]["environment"], kept[1]["id"]) == ("The demo", "dev", "481")
+    clients = (await alice.get(path.rpartition("/")[0])).ok()[0]["clients"]
+    assert (clients[0]["description"], clients[0]["environment"], clients[1]["id"]) == ("The demo", "dev", "481")
 
 
-async def test_deleting_asks_for_the_name(world: World) -> None:
+async def test_deletion_needs_the_application_name(world: World) -> None:
     browser, alice = await developer(world)
-    home, page = await make(browser)
+    portal_path, page = await create_application(browser)
 
     wrong = await browser.submit(page, "Delete application", confirm="my game")
     assert 'id="error-confirm"' in wrong.body
-    gone = await browser.submit(wrong, "Delete application", confirm="My game")
-    assert "My game was deleted." in gone.text
+    deleted = await browser.submit(wrong, "Delete application", confirm="My game")
+    assert "My game was deleted." in deleted.text
     assert (await alice.get("/applications")).ok() == []
-    assert (await browser.open(home)).status == 404
+    assert (await browser.open(portal_path)).status == 404
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", '"><img src=x>'])
-async def test_whatever_it_is_called_stays_text(world: World, name: str) -> None:
+async def test_names_and_descriptions_are_escaped(world: World, name: str) -> None:
     browser, alice = await developer(world)
-    home, page = await make(browser)
+    portal_path, page = await create_application(browser)
     body = {"description": name, "name": name[:32]}
-    (await alice.patch(f"/applications/{home.rpartition('/')[2]}", json=body)).ok()
+    (await alice.patch(f"/applications/{portal_path.rpartition('/')[2]}", json=body)).ok()
 
-    for path in ("/developers", home, f"{home}/bot"):
+    for path in ("/developers", portal_path, f"{portal_path}/bot"):
         page = await browser.open(path)
         assert name not in page.body
         assert page.status == 200

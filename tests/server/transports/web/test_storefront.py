@@ -1,4 +1,4 @@
-"""An application's store, with a browser that runs no script."""
+"""The store page of an application, without JavaScript."""
 
 import pytest
 
@@ -11,32 +11,32 @@ from tests.world import Actor, World
 
 
 def store_of(bot: Actor) -> str:
-    """The link to its store."""
+    """Return the path of an application's store."""
     return f"/application-directory/{bot.application_id}/store"
 
 
-async def browser_of(world: World, person: Actor) -> Browser:
-    """Somebody who is signed in."""
+async def browser_of(world: World, user: Actor) -> Browser:
+    """Return a browser that is signed in as a user."""
     browser = Browser(world)
-    browser.sign_in_as(person)
+    browser.sign_in_as(user)
     return browser
 
 
-async def owned(person: Actor, bot: Actor) -> list[str]:
-    """The SKUs that a person has."""
-    found = (await person.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()
+async def owned_skus(user: Actor, bot: Actor) -> list[str]:
+    """Return the ids of the SKUs that a user owns."""
+    found = (await user.get(f"/users/@me/applications/{bot.application_id}/entitlements")).ok()
     return [each["sku_id"] for each in found]
 
 
-async def test_the_link_to_a_store_shows_what_is_on_sale_to_anybody(world: World) -> None:
+async def test_the_store_is_public_and_shows_listed_skus(world: World) -> None:
     bot = await world.bot(name="Orchard")
     gold = await publish_sku(bot, name="Gold <b>", description="All the apples.", price=499, currency="eur")
     await publish_sku(bot, DURABLE, name="Hat", price=500, currency="jpy")
     hidden = await publish_sku(bot, DURABLE, name="Secret", listed=False, price=0)
     draft = await publish_sku(bot, DURABLE, name="Draft", published=False)
-    nobody = Browser(world)
+    browser = Browser(world)
 
-    page = await nobody.open(store_of(bot))
+    page = await browser.open(store_of(bot))
 
     assert (page.status, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
     assert "Gold <b> All the apples. 4.99 EUR per month until canceled" in page.text
@@ -47,47 +47,47 @@ async def test_the_link_to_a_store_shows_what_is_on_sale_to_anybody(world: World
     assert "style=" not in page.body
     assert page.forms == []
     assert f"{store_of(bot)}/{gold}" in [url for _, url in page.links]
-    # What the list does not show is sold by its link.
-    one = await nobody.open(f"{store_of(bot)}/{hidden}")
-    assert (one.status, "Secret Free" in one.text) == (200, True)
-    assert (await nobody.open(f"{store_of(bot)}/{draft}")).status == 404
-    assert (await nobody.open(f"{store_of(await world.bot())}/{gold}")).status == 404
-    assert (await nobody.open("/application-directory/1/store")).status == 404
-    assert "No items for sale." in (await nobody.open(store_of(await world.bot()))).text
+    # An unlisted SKU is sold on its own page.
+    sku_page = await browser.open(f"{store_of(bot)}/{hidden}")
+    assert (sku_page.status, "Secret Free" in sku_page.text) == (200, True)
+    assert (await browser.open(f"{store_of(bot)}/{draft}")).status == 404
+    assert (await browser.open(f"{store_of(await world.bot())}/{gold}")).status == 404
+    assert (await browser.open("/application-directory/1/store")).status == 404
+    assert "No items for sale." in (await browser.open(store_of(await world.bot()))).text
 
 
-async def test_who_is_not_signed_in_comes_back_to_buy(world: World) -> None:
+async def test_the_login_returns_to_the_sku(world: World) -> None:
     bot, mary = await world.bot(), await register(world)
     sku = await publish_sku(bot, name="Gold")
     browser = Browser(world)
-    here = f"{store_of(bot)}/{sku}"
+    path = f"{store_of(bot)}/{sku}"
 
-    page = await browser.open(here)
-    (way,) = [url for text, url in page.links if text == "Log in to buy"]
-    page = await browser.log_in("mary", PASSWORD, path=way)
-    assert browser.history[-1].url == here
+    page = await browser.open(path)
+    (login_url,) = [url for text, url in page.links if text == "Log in to buy"]
+    page = await browser.log_in("mary", PASSWORD, path=login_url)
+    assert browser.history[-1].url == path
     page = await browser.submit(page, "Subscribe to Gold")
 
-    assert browser.history[-1].url == here
+    assert browser.history[-1].url == path
     assert "You now own Gold." in page.text
     assert "Owned" in page.text
     assert all(label != "Subscribe to Gold" for form in page.forms for label, _, _ in form.buttons)
-    assert await owned(mary, bot) == [str(sku)]
+    assert await owned_skus(mary, bot) == [str(sku)]
 
 
-async def test_what_is_bought_from_the_list_is_marked_there(world: World) -> None:
+async def test_a_bought_sku_cannot_be_bought_again_from_the_list(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     coins, hat = await publish_sku(bot, CONSUMABLE, name="Coins"), await publish_sku(bot, DURABLE, name="Hat")
     browser = await browser_of(world, alice)
 
     page = await browser.submit(await browser.open(store_of(bot)), "Buy Coins")
-    assert (page.status, await owned(alice, bot)) == (200, [str(coins)])
-    shown = await browser.open(store_of(bot))
+    assert (page.status, await owned_skus(alice, bot)) == (200, [str(coins)])
+    list_page = await browser.open(store_of(bot))
 
-    assert [form.action for form in shown.forms if "/store/" in form.action] == [f"{store_of(bot)}/{hat}"]
+    assert [form.action for form in list_page.forms if "/store/" in form.action] == [f"{store_of(bot)}/{hat}"]
 
 
-async def test_a_page_that_is_out_of_date_buys_nothing_twice(world: World) -> None:
+async def test_an_outdated_page_cannot_buy_a_sku_twice(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     hat = await publish_sku(bot, DURABLE, name="Hat")
     browser = await browser_of(world, alice)
@@ -98,20 +98,20 @@ async def test_a_page_that_is_out_of_date_buys_nothing_twice(world: World) -> No
 
     assert page.status == 400
     assert "already have a subscription" in page.text
-    assert await owned(alice, bot) == [str(hat)]
+    assert await owned_skus(alice, bot) == [str(hat)]
 
 
 async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     sku = await publish_sku(bot, name="Crown", flags=SkuFlags.GUILD_SUBSCRIPTION)
     browser = await browser_of(world, alice)
-    here = f"{store_of(bot)}/{sku}"
-    assert "Join a guild first" in (await browser.open(here)).text
+    path = f"{store_of(bot)}/{sku}"
+    assert "Join a guild first" in (await browser.open(path)).text
     guild = await world.guild(alice, name="Town Square")
 
     page = await browser.open(store_of(bot))
-    assert here in [url for text, url in page.links if text.startswith("Choose a guild")]
-    page = await browser.submit(await browser.open(here), "Subscribe to Crown", guild_id="")
+    assert path in [url for text, url in page.links if text.startswith("Choose a guild")]
+    page = await browser.submit(await browser.open(path), "Subscribe to Crown", guild_id="")
     assert (page.status, 'id="error-guild_id"' in page.body) == (400, True)
     page = await browser.submit(page, "Subscribe to Crown", guild_id=guild.id)
 
@@ -120,7 +120,7 @@ async def test_a_guild_subscription_asks_for_the_guild(world: World) -> None:
     assert [each["sku_id"] for each in found] == [str(sku)]
 
 
-async def test_a_form_of_another_site_buys_nothing(world: World) -> None:
+async def test_a_cross_site_form_buys_nothing(world: World) -> None:
     bot, alice = await world.bot(), await world.user()
     hat = await publish_sku(bot, DURABLE, name="Hat")
     browser = await browser_of(world, alice)
@@ -132,10 +132,10 @@ async def test_a_form_of_another_site_buys_nothing(world: World) -> None:
     answer = await Browser(world).request("POST", f"{store_of(bot)}/{hat}", headers=headers, data="")
 
     assert answer.location == f"/login?next={store_of(bot)}/{hat}"
-    assert await owned(alice, bot) == []
+    assert await owned_skus(alice, bot) == []
 
 
-async def test_a_thing_is_bought_in_its_own_store_only(world: World) -> None:
+async def test_a_sku_can_only_be_bought_in_its_own_store(world: World) -> None:
     bot, other, alice = await world.bot(), await world.bot(), await world.user()
     hat, cap = await publish_sku(bot, DURABLE, name="Hat"), await publish_sku(other, DURABLE, name="Cap")
     browser = await browser_of(world, alice)
@@ -143,11 +143,11 @@ async def test_a_thing_is_bought_in_its_own_store_only(world: World) -> None:
     page.form("Buy Hat").action = f"{store_of(bot)}/{cap}"
 
     assert (await browser.submit(page, "Buy Hat")).status == 404
-    assert await owned(alice, other) == []
+    assert await owned_skus(alice, other) == []
 
 
 @pytest.mark.parametrize(
-    ("amount", "currency", "shown"),
+    ("amount", "currency", "expected"),
     [
         (0, "eur", "Free"),
         (5, "usd", "0.05 USD"),
@@ -157,5 +157,5 @@ async def test_a_thing_is_bought_in_its_own_store_only(world: World) -> None:
         (1500, "kwd", "1.500 KWD"),
     ],
 )
-def test_a_price_is_written_as_its_currency_is(amount: int, currency: str, shown: str) -> None:
-    assert price(amount, currency) == shown
+def test_a_price_is_formatted_for_its_currency(amount: int, currency: str, expected: str) -> None:
+    assert price(amount, currency) == expected

@@ -1,8 +1,8 @@
-"""A call without sockets: a group, its clients, and between them lines that keep their order and nothing else."""
+"""A simulated DAVE call without sockets: a group, its clients, and a message queue in each direction."""
 
 import random
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import permutations
 
 from hubbub.server.transports.voice.dave import DaveGroup, DaveOpcode, ExternalSender, OutgoingMessage, Payload
@@ -10,96 +10,100 @@ from tests.server.voice.dave.clients import Client, Davey, Libdave, Message
 
 CHANNEL = 0x0123456789ABCDEF
 
-KINDS = {"davey": (Davey,), "libdave": (Libdave,), "mixed": (Davey, Libdave)}
+KINDS: dict[str, tuple[Callable[[int, int], Client], ...]] = {
+    "davey": (Davey,),
+    "libdave": (Libdave,),
+    "mixed": (Davey, Libdave),
+}
 
 
 class Call:
-    """Delivers what the group sends and what clients answer, in an order of its own."""
+    """A call that delivers messages in a chosen or random order; each queue keeps its own order."""
 
     def __init__(self, kind: str = "davey", *, seed: int | None = None, mixed: bool = False) -> None:
         self.group = DaveGroup(CHANNEL, ExternalSender(), allows_plain_clients=mixed)
         self.now = 1000.0
         self.clients: dict[int, Client] = {}
         self.known: dict[int, set[int]] = {}
-        self.down: dict[int, deque[tuple[DaveOpcode, Payload]]] = {}
-        self.up: dict[int, deque[Message]] = {}
+        self.to_client: dict[int, deque[tuple[DaveOpcode, Payload]]] = {}
+        self.to_group: dict[int, deque[Message]] = {}
         self.sent: list[OutgoingMessage] = []
         self.commits = 0
         self._kinds = KINDS[kind]
         self._random = random.Random(seed) if seed is not None else None
 
     def join(self, *user_ids: int) -> None:
-        """Lets people in, who begin at once."""
+        """Add users, whose clients send their key packages immediately."""
         for user_id in user_ids:
             client = self._kinds[user_id % len(self._kinds)](user_id, CHANNEL)
             self.clients[user_id] = client
-            self.down[user_id] = deque()
-            self.up[user_id] = deque(client.begin())
+            self.to_client[user_id] = deque()
+            self.to_group[user_id] = deque(client.begin())
             self.known[user_id] = set(self.clients)
             for known in self.known.values():
                 known.add(user_id)
             self.send(self.group.joined(user_id, self.now))
 
     def leave(self, user_id: int) -> Client:
-        """Somebody hangs up; what was on the way to or from them is lost."""
+        """Remove a user; undelivered messages to and from them are lost."""
         client = self.clients.pop(user_id)
-        del self.down[user_id], self.up[user_id], self.known[user_id]
+        del self.to_client[user_id], self.to_group[user_id], self.known[user_id]
         self.send(self.group.left(user_id, self.now))
         return client
 
     def send(self, sendings: Iterable[OutgoingMessage]) -> None:
-        """Puts what the group says on the lines."""
+        """Queue messages of the group."""
         for sending in sendings:
             assert sending.to
             self.sent.append(sending)
             for user_id in sending.to:
-                self.down[user_id].append((sending.op, sending.payload))
+                self.to_client[user_id].append((sending.op, sending.payload))
 
     def receive(self, user_id: int, op: int, payload: bytes | dict[str, int]) -> list[OutgoingMessage]:
-        """Hands something to the group as if this user had sent it."""
+        """Pass a message to the group as if this user had sent it."""
         self.commits += op == DaveOpcode.COMMIT_WELCOME
         sendings = self.group.received(user_id, op, payload, self.now)
         self.send(sendings)
         return sendings
 
     def step(self) -> bool:
-        """Delivers one message, to the group or to a client; False when there is none."""
-        lines: list[deque[tuple[DaveOpcode, Payload]] | deque[Message]] = [
-            line for lines in (self.up, self.down) for line in lines.values() if line
+        """Deliver one message to the group or to a client; return False if there is none."""
+        queues: list[deque[tuple[DaveOpcode, Payload]] | deque[Message]] = [
+            queue for queues in (self.to_group, self.to_client) for queue in queues.values() if queue
         ]
-        if not lines:
+        if not queues:
             return False
-        line = self._random.choice(lines) if self._random else lines[0]
+        queue = self._random.choice(queues) if self._random else queues[0]
         for user_id in self.clients:
-            if self.up[user_id] is line:
-                self.receive(user_id, *self.up[user_id].popleft())
+            if self.to_group[user_id] is queue:
+                self.receive(user_id, *self.to_group[user_id].popleft())
                 break
-            if self.down[user_id] is line:
-                op, payload = self.down[user_id].popleft()
-                self.up[user_id].extend(self.clients[user_id].handle(op, payload, self.known[user_id]))
+            if self.to_client[user_id] is queue:
+                op, payload = self.to_client[user_id].popleft()
+                self.to_group[user_id].extend(self.clients[user_id].handle(op, payload, self.known[user_id]))
                 break
         return True
 
     def until(self, op: DaveOpcode, *, by: int | None = None) -> tuple[int, bytes]:
-        """Goes on until a client's next message has this opcode, and takes it off the line."""
+        """Deliver messages until a client's next message has this opcode; remove and return it."""
         for _ in range(1_000):
-            for user_id, line in self.up.items():
-                if line and line[0][0] == op and by in (None, user_id):
-                    payload = line.popleft()[1]
+            for user_id, queue in self.to_group.items():
+                if queue and queue[0][0] == op and by in (None, user_id):
+                    payload = queue.popleft()[1]
                     assert isinstance(payload, bytes)
                     return user_id, payload
             assert self.step()
-        raise AssertionError("it never came")
+        raise AssertionError(f"no client sent opcode {op}")
 
     def settle(self) -> None:
-        """Until nothing is on the way any more."""
+        """Deliver all messages."""
         for _ in range(20_000):
             if not self.step():
                 return
-        raise AssertionError("this goes on forever")
+        raise AssertionError("the call does not settle")
 
     def wait(self, seconds: float) -> None:
-        """Lets time pass, with every deadline in between kept, and everything delivered."""
+        """Advance the time, run every deadline in between, and deliver all messages."""
         self.settle()
         end = self.now + seconds
         while self.group.deadline is not None and self.group.deadline <= end:
@@ -109,29 +113,31 @@ class Call:
         self.now = end
 
     def require_all_hear_all(self) -> None:
-        """Every frame of everybody is opened by everybody else, and the server knows that all are ready."""
+        """Assert that all clients are ready and decrypt each other's frames."""
         for user_id in self.clients:
             assert self.group.is_encrypted(user_id), user_id
         for sender, receiver in permutations(self.clients, 2):
             require_heard(self.clients[sender], self.clients[receiver])
 
     def require_all_hear_all_or_one(self) -> None:
-        """The same for a call in which nobody may be left to hear."""
+        """Assert `require_all_hear_all` if more than one client is left."""
         if len(self.clients) > 1:
             self.require_all_hear_all()
 
     @property
     def trouble(self) -> bool:
-        """Whether somebody could not follow. Of some 350 commits libdave fails at one, so that nothing may be counted then."""
+        """Whether a client rejected a commit.
+
+        libdave fails at one of about 350 valid commits; tests then skip exact counts."""
         return any(client.invalid for client in self.clients.values())
 
     def ops(self, user_id: int) -> list[DaveOpcode]:
-        """What this user was sent, in order."""
+        """Return the opcodes sent to a user, in order."""
         return [sending.op for sending in self.sent if user_id in sending.to]
 
 
 def require_heard(sender: Client, receiver: Client) -> None:
-    """One frame, there and opened."""
+    """Assert that a frame of `sender` is encrypted and that `receiver` decrypts it."""
     frame = b"a frame of %d, twenty milliseconds long" % sender.user_id
     sealed = sender.seal(frame)
     assert sealed.endswith(b"\xfa\xfa")

@@ -1,4 +1,4 @@
-"""The two client implementations of DAVE, unmodified, driven as the libraries around them drive them."""
+"""The two client implementations of DAVE, unmodified, driven as voice libraries drive them."""
 
 from collections.abc import Set
 from typing import Protocol
@@ -15,33 +15,35 @@ AUDIO = dave.MediaType.audio
 
 
 class Client(Protocol):
-    """A member's side of a call."""
+    """A DAVE client of one member."""
 
     user_id: int
     invalid: int
-    """How often it had to begin anew."""
+    """Number of commits and welcomes that the client rejected; it restarts its session after each."""
     executed: list[int]
-    """The transitions it was told to make."""
+    """Ids of the executed transitions."""
 
     def begin(self) -> list[Message]:
-        """After op 4: a key package."""
+        """Return the key package to send after op 4."""
         ...
 
     def handle(self, op: DaveOpcode, payload: Payload, known: Set[int]) -> list[Message]:
-        """Answers to a message of the server."""
+        """Handle a message of the server and return the responses."""
         ...
 
     def seal(self, frame: bytes) -> bytes:
-        """A frame for the others."""
+        """Encrypt a frame."""
         ...
 
     def open(self, sender: int, sealed: bytes) -> bytes | None:
-        """A frame of somebody else, if it can be opened."""
+        """Decrypt a frame of another member; return None on failure."""
         ...
 
 
 class Davey:
-    """davey (openmls), as discord.py 2.7.1 drives it: what raises from op 25 or 27 there ends the reader, here the test."""
+    """davey (openmls), driven as in discord.py 2.7.1.
+
+    An exception from op 25 or 27 ends the reader there, and fails the test here."""
 
     def __init__(self, user_id: int, group_id: int) -> None:
         self.user_id = user_id
@@ -55,7 +57,7 @@ class Davey:
     def begin(self) -> list[Message]:
         return [(DaveOpcode.KEY_PACKAGE, self.session.get_serialized_key_package())]
 
-    def _anew(self) -> list[Message]:
+    def _restart(self) -> list[Message]:
         self.session.reinit(1, self.user_id, self._group_id)
         return self.begin()
 
@@ -63,7 +65,7 @@ class Davey:
         match payload:
             case PrepareEpoch(protocol_version=version):
                 self.version = version
-                return self._anew()
+                return self._restart()
             case PrepareTransition(transition_id=id, protocol_version=version):
                 self._pending[id] = version
                 if id:
@@ -79,15 +81,15 @@ class Davey:
             return []
         if op == DaveOpcode.PROPOSALS:
             kind = davey.ProposalsOperationType.append if payload[0] == 0 else davey.ProposalsOperationType.revoke
-            made = self.session.process_proposals(kind, payload[1:], sorted(known))
-            return [(DaveOpcode.COMMIT_WELCOME, made.commit + (made.welcome or b""))] if made else []
+            commit = self.session.process_proposals(kind, payload[1:], sorted(known))
+            return [(DaveOpcode.COMMIT_WELCOME, commit.commit + (commit.welcome or b""))] if commit else []
         id = int.from_bytes(payload[:2], "big")
         process = self.session.process_commit if op == DaveOpcode.ANNOUNCE_COMMIT else self.session.process_welcome
         try:
             process(payload[2:])
         except Exception:
             self.invalid += 1
-            return [(DaveOpcode.INVALID_COMMIT_WELCOME, {"transition_id": id}), *self._anew()]
+            return [(DaveOpcode.INVALID_COMMIT_WELCOME, {"transition_id": id}), *self._restart()]
         self._pending[id] = self.version
         return [(DaveOpcode.TRANSITION_READY, {"transition_id": id})]
 
@@ -106,7 +108,7 @@ class Davey:
 
 
 class Libdave:
-    """dave.py (libdave, mlspp): switches its own key when a transition is made, keeps the keys of others at once."""
+    """dave.py (libdave, mlspp): changes its own key on a transition, and the keys of others immediately."""
 
     def __init__(self, user_id: int, group_id: int) -> None:
         self.user_id = user_id
@@ -115,16 +117,16 @@ class Libdave:
         self._group_id = group_id
         self.session = dave.Session(lambda _source, _reason: None)
         self.session.init(1, group_id, str(user_id), None)
-        self._sealer = dave.Encryptor()
-        self._sealer.assign_ssrc_to_codec(SSRC, dave.Codec.opus)
-        self._openers: dict[int, dave.Decryptor] = {}
+        self._encryptor = dave.Encryptor()
+        self._encryptor.assign_ssrc_to_codec(SSRC, dave.Codec.opus)
+        self._decryptors: dict[int, dave.Decryptor] = {}
 
     def begin(self) -> list[Message]:
         package = self.session.get_marshalled_key_package()
         assert package is not None
         return [(DaveOpcode.KEY_PACKAGE, package)]
 
-    def _anew(self) -> list[Message]:
+    def _restart(self) -> list[Message]:
         self.session.reset()
         self.session.init(1, self._group_id, str(self.user_id), None)
         return self.begin()
@@ -132,12 +134,12 @@ class Libdave:
     def handle(self, op: DaveOpcode, payload: Payload, known: Set[int]) -> list[Message]:
         match payload:
             case PrepareEpoch():
-                return self._anew()
+                return self._restart()
             case PrepareTransition(transition_id=id):
                 return [(DaveOpcode.TRANSITION_READY, {"transition_id": id})] if id else []
             case ExecuteTransition(transition_id=id):
                 self.executed.append(id)
-                self._sealer.set_key_ratchet(self.session.get_key_ratchet(str(self.user_id)))
+                self._encryptor.set_key_ratchet(self.session.get_key_ratchet(str(self.user_id)))
                 return []
         assert isinstance(payload, bytes)
         names = {str(user_id) for user_id in known}
@@ -145,8 +147,8 @@ class Libdave:
             self.session.set_external_sender(payload)
             return []
         if op == DaveOpcode.PROPOSALS:
-            made = self.session.process_proposals(payload, names)
-            return [(DaveOpcode.COMMIT_WELCOME, made)] if made else []
+            commit = self.session.process_proposals(payload, names)
+            return [(DaveOpcode.COMMIT_WELCOME, commit)] if commit else []
         id = int.from_bytes(payload[:2], "big")
         if op == DaveOpcode.ANNOUNCE_COMMIT:
             result = self.session.process_commit(payload[2:])
@@ -156,18 +158,18 @@ class Libdave:
             result = self.session.process_welcome(payload[2:], names)
         if not isinstance(result, dict):
             self.invalid += 1
-            return [(DaveOpcode.INVALID_COMMIT_WELCOME, {"transition_id": id}), *self._anew()]
+            return [(DaveOpcode.INVALID_COMMIT_WELCOME, {"transition_id": id}), *self._restart()]
         for user_id in known - {self.user_id}:
             ratchet = self.session.get_key_ratchet(str(user_id))
             if ratchet is not None:
-                self._openers.setdefault(user_id, dave.Decryptor()).transition_to_key_ratchet(ratchet)
+                self._decryptors.setdefault(user_id, dave.Decryptor()).transition_to_key_ratchet(ratchet)
         return [(DaveOpcode.TRANSITION_READY, {"transition_id": id})]
 
     def seal(self, frame: bytes) -> bytes:
-        sealed = self._sealer.encrypt(AUDIO, SSRC, frame)
+        sealed = self._encryptor.encrypt(AUDIO, SSRC, frame)
         assert sealed is not None
         return sealed
 
     def open(self, sender: int, sealed: bytes) -> bytes | None:
-        opener = self._openers.get(sender)
-        return opener.decrypt(AUDIO, sealed) if opener is not None else None
+        decryptor = self._decryptors.get(sender)
+        return decryptor.decrypt(AUDIO, sealed) if decryptor is not None else None

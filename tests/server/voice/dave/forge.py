@@ -1,4 +1,4 @@
-"""Key packages of our own making, right and wrong, and commits bent out of shape."""
+"""Builds valid and invalid key packages."""
 
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -7,23 +7,23 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hubbub.server.transports.voice.dave import codec
 from hubbub.server.transports.voice.dave.keys import labeled_content
 
-ALWAYS = (0, 2**64 - 1)
+UNLIMITED_LIFETIME = (0, 2**64 - 1)
 CAPABILITIES = codec.LeafCapabilities((1,), (2,), (), (), (1,))
 
 
 def point(key: ec.EllipticCurvePrivateKey | None = None) -> bytes:
-    """A public key, of nobody if not told of whom."""
+    """Return the public key of `key`, or of a new key."""
     key = key or ec.generate_private_key(ec.SECP256R1())
     return key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
 
 
 def sign(key: ec.EllipticCurvePrivateKey, label: str, content: bytes) -> bytes:
-    """A member's signature."""
+    """Sign content with a member's key."""
     return key.sign(labeled_content(label, content), ec.ECDSA(hashes.SHA256()))
 
 
 def key_package(user_id: int, **changes: object) -> codec.KeyPackage:
-    """A key package whose signatures are right, whatever else was changed; `leaf_signature` and `signature` override them."""
+    """Build a key package with changed fields and valid signatures; `leaf_signature` and `signature` override these."""
     signer = ec.generate_private_key(ec.SECP256R1())
     leaf = codec.LeafNode(
         encryption_key=changes.get("encryption_key", point()),
@@ -31,7 +31,7 @@ def key_package(user_id: int, **changes: object) -> codec.KeyPackage:
         identity=changes.get("identity", codec.u64(user_id)),
         capabilities=changes.get("capabilities", CAPABILITIES),
         source=changes.get("source", 1),
-        lifetime=changes.get("lifetime", ALWAYS),
+        lifetime=changes.get("lifetime", UNLIMITED_LIFETIME),
         parent_hash=b"",
         extensions=changes.get("leaf_extensions", b""),
         signature=b"",

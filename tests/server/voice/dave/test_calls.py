@@ -1,4 +1,4 @@
-"""Calls of real client implementations: who is in hears everybody, who left hears nobody."""
+"""DAVE calls between real client implementations: members decrypt each other's frames, former members do not."""
 
 import pytest
 
@@ -8,18 +8,18 @@ from tests.server.voice.dave.call import KINDS, Call, require_heard
 
 @pytest.fixture(params=KINDS)
 def call(request: pytest.FixtureRequest) -> Call:
-    """A call of clients of one kind, or of both."""
+    """A call with clients of one implementation, or of both."""
     return Call(request.param)
 
 
-def test_two_hear_each_other(call: Call) -> None:
+def test_two_clients_decrypt_each_other(call: Call) -> None:
     call.join(1, 2)
     call.wait(10)
 
     call.require_all_hear_all()
 
 
-def test_a_third_joins(call: Call) -> None:
+def test_a_third_client_is_added(call: Call) -> None:
     call.join(1, 2)
     call.wait(10)
     call.join(3)
@@ -28,19 +28,19 @@ def test_a_third_joins(call: Call) -> None:
     call.require_all_hear_all()
 
 
-def test_who_left_opens_no_later_frame(call: Call) -> None:
+def test_a_former_member_decrypts_no_later_frame(call: Call) -> None:
     call.join(1, 2, 3)
     call.wait(10)
-    gone = call.leave(2)
+    former = call.leave(2)
     call.wait(10)
 
     call.require_all_hear_all()
     for client in call.clients.values():
-        sealed = client.seal(b"not for the one who left")
-        assert gone.open(client.user_id, sealed) is None
+        sealed = client.seal(b"not for former members")
+        assert former.open(client.user_id, sealed) is None
 
 
-def test_two_join_in_one_batch(call: Call) -> None:
+def test_two_clients_are_added_in_one_batch(call: Call) -> None:
     call.join(1, 2)
     call.wait(10)
     call.sent.clear()
@@ -49,11 +49,11 @@ def test_two_join_in_one_batch(call: Call) -> None:
 
     call.require_all_hear_all()
     if not call.trouble:
-        # 3 came while nothing was open; 4 and 5 waited for the next batch.
+        # 3 joined while no proposals were pending; 4 and 5 waited for the next batch.
         assert call.ops(1).count(DaveOpcode.PROPOSALS) == 2
 
 
-def test_one_leaves_and_comes_back_in_one_commit(call: Call) -> None:
+def test_a_client_is_removed_and_added_in_one_commit(call: Call) -> None:
     call.join(1, 2, 3)
     call.wait(10)
     call.sent.clear()
@@ -64,17 +64,17 @@ def test_one_leaves_and_comes_back_in_one_commit(call: Call) -> None:
     call.require_all_hear_all()
 
 
-def test_nine_come_at_once(call: Call) -> None:
+def test_nine_clients_join_at_once(call: Call) -> None:
     call.join(*range(1, 10))
     call.wait(10)
 
     call.require_all_hear_all()
     if not call.trouble:
-        # Four found the group, the others are added to it in one commit: each message makes every holder commit.
+        # Four users create the group, the others are added in one commit; each proposal makes every member commit.
         assert call.commits <= 4 + 3 + 2 + 4 * 3
 
 
-def test_the_last_one_begins_anew_and_is_heard_by_the_next(call: Call) -> None:
+def test_the_last_client_restarts_and_is_joined_by_the_next(call: Call) -> None:
     call.join(1, 2)
     call.wait(10)
     call.sent.clear()
@@ -90,7 +90,7 @@ def test_the_last_one_begins_anew_and_is_heard_by_the_next(call: Call) -> None:
     call.require_all_hear_all()
 
 
-def test_who_waits_is_in_a_group_of_its_own_when_all_members_leave(call: Call) -> None:
+def test_waiting_clients_create_a_group_when_all_members_leave(call: Call) -> None:
     call.join(1, 2)
     call.wait(10)
     call.join(3, 4)
@@ -101,7 +101,7 @@ def test_who_waits_is_in_a_group_of_its_own_when_all_members_leave(call: Call) -
     call.require_all_hear_all()
 
 
-def test_a_frame_says_the_same_code_to_all() -> None:
+def test_all_members_see_the_same_privacy_code() -> None:
     call = Call()
     call.join(1, 2, 3)
     call.wait(10)
@@ -113,7 +113,7 @@ def test_a_frame_says_the_same_code_to_all() -> None:
     assert len(code) == 30
 
 
-def test_frames_pass_between_the_two_implementations() -> None:
+def test_the_two_implementations_decrypt_each_other() -> None:
     call = Call("mixed")
     call.join(1, 2)
     call.wait(10)

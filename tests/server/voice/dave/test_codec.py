@@ -1,4 +1,4 @@
-"""MLS as bytes: what is written is read again, and whatever is read, nothing but `Malformed` is raised."""
+"""The MLS codec: encoded messages decode unchanged, and invalid data raises only `Malformed`."""
 
 from collections.abc import Callable
 
@@ -29,7 +29,7 @@ WELCOMES = st.builds(codec.Welcome, st.lists(st.tuples(SHORT, SHORT, SHORT), max
 
 @st.composite
 def commits(draw: st.DrawFn) -> codec.Commit:
-    """Commits with and without a path."""
+    """Generate commits with and without a path."""
     leaf = draw(st.none() | PATH_LEAVES)
     return codec.Commit(
         draw(SHORT),
@@ -49,7 +49,7 @@ def commits(draw: st.DrawFn) -> codec.Commit:
     ("length", "prefix"),
     [(0, "00"), (63, "3f"), (64, "4040"), (16_383, "7fff"), (16_384, "80004000"), (70_000, "80011170")],
 )
-def test_a_length_is_written_in_its_shortest_form(length: int, prefix: str) -> None:
+def test_a_length_is_encoded_in_its_shortest_form(length: int, prefix: str) -> None:
     data = bytes(length)
 
     assert vec(data) == bytes.fromhex(prefix) + data
@@ -57,19 +57,19 @@ def test_a_length_is_written_in_its_shortest_form(length: int, prefix: str) -> N
 
 
 @pytest.mark.parametrize("data", ["4000", "403f" + "00" * 63, "80003fff", "c0", "ff", "", "01", "4040", "8000"])
-def test_other_forms_of_a_length_are_refused(data: str) -> None:
+def test_other_encodings_of_a_length_are_rejected(data: str) -> None:
     with pytest.raises(Malformed):
         ByteReader(bytes.fromhex(data) + (bytes(16_383) if data == "80003fff" else b"")).vec()
 
 
 @given(KEY_PACKAGES)
-def test_a_key_package_survives(package: codec.KeyPackage) -> None:
+def test_a_key_package_survives_a_round_trip(package: codec.KeyPackage) -> None:
     assert codec.read_key_package(package.encode()) == package
     assert codec.read_key_package(b"\x00\x01\x00\x05" + package.encode()) == package
 
 
 @given(commits(), st.none() | WELCOMES)
-def test_a_commit_with_its_welcome_survives(commit: codec.Commit, welcome: codec.Welcome | None) -> None:
+def test_a_commit_with_its_welcome_survives_a_round_trip(commit: codec.Commit, welcome: codec.Welcome | None) -> None:
     data = commit.encode() + (welcome.encode() if welcome is not None else b"")
 
     assert codec.read_commit_and_welcome(data) == (commit, commit.encode(), welcome)
@@ -78,7 +78,7 @@ def test_a_commit_with_its_welcome_survives(commit: codec.Commit, welcome: codec
 @pytest.mark.parametrize("read", [codec.read_key_package, codec.read_commit_and_welcome])
 @given(data=st.binary(max_size=400))
 @example(data=b"")
-def test_any_bytes_are_read_or_malformed(read: Callable[[bytes], object], data: bytes) -> None:
+def test_any_bytes_are_decoded_or_malformed(read: Callable[[bytes], object], data: bytes) -> None:
     try:
         read(data)
     except Malformed:
@@ -86,32 +86,34 @@ def test_any_bytes_are_read_or_malformed(read: Callable[[bytes], object], data: 
 
 
 @given(KEY_PACKAGES, st.data())
-def test_a_bent_key_package_is_read_or_malformed(package: codec.KeyPackage, data: st.DataObject) -> None:
-    bent = _bend(package.encode(), data)
+def test_a_corrupted_key_package_is_decoded_or_malformed(package: codec.KeyPackage, data: st.DataObject) -> None:
+    corrupted = _corrupt(package.encode(), data)
     try:
-        # There is one way to write what was read.
-        assert codec.read_key_package(bent).encode() in (bent, bent[4:])
+        # The encoding is canonical.
+        assert codec.read_key_package(corrupted).encode() in (corrupted, corrupted[4:])
     except Malformed:
         pass
 
 
 @given(commits(), WELCOMES, st.data())
-def test_a_bent_commit_is_read_or_malformed(commit: codec.Commit, welcome: codec.Welcome, data: st.DataObject) -> None:
-    bent = _bend(commit.encode() + welcome.encode(), data)
+def test_a_corrupted_commit_is_decoded_or_malformed(
+    commit: codec.Commit, welcome: codec.Welcome, data: st.DataObject
+) -> None:
+    corrupted = _corrupt(commit.encode() + welcome.encode(), data)
     try:
-        read, message, rest = codec.read_commit_and_welcome(bent)
+        read, message, rest = codec.read_commit_and_welcome(corrupted)
     except Malformed:
         return
     assert read.encode() == message
-    assert message + (rest.encode() if rest is not None else b"") == bent
+    assert message + (rest.encode() if rest is not None else b"") == corrupted
 
 
-def _bend(original: bytes, data: st.DataObject) -> bytes:
-    at = data.draw(st.integers(0, len(original) - 1))
-    return original[:at] + data.draw(st.binary(max_size=3)) + original[at + data.draw(st.integers(0, 3)) :]
+def _corrupt(original: bytes, data: st.DataObject) -> bytes:
+    position = data.draw(st.integers(0, len(original) - 1))
+    return original[:position] + data.draw(st.binary(max_size=3)) + original[position + data.draw(st.integers(0, 3)) :]
 
 
-def test_a_key_package_of_a_client_is_read_whole() -> None:
+def test_a_key_package_of_a_client_is_decoded_completely() -> None:
     data = davey.DaveSession(1, 42, CHANNEL).get_serialized_key_package()
 
     package = codec.read_key_package(data)

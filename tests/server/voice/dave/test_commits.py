@@ -1,4 +1,4 @@
-"""Op 28: which commits become the one of their epoch."""
+"""Op 28: validation of commits, and the choice of one commit for each epoch."""
 
 import dataclasses
 from collections.abc import Callable
@@ -9,10 +9,10 @@ from hubbub.server.transports.voice.dave import DaveOpcode, codec
 from tests.server.voice.dave import forge
 from tests.server.voice.dave.call import Call, require_heard
 
-Bend = Callable[[codec.Commit, codec.Welcome], bytes]
+Change = Callable[[codec.Commit, codec.Welcome], bytes]
 
 
-def test_the_first_commit_wins_and_the_others_are_dropped() -> None:
+def test_the_first_commit_wins() -> None:
     call = Call()
     call.join(1, 2, 3)
     call.settle()
@@ -25,132 +25,135 @@ def test_the_first_commit_wins_and_the_others_are_dropped() -> None:
     call.require_all_hear_all()
 
 
-def opened(call: Call) -> bytes:
-    """A commit of 1 that removes 3 and adds 5, just before the server has it."""
+def undelivered_commit(call: Call) -> bytes:
+    """Return a commit of user 1 that removes 3 and adds 5, before the server receives it."""
     call.join(1, 2, 3)
     call.settle()
     call.join(4)
     _, data = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
     call.leave(3)
     call.join(5)
-    call.receive(5, *call.up[5].popleft())
+    call.receive(5, *call.to_group[5].popleft())
     call.receive(1, DaveOpcode.COMMIT_WELCOME, data)
     _, data = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
     return data
 
 
-def change(**changes: object) -> Bend:
-    """The commit with other fields, and its welcome."""
+def with_fields(**changes: object) -> Change:
+    """Replace fields of the commit."""
     return lambda commit, welcome: dataclasses.replace(commit, **changes).encode() + welcome.encode()
 
 
-def on_leaf(**changes: object) -> Bend:
-    """The commit with other fields in the leaf of its path."""
+def with_leaf_fields(**changes: object) -> Change:
+    """Replace fields of the leaf in the commit's path."""
 
-    def bend(commit: codec.Commit, welcome: codec.Welcome) -> bytes:
+    def apply(commit: codec.Commit, welcome: codec.Welcome) -> bytes:
         assert commit.path_leaf is not None
         leaf = dataclasses.replace(commit.path_leaf, **changes)
         return dataclasses.replace(commit, path_leaf=leaf).encode() + welcome.encode()
 
-    return bend
+    return apply
 
 
-def on_welcome(
-    change: Callable[[tuple[tuple[bytes, bytes, bytes], ...]], tuple[tuple[bytes, bytes, bytes], ...]],
-) -> Bend:
-    """The commit with other entries in its welcome."""
+def with_welcome_entries(
+    change_entries: Callable[[tuple[tuple[bytes, bytes, bytes], ...]], tuple[tuple[bytes, bytes, bytes], ...]],
+) -> Change:
+    """Replace the entries of the welcome."""
     return lambda commit, welcome: (
-        commit.encode() + dataclasses.replace(welcome, secrets=change(welcome.secrets)).encode()
+        commit.encode() + dataclasses.replace(welcome, secrets=change_entries(welcome.secrets)).encode()
     )
 
 
-def inline(commit: codec.Commit, welcome: codec.Welcome) -> bytes:
-    """The commit with a proposal of its own instead of the first reference."""
+def with_inline_proposal(commit: codec.Commit, welcome: codec.Welcome) -> bytes:
+    """Add an inline proposal to the commit."""
     by_reference = b"".join(b"\x02" + codec.vec(reference) for reference in commit.references)
-    removing = b"\x01" + b"\x00\x03" + codec.u32(1)
+    removal = b"\x01" + b"\x00\x03" + codec.u32(1)
     whole = commit.encode()
     assert codec.vec(by_reference) in whole
-    return whole.replace(codec.vec(by_reference), codec.vec(removing + by_reference)) + welcome.encode()
+    return whole.replace(codec.vec(by_reference), codec.vec(removal + by_reference)) + welcome.encode()
 
 
-BENT: dict[str, tuple[str, Bend]] = {
-    "another group": ("commit: another group", change(group_id=bytes(8))),
-    "an old epoch": ("commit: another epoch", change(epoch=0)),
-    "a later epoch": ("commit: another epoch", change(epoch=2**64 - 1)),
-    "another leaf": ("commit: leaf index of another member", change(leaf_index=1)),
-    "no leaf": ("commit: leaf index of another member", change(leaf_index=2**32 - 1)),
-    "no references": ("commit: not the pending proposals", change(references=())),
+INVALID_COMMITS: dict[str, tuple[str, Change]] = {
+    "another group": ("commit: another group", with_fields(group_id=bytes(8))),
+    "an old epoch": ("commit: another epoch", with_fields(epoch=0)),
+    "a later epoch": ("commit: another epoch", with_fields(epoch=2**64 - 1)),
+    "another leaf": ("commit: leaf index of another member", with_fields(leaf_index=1)),
+    "no leaf": ("commit: leaf index of another member", with_fields(leaf_index=2**32 - 1)),
+    "no references": ("commit: not the pending proposals", with_fields(references=())),
     "an extra reference": (
         "commit: not the pending proposals",
-        lambda commit, welcome: change(references=(*commit.references, bytes(32)))(commit, welcome),
+        lambda commit, welcome: with_fields(references=(*commit.references, bytes(32)))(commit, welcome),
     ),
     "a reference twice": (
         "commit: not the pending proposals",
-        lambda commit, welcome: change(references=commit.references[:1] * len(commit.references))(commit, welcome),
+        lambda commit, welcome: with_fields(references=commit.references[:1] * len(commit.references))(commit, welcome),
     ),
     "a reference missing": (
         "commit: not the pending proposals",
-        lambda commit, welcome: change(references=commit.references[1:])(commit, welcome),
+        lambda commit, welcome: with_fields(references=commit.references[1:])(commit, welcome),
     ),
-    "an inline proposal": ("malformed", inline),
-    "no path": ("commit: no path", change(path_leaf=None, path=())),
-    "a leaf of somebody else": ("commit: another member's leaf", on_leaf(identity=codec.u64(2))),
-    "another signature key": ("commit: another member's leaf", on_leaf(signature_key=forge.point())),
-    "a key that is none": ("commit: no new key", on_leaf(encryption_key=b"\x04" + bytes(64))),
-    "a leaf not signed": ("commit: signature of the leaf", on_leaf(encryption_key=forge.point())),
+    "an inline proposal": ("malformed", with_inline_proposal),
+    "no path": ("commit: no path", with_fields(path_leaf=None, path=())),
+    "a leaf of another member": ("commit: another member's leaf", with_leaf_fields(identity=codec.u64(2))),
+    "another signature key": ("commit: another member's leaf", with_leaf_fields(signature_key=forge.point())),
+    "an invalid key": ("commit: no new key", with_leaf_fields(encryption_key=b"\x04" + bytes(64))),
+    "an unsigned leaf": ("commit: signature of the leaf", with_leaf_fields(encryption_key=forge.point())),
     "no welcome": ("commit: welcome does not match the added members", lambda commit, _: commit.encode()),
-    "an empty welcome": ("commit: welcome does not match the added members", on_welcome(lambda _: ())),
-    "a welcome too many": (
+    "an empty welcome": ("commit: welcome does not match the added members", with_welcome_entries(lambda _: ())),
+    "an extra welcome": (
         "commit: welcome does not match the added members",
-        on_welcome(lambda secrets: (*secrets, (bytes(32), b"", b""))),
+        with_welcome_entries(lambda secrets: (*secrets, (bytes(32), b"", b""))),
     ),
-    "a welcome twice": ("commit: welcome does not match the added members", on_welcome(lambda secrets: secrets * 2)),
-    "a welcome for nobody": (
+    "a welcome twice": (
         "commit: welcome does not match the added members",
-        on_welcome(lambda _: ((bytes(32), b"", b""),)),
+        with_welcome_entries(lambda secrets: secrets * 2),
+    ),
+    "a welcome for an unknown key": (
+        "commit: welcome does not match the added members",
+        with_welcome_entries(lambda _: ((bytes(32), b"", b""),)),
     ),
     "trailing bytes": ("malformed", lambda commit, welcome: commit.encode() + welcome.encode() + b"\x00"),
-    "nothing": ("malformed", lambda _commit, _welcome: b""),
-    "too much": ("commit: too long", lambda commit, _: commit.encode() + bytes(100_000)),
+    "empty": ("malformed", lambda _commit, _welcome: b""),
+    "too long": ("commit: too long", lambda commit, _: commit.encode() + bytes(100_000)),
 }
 
 
 @pytest.fixture(scope="module")
-def waiting() -> tuple[Call, bytes]:
-    """A call whose commit is on the way. What is refused changes nothing, so that one call does for all."""
+def pending_commit() -> tuple[Call, bytes]:
+    """A call with an undelivered commit. Rejected commits change nothing, so all cases share it."""
     call = Call()
-    return call, opened(call)
+    return call, undelivered_commit(call)
 
 
-@pytest.mark.parametrize("case", BENT)
-def test_a_bent_commit_is_refused(waiting: tuple[Call, bytes], case: str) -> None:
-    call, data = waiting
+@pytest.mark.parametrize("case", INVALID_COMMITS)
+def test_an_invalid_commit_is_rejected(pending_commit: tuple[Call, bytes], case: str) -> None:
+    call, data = pending_commit
     commit, _, welcome = codec.read_commit_and_welcome(data)
     assert welcome is not None
     assert len(commit.references) == 2
-    reason, bend = BENT[case]
+    reason, apply = INVALID_COMMITS[case]
     before = call.group.rejections[reason]
 
-    assert call.receive(1, DaveOpcode.COMMIT_WELCOME, bend(commit, welcome)) == []
+    assert call.receive(1, DaveOpcode.COMMIT_WELCOME, apply(commit, welcome)) == []
 
     assert call.group.rejections[reason] == before + 1
 
 
-def test_a_commit_of_others_is_refused(waiting: tuple[Call, bytes]) -> None:
-    call, data = waiting
+def test_a_commit_sent_by_another_user_is_rejected(pending_commit: tuple[Call, bytes]) -> None:
+    call, data = pending_commit
 
     assert call.receive(2, DaveOpcode.COMMIT_WELCOME, data) == []
     assert call.receive(5, DaveOpcode.COMMIT_WELCOME, data) == []
     assert call.receive(3, DaveOpcode.COMMIT_WELCOME, data) == []
 
 
-def test_after_all_that_the_commit_is_taken_and_the_call_goes_on() -> None:
+def test_a_valid_commit_is_accepted_after_invalid_ones() -> None:
     call = Call()
-    data = opened(call)
+    data = undelivered_commit(call)
     commit, _, welcome = codec.read_commit_and_welcome(data)
     assert welcome is not None
-    for _, bend in BENT.values():
-        call.receive(1, DaveOpcode.COMMIT_WELCOME, bend(commit, welcome))
+    for _, apply in INVALID_COMMITS.values():
+        call.receive(1, DaveOpcode.COMMIT_WELCOME, apply(commit, welcome))
 
     call.receive(1, DaveOpcode.COMMIT_WELCOME, data)
     call.settle()
@@ -158,14 +161,14 @@ def test_after_all_that_the_commit_is_taken_and_the_call_goes_on() -> None:
     call.require_all_hear_all()
 
 
-def test_an_empty_commit_before_there_is_a_group_is_refused() -> None:
+def test_an_empty_commit_before_the_group_exists_is_rejected() -> None:
     call = Call("libdave")
     call.join(1, 2)
     committer, data = call.until(DaveOpcode.COMMIT_WELCOME)
     commit, _, _ = codec.read_commit_and_welcome(data)
     call.receive(committer, DaveOpcode.COMMIT_WELCOME, dataclasses.replace(commit, references=()).encode())
 
-    # libdave itself makes one when the only proposal is taken back.
+    # libdave itself sends an empty commit when the only proposal is revoked.
     call.leave(2)
     call.settle()
     assert not call.group.is_encrypted(1)
@@ -175,7 +178,7 @@ def test_an_empty_commit_before_there_is_a_group_is_refused() -> None:
     call.require_all_hear_all()
 
 
-def test_each_newcomer_is_welcomed_alone() -> None:
+def test_each_new_member_receives_its_own_welcome() -> None:
     call = Call()
     call.join(1, 2, 3)
     call.settle()
@@ -189,7 +192,7 @@ def test_each_newcomer_is_welcomed_alone() -> None:
             entries.end()
 
 
-def test_members_whose_commits_nobody_can_follow_no_longer_decide() -> None:
+def test_members_with_invalid_commits_are_no_longer_trusted() -> None:
     call = Call()
     call.join(1, 2, 3)
     call.settle()
@@ -197,8 +200,8 @@ def test_members_whose_commits_nobody_can_follow_no_longer_decide() -> None:
     committer, data = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
     commit, _, welcome = codec.read_commit_and_welcome(data)
     assert welcome is not None
-    # We cannot see that the tag is wrong; everybody else does.
-    call.receive(committer, DaveOpcode.COMMIT_WELCOME, change(confirmation_tag=bytes(32))(commit, welcome))
+    # The server cannot verify the confirmation tag, but clients can.
+    call.receive(committer, DaveOpcode.COMMIT_WELCOME, with_fields(confirmation_tag=bytes(32))(commit, welcome))
     call.wait(8)
 
     assert call.clients[2].invalid

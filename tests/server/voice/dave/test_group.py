@@ -1,4 +1,4 @@
-"""The state machine: batches, transitions, and what happens when something does not go as it should."""
+"""The state machine of a DAVE group: proposal batches, transitions, and recovery from failures."""
 
 import random
 
@@ -19,8 +19,8 @@ from tests.server.voice.dave import forge
 from tests.server.voice.dave.call import CHANNEL, KINDS, Call
 
 
-def proposals(payload: Payload) -> int:
-    """How many proposals, or references to revoke, are in an op 27."""
+def count_proposals(payload: Payload) -> int:
+    """Return the number of proposals, or of references to revoke, in an op 27."""
     assert isinstance(payload, bytes)
     inner = codec.ByteReader(codec.ByteReader(payload[1:]).vec())
     count = 0
@@ -39,8 +39,8 @@ def proposals(payload: Payload) -> int:
     return count
 
 
-def with_waiting(*user_ids: int) -> tuple[DaveGroup, list[OutgoingMessage]]:
-    """A group that does not exist yet, and what was sent about it."""
+def group_of(*user_ids: int) -> tuple[DaveGroup, list[OutgoingMessage]]:
+    """Return a group that waits for its first commit, and the messages it sent."""
     group = DaveGroup(CHANNEL, ExternalSender())
     sent: list[OutgoingMessage] = []
     for user_id in user_ids:
@@ -49,7 +49,7 @@ def with_waiting(*user_ids: int) -> tuple[DaveGroup, list[OutgoingMessage]]:
     return group, sent
 
 
-def test_a_connection_is_told_our_key_once() -> None:
+def test_a_connection_receives_the_external_sender_once() -> None:
     call = Call()
     call.join(1, 2)
     call.settle()
@@ -60,18 +60,18 @@ def test_a_connection_is_told_our_key_once() -> None:
 
     assert call.ops(1)[0] == DaveOpcode.EXTERNAL_SENDER
     assert call.ops(1).count(DaveOpcode.EXTERNAL_SENDER) == 1
-    # Two connections of one user.
+    # Once for each of the two connections of user 2.
     assert call.ops(2).count(DaveOpcode.EXTERNAL_SENDER) == 2
 
 
-def test_the_key_is_one_that_clients_read() -> None:
+def test_the_external_sender_has_the_encoding_that_clients_expect() -> None:
     package = ExternalSender().package
 
     assert len(package) == 71
     assert package.endswith(b"\x00\x01\x01\x00")
 
 
-def test_who_joins_again_without_having_left_is_taken_as_new() -> None:
+def test_a_user_who_joins_twice_is_treated_as_new() -> None:
     call = Call()
     call.join(1, 2, 3)
     call.settle()
@@ -81,8 +81,8 @@ def test_who_joins_again_without_having_left_is_taken_as_new() -> None:
     call.require_all_hear_all()
 
 
-def test_when_somebody_leaves_before_there_is_a_group_all_is_taken_back_and_made_anew() -> None:
-    group, _ = with_waiting(1, 2, 3)
+def test_leaving_before_the_first_commit_revokes_and_resends_all_proposals() -> None:
+    group, _ = group_of(1, 2, 3)
 
     sent = group.left(2, 1)
 
@@ -98,11 +98,11 @@ def test_when_somebody_leaves_before_there_is_a_group_all_is_taken_back_and_made
         b"\1",
         b"\0",
     ]
-    assert [proposals(sending.payload) for sending in sent] == [2, 1, 2, 1]
+    assert [count_proposals(sending.payload) for sending in sent] == [2, 1, 2, 1]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_somebody_leaves_before_there_is_a_group(kind: str) -> None:
+def test_a_group_is_created_after_a_user_left_before_the_first_commit(kind: str) -> None:
     call = Call(kind)
     call.join(1, 2, 3)
     held = [call.until(DaveOpcode.COMMIT_WELCOME) for _ in range(3)]
@@ -115,13 +115,13 @@ def test_somebody_leaves_before_there_is_a_group(kind: str) -> None:
     call.require_all_hear_all()
 
 
-def test_only_a_few_found_a_group_and_the_rest_is_added_to_it() -> None:
-    _, sent = with_waiting(*range(1, 9))
+def test_at_most_four_users_create_a_group() -> None:
+    _, sent = group_of(*range(1, 9))
 
     assert max(user_id for sending in sent if sending.op == DaveOpcode.PROPOSALS for user_id in sending.to) == 4
 
 
-def test_one_batch_of_proposals_per_epoch() -> None:
+def test_one_batch_of_proposals_is_sent_per_epoch() -> None:
     call = Call()
     call.join(1, 2, 3)
     call.settle()
@@ -132,19 +132,19 @@ def test_one_batch_of_proposals_per_epoch() -> None:
     call.leave(3)
     call.join(5, 6)
     for user_id in (5, 6):
-        call.receive(user_id, *call.up[user_id].popleft())
+        call.receive(user_id, *call.to_group[user_id].popleft())
     assert DaveOpcode.PROPOSALS not in {sending.op for sending in call.sent}
 
     call.receive(1, DaveOpcode.COMMIT_WELCOME, commit)
     call.settle()
     batches = [sending for sending in call.sent if sending.op == DaveOpcode.PROPOSALS]
-    assert [proposals(sending.payload) for sending in batches] == [3]
-    # To members alone: neither to who is added nor to who is removed.
+    assert [count_proposals(sending.payload) for sending in batches] == [3]
+    # Only members receive proposals, not the added and removed users.
     assert set(batches[0].to) == {1, 2, 4}
     call.require_all_hear_all()
 
 
-def test_the_next_batch_waits_until_members_have_followed_or_half_a_second() -> None:
+def test_the_next_batch_waits_for_members_at_most_half_a_second() -> None:
     call = Call()
     call.join(1, 2)
     call.settle()
@@ -162,7 +162,7 @@ def test_the_next_batch_waits_until_members_have_followed_or_half_a_second() -> 
     call.require_all_hear_all()
 
 
-def test_a_transition_is_made_when_all_have_answered() -> None:
+def test_a_transition_is_executed_when_all_members_are_ready() -> None:
     call = Call()
     call.join(1, 2)
     call.settle()
@@ -173,7 +173,7 @@ def test_a_transition_is_made_when_all_have_answered() -> None:
     assert call.group.deadline is None
 
 
-def test_a_transition_is_made_without_those_who_do_not_answer_in_two_seconds() -> None:
+def test_a_transition_is_executed_after_two_seconds_without_all_members() -> None:
     call = Call()
     call.join(1, 2)
     committer, commit = call.until(DaveOpcode.COMMIT_WELCOME)
@@ -190,7 +190,7 @@ def test_a_transition_is_made_without_those_who_do_not_answer_in_two_seconds() -
     assert call.group.is_encrypted(2)
 
 
-def test_transition_ids_never_are_zero() -> None:
+def test_transition_ids_are_never_zero() -> None:
     call = Call()
     call.group._last_transition = 0xFFFE
     call.join(1, 2)
@@ -204,18 +204,18 @@ def test_transition_ids_never_are_zero() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_who_cannot_follow_is_removed_and_added_in_one_commit(kind: str) -> None:
+def test_a_client_that_rejects_a_commit_is_removed_and_added_again(kind: str) -> None:
     call = Call(kind)
     call.join(1, 2, 3)
     call.settle()
     call.join(4)
     _, commit = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
     call.receive(1, DaveOpcode.COMMIT_WELCOME, commit)
-    # The commit reaches 2 broken.
-    op, payload = call.down[2].pop()
+    # The commit is corrupted on its way to 2.
+    op, payload = call.to_client[2].pop()
     assert op == DaveOpcode.ANNOUNCE_COMMIT
     assert isinstance(payload, bytes)
-    call.down[2].append((op, payload[:-40] + bytes(40)))
+    call.to_client[2].append((op, payload[:-40] + bytes(40)))
     call.sent.clear()
     call.wait(10)
 
@@ -223,21 +223,21 @@ def test_who_cannot_follow_is_removed_and_added_in_one_commit(kind: str) -> None
     if kind == "davey":
         (batch,) = [sending for sending in call.sent if sending.op == DaveOpcode.PROPOSALS]
         assert set(batch.to) == {1, 3, 4}
-        assert proposals(batch.payload) == 2
+        assert count_proposals(batch.payload) == 2
         assert DaveOpcode.PREPARE_EPOCH not in call.ops(1)
     call.require_all_hear_all()
 
 
-def test_a_welcome_that_came_too_late_is_not_sent() -> None:
+def test_an_outdated_welcome_is_not_sent() -> None:
     call = Call()
     call.join(1, 2)
     call.settle()
     call.join(3)
     _, commit = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
-    # 3 has begun anew meanwhile; the welcome is for keys that it has thrown away.
+    # 3 restarted its session meanwhile and no longer has the keys of the welcome.
     client = call.clients[3]
-    call.up[3].extend(client.handle(DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1), {1, 2, 3}))
-    call.receive(3, *call.up[3].popleft())
+    call.to_group[3].extend(client.handle(DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1), {1, 2, 3}))
+    call.receive(3, *call.to_group[3].popleft())
     call.receive(1, DaveOpcode.COMMIT_WELCOME, commit)
     assert DaveOpcode.WELCOME not in call.ops(3)
     assert not call.group.is_encrypted(3)
@@ -247,11 +247,11 @@ def test_a_welcome_that_came_too_late_is_not_sent() -> None:
     call.require_all_hear_all()
 
 
-def test_a_founder_who_begins_anew_unasked_is_told_to() -> None:
+def test_a_founding_client_that_reports_a_failure_is_restarted() -> None:
     call = Call()
     call.join(1, 2)
     committer, _commit = call.until(DaveOpcode.COMMIT_WELCOME)
-    # What 2 holds now is anybody's guess, and a wrong guess ends its connection.
+    # The server does not know the state of 2, and a wrong guess would end its connection.
     call.receive(2, DaveOpcode.INVALID_COMMIT_WELCOME, {"transition_id": 0})
 
     assert committer == 1
@@ -260,8 +260,8 @@ def test_a_founder_who_begins_anew_unasked_is_told_to() -> None:
     call.require_all_hear_all()
 
 
-def test_without_a_commit_for_three_seconds_all_begin_anew_then_more_patiently() -> None:
-    group, _ = with_waiting(1, 2)
+def test_all_clients_restart_without_a_commit_with_increasing_timeouts() -> None:
+    group, _ = group_of(1, 2)
 
     assert group.deadline == 3
     assert group.tick(2.9) == []
@@ -272,7 +272,7 @@ def test_without_a_commit_for_three_seconds_all_begin_anew_then_more_patiently()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_group_whose_commits_are_lost_begins_anew(kind: str) -> None:
+def test_a_group_with_lost_commits_restarts(kind: str) -> None:
     call = Call(kind)
     call.join(1, 2, 3)
     call.wait(10)
@@ -288,7 +288,7 @@ def test_a_group_whose_commits_are_lost_begins_anew(kind: str) -> None:
     call.require_all_hear_all()
 
 
-def test_the_last_one_in_a_call_has_no_group() -> None:
+def test_the_last_client_in_a_call_has_no_group() -> None:
     call = Call()
     call.join(1, 2, 3)
     call.settle()
@@ -309,39 +309,39 @@ def test_the_last_one_in_a_call_has_no_group() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_lines_that_break_messages_break_no_call(seed: int) -> None:
-    """Members fail at random commits and welcomes, in any order; nobody is ever sent what ends their connection."""
-    call = broken(seed)
+def test_corrupted_messages_do_not_break_a_call(seed: int) -> None:
+    """Clients fail at random commits and welcomes; no client receives a message that ends its connection."""
+    call = corrupted_call(seed)
 
     call.require_all_hear_all()
 
 
-def broken(seed: int) -> Call:
-    """A call in which every tenth commit or welcome arrives broken, and people come and go."""
+def corrupted_call(seed: int) -> Call:
+    """Run a call in which every tenth commit or welcome is corrupted, and users join and leave."""
     call = Call(seed=seed)
-    chance = random.Random(seed)
+    rng = random.Random(seed)
     call.join(1, 2, 3, 4)
     for _ in range(8):
-        for _ in range(chance.randint(5, 60)):
-            for line in call.down.values():
-                if line and line[-1][0] in (DaveOpcode.ANNOUNCE_COMMIT, DaveOpcode.WELCOME) and chance.random() < 0.1:
-                    op, payload = line.pop()
+        for _ in range(rng.randint(5, 60)):
+            for queue in call.to_client.values():
+                if queue and queue[-1][0] in (DaveOpcode.ANNOUNCE_COMMIT, DaveOpcode.WELCOME) and rng.random() < 0.1:
+                    op, payload = queue.pop()
                     assert isinstance(payload, bytes)
-                    line.append((op, payload[:-30] + bytes(30)))
+                    queue.append((op, payload[:-30] + bytes(30)))
             call.step()
-        user_id = chance.randint(4, 6)
+        user_id = rng.randint(4, 6)
         if user_id in call.clients:
             call.leave(user_id)
         else:
             call.join(user_id)
-        # Time stands still but for the rations: no client here is slower than the group is patient.
-        for person in call.group._participants.values():
-            person.last_package_at = call.now - 100
+        # The clock does not advance, so no deadline passes; only the key package limit is reset.
+        for participant in call.group._participants.values():
+            participant.last_package_at = call.now - 100
     call.wait(60)
     return call
 
 
-def test_a_strict_call_takes_no_plain_client() -> None:
+def test_a_strict_call_rejects_clients_without_encryption() -> None:
     group = DaveGroup(CHANNEL, ExternalSender())
 
     assert group.version_for(1) == 1
@@ -351,7 +351,7 @@ def test_a_strict_call_takes_no_plain_client() -> None:
     assert not group.allows_unencrypted(0)
 
 
-def test_a_plain_client_turns_encryption_off_and_its_leaving_on() -> None:
+def test_a_client_without_encryption_disables_it_until_it_leaves() -> None:
     call = Call(mixed=True)
     call.join(1, 2, 3)
     call.settle()
@@ -359,7 +359,7 @@ def test_a_plain_client_turns_encryption_off_and_its_leaving_on() -> None:
     call.sent.clear()
 
     assert call.group.version_for(0) == 0
-    call.down[9] = call.down[1].__class__()
+    call.to_client[9] = call.to_client[1].__class__()
     call.send(call.group.joined(9, call.now, version=0))
     assert call.group.version_for(1) == 0
     assert call.group.allows_unencrypted(call.now)
@@ -381,11 +381,11 @@ def test_a_plain_client_turns_encryption_off_and_its_leaving_on() -> None:
     assert not call.group.allows_unencrypted(call.now)
 
 
-def test_a_downgrade_that_is_over_before_it_was_made_is_never_made() -> None:
+def test_a_downgrade_that_is_no_longer_needed_is_not_executed() -> None:
     call = Call(mixed=True)
     call.join(1, 2)
     call.settle()
-    call.down[9] = call.down[1].__class__()
+    call.to_client[9] = call.to_client[1].__class__()
     call.send(call.group.joined(9, call.now, version=0))
     call.send(call.group.left(9, call.now))
     call.settle()
@@ -394,7 +394,7 @@ def test_a_downgrade_that_is_over_before_it_was_made_is_never_made() -> None:
     call.require_all_hear_all()
 
 
-def test_who_joined_a_plain_call_is_told_our_key_when_it_is_no_longer_one() -> None:
+def test_an_upgraded_call_sends_the_external_sender() -> None:
     group = DaveGroup(CHANNEL, sender := ExternalSender(), allows_plain_clients=True)
     assert group.joined(9, 0, version=0) == []
     assert group.joined(1, 0) == []
@@ -404,12 +404,12 @@ def test_who_joined_a_plain_call_is_told_our_key_when_it_is_no_longer_one() -> N
         OutgoingMessage((1,), DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1)),
         OutgoingMessage((1,), DaveOpcode.EXTERNAL_SENDER, sender.package),
     ]
-    # A client that has no session and cannot begin one now is asked to identify again.
+    # A client that sends no key package in time must identify again.
     group.tick(10)
     assert group.overdue == {1}
 
 
-def test_plain_frames_end_even_if_no_group_comes_about() -> None:
+def test_plain_frames_are_rejected_after_a_timeout_even_without_a_group() -> None:
     group = DaveGroup(CHANNEL, ExternalSender(), allows_plain_clients=True)
     group.joined(9, 0, version=0)
     group.joined(1, 0)

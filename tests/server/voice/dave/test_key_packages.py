@@ -1,4 +1,4 @@
-"""Op 26: what is asked of a key package before others are told of it."""
+"""Op 26: validation of key packages."""
 
 import dataclasses
 from collections.abc import Callable
@@ -16,7 +16,7 @@ ANN, BEN = 1, 2
 
 @pytest.fixture
 def group() -> DaveGroup:
-    """A call in which Ann waits for Ben's key package."""
+    """A group in which Ann has sent a key package and Ben has not."""
     group = DaveGroup(CHANNEL, ExternalSender())
     group.joined(ANN, 0)
     group.received(ANN, DaveOpcode.KEY_PACKAGE, forge.key_package(ANN).encode(), 0)
@@ -24,7 +24,7 @@ def group() -> DaveGroup:
     return group
 
 
-def test_a_key_package_makes_an_add_for_the_others_and_never_for_oneself(group: DaveGroup) -> None:
+def test_a_key_package_is_proposed_to_other_members_only(group: DaveGroup) -> None:
     package = forge.key_package(BEN).encode()
 
     to_ann, to_ben = group.received(BEN, DaveOpcode.KEY_PACKAGE, package, 0)
@@ -44,7 +44,7 @@ def test_a_key_package_may_be_wrapped_as_a_message(group: DaveGroup) -> None:
     assert len(group.received(BEN, DaveOpcode.KEY_PACKAGE, wrapped, 0)) == 2
 
 
-WRONG: dict[str, Callable[[], bytes]] = {
+INVALID_PACKAGES: dict[str, Callable[[], bytes]] = {
     "key package: identity of another user": lambda: forge.key_package(ANN).encode(),
     "key package: leaf of a commit": lambda: forge.key_package(BEN, source=3).encode(),
     "key package: lifetime": lambda: forge.key_package(BEN, lifetime=(0, 2**40)).encode(),
@@ -63,9 +63,9 @@ WRONG: dict[str, Callable[[], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("reason", WRONG)
-def test_a_wrong_key_package_is_refused_and_the_next_taken(group: DaveGroup, reason: str) -> None:
-    assert group.received(BEN, DaveOpcode.KEY_PACKAGE, WRONG[reason](), 0) == []
+@pytest.mark.parametrize("reason", INVALID_PACKAGES)
+def test_an_invalid_key_package_is_rejected_and_the_next_one_accepted(group: DaveGroup, reason: str) -> None:
+    assert group.received(BEN, DaveOpcode.KEY_PACKAGE, INVALID_PACKAGES[reason](), 0) == []
     assert group.rejections == {reason: 1}
     assert len(group.received(BEN, DaveOpcode.KEY_PACKAGE, forge.key_package(BEN).encode(), 0)) == 2
 
@@ -74,31 +74,31 @@ MALFORMED = {
     "another version": lambda data: b"\x00\x02" + data[2:],
     "another suite": lambda data: data[:2] + b"\x00\x01" + data[4:],
     "another credential": lambda data: data.replace(b"\x00\x01\x08" + codec.u64(BEN), b"\x00\x02\x08" + codec.u64(BEN)),
-    "cut off": lambda data: data[:-1],
-    "nothing": lambda _data: b"",
+    "truncated": lambda data: data[:-1],
+    "empty": lambda _data: b"",
 }
 
 
-@pytest.mark.parametrize("bend", MALFORMED.values(), ids=MALFORMED)
-def test_a_key_package_of_another_form_is_refused(group: DaveGroup, bend: Callable[[bytes], bytes]) -> None:
-    assert group.received(BEN, DaveOpcode.KEY_PACKAGE, bend(forge.key_package(BEN).encode()), 0) == []
+@pytest.mark.parametrize("corrupt", MALFORMED.values(), ids=MALFORMED)
+def test_a_malformed_key_package_is_rejected(group: DaveGroup, corrupt: Callable[[bytes], bytes]) -> None:
+    assert group.received(BEN, DaveOpcode.KEY_PACKAGE, corrupt(forge.key_package(BEN).encode()), 0) == []
     assert group.rejections == {"malformed": 1}
 
 
 @pytest.mark.parametrize("name", ["init_key", "encryption_key"])
-def test_keys_of_somebody_else_are_refused(group: DaveGroup, name: str) -> None:
+def test_keys_of_another_member_are_rejected(group: DaveGroup, name: str) -> None:
     carl = forge.key_package(3)
     group.joined(3, 0)
     group.received(3, DaveOpcode.KEY_PACKAGE, carl.encode(), 0)
 
-    # Nobody proves that these are theirs, and no client can commit an Add with a key that is taken.
+    # A key package does not prove ownership of these keys, and no client can commit an Add with a duplicate key.
     stolen = forge.key_package(BEN, **{name: carl.leaf.encryption_key})
 
     assert group.received(BEN, DaveOpcode.KEY_PACKAGE, stolen.encode(), 0) == []
     assert group.rejections == {"key package: key of another member": 1}
 
 
-def test_key_packages_are_rationed(group: DaveGroup) -> None:
+def test_key_packages_are_rate_limited(group: DaveGroup) -> None:
     for _ in range(10):
         group.received(BEN, DaveOpcode.KEY_PACKAGE, b"", 0)
     package = forge.key_package(BEN).encode()
@@ -108,7 +108,7 @@ def test_key_packages_are_rationed(group: DaveGroup) -> None:
     assert len(group.received(BEN, DaveOpcode.KEY_PACKAGE, package, 2.1)) == 2
 
 
-def test_who_owes_a_key_package_for_five_seconds_is_late(group: DaveGroup) -> None:
+def test_a_user_without_a_key_package_for_five_seconds_is_late(group: DaveGroup) -> None:
     assert group.deadline == 5
     group.tick(4.9)
     assert group.overdue == frozenset()
@@ -130,7 +130,7 @@ def test_who_owes_a_key_package_for_five_seconds_is_late(group: DaveGroup) -> No
         ),
     ),
 )
-def test_whatever_a_client_sends_nothing_is_raised(op: int, payload: bytes | dict[str, object]) -> None:
+def test_no_client_message_raises_an_exception(op: int, payload: bytes | dict[str, object]) -> None:
     group = DaveGroup(CHANNEL, ExternalSender())
     group.joined(BEN, 0)
 
